@@ -1,6 +1,6 @@
 /**
- * The whole HTTP contract, composed of the capabilities' routes: what is served, documented and tested all come from
- * here. The router is compared with it at start, responses are decoded with it in tests and in the simulator.
+ * The whole HTTP contract, composed of the capabilities' routes, from which everything is served, documented and tested. The router
+ * is checked against it at start; tests and the simulator decode responses with it.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -32,8 +32,8 @@ export const routes: ReadonlyArray<Route> = all
 const decodeErrorText = "The request did not match the expected schema"
 
 /**
- * The document as it is published. The platform's own decode error is never sent: its shape is taken out. What may be anything has the
- * same `$id` wherever it stands, and no id may stand twice.
+ * The document as published. The platform's own decode error is never sent, so its schema is removed. Schemas that allow anything
+ * all have the same `$id`, which must not occur twice, so it is removed too.
  */
 const published = (document: Record<string, unknown>): Record<string, unknown> => {
   const unsent = new Set(["HttpApiDecodeError", "Issue", "PropertyKey"])
@@ -56,7 +56,7 @@ const published = (document: Record<string, unknown>): Record<string, unknown> =
 
 const told = (description: string) => ({ description, schema: { type: "integer" } })
 
-/** What every answer tells, and a refusal for the limit besides. */
+/** Headers of every answer, and of a refusal for exceeding a limit. */
 const limitHeaders = {
   "RateLimit-Limit": told("Requests that may be made in a window."),
   "RateLimit-Remaining": told("How many of them are left, behind this one."),
@@ -71,7 +71,7 @@ const repeatHeaders = {
 }
 const retryHeaders = { "Retry-After": told("Seconds to wait before the same request is sent again: 1 to 60.") }
 
-/** An operation of the document, as far as it is looked at here. */
+/** An operation of the document, as far as it is needed here. */
 interface Documented {
   readonly operationId: string
   readonly summary: string
@@ -80,13 +80,13 @@ interface Documented {
 }
 type PathItem = Readonly<Record<string, Documented>>
 
-/** The document with every path's operations as `change` makes them. */
+/** The document with the operations of every path changed by `change`. */
 const withPaths = (document: Record<string, unknown>, change: (item: PathItem) => PathItem): Record<string, unknown> => {
   const paths = Object.entries(document["paths"] as Readonly<Record<string, PathItem>>)
   return { ...document, paths: Object.fromEntries(paths.map(([path, item]) => [path, change(item)])) }
 }
 
-/** The document with every operation as `change` makes it of what it was and its endpoint. */
+/** The document with every operation changed by `change`, which also gets its endpoint. */
 const withOperations = (
   document: Record<string, unknown>,
   change: (operation: Documented, endpoint: Endpoint.Described) => Documented
@@ -97,11 +97,11 @@ const withOperations = (
       return [method, change(operation, endpoint)]
     })))
 
-/** The answers of an operation, each as `change` makes it. */
+/** The answers of an operation, each changed by `change`. */
 const answersOf = ({ responses }: Documented, change: (answer: object, status: string) => object): Documented["responses"] =>
   Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, change(answer, status)]))
 
-/** What tells that an answer repeats a decision, on every answer that may: of what takes an Idempotency-Key and is decided. */
+/** Adds the header that marks a repeated decision to every answer that may carry it: of operations with an Idempotency-Key. */
 const withRepeats = (document: Record<string, unknown>): Record<string, unknown> =>
   withOperations(document, (operation, { headersSchema }) =>
     headersSchema === undefined ? operation : {
@@ -113,7 +113,7 @@ const withRepeats = (document: Record<string, unknown>): Record<string, unknown>
 /** Answers that are never remembered. */
 const undecided: ReadonlySet<string> = new Set(["401", "429", "500", "501", "503"])
 
-/** The headers of limits, on the answers of what is limited: an operator's route only where it refuses whoever asks. */
+/** Adds the limit headers to the answers of limited operations; to an operator's operation only where its token is refused. */
 const withLimits = (document: Record<string, unknown>): Record<string, unknown> =>
   withOperations(document, (operation) => ({
     ...operation,
@@ -126,7 +126,7 @@ const withLimits = (document: Record<string, unknown>): Record<string, unknown> 
 /** An answer as `HEAD` gets it: without the body. */
 const withoutBody = (answer: object): object => Object.fromEntries(Object.entries(answer).filter(([member]) => member !== "content"))
 
-/** `HEAD` wherever there is `GET`: the router serves it with the same route. */
+/** Adds `HEAD` wherever there is `GET`: the router serves both with the same route. */
 const withHead = (document: Record<string, unknown>): Record<string, unknown> =>
   withPaths(document, (item) => {
     const { get } = item
@@ -136,7 +136,7 @@ const withHead = (document: Record<string, unknown>): Record<string, unknown> =>
     return { ...item, head: { ...get, operationId: `${operationId}Head`, summary: `${summary}: the answer's head alone`, responses } }
   })
 
-/** Bodies that may be left out are told so. */
+/** Marks bodies that may be omitted. */
 const withOptionalBodies = (document: Record<string, unknown>): Record<string, unknown> =>
   withOperations(document, (operation, { bodyIsOptional }) =>
     bodyIsOptional ? { ...operation, requestBody: { ...operation.requestBody, required: false } } : operation)

@@ -1,6 +1,6 @@
 /**
- * The HTTP edge as a whole: the contract's routes over the engine's reads and the sequencer's
- * inbox, served by whatever listener is given.
+ * The HTTP edge as a whole: the contract's routes over the engine's reads and the sequencer's inbox, independent of the listener
+ * that serves it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -61,17 +61,17 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   /** Whether a feed process may stream them: only where the feed is `push`. */
   readonly acceptsIndexStream: boolean
   readonly rateLimits: RateLimits.Options
-  /** Proxies of the venue's own that stand before it: 0 where clients connect to it themselves. */
+  /** The number of the venue's own proxies in front of it: 0 where clients connect directly. */
   readonly trustedProxies: number
   /** Origins whose pages may call the venue from a browser. */
   readonly corsOrigins: ReadonlyArray<string>
   /** Where the owner's pages are. */
   readonly site: Identity.Site
-  /** How much an address may begin there and leave open; as much as is usual unless told. */
+  /** Limits on what one address may have pending at sign-in and device authorisation; defaults for what is left out. */
   readonly ofAddress?: Identity.OfAddress
   /** Whether accounts may be affiliates; otherwise those routes are hidden. */
   readonly affiliateEnabled: boolean
-  /** What the stream has room for; the usual unless told. */
+  /** Capacity of the stream; defaults for what is left out. */
   readonly stream?: Partial<Room>
 }>() {}
 
@@ -93,11 +93,11 @@ type Needs =
   | Histories
   | Settings
 
-/** Bytes of a request id, and of how many of them randomness is drawn at once. */
+/** Bytes of a request id, and the number of ids for which randomness is drawn at once. */
 const requestIdBytes = 12
 const requestIdsDrawn = 256
 
-/** Request ids: each random by itself, so that two of them tell nothing of how many requests came between. */
+/** Request ids are independent random numbers, so that two of them do not reveal how many requests came in between. */
 const requestIds = (random: Context.Tag.Service<SecureRandom>): () => string => {
   let drawn = Buffer.alloc(0)
   let at = 0
@@ -110,7 +110,7 @@ const requestIds = (random: Context.Tag.Service<SecureRandom>): () => string => 
   }
 }
 
-/** One instance of what each maker makes. */
+/** Creates one shared instance per maker. */
 const makeShared = (state: Services["state"]): Services["shared"] => {
   const made = new Map<unknown, unknown>()
   return <A>(make: (from: Services["state"]) => A): A => {
@@ -119,7 +119,7 @@ const makeShared = (state: Services["state"]): Services["shared"] => {
   }
 }
 
-/** What the venue tells of itself beside the requests it counts. */
+/** Gauges of the venue besides the counters of requests. */
 const registerGauges = ({ barrier, metrics, now, state }: Services): void => {
   metrics.gauge(
     "venue_clock_behind_ms",
@@ -160,7 +160,7 @@ const registerGauges = ({ barrier, metrics, now, state }: Services): void => {
   )
 }
 
-/** What the venue tells of its histories; nothing while they cannot be read. */
+/** Gauges of the histories; none while these cannot be read. */
 const registerHistories = ({ histories, metrics }: Services): void => {
   const told = (name: string, help: string, value: (standing: Standing) => number): void =>
     metrics.gauges(name, help, [], () => {
@@ -172,7 +172,7 @@ const registerHistories = ({ histories, metrics }: Services): void => {
   told("venue_histories_replaying", "1 until all that the journal had at the start was taken in.", ({ isReplaying }) => isReplaying ? 1 : 0)
 }
 
-/** What the venue tells of its limits of requests. */
+/** Gauges of the request limits. */
 const registerLimits = ({ metrics, rateLimits }: Services): void => {
   const each = (read: (windows: RateLimits.Windows) => number) => () =>
     RateLimits.classes.map((name) => ({ labels: { class: name }, value: read(rateLimits[name]) }))
@@ -187,7 +187,7 @@ const registerLimits = ({ metrics, rateLimits }: Services): void => {
   )
 }
 
-/** What the venue tells of each listed market's index. */
+/** Gauges of each listed market's index. */
 const registerIndex = (services: Services): void => {
   const { indexWatch, metrics } = services
   metrics.gauges(
@@ -220,7 +220,7 @@ const registerIndex = (services: Services): void => {
 /** An application with a stream. */
 export type Streaming = Required<Application>
 
-/** What is known in this process of who asks to act. */
+/** The process's own state for sign-in and agent authorisation. */
 const identity = ({ ofAddress, signerSecret, site }: Context.Tag.Service<typeof Settings>) =>
   Effect.gen(function*() {
     return Identity.make(site, signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, yield* SecureRandom, yield* Marks, ofAddress)

@@ -1,10 +1,10 @@
 /**
- * Accounts, by dense index. Money in money atoms. An account is a row of 128 bytes: its money and margins
- * in the first cache line, its chains in the second. A row has two views, of 8-byte numbers and of 4-byte words.
+ * Accounts by dense index. Money in money atoms. An account is a row of 128 bytes: its money and margins in the first cache line,
+ * its chains in the second. Each row has two views, of 8-byte numbers and of 4-byte words.
  *
- * What every placement and everything forgotten changes of the second line is kept in 8 bytes of its own beside the rows,
- * so that those of ten thousand accounts stay in a cache; a snapshot has it in the rows. There is no bound of accounts: where
- * there are many, the rows become longer by and by, see `Successor`.
+ * The fields of the second line that every placement and every forgetting changes are kept in 8 bytes beside the rows, so that they
+ * stay in a cache for ten thousand accounts; in a snapshot they are in the rows. The number of accounts is not limited: a large
+ * table grows step by step, see `Successor`.
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
@@ -24,7 +24,7 @@ import {
 } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
-/** What is shown of an account beside its money. */
+/** The public facts of an account other than its money. */
 export interface AccountView {
   readonly account: number
   readonly accountId: string
@@ -34,16 +34,16 @@ export interface AccountView {
   readonly lastSequence: number
 }
 
-/** Numbers of 8 bytes in a row: the accessors shift indices by 4, for words by 5. */
+/** Numbers of 8 bytes in a row: the accessors shift indexes by 4, and by 5 for words. */
 const rowNumbers = 16
-/** Words in what is kept beside a row, and where a snapshot's row has them. */
+/** Words kept beside a row, and their indexes in a snapshot's row. */
 const rememberedWords = 2
 const kept = { evicted: 18, newestOrder: 19 } as const
-/** Where a row's sums over the account's positions begin and end. */
+/** The range of a row's sums over the account's positions. */
 const sums = { from: 2, to: 8 }
-/** The word of a row that counts the account's markets. */
+/** The word of a row with the number of the account's markets. */
 const marketsWord = 21
-/** The number of a row that says which record changed the account. */
+/** The number of a row with the record that last noted the account as changed. */
 const changedNumber = 11
 
 export class Accounts {
@@ -55,13 +55,13 @@ export class Accounts {
   /** By account: whether anything was forgotten, and the newest remembered order. */
   private remembered: Int32Array
 
-  // What takes over when there are no rows left, and the accounts that it has already.
+  // The buffers that replace the present ones when these are full, filled step by step.
   private longer: Successor | undefined = undefined
   private longerRemembered = new Int32Array(0)
   private copied = 0
   private readonly stepwiseFrom: number
 
-  /** What others may see each account by; empty until one is set. */
+  /** The public handles of the accounts; empty until one is set. */
   private displayHandles: Array<string> = []
 
   constructor({ rows, stepwiseFrom }: Growth = usualGrowth) {
@@ -88,7 +88,7 @@ export class Accounts {
     this.set(account, 1, value)
   }
 
-  /** The state's `riskEpoch` as of which the sums over the account's positions below are; -1 for none. */
+  /** The state's `riskEpoch` for which the sums below were computed; -1 for none. */
   riskEpoch(account: number): number {
     return this.numbers[account << 4 | 2]!
   }
@@ -137,7 +137,7 @@ export class Accounts {
     this.set(account, 7, value)
   }
 
-  /** Birth ordinals: what ids are made of. */
+  /** The birth ordinal, from which the id is made. */
   born(account: number): number {
     return this.numbers[account << 4 | 8]!
   }
@@ -174,7 +174,10 @@ export class Accounts {
     if (account < this.copied) this.longer!.words[account << 5 | 20] = value
   }
 
-  /** How many markets the account came to: positions in its chain. It is in no snapshot, but counted anew. */
+  /**
+   * The number of markets that the account ever entered, which is the length of its chain of positions. Not in snapshots: it is
+   * recounted.
+   */
   markets(account: number): number {
     return this.words[account << 5 | marketsWord]!
   }
@@ -184,7 +187,7 @@ export class Accounts {
     if (account < this.copied) this.longer!.words[account << 5 | marketsWord] = value
   }
 
-  /** The last record that noted the account as changed, see `State.noteChanged`; 0 for none. It is in no snapshot. */
+  /** The last record that noted the account as changed, see `State.noteChanged`; 0 for none. Not in snapshots. */
   changedIn(account: number): number {
     return this.numbers[account << 4 | changedNumber]!
   }
@@ -193,7 +196,7 @@ export class Accounts {
     this.set(account, changedNumber, value)
   }
 
-  /** Reads both lines of a row and what is kept beside it, ahead of use. The answer means nothing. */
+  /** Reads both lines of a row and the fields kept beside it ahead of their use. The result means nothing. */
   readAhead(account: number): number {
     return this.words[account << 5]! ^ this.words[account << 5 | 16]! ^ this.remembered[account << 1]!
   }
@@ -210,7 +213,7 @@ export class Accounts {
     this.setSumOrderLoss(account, this.sumOrderLoss(account) + orderLoss)
   }
 
-  /** Opens an account and gives its index. */
+  /** Opens an account and returns its index. */
   open(born: number, sequence: number): number {
     const account = this.count
     if (born === Ids.insuranceFundBorn) this.fund = account
@@ -230,12 +233,12 @@ export class Accounts {
     this.displayHandles[account] = handle
   }
 
-  /** What accounts are in the order of: their births, and the insurance fund's, which is none, next to the account before it. */
+  /** The sort key of accounts: their birth ordinals. The insurance fund has none and takes that of the account before it. */
   private orderOf(account: number): number {
     return account !== this.fund ? this.born(account) : account === 0 ? none : this.born(account - 1)
   }
 
-  /** Index by id, or -1: found by its birth, in whose order accounts are. */
+  /** Index by id, or -1. Accounts are sorted by birth ordinal, so that a binary search finds them. */
   find(accountId: string): number {
     if (accountId === Ids.insuranceFundId) return this.fund
     const born = Ids.parseAccountId(accountId)
@@ -250,7 +253,7 @@ export class Accounts {
     return low < this.count && this.born(low) === born ? low : none
   }
 
-  /** Accounts for which there are rows. */
+  /** Number of accounts that have rows. */
   private get slots(): number {
     return this.numbers.length / rowNumbers
   }
@@ -265,7 +268,7 @@ export class Accounts {
     if (account < this.copied) this.longerRemembered[account << 1 | at] = value
   }
 
-  /** Makes room for one more account: with few of them at once, else by and by. */
+  /** Makes room for one more account: a small table is copied at once, a large one step by step. */
   private makeRoom(): void {
     const { count, slots } = this
     if (slots < this.stepwiseFrom) {
@@ -300,7 +303,7 @@ export class Accounts {
     this.remembered = growInts(this.remembered, accounts * rememberedWords)
   }
 
-  /** What is shown of an account beside its money. */
+  /** The public facts of an account other than its money. */
   view(account: number): AccountView {
     const born = this.born(account)
     assert(account >= 0 && account < this.count, "an account index is one that was opened")
@@ -312,14 +315,14 @@ export class Accounts {
     }
   }
 
-  /** Feeds what an account is, whatever its slot: a line, and one more for each thing it has that others have not. */
+  /** Feeds the content of an account, independently of storage: one line, and another for each optional fact. */
   canonical(account: number, feed: (line: string) => void): void {
     feed(`account ${account} ${this.born(account)} ${this.collateral(account)} ${this.lastSequence(account)} ${this.evicted(account)}`)
     const handle = this.displayHandles[account]!
     if (handle !== "") feed(`handle ${account} ${handle}`)
   }
 
-  /** Copies rows with what is kept beside them, and without what restoring makes anew. */
+  /** Copies rows including the fields kept beside them, without those that restoring rebuilds. */
   private copyRows(from: number, to: number, into: Float64Array): void {
     into.set(this.numbers.subarray(from * rowNumbers, to * rowNumbers))
     const words = wordsOf(into)
@@ -343,7 +346,7 @@ export class Accounts {
     const rows = from.bytes("accounts.rows")
     const count = rows.length / (rowNumbers * 8)
     assert(Number.isInteger(count), "a snapshot's accounts are whole rows")
-    // With room to spare, so that what is longer need not be made at once.
+    // Allocates spare room, so that no successor has to begin at once.
     if (isSoonFull(count, accounts.slots)) accounts.grow(count * 2)
     bytesOf(accounts.numbers).set(rows)
     accounts.count = count

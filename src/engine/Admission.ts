@@ -1,6 +1,6 @@
 /**
- * What can be answered without a record: a refusal that writes nothing, or the remembered decision of the same key and
- * body. In this order: authority, fences, remembered keys, the global halt, room.
+ * Answers that need no record: a refusal that writes nothing, or the remembered decision for the same key and body. Checked in this
+ * order: authority, fences, remembered keys, the global halt, room.
  */
 import { assert } from "../domain/Assert.js"
 import type { Reached } from "../domain/Marks.js"
@@ -17,8 +17,8 @@ import { boundOf } from "./Share.js"
 import type { State } from "./State.js"
 
 /**
- * The answer of a command that needs no record; undefined where it needs one. Changes nothing. `shown`: the ticket that it came by,
- * which is looked at here alone, since a refusal for it has no record.
+ * The answer to a command that needs no record; undefined where it needs one. Changes nothing. `shown` is the ticket that
+ * authorised the command; it is checked only here, since a refusal because of it has no record.
  */
 export const admit = (state: State, command: Command, atEpochMs: number, shown?: ShownTicket): Outcome | undefined => {
   const declaration = of(command)
@@ -44,13 +44,13 @@ export const admit = (state: State, command: Command, atEpochMs: number, shown?:
   return roomless === Refusal.none ? undefined : refuse(roomless, state.sequence, atEpochMs)
 }
 
-/** As `includes`, without a call out of compiled code. */
+/** Like `includes`, without a call out of compiled code. */
 const mayBeFrom = ({ principals }: Declaration, principal: Principal): boolean => {
   for (let index = 0; index < principals.length; index++) if (principals[index] === principal) return true
   return false
 }
 
-/** Authority is looked at again in the command's own turn, so that a revocation ahead of it wins. */
+/** Authority is checked again in the command's own turn, so that a revocation ahead of it wins. */
 const authority = (
   state: State,
   command: Command,
@@ -70,7 +70,7 @@ const authority = (
   return session.account === command.account ? Refusal.none : Refusal.keyAccountMismatch
 }
 
-/** The ticket may have been rotated since: what was shown is good for as long as it would have been. */
+/** A ticket that has been rotated since it was shown stays valid until it would have expired. */
 const authorityOfTicket = ({ identity }: State, { expiresAtEpochMs, family }: ShownTicket, atEpochMs: number): Refusal => {
   if (expiresAtEpochMs <= atEpochMs) return Refusal.ticketExpired
   return identity.tickets.find(family)?.isEnded === false ? Refusal.none : Refusal.ticketRevoked
@@ -96,9 +96,9 @@ const markRoom = ({ capacity, idempotency }: State, reached: Reached, share: Sha
   }
 }
 
-/** What refuses a command whose key finds no entry. */
+/** Refuses a command whose key is not in the table. */
 const refusesKey = (state: State, command: Command, { keyScope, share }: Declaration, atEpochMs: number): Refusal =>
-  // What is remembered nowhere needs no room.
+  // A command without a key takes no room.
   keyScope === "none" || command.idempotencyKey === ""
     ? Refusal.none
     : state.idempotency.refuses(share(command as never), command.account, outcomesOf(command), atEpochMs, state.endOf)

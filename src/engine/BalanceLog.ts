@@ -1,6 +1,6 @@
 /**
- * The latest changes of all accounts' balances with their causes, bounded: a ring from which an account's own are read, newest
- * first. Part of the state, so that a restart from a snapshot has them.
+ * The latest balance changes of all accounts with their causes: a bounded ring from which an account's own are read, newest first.
+ * Part of the state, so that a restart from a snapshot has them.
  */
 import { assert } from "../domain/Assert.js"
 import { anyMarket, none } from "../domain/None.js"
@@ -38,45 +38,45 @@ export const Cause = {
 export type Cause = (typeof Cause)[keyof typeof Cause]
 
 /**
- * Where a change stands among those of its account: the record that made it, and how many of the account's own that record made
- * after it. So it says nothing of anybody else.
+ * The place of a change among those of its account: the record that made it, and how many later changes of the same account that
+ * record made. It reveals nothing about other accounts.
  */
 export interface Place {
   readonly sequence: number
   readonly place: number
 }
 
-/** One change. Money in money atoms. */
+/** One balance change. Money in money atoms. */
 export interface BalanceChange extends Place {
   readonly atEpochMs: number
   readonly account: number
   readonly cause: number
-  /** -1 where it concerns none. */
+  /** The market; -1 where there is none. */
   readonly market: number
-  /** What the balance grew by; negative: lost. */
+  /** The signed change of the balance. */
   readonly amountAtoms: number
   /** The balance afterwards. */
   readonly balanceAtoms: number
 }
 
-/** Changes kept: the same everywhere, since it is part of the state. */
+/** Changes kept: the same everywhere, since they are part of the state. */
 const changesKept = 65_536
 
-/** A row has eight numbers: these, and the ordinal of the account's change before it, which no dump has. */
+/** A row has eight numbers: these, and the ordinal of the account's previous change, which no dump contains. */
 const names = ["sequence", "atEpochMs", "account", "cause", "market", "amountAtoms", "balanceAtoms"] as const
 const at = { sequence: 0, atEpochMs: 1, account: 2, cause: 3, market: 4, amountAtoms: 5, balanceAtoms: 6, older: 7 } as const
 const rowBits = 3
 const rowNumbers = 1 << rowBits
 
-/** Rows come in chunks of so many, made when the first of each comes: nothing is ever copied to make room. */
+/** Rows lie in chunks of this many, each allocated for its first row: nothing is ever copied to make room. */
 const chunkBits = 9
 const chunkMask = (1 << chunkBits) - 1
 
 export class BalanceLog {
-  /** Changes ever made; the ordinal of the next. */
+  /** Changes so far, which is also the ordinal of the next. */
   total = 0
   private readonly chunks: Array<Float64Array> = []
-  /** Where the next comes in the ring, which is its ordinal by the capacity; the chunk of that place, and where its row begins. */
+  /** The ring index of the next change (its ordinal modulo the capacity), that index's chunk, and the start of its row. */
   private place = 0
   private rows: Float64Array = new Float64Array(0)
   private row = 0
@@ -108,12 +108,12 @@ export class BalanceLog {
     rows[row | at.older] = this.newest.replace(account, this.total++)
   }
 
-  /** Reads where an account's newest change is, ahead of the next. The answer means nothing. */
+  /** Reads the place of an account's newest change ahead of its use. The result means nothing. */
   readAhead(account: number): number {
     return this.newest.at(account)
   }
 
-  /** Goes to the chunk in which the next place is, made where there is none. */
+  /** Selects the chunk of the next place, allocated if need be. */
   private turn(): void {
     const { chunks, place } = this
     const chunk = place >> chunkBits
@@ -122,7 +122,7 @@ export class BalanceLog {
     this.row = (place & chunkMask) << rowBits
   }
 
-  /** Goes back to where the ring begins. */
+  /** Returns to the beginning of the ring. */
   private wrap(): void {
     this.place = 0
     this.row = this.rows.length
@@ -138,7 +138,7 @@ export class BalanceLog {
   }
 
   /**
-   * Kept changes of an account, newest first, at most `limit`, of one market unless `anyMarket`, older than the place `before`
+   * Retained changes of an account, newest first, at most `limit`, in one market unless `anyMarket`, before the place `before`
    * (undefined: from the newest).
    */
   of(account: number, market: number, before: Place | undefined, limit: number): ReadonlyArray<BalanceChange> {
@@ -155,8 +155,9 @@ export class BalanceLog {
   }
 
   /**
-   * The newest kept change of an account that was made by a record or before it; -1 where there is none. What that record changed
-   * is looked up and gone through; only where none of it is the account's, its own are gone through from the newest on.
+   * The newest retained change of an account made by the given record or an earlier one; -1 where there is none. The changes of
+   * that record are found by bisection and searched; only where none belongs to the account is its own chain followed from the
+   * newest on.
    */
   private newestBy(account: number, sequence: number): number {
     let [from, to] = [Math.max(0, this.total - this.capacity), this.total]
@@ -186,18 +187,21 @@ export class BalanceLog {
     }
   }
 
-  /** The record of the oldest kept change, 0 while none is forgotten: what that record, or one before it, changed may be. */
+  /**
+   * The record of the oldest retained change, 0 while none has been forgotten: changes of this record or earlier ones may have
+   * been.
+   */
   get oldestKept(): number {
     return this.total > this.capacity ? this.value(this.total - this.capacity, at.sequence) : 0
   }
 
-  /** An account's balance as its newest kept change left it; undefined where none is kept. */
+  /** An account's balance after its newest retained change; undefined where none is retained. */
   balanceOf(account: number): number | undefined {
     const ordinal = this.newest.at(account)
     return this.isKept(ordinal) ? this.value(ordinal, at.balanceAtoms) : undefined
   }
 
-  /** Of what is dumped, the number at an index: how many there ever were, then the rows that are kept, oldest first. */
+  /** The number at an index of the dump: first the count of changes so far, then the rows kept, oldest first. */
   private dumpedAt(index: number): number {
     if (index === 0) return this.total
     const row = Math.floor((index - 1) / names.length)
@@ -212,7 +216,7 @@ export class BalanceLog {
     return Float64Array.from({ length: this.dumpedLength }, (_, index) => this.dumpedAt(index))
   }
 
-  /** Writes the same as a section. */
+  /** Writes the dump as a section. */
   encode(name: string, into: SectionWriter): void {
     into.numbers(name, this.dumpedLength, (index) => this.dumpedAt(index))
   }

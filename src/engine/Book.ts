@@ -1,11 +1,11 @@
 /**
- * Owns the resting orders of one market: price-time priority over the slots of a shared pool.
+ * The resting orders of one market in price-time priority, over the slots of a shared pool.
  *
- * Orders of a price are a chain through the pool's `next` and `prev`; prices of a side are a chain of levels,
- * best first, so that the touch, and what follows it, is one load away. Which prices exist is kept in one
- * 32-ary tree of occupancy bitmaps a side (seven deep: prices are below 2^31), asked only when a level
- * comes or goes. Nodes and levels are rows of the memory that all books of a pool share (`Levels`), reused: a far-off price costs
- * at most six nodes of 136 bytes and a level of 32, and nothing is proportional to the price range.
+ * Orders of one price form a chain through the pool's `next` and `prev`; the prices of a side form a chain of levels, best first,
+ * so that the touch and what follows it are one load away. Which prices exist is kept in one 32-ary tree of occupancy bitmaps per
+ * side (seven levels deep, since prices are below 2^31), which is needed only when a level comes or goes. Nodes and levels are
+ * reused rows of the memory that all books of a pool share (`Levels`): a far-off price costs at most six nodes of 136 bytes and a
+ * level of 32, and no memory is proportional to the price range.
  *
  * A level's size is always the sum of its orders' `remaining`: while an order rests, only the book changes it.
  */
@@ -16,13 +16,13 @@ import { fanBits, level, type Levels, levelShift, node, totalNumber, totalShift 
 import type { Orders } from "./Orders.js"
 
 const fanMask = (1 << fanBits) - 1
-/** The root's shift: two children are enough for the 31st bit. */
+/** The shift of the root: two children suffice for the 31st bit. */
 const rootShift = 30
-/** Leaves remembered by side, by the low bits of their number: the prices around the touch skip the tree. */
+/** Cached leaves per side, by the low bits of their number, so that prices around the touch need not walk the tree. */
 const cachedLeaves = 64
 const cacheMask = cachedLeaves - 1
 
-/** Told of a price of a side whose size has changed. */
+/** Called with a side and a price whose size has changed. */
 export type LevelWatch = (side: Order.Side, priceAtoms: number) => void
 
 export class Book {
@@ -32,7 +32,7 @@ export class Book {
   private readonly bids: number
   private readonly asks: number
 
-  /** Remembered leaves by side and low bits: its number (price without its last five bits) or -1, then where it is. */
+  /** Cached leaves by side and low bits: the leaf's number (the price without its last five bits) or -1, then its row. */
   private readonly cached = new Int32Array(4 * cachedLeaves).fill(none)
 
   private bestBid = none
@@ -41,7 +41,7 @@ export class Book {
   private askLevels = 0
   private resting = 0
 
-  /** Told of every price whose size changes, while somebody watches this book. It is no part of the state. */
+  /** Called for every price whose size changes, while somebody watches this book. Not part of the state. */
   watch: LevelWatch | undefined = undefined
 
   constructor(orders: Orders) {
@@ -56,7 +56,7 @@ export class Book {
     return this.resting
   }
 
-  /** Puts an order behind all others of its side and price. Reads its side, price and remaining size from the pool. */
+  /** Appends an order at its side and price. Reads side, price and remaining size from the pool. */
   insert(slot: number): void {
     const orders = this.orders
     const priceAtoms = orders.priceAtoms(slot)
@@ -86,7 +86,7 @@ export class Book {
     if (this.watch !== undefined) this.watch(orders.side(slot), priceAtoms)
   }
 
-  /** Takes a resting order out, with whatever it has left; the pool's `remaining` stays as it is. */
+  /** Removes a resting order with all its remaining size; `remaining` in the pool is not changed. */
   remove(slot: number): void {
     const orders = this.orders
     const at = orders.level(slot)
@@ -113,7 +113,10 @@ export class Book {
     orders.setPrev(slot, none)
   }
 
-  /** Lessens a resting order, here and in the pool's `remaining`, by size atoms. It keeps its place and something: else remove it. */
+  /**
+   * Reduces a resting order by size atoms, here and in the pool's `remaining`. It keeps its priority. Something must be left;
+   * otherwise use `remove`.
+   */
   reduce(slot: number, sizeAtoms: number): void {
     const orders = this.orders
     const at = orders.level(slot)
@@ -124,7 +127,7 @@ export class Book {
     if (this.watch !== undefined) this.watch(orders.side(slot), orders.priceAtoms(slot))
   }
 
-  /** A word of a level. */
+  /** A word in the row of a level. */
   private levelWord(at: number, word: number): number {
     return this.memory.rows[at << levelShift | word]!
   }
@@ -177,12 +180,14 @@ export class Book {
     return found
   }
 
-  /** How many prices of a side have orders. */
+  /** The number of prices of a side. */
   levelCount(side: Order.Side): number {
     return side === Order.buy ? this.bidLevels : this.askLevels
   }
 
-  /** The oldest order of every level, bids best first, then asks best first: with the pool's dump, all there is to know. */
+  /**
+   * The oldest order of every level, bids best first, then asks best first: with the pool's dump, this describes the whole book.
+   */
   heads(): Int32Array {
     const heads = new Int32Array(this.bidLevels + this.askLevels)
     let count = 0
@@ -192,7 +197,7 @@ export class Book {
     return heads
   }
 
-  /** A book from the heads of another over a pool restored from the same moment; time priority is in the pool's links. */
+  /** Restores a book from its heads over a pool restored from the same snapshot; time priority is in the pool's links. */
   static restore(orders: Orders, heads: Int32Array): Book {
     const book = new Book(orders)
     for (const head of heads) {
@@ -215,7 +220,7 @@ export class Book {
     return book
   }
 
-  /** The level at a price, made when there is none; a new one has no orders yet. */
+  /** The level at a price, created empty where there is none. */
   private levelFor(side: Order.Side, priceAtoms: number): number {
     const { cached } = this
     const number = priceAtoms >>> fanBits
@@ -249,7 +254,7 @@ export class Book {
     return side === Order.buy ? this.bids : this.asks
   }
 
-  /** The leaf of a price, made with all nodes above it where there is none. The caller puts a level into it. */
+  /** The leaf of a price, created with all nodes above it where there is none. The caller puts a level into it. */
   private makeLeaf(side: Order.Side, priceAtoms: number): number {
     const { memory } = this
     let at = this.root(side)
@@ -266,7 +271,7 @@ export class Book {
     return at
   }
 
-  /** Puts an empty level into a leaf and into its side's chain. */
+  /** Adds an empty level to a leaf and to the chain of its side. */
   private addLevel(side: Order.Side, priceAtoms: number, leaf: number): number {
     const isBid = side === Order.buy
     const best = isBid ? this.bestBid : this.bestAsk
@@ -297,7 +302,7 @@ export class Book {
     return added
   }
 
-  /** Takes an empty level out of its side's chain and the tree, with all nodes that nothing is left in. */
+  /** Removes an empty level from the chain and the tree, with all nodes that become empty. */
   private removeLevel(side: Order.Side, removed: number): void {
     const { cached, memory } = this
     const { rows } = memory
@@ -330,7 +335,7 @@ export class Book {
     }
   }
 
-  /** The level next above a price, of those in the tree of its leaf; or -1. */
+  /** The next higher level in the tree of this leaf; or -1. */
   private above(priceAtoms: number, leaf: number): number {
     const { memory } = this
     let at = leaf
@@ -343,7 +348,7 @@ export class Book {
     return none
   }
 
-  /** The level next below a price, of those in the tree of its leaf; or -1. */
+  /** The next lower level in the tree of this leaf; or -1. */
   private below(priceAtoms: number, leaf: number): number {
     const { memory } = this
     let at = leaf

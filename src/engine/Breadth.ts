@@ -1,26 +1,26 @@
 /**
- * How much of what a record may do an account takes. Its margin is a sum over the markets that it came to, and marks that have moved
- * have it summed anew; so wherever a record looks at so many orders, positions or accounts, an account that came to many markets
- * counts for several. Then the most that one record does is the same however the positions lie.
+ * How much an account counts against the limits of a record. Its margin is a sum over all markets that it ever entered, which has
+ * to be recomputed after marks have moved. Where a record handles a limited number of orders, positions or accounts, an account
+ * with many markets therefore counts for several, so that the most work of a record does not depend on how positions are spread.
  */
 import { none } from "../domain/None.js"
 import type { State } from "./State.js"
 
-/** Markets in which an account counts once. */
+/** The number of markets for which an account counts once. */
 const marketsInOne = 8
 
 const inOne = ({ capacity }: State): number => capacity.marketsInOne ?? marketsInOne
 
-/** How many markets come to a weight: an account with so many counts so often. */
+/** A number of markets that gives an account the given weight. */
 export const marketsOf = (state: State, weight: number): number => weight * inOne(state)
 
-/** How often an account counts: once for every eight markets that it came to, or part of them. */
+/** The weight of an account: one for every eight markets that it entered, or part of them. */
 export const weightOf = (state: State, account: number): number => {
   const markets = state.accounts.markets(account)
   return markets <= 1 ? 1 : Math.ceil(markets / inOne(state))
 }
 
-/** How often an account counts that trades: where it has more positions whose funding is settled first, once for each of these. */
+/** The weight of an account that trades: where funding has to be settled first, at least the number of positions that owe it. */
 export const weightOfTrade = (state: State, account: number): number => {
   const weight = weightOf(state, account)
   if (state.settling === 0) return weight
@@ -32,7 +32,7 @@ export const weightOfTrade = (state: State, account: number): number => {
   return Math.max(weight, owing)
 }
 
-/** How often it counts beyond the once that it is counted already, where the record at hand first comes to it; later 0. */
+/** The weight beyond the 1 that the caller counts anyway; only when the current record first reaches the account, later 0. */
 const beyondOne = (state: State, account: number, weight: number): number => {
   if (weight === 1 || state.weighed.has(account)) return 0
   state.weighed.add(account)
@@ -40,8 +40,8 @@ const beyondOne = (state: State, account: number, weight: number): number => {
   return weight - 1
 }
 
-/** The same for an account that is looked at. */
+/** The additional weight of an account that is examined. */
 export const beyondOneLook = (state: State, account: number): number => beyondOne(state, account, weightOf(state, account))
 
-/** The same for one that trades. */
+/** The additional weight of an account that trades. */
 export const beyondOneTrade = (state: State, account: number): number => beyondOne(state, account, weightOfTrade(state, account))

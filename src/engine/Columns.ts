@@ -1,13 +1,13 @@
-/** Typed arrays that grow: the storage of everything the engine has many of, in rows or in columns. */
+/** Growing typed arrays: the storage of the engine's large tables, by row or by column. */
 
 import { assert } from "../domain/Assert.js"
 
-/** From this many entries on, columns are made whole at once: copying less than that takes no command a millisecond. */
+/** From this capacity on, columns are allocated at full length: copying a smaller one takes less than a millisecond. */
 const wholeFrom = 2 ** 14
 
 /**
- * How long a column of at most `capacity` entries begins. A large one has its whole length: the system gives
- * pages as they are first touched, and growing would copy all of them in one turn.
+ * The initial length of a column of at most `capacity` entries. A large one is allocated in full: the system provides pages only as
+ * they are touched, while growing would copy the whole column during one command.
  */
 export const initialLength = (capacity: number, small: number): number => capacity >= wholeFrom ? capacity : Math.min(capacity, small)
 
@@ -15,38 +15,38 @@ export const initialLength = (capacity: number, small: number): number => capaci
 export const grownLength = (length: number, needed: number, capacity = Number.MAX_SAFE_INTEGER): number =>
   Math.min(capacity, Math.max(needed, length * 2))
 
-/** Room for every account that there may be (`maxAccounts`). */
+/** Room for the greatest number of accounts (`maxAccounts`). */
 const everyAccount = 2 ** 20
 
 /**
- * How long a column becomes: double, until it is large; then as long as it may ever be (`most`), so that what is large is never
+ * The next length of a column: double until it is large, and then its greatest length (`most`), so that a large column is never
  * copied.
  */
 export const lengthUpTo = (most: number, length: number, needed: number): number =>
   needed > wholeFrom ? Math.max(most, needed) : grownLength(length, needed, most)
 
-/** The same of one that has an entry for each account, or for each of some of them. */
+/** The same for a column indexed by account. */
 export const lengthByAccount = (length: number, needed: number): number => lengthUpTo(everyAccount, length, needed)
 
 /**
- * How far into its memory a table of rows begins, bytes. What is large gets whole pages of its own, and the allocator keeps the first
- * 16 bytes of them for itself: rows of 64 or 128 bytes would each lie across one cache line more than they fill. So far behind them a
- * pair of lines begins. Where memory lies otherwise the rows are none the worse for it.
+ * Offset of a table's first row in its buffer, bytes. A large buffer has pages of its own, of which the allocator uses the first 16
+ * bytes: rows of 64 or 128 bytes would each straddle one more cache line than needed. With this offset the rows begin on a pair of
+ * lines; if a buffer is aligned differently, nothing is lost.
  */
 const behindHead = 112
 
-/** Numbers for rows of 64 or 128 bytes: see `behindHead`. */
+/** Memory for rows of 64 or 128 bytes: see `behindHead`. */
 export const newRows = (length: number): Float64Array<ArrayBuffer> =>
   new Float64Array(new ArrayBuffer(behindHead + length * Float64Array.BYTES_PER_ELEMENT), behindHead, length)
 
-/** Longer rows with the same content, the rest 0. */
+/** Longer rows with the same content, filled up with 0. */
 export const growRows = (rows: Float64Array, length: number): Float64Array<ArrayBuffer> => {
   const grown = newRows(length)
   grown.set(rows)
   return grown
 }
 
-/** Rows whose beginning somebody else fills, to give them to whoever goes on in them: once. */
+/** Memory for rows whose beginning is read from a snapshot, and which a table then adopts, once. */
 export class Room {
   private rows: Float64Array<ArrayBuffer> | undefined
 
@@ -54,12 +54,14 @@ export class Room {
     this.rows = newRows(length)
   }
 
-  /** Where the first bytes of the rows are put. */
+  /** The memory for the first bytes of the rows. */
   bytes(length: number): Uint8Array {
     return bytesOf(this.rows!).subarray(0, length)
   }
 
-  /** The rows, 0 behind what was put there. Whoever asks again would have what was changed since. */
+  /**
+   * The rows, with 0 behind the bytes that were read. They can be taken once only, since the table that takes them changes them.
+   */
   take(): Float64Array<ArrayBuffer> {
     const { rows } = this
     assert(rows !== undefined, "what is in a room is taken once")
@@ -88,10 +90,10 @@ export const growInts = (column: Int32Array, length: number, fill = 0): Int32Arr
   return grown
 }
 
-/** The second view of rows of numbers: their words of 4 bytes. */
+/** The same memory as words of 4 bytes. */
 export const wordsOf = (numbers: Float64Array): Int32Array => new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length * 2)
 
-/** Whole numbers of 4 bytes one behind the other, emptied and filled again: it keeps its memory. */
+/** A list of 32-bit integers that keeps its memory when it is cleared. */
 export class Line {
   private numbers: Int32Array = new Int32Array(64)
   private count = 0
@@ -114,37 +116,37 @@ export class Line {
   }
 }
 
-/** How tables begin and grow. */
+/** How tables are allocated and grow. */
 export interface Growth {
-  /** Rows of accounts, and of positions, that there is room for at first. */
+  /** Initial rows of accounts and of positions. */
   readonly rows: number
-  /** From this many rows on, a table that may grow without bound does so step by step. */
+  /** From this many rows on, a table without a fixed limit grows step by step. */
   readonly stepwiseFrom: number
-  /** A position has a list of its open orders from so many on, an even number, and no longer where it has fewer than half of them. */
+  /** The number of open orders from which on a position has an `OpenList`, an even number; below half of it the list is dropped. */
   readonly listedFrom: number
 }
 
 export const usualGrowth: Growth = { rows: 64, stepwiseFrom: 4_096, listedFrom: 32 }
 
-/** Rows that are copied with each one that comes: begun when a table is three quarters full, all are copied before it is full. */
+/** Rows copied with each new one: copying begins when the table is three quarters full, and ends before it is full. */
 const copiedAtOnce = 5
 
 /**
- * The longer buffer of a table that is soon full. It is filled a few rows at a time, while others come, and takes over
- * once the table is full: so no command waits until all of them are copied. Whoever changes a row that has been copied
- * changes it here too.
+ * The larger buffer of a table that is nearly full. Rows are copied into it a few at a time as new ones arrive, and it replaces the
+ * table's buffer when that is full, so that no command has to wait for the whole copy. A change of a row that has been copied must
+ * be made here as well.
  */
 export class Successor {
   readonly numbers: Float64Array
   readonly words: Int32Array
 
-  /** Room for `rows` of so many numbers: pages that the system gives as they are first touched. */
+  /** Allocates `rows` of `rowNumbers` numbers; the system provides the pages as they are touched. */
   constructor(rows: number, private readonly rowNumbers: number) {
     this.numbers = newRows(rows * rowNumbers)
     this.words = wordsOf(this.numbers)
   }
 
-  /** Copies rows `from` to `to`, word by word: a number may be two words that are none. */
+  /** Copies rows `from` to `to` by words: a number may hold two words whose bits are not a valid number. */
   copy(rows: Int32Array, from: number, to: number): void {
     const { rowNumbers, words } = this
     const end = to * rowNumbers * 2
@@ -152,8 +154,8 @@ export class Successor {
   }
 }
 
-/** Whether a table is so full that its successor is begun. */
+/** Whether a table is full enough to begin its successor. */
 export const isSoonFull = (count: number, rows: number): boolean => count * 4 >= rows * 3
 
-/** How far to copy next, where `copied` of `count` rows are. */
+/** The row up to which to copy next, where `copied` of `count` rows have been. */
 export const copiedNext = (copied: number, count: number): number => Math.min(count, copied + copiedAtOnce)

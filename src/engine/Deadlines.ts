@@ -1,35 +1,34 @@
 /**
- * Moments at which something is due, the earliest first: a binary heap that can change and drop an entry by
- * its key. Keys are small integers (slots or indices); of equal times the smaller rank is first, so that the
- * order does not depend on how the heap came to be.
+ * Deadlines by key, earliest first: a binary heap whose entries can be moved and removed by key. Keys are small integers (slots or
+ * indexes). At equal times the smaller rank comes first, so that the order does not depend on the history of the heap.
  */
 import { assert } from "../domain/Assert.js"
 import { StepwiseMap } from "../domain/Stepwise.js"
 import { StepwiseList } from "./StepwiseList.js"
 
-/** When the second after a time begins. */
+/** The beginning of the next full second. */
 export const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
 
 export class Deadlines {
   private readonly keys = new StepwiseList()
-  /** Time by key; only for keys that are in. */
+  /** Deadline by key, for the keys in the heap. */
   private readonly times = new StepwiseMap<number, number>()
   /** Index in `keys` by key. */
   private readonly places = new StepwiseMap<number, number>()
 
-  /** `rank` orders keys that are due at the same time; it must not change while a key is in. */
+  /** `rank` orders keys with equal deadlines; it must not change while a key is in the heap. */
   constructor(private readonly rank: (key: number) => number) {}
 
   get size(): number {
     return this.keys.length
   }
 
-  /** When the earliest is due; `Infinity` when nothing is. */
+  /** The earliest deadline; `Infinity` where there is none. */
   get earliest(): number {
     return this.keys.length === 0 ? Number.POSITIVE_INFINITY : this.times.get(this.keys.at(0))!
   }
 
-  /** When a key is due; 0 when it is not in. */
+  /** The deadline of a key; 0 where it has none. */
   at(key: number): number {
     return this.times.get(key) ?? 0
   }
@@ -38,7 +37,7 @@ export class Deadlines {
     return this.places.has(key)
   }
 
-  /** Puts a key in, or moves it. */
+  /** Sets or moves the deadline of a key. */
   set(key: number, atEpochMs: number): void {
     this.remove(key)
     this.times.set(key, atEpochMs)
@@ -47,7 +46,7 @@ export class Deadlines {
     this.rise(this.keys.length - 1)
   }
 
-  /** Takes a key out, if it is in. */
+  /** Removes a key, if it is present. */
   remove(key: number): void {
     if (this.keys.length === 0) return
     const place = this.places.get(key)
@@ -62,7 +61,7 @@ export class Deadlines {
     this.sink(this.places.get(last)!)
   }
 
-  /** Takes out the earliest key, which is due by then; -1 when none is. */
+  /** Removes and returns the key with the earliest deadline, if that has been reached; otherwise -1. */
   shiftDue(atEpochMs: number): number {
     if (this.earliest > atEpochMs) return -1
     const key = this.keys.at(0)
@@ -70,12 +69,12 @@ export class Deadlines {
     return key
   }
 
-  /** The earliest key, which is due by then; undefined when none is. It stays in. */
+  /** The key with the earliest deadline, if that has been reached; otherwise undefined. It is not removed. */
   firstDue(atEpochMs: number): number | undefined {
     return this.earliest > atEpochMs ? undefined : this.keys.at(0)
   }
 
-  /** Keys and times, in the order in which they are due. */
+  /** Keys with their deadlines, earliest first. */
   entries(): Array<readonly [key: number, atEpochMs: number]> {
     return this.keys.toArray()
       .map((key) => [key, this.times.get(key)!] as const)

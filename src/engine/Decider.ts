@@ -1,6 +1,6 @@
 /**
- * How a capability decides its commands: a record with one decider for each of them, typed by kind, so that an operation
- * which nobody decides does not compile.
+ * The interface through which a capability decides its commands: one decider for each kind of command, so that an operation without
+ * a decider does not compile.
  */
 import { Refusal } from "../domain/Refusal.js"
 import type { capabilities, Capability, CommandOfKind, Kind, OutcomeOfKind } from "../operations/Operations.js"
@@ -9,11 +9,11 @@ import type { State } from "./State.js"
 
 export interface Decider<K extends Kind> {
   /**
-   * What refuses the command without a record, beside what holds for all commands: room in the capability's own
-   * tables. It changes nothing. `none` lets it through.
+   * Refuses the command without a record where the capability's own tables have no room; rules common to all commands are checked
+   * elsewhere. Changes nothing. `none` admits it.
    */
   readonly admit: (state: State, command: CommandOfKind<K>, atEpochMs: number) => Refusal
-  /** Decides it under the record that the state stands at: one outcome for each entry, in their order. */
+  /** Decides the command in the current record: one outcome for each entry, in their order. */
   readonly decide: (state: State, command: CommandOfKind<K>) => ReadonlyArray<OutcomeOfKind<K> | Refused>
 }
 
@@ -22,5 +22,5 @@ export type Deciders<C extends Capability> = {
   readonly [K in keyof (typeof capabilities)[C] & Kind]: Decider<K>
 }
 
-/** A command that finds room whatever the capability's tables hold. */
+/** For commands that need no room in the capability's tables. */
 export const always = (): Refusal => Refusal.none

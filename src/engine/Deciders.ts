@@ -1,4 +1,4 @@
-/** All deciders, one for each kind: an operation without one does not compile. */
+/** The deciders of all kinds of commands: a kind without one does not compile. */
 import type { Command, CommandOfKind, EntryOutcome, Kind } from "../operations/Operations.js"
 import type { Refusal } from "../domain/Refusal.js"
 import * as Accounts from "./accounts/Deciding.js"
@@ -19,18 +19,18 @@ const deciders: { readonly [K in Kind]: Decider<K> } = {
   ...Venue.deciders
 }
 
-/** The decider of a command, as one that takes any: its kind has chosen it. */
+/** The decider for a command's kind, typed so that it takes the command. */
 const deciderOf = <K extends Kind>(command: CommandOfKind<K>): Decider<K> => deciders[command.kind as K] as Decider<K>
 
-/** What refuses a command for want of room in its capability's tables, or the like. */
+/** What the capability refuses without a record, for example because its tables are full. */
 export const admitBy = (state: State, command: Command, atEpochMs: number): Refusal => {
-  // The two that nearly all commands are are called where they stand: so the compiler can take them in.
+  // The two most frequent kinds are called directly, so that the compiler can inline them.
   if (command.kind === "PlaceOrders") return Orders.deciders.PlaceOrders.admit(state, command, atEpochMs)
   if (command.kind === "CancelOrders") return Orders.deciders.CancelOrders.admit(state, command, atEpochMs)
   return deciderOf(command).admit(state, command as never, atEpochMs)
 }
 
-/** Decides a command under the record that the state stands at. */
+/** Decides a command in the current record. */
 export const decide = (state: State, command: Command): ReadonlyArray<EntryOutcome> => {
   if (command.kind === "PlaceOrders") return Orders.deciders.PlaceOrders.decide(state, command)
   if (command.kind === "CancelOrders") return Orders.deciders.CancelOrders.decide(state, command)

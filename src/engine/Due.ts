@@ -1,16 +1,16 @@
 /**
- * What is due by a time, done before anything else happens at it: sessions reach their cutoff or close, under a halt of the
- * engine too, so that nothing that follows acts in a market that is closed. Then dead-man switches, then expiries, each by its
- * moment, then what was announced of markets. None of these is due while the engine is halted; they are as soon as it lifts. Then
- * what the price band has left behind goes, and funding that is owed is settled, under a halt too: there is no moment at which
- * either may wait. Transfers that nobody has approved end then, under a halt too: they trade nothing. Then come settlements of
- * delisted markets. Last come looks at accounts under liquidation, and behind them the triggers that have fired.
+ * What has fallen due is done before anything else happens in a record. First sessions reach their cutoff or close, even under a
+ * halt of the engine, so that nothing that follows acts in a closed market. Then come dead-man switches, then expiries, each in
+ * order of time, then announced parameters and delistings of markets; all of these wait while the engine is halted. Then orders
+ * beyond the price band are cancelled and owed funding is settled, even under a halt, since neither may ever wait. Transfers that
+ * nobody has approved in time end then, also under a halt: they trade nothing. Then come settlements of delisted markets, and last
+ * the liquidations and the triggers that have fired.
  *
- * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
- * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
+ * One record ends a bounded number of orders. What it leaves to the following records counts as gone all the same, see `Leaving`;
+ * those records follow at once until nothing is left. An account whose switch has fallen due finds it fired.
  *
- * Where a table is full, of keys or of orders, a record also comes when the time of the first in its line is over: whatever would make
- * room there is refused without one.
+ * Where the table of keys or of orders is full, a record also comes when its oldest entry expires: a full table refuses every
+ * command that would have made room, so no other record would come.
  */
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
@@ -30,10 +30,13 @@ import { ordersTurnEpochMs } from "./orders/Forgetting.js"
 import { endedAtOnce } from "./orders/Leaving.js"
 import type { State } from "./State.js"
 
-/** Does what is due; first of all, or last where there is more than one record does, for the account that a command is of. */
+/**
+ * Does what has fallen due. The switch of `account`, whose command follows, fires in any case, even where more is due than one
+ * record does.
+ */
 export const run = (state: State, account: number = none): void => {
   Sessions.pass(state)
-  // What takes effect ends intervals that are over, which settles what stands in line before them.
+  // The budget for settlements is set first: parameters that take effect may end intervals, which settles payments in line.
   Funding.begin(state)
   const atOnce = state.capacity.endedAtOnce ?? endedAtOnce
   const left = cancelLost(state, goOn(state, atOnce))
@@ -57,17 +60,17 @@ export const run = (state: State, account: number = none): void => {
 const isSwitchDue = ({ atEpochMs, switches }: State, account: number): boolean =>
   switches.earliest <= atEpochMs && switches.at(account) !== 0 && switches.at(account) <= atEpochMs
 
-/** What an expiry counts of what a record ends: it has to be found among all others. */
+/** How many ended orders an expiry counts as: it has to be found among all orders. */
 const expiryWeight = 2
 
-/** Fires switches, then ends what has expired, as long as less than `atOnce` orders were ended. */
+/** Fires switches, then ends expired orders, until `atOnce` orders have been ended. */
 const runTimed = (state: State, atOnce: number): void => {
   const { atEpochMs } = state
   let left = atOnce
   while (left > 0) {
     const account = state.switches.shiftDue(atEpochMs)
     if (account === none) break
-    // One that has no orders costs as much as one that has.
+    // A switch of an account without orders counts as one order.
     left -= Math.max(1, fireSwitch(state, account, left))
   }
   for (; left > 0; left -= expiryWeight) {
@@ -78,7 +81,7 @@ const runTimed = (state: State, atOnce: number): void => {
   }
 }
 
-/** Whether something is due and must wait for the end of a halt. */
+/** Whether something has fallen due that must wait for the end of a halt. */
 export const isWaiting = (state: State): boolean => state.halted && timedEpochMs(state) <= state.atEpochMs
 
 /** When the next switch, expiry, announcement or delisting is due. */
@@ -86,8 +89,8 @@ const timedEpochMs = (state: State): number =>
   Math.min(state.switches.earliest, state.expiries.earliest, Announced.nextEpochMs(state), Delisting.nextEpochMs(state))
 
 /**
- * When something is due next, beside the ticks of the marks, which have records of their own: 0 for at once, `Infinity` when
- * nothing is, or while nothing may be done.
+ * When something falls due next, apart from mark ticks, which have records of their own: 0 for at once, `Infinity` where nothing is
+ * due or nothing may be done.
  */
 export const nextEpochMs = (state: State): number => {
   if (state.clearing.length > 0 || state.leaving.size > 0 || state.connections.ended > 0 || state.settling > 0 || Watch.isBehind(state))
@@ -104,13 +107,14 @@ export const nextEpochMs = (state: State): number => {
   )
 }
 
-/** Between two records that come for nothing but to forget what comes to be over. */
+/** Pause between two records that come only to forget expired entries. */
 const forgettingPauseMs = 1_000
 
 /**
- * When a record is to come so that a full table is looked through. Keys not more often than that: those that open orders keep are passed
- * over, and make no room. Of orders only those that have ended are in line, and their records come one behind the other. One that
- * finds only what was promised for longer than the present retention makes no room: what is over may stand behind that, and is come to so.
+ * When a record has to come to make room in a full table. For keys there is a pause between such records: keys of open orders are
+ * passed over and make no room. The queue of orders holds only ended ones, so their records follow one another at once. A record
+ * may make no room where the oldest orders were promised a longer retention than the present one; expired orders may stand behind
+ * them and are reached by later records.
  */
 const forgettingEpochMs = (state: State): number => {
   const pausedEpochMs = state.atEpochMs + forgettingPauseMs

@@ -1,11 +1,11 @@
 /**
- * The venue's deterministic state machine. `(state, command, at) -> outcome + events`: no I/O, no clock, no
- * chance. The sequencer alone calls `apply`; everyone else only reads.
+ * The venue's deterministic state machine. `(state, command, at) -> outcome + events`: no I/O, no clock, no randomness. The
+ * sequencer alone calls `apply`; everyone else only reads.
  *
- *   1. `admit`  without a record: authority, remembered keys, the global halt, room. May answer at once.
- *   2. `apply`  under a sequence and a time: forget what is over, do what is due, decide, remember, log.
+ *  1. `admit` without a record: authority, remembered keys, the global halt, room. May answer at once.
+ *  2. `apply` under a sequence and a time: forget what has expired, do what is due, decide, remember, log.
  *
- * The capabilities decide, each its own commands; what is here only puts them in order.
+ * Each capability decides its own commands; this file only puts the steps in order.
  */
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
@@ -26,12 +26,12 @@ import type { Reads } from "./Reads.js"
 import { type Capacity, State } from "./State.js"
 
 /**
- * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
- * digests otherwise what is decided; once for all those of one release, since nobody is promised anything of what was not released.
+ * The version of the rules. It is incremented with every change of what is decided or how that is digested, once for all changes of
+ * one release, since unreleased rules bind nobody.
  */
 export const rulesVersion = 8
 
-/** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
+/** The packed outcomes of the current command's entries, shared by the key table and the event log; the objects are reused. */
 const packed: Array<Packed> = []
 
 export class Engine extends OrderReads implements Reads {
@@ -55,7 +55,8 @@ export class Engine extends OrderReads implements Reads {
     state.liquidating.begin()
     forget(state, atEpochMs)
     forgetKeys(state)
-    // Whatever was connected to the process before is not any more, and nobody else can say so: what is due meets none of its orders.
+    // A restart ends every connection to the previous process, and no other record says so. This comes first, so that due work does
+    // not match their orders.
     if (command.kind === "StartVenue") state.connections.endAll()
     Due.run(state, command.account)
     // What the venue's own orders have met is not what the command's may meet.
@@ -71,17 +72,17 @@ export class Engine extends OrderReads implements Reads {
     return { sequence, atEpochMs, refusal: Refusal.none, replayed: false, entries }
   }
 
-  /** When a `PassTime` is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
+  /** When a `PassTime` record is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
   get nextDueEpochMs(): number {
     return Due.nextEpochMs(this.state)
   }
 
-  /** When a `MarkTick` is due, as of a time, which is no earlier than the last record's; `Infinity` while nothing is live. */
+  /** When a `MarkTick` record is due, given a time no earlier than the last record's; `Infinity` while no market is live. */
   nextTickEpochMs(nowEpochMs: number): number {
     return nextTickEpochMs(this.state, Math.max(nowEpochMs, this.state.atEpochMs))
   }
 
-  /** Logs what the entries that were just packed came to, and the end of the record. */
+  /** Logs the packed outcomes of the entries, and the end of the record. */
   private log(entries: number): void {
     const { events, sequence, atEpochMs } = this.state
     for (let index = 0; index < entries; index++) logEntry(events, packed[index]!)
@@ -89,7 +90,10 @@ export class Engine extends OrderReads implements Reads {
   }
 }
 
-/** What a refusal compared is not logged: it only explains, and a better explanation must not break a journal. */
+/**
+ * The values that a refusal compared are not logged: they only explain it, and a better explanation must not invalidate old
+ * journals.
+ */
 const logEntry = (events: EventLog, { codes, numbers }: Packed): void => {
   if ((codes & 0xff) === refusedCode) return events.event7(Event.EntryDecided, codes, numbers[0]!, 0, 0, 0, 0, 0)
   events.event7(

@@ -1,9 +1,9 @@
 /**
- * What the engine decided, as a run of numbers: the digest in every block is taken over these words, and
- * whoever follows the journal reads them. Each event is its code, its number of fields, then the fields.
+ * What the engine decided, as a run of numbers: the digest in every block covers these words, and followers of the journal read
+ * them. Each event is its code, its number of fields, then the fields.
  *
- * Numbers only, so that nothing depends on how a text is printed; accounts, markets and orders by their
- * engine numbers. Codes and field orders are part of every recorded digest: never renumber, only append.
+ * Only numbers are used, so that nothing depends on how text is printed; accounts, markets and orders appear by their engine
+ * numbers. Codes and field orders are part of every recorded digest: never renumber, only append.
  */
 import { assert } from "../domain/Assert.js"
 import { Told } from "./Told.js"
@@ -13,7 +13,7 @@ export { decode as decodeTold, type ToldChange, type ToldNote, type ToldPayment,
 /** Event codes, past tense, with the names of their fields in order. */
 export const EventFields = {
   RecordDecided: ["sequence", "atEpochMs", "entries"],
-  /** An outcome as it is packed; of a refusal its code and the order alone, since what it compared only explains it. */
+  /** A packed outcome. For a refusal only its code and the order are logged, since the compared values merely explain it. */
   EntryDecided: ["codes", "first", "second", "third", "fourth", "fifth", "sixth"],
   OrderAccepted: ["orderNumber", "account", "market", "side", "type", "timeInForce", "priceAtoms", "quantityAtoms"],
   Traded: [
@@ -52,9 +52,12 @@ export const EventFields = {
   IndexPriceHeld: ["market", "priceAtoms", "sourceEpochMs"],
   FundingSet: ["market", "atEpochMs", "rate8hE9", "indexPriceAtoms", "samples"],
   FundingPaid: ["account", "market", "paidAtoms"],
-  /** An account is under its maintenance margin from here on. */
+  /** An account has fallen below its maintenance margin. */
   LiquidationBegun: ["account", "equityAtoms", "maintenanceMarginAtoms"],
-  /** A part was sent: the size of its order and its limit, the bankruptcy price, and what there was and was needed before it. */
+  /**
+   * A part of a liquidation was sent: the order's size and limit, which is the bankruptcy price, and the account's equity and
+   * maintenance margin before it.
+   */
   LiquidationOrdered: [
     "account",
     "market",
@@ -71,10 +74,10 @@ export const EventFields = {
   /** A counterparty's share of a deleveraging; `rank` counts from 1. */
   Deleveraged: ["account", "counterparty", "market", "sizeAtoms", "priceAtoms", "rank"],
   LiquidationEnded: ["account", "equityAtoms", "maintenanceMarginAtoms"],
-  /** The insurance fund sent an order to unwind what it holds. */
+  /** The insurance fund sent an order to unwind its position. */
   FundUnwound: ["market", "orderNumber", "quantityAtoms"],
   LeverageSet: ["account", "market", "leverageX"],
-  /** A bracket that has nothing to close yet; a trigger of price 0 is none. */
+  /** A bracket was set that has nothing to close yet; a trigger price of 0 means no trigger. */
   BracketOpened: [
     "bracket",
     "account",
@@ -88,57 +91,66 @@ export const EventFields = {
     "stopLossLimitAtoms"
   ],
   BracketResized: ["bracket", "account", "market", "quantityAtoms"],
-  /** `kind` is 0 for the take-profit, 1 for the stop-loss; an order number of -1 says that nothing rested within its limit. */
+  /**
+   * `kind` is 0 for the take-profit, 1 for the stop-loss; an order number of -1 means that nothing rested within its limit and no
+   * order was sent.
+   */
   TriggerFired: ["bracket", "account", "market", "kind", "orderNumber", "quantityAtoms", "limitAtoms", "priceAtoms"],
-  /** `quantityAtoms` is what it still had to close. */
+  /** `quantityAtoms` is what the bracket still had to close. */
   BracketEnded: ["bracket", "account", "market", "reason", "quantityAtoms"],
-  /** Parameters were announced, or withdrawn: at 0. How many holders would be under their margins now; -1 where they are not counted. */
+  /**
+   * Parameters were announced, or withdrawn (time 0), with how many holders would now fall below their margins; -1 where that was
+   * not counted.
+   */
   MarketAnnounced: ["market", "effectiveAtEpochMs", "underInitialMargin", "underMaintenanceMargin"],
-  /** What was announced of a market is what it has from here on. */
+  /** A market's announced parameters took effect. */
   MarketTookEffect: ["market"],
-  /** What is decided from here on is remembered so long. */
+  /** The retention for everything decided from here on. */
   RetentionSet: ["retentionMs"],
-  /** What has become of a delisting, by code: 0 withdrawn, 1 announced, 2 in effect, 3 settled. A final price of 0 is none. */
+  /** A delisting changed its state: 0 withdrawn, 1 announced, 2 in effect, 3 settled. The final price is 0 where there is none. */
   MarketDelisting: ["market", "became", "effectiveAtEpochMs", "finalPriceAtoms"],
-  /** So much of a long and a short position was closed at the final price of their market. */
+  /** A long and a short position of one size were closed at the final price of their market. */
   Settled: ["market", "account", "counterparty", "sizeAtoms", "priceAtoms"],
-  /** A market's session from here on: its state by its place in the list of them, and its moments. */
+  /** A market's session changed: the index of its state in the list of states, and the times of its next changes. */
   MarketSessionSet: ["market", "state", "nextOpenEpochMs", "nextCloseEpochMs", "cutoffEpochMs"],
-  /** An owner signed in, until a time at most. */
+  /** An owner signed in; the session lasts until the given time at most. */
   SessionOpened: ["account", "session", "expiresAtEpochMs"],
-  /** By sign-out, with the passkey that opened it, or for want of room. */
+  /** A session was ended by sign-out, with the passkey that opened it, or to make room. */
   SessionEnded: ["account", "session"],
-  /** How many passkeys the account has from here on. */
+  /** The number of the account's passkeys after a change. */
   PasskeysChanged: ["account", "passkeys"],
-  /** An agent may fetch a key until a time. */
+  /** An agent may fetch a key until the given time. */
   AgentApproved: ["account", "scopes", "keyLifetimeSeconds", "expiresAtEpochMs"],
   ApiKeyRevoked: ["apiKey", "account"],
-  /** Something was noted of an account's security, by its kind's place in the list of them; -1 for an account is nobody's. */
+  /** A security event of an account, with the index of its kind in the list; account -1 where it belongs to none. */
   SecurityNoted: ["account", "kind"],
-  /** A ticket is its family's current one until a time. */
+  /** A ticket became the current one of its family, valid until the given time. */
   TicketIssued: ["family", "apiKey", "generation", "expiresAtEpochMs"],
-  /** No ticket of the family is good any more. */
+  /** A ticket family ended: none of its tickets is valid. */
   TicketsEnded: ["family", "apiKey"],
   KeyUsed: ["apiKey", "usedAtEpochMs"],
   FavoriteSet: ["account", "market", "isFavorite"],
   AffiliateRegistered: ["account"],
-  /** The flags of an account from here on, and whether it may trade. */
+  /** An account's flags after a change, and whether it may trade. */
   AccountFlagged: ["account", "flags", "mayTrade"],
-  /** A deposit, withdrawal or change of party stands, by its kind's place in the list of them. */
+  /** A deposit, withdrawal or change of party was requested, with the index of its kind in the list. */
   TransferRequested: ["transfer", "account", "kind", "amountAtoms"],
-  /** What has become of a step, by the places of the step and of the change in their lists. */
+  /** A step changed, with the indexes of the step and of the change in their lists. */
   StepMoved: ["transfer", "account", "step", "change"],
-  /** No step of the transfer is taken any more, but for an offer that is to be withdrawn. */
+  /** A transfer ended: no further step is taken, except the withdrawal of an offer. */
   TransferEnded: ["transfer", "account", "status"],
-  /** A deposit's amount is the account's from here on. */
+  /** A deposit's amount was credited to the account. */
   DepositCredited: ["transfer", "account", "amountAtoms"],
-  /** A withdrawal's amount is held, was given back, or has left for good: by its place in the list of what becomes of one. */
+  /** A withdrawal's amount was held, returned or spent, by the index in `reserveChanges`. */
   ReserveMoved: ["transfer", "account", "became", "amountAtoms"],
-  /** A ledger party is bound to an account, for a change of party if there is one (-1 for none), or is its party from here on: 1. */
+  /**
+   * A ledger party was bound to an account, for a change of party if there is one (-1 for none); `isConfirmed` is 1 once it is the
+   * account's party.
+   */
   PartyBound: ["account", "transfer", "isConfirmed"],
   LedgerOffsetNoted: ["offset", "recordTimeEpochMs"],
   WithdrawalsStopped: ["isStopped"],
-  /** The ledger said what cannot be, by its place in the list of alarms. */
+  /** The ledger reported something impossible, by the index in the list of alarms. */
   LedgerAlarm: ["transfer", "step", "alarm"]
 } as const
 
@@ -157,7 +169,7 @@ export type DecodedEvent = {
   readonly [K in EventName]: { readonly event: K } & { readonly [F in (typeof EventFields)[K][number]]: number }
 }[EventName]
 
-/** Fields at their place; the compiler puts these where they are called. */
+/** Functions for fixed numbers of fields, which the compiler inlines. */
 const write2 = (words: Float64Array, at: number, a: number, b: number): void => {
   words[at] = a
   words[at + 1] = b
@@ -174,25 +186,25 @@ const write4 = (words: Float64Array, at: number, a: number, b: number, c: number
 const headWords = 2
 
 /**
- * A growing run of words, emptied after each block. One method for each number of fields: a field that is forgotten
- * does not compile, and nothing is allocated for a list of arguments.
+ * A growing run of words, emptied after each block. There is one method per number of fields: a missing field does not compile, and
+ * no argument list is allocated.
  */
 export class EventLog {
   words = new Float64Array(4096)
   length = 0
-  /** Whether events are left unsaid: each is written over the one before, and there are none. */
+  /** Whether events are discarded: each overwrites the previous one, and the length stays 0. */
   isMute = false
 
-  /** What accounts are told beside the events, of the same records. */
+  /** What accounts are told besides the events of the same records. */
   readonly told = new Told()
 
-  /** Forgets everything; keeps the memory. */
+  /** Removes all events but keeps the memory. */
   clear(): void {
     this.length = 0
     this.told.length = 0
   }
 
-  /** Makes room for an event and writes its head; where its fields begin. */
+  /** Makes room for an event and writes its head. Returns the index of its first field. */
   private begin(code: number, fields: number): number {
     if (this.isMute) return headWords
     const at = this.length

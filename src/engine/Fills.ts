@@ -1,14 +1,14 @@
 /**
- * The latest fills of the whole venue, bounded: a ring from which the public trades of a market and an
- * account's own fills are read, newest first. Part of the state, so that a restart from a snapshot has them.
+ * The latest fills of the whole venue: a bounded ring from which the public trades of a market and an account's own fills are read,
+ * newest first. Part of the state, so that a restart from a snapshot has them.
  */
 import { anyMarket, none } from "../domain/None.js"
 import { Newest } from "./Newest.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
-/** One fill, with both sides. */
+/** One fill with both sides. */
 export interface Fill {
-  /** Counts all fills of the venue, from 0. */
+  /** The number of the fill, counted over the whole venue from 0. */
   readonly ordinal: number
   readonly sequence: number
   readonly atEpochMs: number
@@ -25,13 +25,13 @@ export interface Fill {
   readonly takerFeeAtoms: number
 }
 
-/** Where what is retained begins. */
+/** Where the retained fills begin. */
 export type OldestFill = Pick<Fill, "ordinal" | "sequence" | "atEpochMs">
 
-/** Fills kept: the same everywhere, since it is part of the state. */
+/** Fills kept: the same everywhere, since they are part of the state. */
 export const fillsKept = 131_072
 
-/** Where a fill's values are in its row of 16 numbers, and how a snapshot calls them: columns of numbers, then of words. */
+/** The index of each value in a fill's row of 16 numbers, and its name in snapshots: columns of numbers, then of words. */
 const floatColumns = {
   sequence: 0,
   at: 1,
@@ -41,7 +41,7 @@ const floatColumns = {
   takerOrder: 5,
   makerFee: 6,
   takerFee: 7,
-  /** Ordinal of the fill before, of the same account or market; -1 for none. */
+  /** Ordinal of the previous fill of the same account or market; -1 for none. */
   makerOlder: 8,
   takerOlder: 9,
   marketOlder: 10
@@ -50,17 +50,17 @@ const intColumns = { market: 11, makerAccount: 12, takerAccount: 13, takerSide: 
 const column = { ...floatColumns, ...intColumns } as const
 const rowBits = 4
 
-/** Rows come in chunks of so many, made when the first fill of each comes: nothing is ever copied to make room. */
+/** Rows lie in chunks of this many, each allocated for its first fill: nothing is ever copied to make room. */
 const chunkBits = 10
 const chunkMask = (1 << chunkBits) - 1
 
-/** Where the columns, and what else a snapshot holds of the fills, begin in its names. */
+/** Prefix of the section names of the columns and of all else that a snapshot holds of the fills. */
 const sectionOf = (name: string): string => `fills.${name}`
 
 export class Fills {
-  /** Fills ever made; the ordinal of the next. */
+  /** Fills so far, which is also the ordinal of the next. */
   total = 0
-  /** Where the next comes in the ring: its ordinal by the capacity, without a division. */
+  /** The ring index of the next fill: its ordinal modulo the capacity, kept to save a division. */
   private place = 0
   private readonly chunks: Array<Float64Array> = []
   private newestOfAccount = new Newest()
@@ -105,12 +105,12 @@ export class Fills {
     rows[row | column.marketOlder] = this.newestOfMarket.replace(market, ordinal)
   }
 
-  /** Reads where an account's newest fill is, ahead of the next. The answer means nothing. */
+  /** Reads the place of an account's newest fill ahead of its use. The result means nothing. */
   readAhead(account: number): number {
     return this.newestOfAccount.at(account)
   }
 
-  /** The chunk in which a slot is, made where there is none. */
+  /** The chunk of a ring index, allocated if need be. */
   private chunkOf(slot: number): Float64Array {
     const { chunks } = this
     const at = slot >> chunkBits
@@ -118,7 +118,7 @@ export class Fills {
     return chunks[at]!
   }
 
-  /** The ordinal of the oldest fill that is retained, its record and its time: 0 of each while none was forgotten. */
+  /** The ordinal, record and time of the oldest retained fill; all 0 while none has been forgotten. */
   oldest(): OldestFill {
     const ordinal = this.total - this.capacity
     if (ordinal <= 0) return { ordinal: 0, sequence: 0, atEpochMs: 0 }
@@ -154,8 +154,8 @@ export class Fills {
   }
 
   /**
-   * Retained fills of a market, newest first, at most `limit`, older than the ordinal `before` (`Infinity`: from
-   * the newest). A `before` that is a fill of this market costs no walk.
+   * Retained fills of a market, newest first, at most `limit`, below the ordinal `before` (`Infinity`: from the newest). Where
+   * `before` is a fill of this market, no search is needed.
    */
   ofMarket(market: number, before: number, limit: number): ReadonlyArray<Fill> {
     const found: Array<Fill> = []
@@ -169,7 +169,7 @@ export class Fills {
     return found
   }
 
-  /** Retained fills of an account, likewise, of one market unless `anyMarket`. */
+  /** Retained fills of an account, likewise, in one market unless `anyMarket`. */
   ofAccount(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
     const found: Array<Fill> = []
     const from = this.slotOf(before)
@@ -199,7 +199,7 @@ export class Fills {
     return found
   }
 
-  /** Where a retained fill is kept; -1 for any other number. */
+  /** The ring index of a retained fill; -1 for any other number. */
   private slotOf(ordinal: number): number {
     return Number.isInteger(ordinal) && ordinal < this.total && this.retained(ordinal) ? ordinal % this.capacity : none
   }

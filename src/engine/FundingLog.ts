@@ -1,11 +1,11 @@
-/** A market's latest payments of funding, as they are published. */
+/** A market's latest funding rates and payments, as published. */
 import { RowLog } from "./RowLog.js"
 
-/** One interval's end. */
+/** The end of one funding interval. */
 export interface Funding {
   /** When the interval ended, epoch milliseconds. */
   readonly atEpochMs: number
-  /** The record that reckoned it. */
+  /** The sequence of the record that computed it. */
   readonly sequence: number
   /** Per 8 hours, in 10^-9; positive: longs paid. */
   readonly rate8hE9: number
@@ -30,7 +30,7 @@ const names = [
   "intervalMs"
 ] as const satisfies ReadonlyArray<keyof Funding>
 
-/** Intervals that are kept: a month of hours. */
+/** Intervals kept: a month of hours. */
 export const fundingsKept = 720
 
 export type FundingLog = RowLog<keyof Funding>

@@ -1,4 +1,4 @@
-/** The latest payments of funding of the venue, as they are told to the accounts whose they are. */
+/** The latest funding payments of the venue, as reported to their accounts. */
 import type { Place } from "./BalanceLog.js"
 import { RowLog } from "./RowLog.js"
 
@@ -8,14 +8,14 @@ export interface FundingPayment {
   readonly atEpochMs: number
   readonly account: number
   readonly market: number
-  /** When the interval ended that it is for. */
+  /** The end of the interval that it was paid for. */
   readonly endedAtEpochMs: number
-  /** What was held at the interval's end, long positive. */
+  /** The position at the end of the interval, long positive. */
   readonly quantityAtoms: number
   readonly indexPriceAtoms: number
   readonly rate8hE9: number
   readonly intervalMs: number
-  /** What was paid; negative: received. */
+  /** The amount paid; negative where it was received. */
   readonly paidAtoms: number
 }
 
@@ -32,17 +32,20 @@ const names = [
   "paidAtoms"
 ] as const satisfies ReadonlyArray<keyof FundingPayment>
 
-/** Payments that are kept, of all accounts together. */
+/** Payments kept of all accounts together. */
 const paymentsKept = 32_768
 
 export type FundingPayments = RowLog<keyof FundingPayment>
 
 export const make = (kept: number = paymentsKept): FundingPayments => new RowLog(names, kept)
 
-/** A payment and where it stands among those of its account. */
+/** A payment with its place among those of its account. */
 export type PlacedPayment = FundingPayment & Place
 
-/** Kept payments of an account since a time, newest first, at most `limit`, older than the place `before` (undefined: from the newest). */
+/**
+ * Retained payments of an account since a time, newest first, at most `limit`, before the place `before` (undefined: from the
+ * newest).
+ */
 export const paymentsOf = (
   log: FundingPayments,
   account: number,
@@ -65,5 +68,5 @@ export const paymentsOf = (
   return found
 }
 
-/** The oldest kept payment, undefined while none is forgotten. */
+/** The oldest retained payment; undefined while none has been forgotten. */
 export const oldestKept = (log: FundingPayments): FundingPayment | undefined => log.count > log.length ? log.at(log.length - 1) : undefined

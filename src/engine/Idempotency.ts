@@ -1,7 +1,7 @@
 /**
- * What was decided under each Idempotency-Key, for as long as it is remembered: until the retention after the orders
- * it resulted in have ended, and at least the retention, which each key has from the moment of its decision. A table of fixed
- * size, of 128-bit digests and compact outcomes, from which the original response is rebuilt. Nothing is evicted early: a full
+ * Decisions remembered by Idempotency-Key. A key is kept for its retention, counted from the decision or from the end of the last
+ * order that resulted from it, whichever is later; the retention of a key is fixed when it is decided. The table has a fixed size
+ * and holds 128-bit digests and packed outcomes, from which the original response is rebuilt. Nothing is evicted early: a full
  * table refuses.
  */
 import { assert } from "../domain/Assert.js"
@@ -26,24 +26,24 @@ import { boundOf, Held, isBeyondPart, isBeyondPartThen, type Over, refusalOf } f
 import { type HashKey, hashWords } from "./SipHash.js"
 
 /**
- * Keys, and ended orders, that one record forgets at most: more than one can bring, so that a quiet day is caught up with
- * step by step, and no record waits for all that ended in it.
+ * Most keys, and most ended orders, that one record forgets: more than one record can add, so that a backlog shrinks step by step
+ * without holding up any record.
  */
 export const forgottenAtOnce = 64
 
-/** Keys whose rows are read at once before they are forgotten one by one. */
+/** Keys whose rows are read ahead together before they are forgotten one by one. */
 const readAtOnce = 16
 
-/** Rows that a small table begins with. */
+/** Initial rows of a small table. */
 const initialEntries = 256
 
-/** When the last order an outcome speaks of ended: `Infinity` while one is open, 0 when all are forgotten. */
+/** When the last order of an outcome ended, epoch milliseconds: `Infinity` while one is open, 0 when all are forgotten. */
 export type EndOf = (orderNumber: number) => number
 
-/** Reads what `EndOf` asks for, for one who asks for many: see `Orders.readAhead`. */
+/** Reads ahead what `EndOf` needs, for callers that ask for many orders: see `Orders.readAhead`. */
 export type ReadAhead = (orderNumber: number) => number
 
-/** The bounds that a table is restored to, as the engine's capacity names them. */
+/** The limits with which a table is restored, named as in the engine's capacity. */
 interface Bounds {
   readonly idempotencyKeys: number
   readonly hashKey?: HashKey
@@ -52,8 +52,8 @@ interface Bounds {
 }
 
 /**
- * An entry is a row of 128 bytes, two cache lines: 16 numbers of 8 bytes, or 32 words of 4. The first line says whose
- * key it is and when it ends, the second what its first entry came to.
+ * An entry is a row of 128 bytes, two cache lines: 16 numbers of 8 bytes, or 32 words of 4. The first line holds its owner and its
+ * times, the second its first outcome.
  */
 const entryNumbers = 16
 const entryWords = 32
@@ -61,49 +61,49 @@ export const entryBytes = 128
 const word = {
   key: 0,
   body: 4,
-  /** Account of the scope; -1 for the operator, -2 in a free row. */
+  /** The account of the key; -1 for the operator, -2 in a free row. */
   account: 8,
-  /** The next in the queue, or in the chain of free rows; or -1. */
+  /** The next entry in the queue or in the chain of free rows; or -1. */
   next: 9,
-  /** The first of the outcomes behind the first one, in rows of their own; or -1. */
+  /** The first of the further outcomes, which have rows of their own; or -1. */
   more: 10,
-  /** The bits of `flag`, and from `retentionShift` on the retention of the key, minutes. */
+  /** The bits of `flag` and, from `retentionShift` on, the retention of the key in minutes. */
   flags: 11,
   codes: 18,
-  /** Of the key, where the table looks for it; it decides nothing, and no snapshot has it. */
+  /** The hash of the key for the table lookup; it decides nothing and is not in snapshots. */
   hash: 19
 } as const
 const number = {
   sequence: 6,
   at: 7,
-  /** When the entry was last put at the end of the queue: never going back along it. */
+  /** When the entry was last put at the end of the queue: ascending along the queue. */
   queuedAt: 8,
   outcome: 10
 } as const
 
 const flag = {
-  /** The body was digested as under rules 1; else it is a fingerprint. */
+  /** The body was digested as under rules 1; otherwise it is a fingerprint. */
   body1: 1,
-  /** It changed the terms of an order: the next one that does takes over that it is kept as long as the order is open. */
+  /** The command amended an order: its entry is kept while the order is open, until the next amendment takes that over. */
   amendment: 2,
-  /** The next one has taken over: it is kept for its retention alone. */
+  /** A later amendment has taken that over: the entry is kept for its retention only. */
   superseded: 4
 } as const
 
-/** Above the flags. */
+/** The retention lies above the flags. */
 const retentionShift = 8
 
-/** An outcome behind a command's first is a row of 56 bytes. */
+/** Each further outcome of a command is a row of 56 bytes. */
 const moreNumbers = 7
 const moreWords = 14
 const moreWord = {
   codes: 0,
-  /** The next of its command, or of the free ones; or -1. */
+  /** The next outcome of the command, or the next free row; or -1. */
   next: 1
 } as const
 const moreNumber = { outcome: 1 } as const
 
-/** For each outcome's code, which of its numbers is an order's; -1 for those that speak of none. */
+/** For each outcome code, which of its numbers is an order number; -1 where there is none. */
 const orderNumberAt: ReadonlyArray<number> = Array.from({ length: 256 }, (_, code) => {
   const declared = allOutcomes.find((outcome) => outcome.code === code)
   if (declared === undefined) return none
@@ -111,20 +111,20 @@ const orderNumberAt: ReadonlyArray<number> = Array.from({ length: 256 }, (_, cod
 })
 
 /**
- * Whether an outcome speaks of an order that may have ended after it was decided. The order's status is the first of its
- * codes: one that was not open then had ended by then.
+ * Whether an outcome refers to an order that may have ended after the decision. The order's status is the first of the outcome's
+ * codes: an order that was not open then had ended already.
  */
 const mayEndLater = (codes: number): boolean => orderNumberAt[codes & 0xff]! >= 0 && ((codes >>> 16) & 0xff) === Order.open
 
 const digest = new Digest128()
 const packed = new Packed()
 
-/** Keys that a record forgets before anything else, and the outcomes behind the first of each. */
+/** The keys that a record would forget before anything else, and the number of their further outcomes. */
 interface OverKeys extends Over {
   readonly further: number
 }
 
-/** What a lookup found: a remembered outcome, `conflict` for another body under the same key, or nothing. */
+/** The result of a lookup: a remembered outcome, `conflict` for a different body under the same key, or nothing. */
 export type Found = Outcome | "conflict" | undefined
 
 export class Idempotency {
@@ -137,35 +137,34 @@ export class Idempotency {
   private newest = none
   private free = none
 
-  // Outcomes of batches behind their first, chained.
+  // Further outcomes of batches, chained.
   private moreEnd = 0
   private freeMore = none
   private moreUsed = 0
   private more: Float64Array
   private moreCodes: Int32Array
 
-  /** What was decided under keys, entry by entry, by account. */
+  /** Remembered outcomes by account, counted entry by entry. */
   private readonly held = new Held()
-  /** The entry of the last amendment of an order, by the order's number. */
+  /** The entry of the last amendment of an order, by order number. */
   private readonly amendments = new StepwiseMap<number, number>()
 
-  /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
+  /** The command whose key was digested last, and the digest: `lookup` and `remember` of a command follow each other. */
   private digested: Command | undefined = undefined
   private readonly kept = new Digest128()
   private keptHash = 0
-  /** Where `slotAt` ended without an entry. */
+  /** The free slot at which `slotAt` ended without finding an entry. */
   private freePlace = 0
-  /** What was read ahead, kept so that the compiler cannot leave the reading out. */
+  /** Result of the last read-ahead, stored so that the compiler cannot remove the reads as dead code. */
   seen = 0
-  /** The retention that holds: what is put into the table from here on has it, minutes. */
+  /** The present retention, minutes, for entries added from now on. */
   retentionMinutes = minutesOf(retentionMs)
 
   private readonly hashKey0: number
   private readonly hashKey1: number
 
   /**
-   * `hashKey` scatters the table, so that nobody can craft keys that share a place; it decides nothing. `parts`: see
-   * `Share.isBeyondPart`.
+   * `hashKey` randomises the table, so that nobody can craft colliding keys; it decides nothing. `parts`: see `Share.isBeyondPart`.
    */
   constructor(
     readonly capacity: number,
@@ -183,22 +182,22 @@ export class Idempotency {
     this.moreCodes = wordsOf(this.more)
   }
 
-  /** How long the rows of a table are that has all its entries from the start. */
+  /** The length of the rows of a table that is allocated in full. */
   static rowsLength(capacity: number): number {
     return capacity * entryNumbers
   }
 
-  /** How many keys are in the table. */
+  /** The number of keys in the table. */
   get size(): number {
     return this.used
   }
 
-  /** Where the key that was digested last is looked for. */
+  /** The hash of the key that was digested last. */
   private hashOfDigest(): number {
     return hashWords(this.hashKey0, this.hashKey1, digest.a, digest.b, digest.c, digest.d)
   }
 
-  /** The entry of the key that was digested last, or -1; then `freePlace` is where it would be. */
+  /** The entry of the key that was digested last, or -1; then `freePlace` is where it belongs. */
   private slotAt(account: number, hash: number): number {
     const { table, words } = this
     for (let place = table.seek(hash, hash);; place = table.seek(hash, place + 1)) {
@@ -215,7 +214,7 @@ export class Idempotency {
     }
   }
 
-  /** Puts an entry that was restored into the table. */
+  /** Adds a restored entry to the hash table. */
   private index(entry: number): void {
     const { hashKey0, hashKey1, table, words } = this
     const row = entry * entryWords
@@ -225,7 +224,7 @@ export class Idempotency {
     table.insert(hash, entry)
   }
 
-  /** What is remembered of an account's commands, entry by entry: how many. */
+  /** The number of remembered outcomes of an account, counted entry by entry. */
   heldOf(account: number): number {
     return this.held.of(account)
   }
@@ -265,13 +264,13 @@ export class Idempotency {
     digest.finish()
   }
 
-  /** The entry under a key, whether its time is over or not; -1 where there is none. */
+  /** The entry under a key, expired or not; -1 where there is none. */
   private entryOf(account: number, operation: number, key: string): number {
     Idempotency.digestKey(account, operation, key)
     return this.slotAt(account, this.hashOfDigest())
   }
 
-  /** Digests a command's own key, and keeps the digest for what is remembered of it. */
+  /** Digests a command's key, and keeps the digest for `remember`. */
   private digestKeyOf(command: Command): void {
     Idempotency.digestKey(command.account, command.operation, command.idempotencyKey)
     this.digested = command
@@ -279,7 +278,7 @@ export class Idempotency {
     this.keptHash = this.hashOfDigest()
   }
 
-  /** What is remembered under a command's key at a time. */
+  /** What is remembered under a command's key at a given time. */
   lookup(command: Command, atEpochMs: number, endOf: EndOf): Found {
     if (command.idempotencyKey === "") return undefined
     this.digestKeyOf(command)
@@ -292,7 +291,7 @@ export class Idempotency {
     return this.isBody(entry, this.isOfRules1(entry) ? Body1.of(command) : command.fingerprint)
   }
 
-  /** Whether a row's body was digested as under rules 1. */
+  /** Whether an entry's body was digested as under rules 1. */
   private isOfRules1(entry: number): boolean {
     return (this.words[entry * entryWords + word.flags]! & flag.body1) !== 0
   }
@@ -303,15 +302,15 @@ export class Idempotency {
     return words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d
   }
 
-  /** What is remembered under a key of any body; undefined for nothing. */
+  /** The outcome remembered under a key, whatever the body; undefined where there is none. */
   outcomeOf(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): Outcome | undefined {
     const entry = this.entryOf(account, operation, key)
     return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
   }
 
   /**
-   * The same for a body of a fingerprint; undefined also for what is remembered of another. Of a body that was digested as under rules 1
-   * a command is needed to compare it: nothing is found of those.
+   * The same for a body with the given fingerprint; undefined where another body is remembered. Bodies digested as under rules 1
+   * can only be compared with a command, so they are never found.
    */
   decisionOn({ account, fingerprint, idempotencyKey, operation }: Remembering, atEpochMs: number, endOf: EndOf): Outcome | undefined {
     const entry = this.entryOf(account, operation, idempotencyKey)
@@ -319,20 +318,20 @@ export class Idempotency {
     return !this.isOfRules1(entry) && this.isBody(entry, fingerprint) ? this.outcome(entry) : undefined
   }
 
-  /** Whether a key's time is over while its row still stands: so that it was seen, and is remembered no more. */
+  /** Whether a key has expired while its row is still in the table: it was seen, but its outcome is no longer given. */
   isOver(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): boolean {
     const entry = this.entryOf(account, operation, key)
     return entry !== none && this.expiry(entry, endOf) <= atEpochMs
   }
 
-  /** How long an entry was promised to be remembered, milliseconds. */
+  /** The retention promised for an entry, milliseconds. */
   private retentionOf(entry: number): number {
     return (this.words[entry * entryWords + word.flags]! >>> retentionShift) * minuteMs
   }
 
   /**
-   * Remembers what stands under a key as if it had been decided anew, unless it is remembered longer as it is. Until when; it
-   * speaks of no order.
+   * Extends an entry without orders as if it had been decided now, unless it is kept longer already. Returns until when it is kept,
+   * epoch milliseconds.
    */
   renew(account: number, operation: number, key: string, atEpochMs: number): number {
     const entry = this.entryOf(account, operation, key)
@@ -340,14 +339,14 @@ export class Idempotency {
     const stands = this.atOf(entry) + this.retentionOf(entry)
     const renewed = atEpochMs + this.retentionMinutes * minuteMs
     if (stands >= renewed) return stands
-    // Its place in the queue stays: it is looked at when its first retention is over, and put at the end again.
+    // It keeps its place in the queue: once its first retention is over it is examined and requeued.
     this.numbers[entry * entryNumbers + number.at] = atEpochMs
     const flags = entry * entryWords + word.flags
     this.words[flags] = (this.words[flags]! & ((1 << retentionShift) - 1)) | (this.retentionMinutes << retentionShift)
     return renewed
   }
 
-  /** When an entry may be forgotten: `Infinity` while an order of it is open. */
+  /** When an entry expires, epoch milliseconds: `Infinity` while one of its orders is open. */
   private expiry(entry: number, endOf: EndOf): number {
     let end = this.atOf(entry)
     const { numbers, words } = this
@@ -379,16 +378,15 @@ export class Idempotency {
   }
 
   /**
-   * What refuses a command of so many outcomes that is to be remembered: a table that is full for its share, of keys or of
-   * what was decided under them, or an account that has its part. What `expire` forgets of the oldest keys by then is
-   * room.
+   * Refuses a command with this many outcomes to remember: where the table of keys or of outcomes is full for its class, or where
+   * the account would exceed its share. The oldest keys that `expire` would forget by then count as room.
    */
   refuses(share: Share, account: number, entries: number, atEpochMs: number, endOf: EndOf): Refusal {
     const { capacity, moreUsed, parts, used } = this
     const bound = boundOf(capacity, share)
     const held = this.held.of(account)
     const more = moreUsed + entries - 1
-    // Nearly always there is room beside all that stands, and nobody need know what of it is over.
+    // Nearly always there is room, and expired keys need not be counted.
     if (used < bound && more <= bound && !isBeyondPart(share, parts, held, entries, bound - used)) return Refusal.none
     const over = this.over(account, atEpochMs, endOf)
     const full = used - over.count >= bound || more - over.further > bound
@@ -396,8 +394,9 @@ export class Idempotency {
   }
 
   /**
-   * When a record looks at an entry, if it comes to it: forgets it, or puts it back where open orders keep it, or a longer
-   * promise. That one is looked at as often as anything else, so that what is behind it waits no longer than the present retention.
+   * When a record examines an entry, once it gets there: it forgets it, or requeues it where open orders or a longer retention keep
+   * it. An entry with a longer retention is examined as often as any other, so that those behind it wait no longer than the present
+   * retention.
    */
   private lookEpochMs(entry: number): number {
     return this.queuedAtOf(entry) + Math.min(this.retentionOf(entry), this.retentionMinutes * minuteMs)
@@ -407,14 +406,14 @@ export class Idempotency {
     return entry !== none && this.lookEpochMs(entry) <= atEpochMs
   }
 
-  /** The keys that `expire` forgets by then, and what an account holds under them, outcome by outcome. */
+  /** The keys that `expire` forgets by then, and how many of their outcomes belong to an account. */
   private over(account: number, atEpochMs: number, endOf: EndOf): OverKeys {
     let entry = this.oldest
     let count = 0
     let further = 0
     let own = 0
     for (let looks = 0; looks < this.atOnce && this.isDue(entry, atEpochMs); looks++) {
-      // One that an open order keeps is passed over: it is the next one's turn.
+      // An entry kept by an open order is passed over.
       if (this.expiry(entry, endOf) <= atEpochMs) {
         const behind = this.furtherOf(entry)
         count++
@@ -426,7 +425,7 @@ export class Idempotency {
     return { count, further, own, isMost: count === this.atOnce }
   }
 
-  /** How many outcomes a key has behind its first. */
+  /** The number of further outcomes of a key. */
   private furtherOf(entry: number): number {
     let further = 0
     for (let at = this.moreOf(entry); at !== none; at = this.nextMore(at)) further++
@@ -434,8 +433,8 @@ export class Idempotency {
   }
 
   /**
-   * From when on a record would forget keys, or look further than those that open orders keep: `Infinity` while every placement finds
-   * room, the longest too. A full table refuses without a record, so that none would come by itself.
+   * When a record has to come to forget keys, or to look past those that open orders keep, epoch milliseconds: `Infinity` while
+   * even the longest placement finds room. A full table refuses without a record, so no other record would come.
    */
   get nextTurnEpochMs(): number {
     const bound = boundOf(this.capacity, "placement")
@@ -443,14 +442,13 @@ export class Idempotency {
     return isFull && this.oldest !== none ? this.lookEpochMs(this.oldest) : Number.POSITIVE_INFINITY
   }
 
-  /** Whether a client's command that is remembered twice has room, whatever may be forgotten. */
+  /** Whether a client's command that is remembered twice has room, without counting expired keys. */
   get hasRoomForTwo(): boolean {
     return this.used + 2 <= boundOf(this.capacity, "reduction")
   }
 
   /**
-   * Remembers what was decided under a command's key: what its first `entries` packed outcomes say. There must be room;
-   * commands without a key are passed over.
+   * Remembers the first `entries` packed outcomes under a command's key. There must be room; commands without a key are ignored.
    */
   remember(command: Command, sequence: number, atEpochMs: number, outcomes: ReadonlyArray<Packed>, entries: number): void {
     if (command.idempotencyKey === "") return
@@ -463,14 +461,17 @@ export class Idempotency {
     if (keeps === "until the next") this.supersede(entry)
   }
 
-  /** Remembers what one entry came to under a key of its own, beside the command's. */
+  /** Remembers the outcome of one entry under a key of its own, in addition to the command's. */
   put(operation: number, key: string, command: Command, sequence: number, atEpochMs: number, outcome: EntryOutcome): void {
     Idempotency.digestKey(command.account, operation, key)
     pack(outcome, packed)
     this.putDigested(command, this.hashOfDigest(), sequence, atEpochMs, [packed], 1)
   }
 
-  /** Remembers outcomes under the key that was just digested. Where. A key whose time was over keeps its place in the queue. */
+  /**
+   * Remembers outcomes under the key that was just digested. Returns the entry. An expired key that is used again keeps its place
+   * in the queue.
+   */
   private putDigested(
     { account, fingerprint }: Command,
     hash: number,
@@ -513,8 +514,8 @@ export class Idempotency {
   }
 
   /**
-   * Notes an entry as the last amendment of its order, which it was if the order is open: the one before is kept for its
-   * retention alone.
+   * Notes an entry as the last amendment of its order, provided that left the order open: the previous amendment is kept for its
+   * retention only.
    */
   private supersede(entry: number): void {
     const { amendments, words } = this
@@ -527,12 +528,12 @@ export class Idempotency {
     amendments.set(order, entry)
   }
 
-  /** The order that an entry's first outcome speaks of. */
+  /** The order number in an entry's first outcome. */
   private orderOf(entry: number): number {
     return this.numbers[entry * entryNumbers + number.outcome + orderNumberAt[this.words[entry * entryWords + word.codes]! & 0xff]!]!
   }
 
-  /** Lets go of what was decided under a key: its outcomes behind the first, and what is counted of it. */
+  /** Releases the outcomes of a key: rows of further outcomes, counts, and the note of an amendment. */
   private drop(entry: number): void {
     const { words } = this
     const row = entry * entryWords
@@ -548,7 +549,7 @@ export class Idempotency {
     if ((words[row + word.flags]! & (flag.amendment | flag.superseded)) === flag.amendment) this.amendments.delete(this.orderOf(entry))
   }
 
-  /** Keeps an outcome before the `next` of its command. Where. */
+  /** Stores a further outcome in front of `next`. Returns its row. */
   private putMore({ codes, numbers }: Packed, next: number): number {
     const slot = this.allocateMore()
     this.moreCodes[slot * moreWords + moreWord.codes] = codes
@@ -559,8 +560,8 @@ export class Idempotency {
   }
 
   /**
-   * Forgets, from the oldest on, every key whose time is over. One that an open order or a longer promise keeps goes to the
-   * end of the queue, to be looked at a retention later. Only so many are looked at at once.
+   * Forgets expired keys from the oldest on. A key that an open order or a longer retention keeps is requeued and examined a
+   * retention later. A bounded number of keys is examined at once.
    */
   expire(atEpochMs: number, endOf: EndOf, readAhead: ReadAhead, forgotten: (account: number) => void): void {
     for (let at = 0; at < this.atOnce && this.isDue(this.oldest, atEpochMs); at++) {
@@ -578,8 +579,8 @@ export class Idempotency {
   }
 
   /**
-   * Reads what forgetting the oldest keys asks for. It is as old as the retention and in no cache: read in one go, the misses of many
-   * keys overlap, where one key after the other would wait for each of its own.
+   * Reads ahead what forgetting the oldest keys needs. Rows as old as the retention are in no cache: read together, their cache
+   * misses overlap, while one key after the other would wait for each of its own.
    */
   private readOldest(readAhead: ReadAhead): void {
     const { numbers, table, words } = this
@@ -652,7 +653,7 @@ export class Idempotency {
   canonical(feed: (line: string) => void): void {
     for (let entry = this.oldest; entry !== none; entry = this.nextOf(entry)) {
       const row = entry * entryWords
-      // The digests of key and body are next to each other.
+      // The digests of key and body are adjacent.
       const digests = this.words.subarray(row + word.key, row + word.body + 4).join(" ")
       const isSuperseded = (this.words[row + word.flags]! & flag.superseded) !== 0
       const outcome = asDigested(this.outcome(entry))
@@ -699,7 +700,7 @@ export class Idempotency {
     return restored
   }
 
-  /** Takes an entry that was restored into the table and into what is counted. */
+  /** Adds a restored entry to the hash table and to the counts. */
   private count(entry: number): void {
     this.index(entry)
     const further = this.furtherOf(entry)
@@ -710,7 +711,7 @@ export class Idempotency {
   }
 }
 
-/** Whether any of the outcomes did something, and is no refusal. */
+/** Whether any of the outcomes is not a refusal. */
 const didAnything = (outcomes: ReadonlyArray<Packed>, entries: number): boolean => {
   for (let index = 0; index < entries; index++) if ((outcomes[index]!.codes & 0xff) !== refusedCode) return true
   return false
@@ -725,8 +726,8 @@ const unpackAt = (codes: number, numbers: Float64Array, at: number): EntryOutcom
 }
 
 /**
- * An outcome as a state is known by it: without the quantity that margin would have backed. It only explains, and kept journals of these
- * rules are older than it.
+ * An outcome as the state digests it: without the nearest quantity that margin would back. That value only explains a refusal, and
+ * journals of these rules were written before it existed.
  */
 const asDigested = (outcome: Outcome): Outcome => ({
   ...outcome,

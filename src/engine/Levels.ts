@@ -1,13 +1,13 @@
 /**
- * The memory of the books over one pool of orders: levels, and the nodes of the trees that say which prices have one. It is
- * shared by all books, since together they never have more levels than the pool has orders. So levels have, once there are many,
- * all the room that they may ever need, of which the system gives pages as they are first touched, and nodes come by pages: nothing
- * large is ever copied while somebody waits, however many prices orders rest at.
+ * Memory for the books over one pool of orders: levels, and nodes of the trees that say which prices have one. All books share it,
+ * since together they never have more levels than the pool has orders. Once there are many levels, the rows get all the room that
+ * they may ever need, of which the system provides pages as they are touched, and nodes are allocated in pages: nothing large is
+ * ever copied while commands wait, however many prices are in use.
  *
- * A level is a row of 32 bytes, half a cache line: 8 words of 4 bytes, the last two of them a number of 8, the size atoms of
- * all its orders. A node is a row of words, and is named by where it begins: the bits of the children that exist, its parent (-1 of
- * a root), then 32 children, which are nodes, in a leaf levels. Only what the bits show is meant. In a free node the parent is the
- * next free one.
+ * A level is a row of 32 bytes, half a cache line: 8 words of 4 bytes, the last two of which form a number of 8, the total size
+ * atoms of its orders. A node is a row of words, identified by its start: a bitmap of existing children, the parent (-1 for a
+ * root), then 32 children, which are nodes or, in a leaf, levels. Only children in the bitmap are valid. In a free node the parent
+ * is the next free one.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
@@ -19,7 +19,7 @@ export const level = {
   head: 0,
   /** Youngest order. */
   tail: 1,
-  /** How many orders; 0 in a level that is free. */
+  /** Number of orders; 0 in a free level. */
   orders: 2,
   price: 3,
   /** The next level closer to the touch, or -1. */
@@ -27,11 +27,11 @@ export const level = {
   /** The next level further from the touch, or -1; in a free level, the next free one. */
   worse: 5
 } as const
-/** Where a level's size is among the numbers of 8 bytes. */
+/** The index of a level's total size among the numbers of 8 bytes. */
 export const totalShift = 2
 export const totalNumber = 3
 
-/** Prices that share a leaf of a tree, and children of any node. */
+/** Prices that share a leaf, and children of any node, as a power of two. */
 export const fanBits = 5
 const fan = 1 << fanBits
 export const node = { bits: 0, parent: 1, children: 2 } as const
@@ -39,17 +39,17 @@ const nodeWords = 2 + fan
 
 const firstLevels = 16
 
-/** Nodes lie in pages of 256 KiB; none lies across two. */
+/** Nodes lie in pages of 256 KiB, and none crosses a page boundary. */
 const pageBits = 16
 const pageMask = (1 << pageBits) - 1
 const pageWords = ((1 << pageBits) - (1 << pageBits) % nodeWords) | 0
-/** How long the first page begins: most pools have few prices, and it doubles. */
+/** The initial length of the first page, which doubles, since most pools have few prices. */
 const firstPageWords = 16 * nodeWords
 
 export class Levels {
-  /** The words of all levels. It is another array once it has grown: nobody keeps it. */
+  /** The words of all levels. Growing replaces the array, so callers must not keep it. */
   rows: Int32Array
-  /** The second view of the same rows. */
+  /** The same memory as numbers of 8 bytes. */
   numbers: Float64Array
   private used = 0
   private freeLevel = none
@@ -58,18 +58,18 @@ export class Levels {
   private nodesEnd = 0
   private freeNode = none
 
-  /** `most`: so many levels there can be. */
+  /** `most`: the greatest number of levels. */
   constructor(private readonly most: number) {
     this.numbers = newRows(Math.min(most, firstLevels) << totalShift)
     this.rows = wordsOf(this.numbers)
   }
 
-  /** Bytes of rows and nodes. */
+  /** Bytes taken by rows and nodes. */
   get bytes(): number {
     return this.numbers.byteLength + this.pages.reduce((sum, page) => sum + page.byteLength, 0)
   }
 
-  /** A level, whose row is the caller's to fill. */
+  /** Allocates a level, whose row the caller fills. */
   takeLevel(): number {
     const free = this.freeLevel
     if (free !== none) {
@@ -98,7 +98,7 @@ export class Levels {
     this.pages[at >>> pageBits]![(at & pageMask) + word] = value
   }
 
-  /** A node without children. */
+  /** Allocates a node without children. */
   takeNode(parent: number): number {
     let at = this.freeNode
     if (at !== none) this.freeNode = this.word(at, node.parent)

@@ -1,39 +1,39 @@
-/** The venue's latest steps of liquidations, and what the insurance fund had of them, as they are published. */
+/** The venue's latest liquidation steps and insurance fund movements, as published. */
 import { RowLog } from "./RowLog.js"
 
-/** What a step was, by code: never renumber. */
+/** Kinds of steps, by code: never renumber. */
 export const stepKinds = ["", "order", "takeover", "deleveraging", "exhausted", "settlement"] as const
 export type StepKind = Exclude<(typeof stepKinds)[number], "">
 
 export const Step = { order: 1, takeover: 2, deleveraging: 3, exhausted: 4, settlement: 5 } as const
 export type Step = (typeof Step)[keyof typeof Step]
 
-/** One step. Money in money atoms, prices in price atoms, sizes in size atoms. */
+/** One step of a liquidation. Money in money atoms, prices in price atoms, sizes in size atoms. */
 export interface LiquidationStep {
   readonly sequence: number
   readonly atEpochMs: number
   readonly market: number
   readonly step: number
-  /** Whose position it was; of a settlement, the long one. */
+  /** The owner of the position; for a settlement, the long side. */
   readonly account: number
-  /** Of a deleveraging: against whose position it was closed; of a settlement, whose short one; otherwise -1. */
+  /** For a deleveraging, the account whose position was closed against it; for a settlement, the short side; otherwise -1. */
   readonly counterparty: number
-  /** Of a deleveraging: the counterparty's number in the ranking, from 1; otherwise 0. */
+  /** For a deleveraging, the counterparty's rank from 1; otherwise 0. */
   readonly rank: number
-  /** Of a deleveraging: the record in which its ranking was begun; otherwise 0. */
+  /** For a deleveraging, the record in which its ranking began; otherwise 0. */
   readonly rankingSequence: number
   /** 0 for long, 1 for short. */
   readonly direction: number
-  /** What was ordered, taken over, closed, or left where nobody was found. */
+  /** The size ordered, taken over or closed, or left where no counterparty was found. */
   readonly sizeAtoms: number
-  /** Of an order what of it was filled; otherwise the size. */
+  /** For an order, the size filled; otherwise the whole size. */
   readonly filledAtoms: number
-  /** The bankruptcy price, or the price at which it was closed. */
+  /** The bankruptcy price, or the price of the close. */
   readonly priceAtoms: number
   readonly markAtoms: number
-  /** What went to the insurance fund. */
+  /** The liquidation fee to the insurance fund. */
   readonly feeAtoms: number
-  /** What the account had, and what was asked of it, before the step; 0 of a settlement. */
+  /** The account's equity and maintenance margin before the step; 0 for a settlement. */
   readonly equityAtoms: number
   readonly maintenanceMarginAtoms: number
 }
@@ -57,7 +57,7 @@ const stepNames = [
   "maintenanceMarginAtoms"
 ] as const satisfies ReadonlyArray<keyof LiquidationStep>
 
-/** Steps that are kept, of all markets together. */
+/** Steps kept of all markets together. */
 const stepsKept = 16_384
 
 export type LiquidationLog = RowLog<keyof LiquidationStep>
@@ -81,18 +81,18 @@ export const Movement = {
 } as const
 export type Movement = (typeof Movement)[keyof typeof Movement]
 
-/** One movement of the insurance fund. */
+/** A movement of the insurance fund. */
 export interface FundMovement {
   readonly sequence: number
   readonly atEpochMs: number
   readonly movement: number
-  /** -1 where it concerns none. */
+  /** The market; -1 where there is none. */
   readonly market: number
-  /** What its collateral grew by, money atoms; negative: lost. */
+  /** The change of the fund's collateral, money atoms; negative where it lost. */
   readonly amountAtoms: number
-  /** What its position in the market changed by, size atoms, long positive. */
+  /** The change of the fund's position in the market, size atoms, long positive. */
   readonly sizeAtoms: number
-  /** Its collateral afterwards, money atoms. */
+  /** The fund's collateral afterwards, money atoms. */
   readonly collateralAtoms: number
 }
 
@@ -106,7 +106,7 @@ const movementNames = [
   "collateralAtoms"
 ] as const satisfies ReadonlyArray<keyof FundMovement>
 
-/** Movements that are kept. */
+/** Movements kept. */
 const movementsKept = 16_384
 
 export type FundLog = RowLog<keyof FundMovement>

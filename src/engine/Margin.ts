@@ -1,6 +1,6 @@
 /**
- * Cross margin (risk.md 3): what an account's positions and orders need, and the accept rule. All in money
- * atoms; requirements are rounded up. Sums per account are cached and brought up to date when a mark moves.
+ * Cross margin (risk.md 3): the margin that an account's positions and orders require, and the accept rule. All in money atoms;
+ * requirements are rounded up. Sums per account are cached and refreshed after a mark has moved.
  */
 import { assert } from "../domain/Assert.js"
 import * as Order from "../domain/Order.js"
@@ -12,8 +12,8 @@ import type { MarketState } from "./Markets.js"
 import type { State } from "./State.js"
 
 /**
- * floor(atoms / 10^4). The quotient of a safe integer is never rounded up to the next whole: that is 10^-4 away or more,
- * and half a unit in its last place is less. A remainder would cost a call.
+ * floor(atoms / 10^4). For a safe integer, the rounded quotient never reaches the next whole number: that is at least 10^-4 away,
+ * more than half a unit in the last place. Using a remainder instead would cost a call.
  */
 const tenThousands = (atoms: number): number =>
   atoms <= Number.MAX_SAFE_INTEGER ? Math.floor(atoms / bpsOne) : (atoms - (atoms % bpsOne)) / bpsOne
@@ -25,8 +25,8 @@ export const bpsCeil = (notional: number, bps: number): number => {
 }
 
 /**
- * Maintenance margin of a notional: each slice above a threshold at that tier's bps, as income tax, one ceil
- * on the sum. Slices are split at 10^4 so that no product leaves the safe integers.
+ * Maintenance margin of a notional: each slice above a threshold at that tier's bps, like income tax, with one ceil on the sum.
+ * Slices are split at 10^4 so that no product leaves the safe integers.
  */
 export const maintenance = (tiers: Market.Parameters["maintenanceMarginTiers"], notional: number): number => {
   let whole = 0
@@ -44,22 +44,22 @@ export const maintenance = (tiers: Market.Parameters["maintenanceMarginTiers"], 
 }
 
 /**
- * Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2), ceil(N / leverage))`, the last
- * only where the account has set a leverage; 0 for none.
+ * Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2), ceil(N / leverage))`, the last only
+ * where the account has set a leverage (0: none).
  */
 export const initial = (parameters: Market.Parameters, notional: number, leverageX: number): number => {
   const required = maintenance(parameters.maintenanceMarginTiers, notional)
-  // Three times the requirement may leave the safe integers where one and a half times does not.
+  // Written as 1 + 1/2, since three times the requirement may leave the safe integers.
   const asked = Math.max(bpsCeil(notional, parameters.initialMarginBps), required + Math.ceil(required / 2))
-  // A quotient of a safe integer by L is never rounded onto a whole below it: that is 1 / L away or more, and half a unit in
-  // its last place is less, unless L is a power of two, when nothing is rounded.
+  // The quotient of a safe integer by L is never rounded down to a whole number: the distance is at least 1 / L, more than half a
+  // unit in the last place, unless L is a power of two, and then nothing is rounded.
   return leverageX === 0 ? asked : Math.max(asked, Math.ceil(notional / leverageX))
 }
 
-/** The leverage that counts in a market where an account has set one: never more than the market allows by now; 0 for none. */
+/** The effective leverage in a market where an account has set one: capped by the market's present maximum; 0 for none. */
 export const leverageIn = ({ parameters }: MarketState, leverageX: number): number => Math.min(leverageX, parameters.maxLeverageX)
 
-/** What one market asks of one account; two are reused for all. */
+/** The requirement of one account in one market; two objects are reused for all. */
 export class Requirement {
   initialMargin = 0
   maintenanceMargin = 0
@@ -67,7 +67,10 @@ export class Requirement {
   orderLoss = 0
 }
 
-/** Fills `into` with what a position and open orders in a market come to at its mark; `leverageX` is what was set, 0 for none. */
+/**
+ * Fills `into` with the requirement of a position and its open orders in a market at its mark; `leverageX` is the leverage set, 0
+ * for none.
+ */
 export const require = (
   into: Requirement,
   market: MarketState,
@@ -88,7 +91,7 @@ export const require = (
   into.orderLoss = Math.max(buyLoss, sellLoss)
 }
 
-/** What `sizeAtoms` at a price would lose at once against the mark: 0 for a price of 0 (a market order names none). */
+/** The immediate loss of `sizeAtoms` filled at a price, against the mark; 0 for a price of 0 (a market order without one). */
 export const lossAtOnce = (market: MarketState, side: Order.Side, priceAtoms: number, sizeAtoms: number): number => {
   if (priceAtoms === 0) return 0
   const adverse = side === Order.buy ? priceAtoms - market.mark : market.mark - priceAtoms
@@ -104,11 +107,11 @@ const restsBeyondMark = (book: Book, { mark }: MarketState): boolean => {
   return ask !== none && ask < mark
 }
 
-/** Sums up what a position's resting orders, its buys and its sells, would lose at once at its market's mark. */
+/** Sums the immediate losses of a position's resting buys and sells at its market's mark. */
 const sumLosses = ({ books, listedFrom, openLists, orders, positions }: State, market: MarketState, slot: number): void => {
   let buys = 0
   let sells = 0
-  // Mostly nothing of anybody's rests beyond the mark: then there is no order to look at.
+  // Usually no order rests beyond the mark, and no orders have to be visited.
   if (positions.firstOrder(slot) !== none && restsBeyondMark(books[market.index]!, market)) {
     const list = positions.openCount(slot) < listedFrom / 2 ? undefined : openLists.get(slot)
     if (list !== undefined) {
@@ -128,7 +131,7 @@ const sumLosses = ({ books, listedFrom, openLists, orders, positions }: State, m
   positions.setSellLoss(slot, sells)
 }
 
-/** Recomputes a position's cached contributions, also what its resting orders would lose when the mark has moved. */
+/** Recomputes a position's cached contributions and, where the mark has moved, the losses of its resting orders. */
 const refreshPosition = (state: State, slot: number): void => {
   const positions = state.positions
   const market = state.markets[positions.market(slot)]!
@@ -152,7 +155,7 @@ const refreshPosition = (state: State, slot: number): void => {
   positions.setUnrealizedPnl(slot, scratch.unrealizedPnl)
 }
 
-/** Brings an account's sums up to date with every mark. */
+/** Refreshes an account's sums for all present marks. */
 export const refreshAccount = (state: State, account: number): void => {
   const { accounts, positions } = state
   if (accounts.riskEpoch(account) === state.riskEpoch) return
@@ -178,7 +181,7 @@ export const refreshAccount = (state: State, account: number): void => {
   accounts.setRiskEpoch(account, state.riskEpoch)
 }
 
-/** After a position or its open sizes changed: recomputes it and moves the account's sums along. */
+/** Recomputes a position after it or its open sizes changed, and adjusts the account's sums. */
 export const changed = (state: State, slot: number): void => {
   const { accounts, positions } = state
   const account = positions.account(slot)
@@ -200,7 +203,7 @@ export const changed = (state: State, slot: number): void => {
   )
 }
 
-/** The same where it is known already what the position needs now, its account's sums being up to date. */
+/** The same where the new requirement is known already and the account's sums are up to date. */
 export const became = (state: State, slot: number, after: Requirement): void => {
   const { accounts, positions } = state
   const account = positions.account(slot)
@@ -218,10 +221,10 @@ export const became = (state: State, slot: number, after: Requirement): void => 
   positions.setUnrealizedPnl(slot, after.unrealizedPnl)
 }
 
-/** Collateral and unrealised PnL of an account whose sums are up to date, money atoms. */
+/** Equity of an account whose sums are up to date: collateral and unrealised PnL, money atoms. */
 export const equityOf = ({ accounts }: State, account: number): number => accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
 
-/** Adds to the open, growing size of one side (negative: takes away), with what it would lose at once. */
+/** Adds to the growing open size of one side (negative: subtracts), together with its immediate loss. */
 export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms: number, lossAtoms: number): void => {
   const { accounts, positions } = state
   const before = Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
@@ -245,10 +248,9 @@ const productAtLeast = (a: number, b: number, c: number, d: number): boolean => 
 }
 
 /**
- * The accept rule (risk.md 3) for one account, if one of its markets came to `after` and its collateral to
- * `collateral`: `marginEquity' - orderLoss' >= sum of IM'`; or, where the order `reduces` only, `equity' >=
- * sum of MM'`, or `equity' >= 0` and `equity' * MM >= equity * MM'`. A total that would leave the safe
- * integers fails: nothing is accounted for inexactly.
+ * The accept rule (risk.md 3) for one account, given its requirement `after` in one market and its `collateral`: `marginEquity' -
+ * orderLoss' >= sum of IM'`; or, where the order only `reduces`, `equity' >= sum of MM'`, or `equity' >= 0` and `equity' * MM >=
+ * equity * MM'`. A total outside the safe integers fails, since nothing is accounted for inexactly.
  */
 export const accepts = (state: State, slot: number, after: Requirement, collateral: number, reduces: boolean): boolean => {
   const { accounts, positions } = state

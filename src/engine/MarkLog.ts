@@ -1,13 +1,13 @@
-/** A market's latest marks with all that each was made of, as they are published: so that everybody can reckon them again. */
+/** A market's latest marks with all their inputs, as published, so that everybody can recompute them. */
 import { RowLog } from "./RowLog.js"
 
 /** One mark. Prices in price atoms. */
 export interface MarkMade {
   readonly atEpochMs: number
-  /** The record of the tick that made it. */
+  /** The record of the tick that made the mark. */
   readonly sequence: number
   readonly indexPriceAtoms: number
-  /** What selling and buying the impact notional came to on average; -1 where the side was thin. */
+  /** The impact prices: averages of selling and of buying the impact notional; -1 where the side was thin. */
   readonly impactBidAtoms: number
   readonly impactAskAtoms: number
   /** The last trade; 0 before the first. */
@@ -15,14 +15,14 @@ export interface MarkMade {
   /** The running funding rate per interval, in 10^-9. */
   readonly fundingRateE9: number
   readonly fundingIntervalMs: number
-  /** Twice the sum of the samples of (impactBid + impactAsk) / 2 - index, and how many they were. */
+  /** Twice the sum of the samples of (impactBid + impactAsk) / 2 - index, and their number. */
   readonly basisSumTwiceAtoms: number
   readonly basisSamples: number
-  /** The three prices whose median it is. */
+  /** The three prices of which the mark is the median. */
   readonly p1Atoms: number
   readonly p2Atoms: number
   readonly p3Atoms: number
-  /** The band around the index that it is held to. */
+  /** The band around the index to which the mark is held. */
   readonly lowestAtoms: number
   readonly highestAtoms: number
   readonly markAtoms: number
@@ -47,7 +47,7 @@ const names = [
   "markAtoms"
 ] as const satisfies ReadonlyArray<keyof MarkMade>
 
-/** Marks that are kept: ten minutes of them. Whoever audits for longer collects them meanwhile. */
+/** Marks kept: ten minutes of them. An audit over a longer time has to collect them. */
 export const marksKept = 600
 
 export type MarkLog = RowLog<keyof MarkMade>

@@ -1,4 +1,4 @@
-/** Markets as the engine trades them: parameters, status, prices and what follows from them. */
+/** Markets as the engine trades them: parameters, status, prices and derived values. */
 import * as Market from "../domain/Market.js"
 import type * as Session from "../domain/Session.js"
 import { bpsOne } from "../domain/Units.js"
@@ -7,108 +7,113 @@ import * as MarkLog from "./MarkLog.js"
 import { Minutes } from "./Minutes.js"
 import type { Total } from "./Total.js"
 
-/** Samples of the book's basis that the mark averages over. */
+/** Basis samples that the mark averages over. */
 export const basisSamples = 30
 
-/** Parameters with the time from which they hold. */
+/** Parameters with the time from which they apply. */
 export interface Announcement {
   readonly effectiveAtEpochMs: number
   readonly parameters: Market.Parameters
 }
 
-/** What the index was at a market's ticks in one minute, price atoms. */
+/** The sum of the index over a market's ticks in one minute, price atoms. */
 export interface IndexMinute {
-  /** Counted from the epoch. */
+  /** The minute since the epoch. */
   readonly minute: number
   sum: number
   ticks: number
 }
 
-/** What an interval's end has everyone with a position in a market pay or receive, as long as it is in line. */
+/** A funding payment that is not settled yet: what everyone with a position in a market pays or receives for an interval. */
 export interface Payment {
   readonly market: number
-  /** Its number among the market's payments: a position of a lower one owes it. */
+  /** Its number among the market's payments: positions with a lower number owe it. */
   readonly epoch: number
-  /** When the interval ended that it is for. */
+  /** When the interval ended, epoch milliseconds. */
   readonly endedAtEpochMs: number
   readonly rate8hE9: number
-  /** The index that it is reckoned with, price atoms. */
+  /** The index used, price atoms. */
   readonly indexAtoms: number
   readonly intervalMs: number
-  /** Of those who came to the market, from the first on, how many may still owe it. */
+  /** How many of the market's positions, counted from the first, may still owe it. */
   left: number
-  /** Paid and not yet received, money atoms: below zero where more was received first. */
+  /** Funding paid and not received yet, money atoms; negative where more was received first. */
   readonly pool: Total
 }
 
-/** How far a market's delisting has come. */
+/** The state of a market's delisting. */
 export interface Delisting {
   state: "announced" | "settling" | "settled"
-  /** When it is to take effect, and once it has, when it did. */
+  /** When it takes effect, or did, epoch milliseconds. */
   effectiveAtEpochMs: number
-  /** Price atoms; 0 until it has taken effect, and of a market that never had an index. */
+  /** Price atoms; 0 until it has taken effect, and for a market that never had an index. */
   finalPriceAtoms: number
   /** When the last position was closed; 0 until then. */
   settledAtEpochMs: number
-  /** What the settlement is about. */
+  /** The current step of the settlement. */
   step: "orders" | "deficits" | "closing"
-  /** Where it is among those who came to the market, the insurance fund behind them: with deficits, then with longs; with shorts. */
+  /**
+   * The place that the settlement has reached among the market's positions, with the insurance fund's last: of the deficits, then
+   * of the longs; and of the shorts.
+   */
   at: number
   shortAt: number
-  /** When it is gone through again, where somebody could not be closed; 0 until then, and a moment that has passed while it goes on. */
+  /**
+   * When the settlement is tried again because a position could not be closed; 0 until then, and a past time while it continues.
+   */
   againAtEpochMs: number
 }
 
-/** A market's session as it stands, and the time of the record that made it so. */
+/** A market's session, and the time of the record that set it. */
 export interface StandingSession extends Session.Session {
   readonly asOfEpochMs: number
 }
 
 /**
- * What of a market's index, mark and funding a snapshot holds, and every value of it: what is added here is kept, digested
- * and restored at once.
+ * A market's index, mark and funding. Snapshots, digests and restoring enumerate what is declared here, so that a new value needs
+ * no further code.
  */
 export class MarketRisk {
-  /** A step of the index that waits for later samples to agree with it, price atoms; 0 for none. */
+  /** A step of the index that is held back until later samples agree with it, price atoms; 0 for none. */
   heldPrice = 0
-  /** When its source saw it, epoch milliseconds. */
+  /** The source's time of the held step, epoch milliseconds. */
   heldSource = 0
-  /** When the source saw the first sample that agreed with it; 0 for none yet. */
+  /** The source's time of the first sample that agreed with it, epoch milliseconds; 0 for none yet. */
   agreedSource = 0
   /** Price atoms; 0 while there is none. Constant between the records that set it. */
   mark = 0
-  /** Since when the market has been live without a break, epoch milliseconds; 0 before it ever was. */
+  /** Since when the market has been live without interruption, epoch milliseconds; 0 before it first was. */
   liveSince = 0
-  /** The second of the last tick since the epoch; 0 before the first. */
+  /** The epoch second of the last tick; 0 before the first. */
   tickedSecond = 0
-  /** The five seconds since the epoch in which the book was last sampled; 0 before the first. */
+  /** The five-second slot since the epoch in which the book was last sampled; 0 before the first. */
   sampledSlot = 0
   /** The latest samples of impactBid + impactAsk - 2 x index, price atoms, oldest first: twice the basis. */
   basis: Array<number> = []
-  /** Of the running funding interval: its number since the epoch (0 before the first), and its samples of the premium. */
+  /** The current funding interval: its number since the epoch (0 before the first), and its premium samples. */
   fundingInterval = 0
   premiumSumE9 = 0
   premiumSamples = 0
-  /** Counts the payments of funding: a position of an older one has yet to settle those since. */
+  /** The number of funding payments so far: a position with a lower number has yet to settle those since. */
   fundingEpoch = 0
-  /** What the last payment was reckoned with: the rate per 8 hours in 10^-9, and the index, price atoms. */
+  /** The figures of the last payment: rate per 8 hours in 10^-9, and index in price atoms. */
   paidRate8hE9 = 0
   paidIndex = 0
-  /** The interval that the last payment was for, milliseconds. */
+  /** The interval of the last payment, milliseconds. */
   paidIntervalMs = 0
-  /** Parameters that the market takes by itself at a time; null where none are announced. */
+  /** Announced parameters with their effective time; null where there are none. */
   announced: Announcement | null = null
-  /** The largest position limit before the present one under which what is held may have been taken, size atoms; 0 for none. */
+  /** The largest earlier position limit under which present positions may have been opened, size atoms; 0 for none. */
   widestPositionAtoms = 0
-  /** The latest minutes with ticks, oldest first, as far back as a final price looks. */
+  /** The latest minutes with ticks, oldest first, as far back as a final price needs them. */
   indexMinutes: Array<IndexMinute> = []
-  /** Null while the market is neither delisted nor to be. */
+  /** Null where the market is not delisted and no delisting is announced. */
   delisting: Delisting | null = null
-  /** Null in a market that is always open, and until one is journaled. */
+  /** Null in a market without sessions, and until one is journaled. */
   session: StandingSession | null = null
 }
 
-/** What of a market a snapshot holds, beside its minutes. */
+/** A market as a snapshot holds it, without its minutes. */
 export interface MarketDump {
   readonly parameters: Market.Parameters
   readonly status: Market.Status
@@ -119,7 +124,7 @@ export interface MarketDump {
   readonly marketSequence: number
   readonly openInterest: number
   readonly risk: Readonly<MarketRisk>
-  /** There only while it is so: a market that waits for no mark has what it always had. */
+  /** Present only while true, so that snapshots of other markets stay the same. */
   readonly awaitsMark?: true
 }
 
@@ -127,26 +132,26 @@ export class MarketState extends MarketRisk {
   status: Market.Status = "draft"
   /** Money atoms per price atom and size atom. */
   factor = 1
-  /** What the highest tier of notional asks as maintenance margin, bps. */
+  /** The maintenance margin rate of the highest tier, bps. */
   steepestMarginBps = 0
   /** Price atoms; 0 before the first. */
   lastPrice = 0
   indexPrice = 0
   indexSource = 0
-  /** No trade prints outside these, no bid rests above and no offer below them, price atoms. */
+  /** The price band, price atoms: no trade happens outside it, no bid rests above it and no offer below it. */
   bandLow = 0
   bandHigh = 0
-  /** Counts changes of mark and parameters: cached margins of an older one are recomputed. */
+  /** Incremented with changes of mark and parameters: cached margins with an older value are recomputed. */
   riskEpoch = 0
   bookSequence = 0
   marketSequence = 0
   /** Sum of long sizes, size atoms. */
   openInterest = 0
 
-  /** Whether the market has come back, and its mark is of before: it is not live until its next tick. */
+  /** Whether the market has resumed with an outdated mark: it is not live until its next tick. */
   awaitsMark = false
 
-  /** Its payments of funding that are in line, the oldest first: see `markets/Funding.ts`. */
+  /** Its funding payments in the queue, oldest first: see `markets/Funding.ts`. */
   readonly payments: Array<Payment> = []
 
   minutes = new Minutes()
@@ -155,7 +160,7 @@ export class MarketState extends MarketRisk {
 
   parameters: Market.Parameters
 
-  /** `kept`: how many marks, and payments of funding, can be read of it; as many as of a venue unless given. */
+  /** `kept`: how many marks and funding intervals can be read of it; the defaults of a venue unless given. */
   constructor(
     readonly index: number,
     parameters: Market.Parameters,
@@ -170,8 +175,9 @@ export class MarketState extends MarketRisk {
   }
 
   /**
-   * Takes new parameters. A price that is none under them (another scale, outside the bounds) is dropped, and what was made
-   * of it: the market has no mark until its index speaks again, and no notional at mark leaves the safe integers.
+   * Sets new parameters. An index price that is invalid under them (another scale, or outside the bounds) is dropped together with
+   * everything derived from it: the market has no mark until the next index price, so that no notional at the mark leaves the safe
+   * integers.
    */
   setParameters(parameters: Market.Parameters): void {
     if (!this.hasIndexIn(parameters)) {
@@ -193,7 +199,7 @@ export class MarketState extends MarketRisk {
     this.setMark(this.mark === 0 ? this.indexPrice : Math.min(maxPriceAtoms, Math.max(minPriceAtoms, this.mark)))
   }
 
-  /** Whether its index price is one under other parameters too: in their atoms, and within their bounds. */
+  /** Whether its index price is also valid under other parameters: of the same scale and within their bounds. */
   hasIndexIn({ maxPriceAtoms, minPriceAtoms, priceScale }: Market.Parameters): boolean {
     return priceScale === this.parameters.priceScale && this.indexPrice >= minPriceAtoms && this.indexPrice <= maxPriceAtoms
   }
@@ -203,7 +209,7 @@ export class MarketState extends MarketRisk {
     return this.delisting !== null && this.delisting.state !== "announced"
   }
 
-  /** Forgets a step of the index that was held back. */
+  /** Discards a step of the index that was held back. */
   letGo(): void {
     this.heldPrice = 0
     this.heldSource = 0
@@ -217,7 +223,7 @@ export class MarketState extends MarketRisk {
     this.premiumSamples = 0
   }
 
-  /** Sets the mark and, around it, the band: rounded inward, to the side that admits less. */
+  /** Sets the mark and the band around it, rounded inward. */
   setMark(mark: number): void {
     this.mark = mark
     const { priceBandBps } = this.parameters
@@ -231,7 +237,9 @@ export class MarketState extends MarketRisk {
     this.minutes.traded(priceAtoms, sizeAtoms, notionalAtoms, atEpochMs)
   }
 
-  /** Last price against the last of 24 h before `atEpochMs` (or the first ever), bps toward zero; 0 without trades. */
+  /**
+   * Change from the last price 24 h before `atEpochMs` (or the first ever) to the last price, bps toward zero; 0 without trades.
+   */
   change24hBps(atEpochMs: number): number {
     const before = this.minutes.openAtoms(atEpochMs)
     return before === 0 ? 0 : Math.trunc(((this.lastPrice - before) * bpsOne) / before)

@@ -1,6 +1,6 @@
 /**
- * Price-time matching and everything a fill does: both positions, both collaterals, fees, and the reduce-only
- * orders that a smaller position no longer holds.
+ * Price-time matching and all effects of a fill: both positions, both collaterals, fees, and the trimming of reduce-only orders
+ * that exceed the smaller position.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
@@ -24,16 +24,16 @@ import type { State } from "./State.js"
 const { CancelReason } = Order
 
 /**
- * Most resting orders that the incoming orders of one record meet, all entries of a batch together: less than a
- * millisecond's work, also where all of them have to be read from memory on a slow machine. Whoever wants more asks
- * again, and others have their turn in between. What a fill trims away of the reduce-only orders of whoever it is of
- * counts as well: each account may have hundreds of them. So do the markets of whoever is met, see `Breadth`.
+ * Most resting orders that the incoming orders of one record meet, over all entries of a batch: less than a millisecond's work,
+ * even where each has to be read from memory on a slow machine. A client that wants more sends another order, and others have their
+ * turn in between. Reduce-only orders that a fill trims away count as well, since each account may have hundreds of them, and so do
+ * the markets of the accounts met, see `Breadth`.
  */
 export const metAtOnce = 384
-/** Makers that a taker meets before those behind them are read ahead: most meet no more. */
+/** Makers that a taker meets before the ones behind them are read ahead: most takers meet no more. */
 const metUnread = 3
 
-/** Why matching stopped with something left. */
+/** Why matching stopped with quantity left. */
 export type Stop = "NotCrossing" | "Filled" | "SelfTrade" | "MarginUnbacked" | "MetEnough"
 
 const makerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
@@ -45,14 +45,14 @@ const takerRequired = new Margin.Requirement()
 export const crosses = (side: Order.Side, limitAtoms: number, restingAtoms: number): boolean =>
   limitAtoms === 0 || (side === Order.buy ? restingAtoms <= limitAtoms : restingAtoms >= limitAtoms)
 
-/** The worst price at which an order of a side may trade: its limit (0: none), or the band's edge where that comes first. */
+/** The worst price at which an order of a side may trade: its limit (0: none) or the band's edge, whichever is stricter. */
 export const reach = ({ bandHigh, bandLow }: MarketState, side: Order.Side, limitAtoms: number): number =>
   side === Order.sell ? Math.max(limitAtoms, bandLow) : limitAtoms === 0 ? bandHigh : Math.min(limitAtoms, bandHigh)
 
 /**
- * Whether an order only takes from a position: opposite to it, and no larger. One that rests, or may, and is not reduce-only
- * counts together with every other order of its side that could follow; one that never rests is followed by nothing of its
- * own, and what rests before it is asked when its own turn comes.
+ * Whether an order only reduces a position: it is opposite to it and no larger. An order that rests or may rest and is not
+ * reduce-only counts together with all orders of its side that could follow it. An order that never rests has no successors; those
+ * that rest before it are checked in their own turn.
  */
 const onlyReduces = (state: State, slot: number, order: number): boolean => {
   const { orders, positions } = state
@@ -65,8 +65,8 @@ const onlyReduces = (state: State, slot: number, order: number): boolean => {
 }
 
 /**
- * Whether one side of a fill keeps the accept rule after it, fee included. Fills `filled` with the position after it, and
- * `required` with what it needs then.
+ * Whether one side of a fill satisfies the accept rule after it, including the fee. Sets `filled` to the resulting position and
+ * `required` to its requirement.
  */
 const keepsAcceptRule = (
   state: State,
@@ -120,7 +120,7 @@ const keepsAcceptRule = (
   return Margin.accepts(state, slot, required, collateral, onlyReduces(state, slot, order))
 }
 
-/** Writes one side of a fill into its position, collateral and open sizes. The order's own columns are the caller's. */
+/** Applies one side of a fill to position, collateral and open sizes. The caller updates the order's own columns. */
 const applyFill = (
   state: State,
   market: MarketState,
@@ -142,9 +142,8 @@ const applyFill = (
 }
 
 /**
- * Writes what a fill of `sizeAtoms` makes of a position into it and its account's collateral; `required` is what it needs then,
- * where that is known. Whoever holds a position from
- * here on, or none, is to be held to the maintenance margin with the end of the record.
+ * Applies a fill of `sizeAtoms` to a position and its account's collateral; `required` is the resulting requirement, where it is
+ * known. The account's maintenance margin is checked at the end of the record.
  */
 const applyToPosition = (
   state: State,
@@ -166,7 +165,7 @@ const applyToPosition = (
     positions.setOpenedAt(slot, state.atEpochMs)
     positions.setRealizedPnl(slot, 0)
     positions.setFundingPaid(slot, 0)
-    // A flip's fee belongs to both episodes: to the new one in the measure of what opens it.
+    // The fee of a flip is split between both episodes: the new one bears the share of the quantity that opens it.
     positions.setFeesPaid(slot, mulDivCeil(feeAtoms, Math.abs(filled.quantity), sizeAtoms))
   } else {
     positions.setRealizedPnl(slot, positions.realizedPnl(slot) + filled.realizedPnl)
@@ -183,7 +182,7 @@ const applyToPosition = (
   if (feeAtoms !== 0) state.noteBalance(account, Cause.fee, market.index, -feeAtoms, collateral)
   if (required === undefined) Margin.changed(state, slot)
   else Margin.became(state, slot, required)
-  // In a trial nobody is held to the maintenance margin.
+  // A preview does not check maintenance margins.
   if (state.isTrial) return
   if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.drop(positions, slot)
   state.noteChanged(account)
@@ -199,7 +198,7 @@ const applyToPosition = (
   events.event2(Event.CollateralChanged, account, collateral)
 }
 
-/** Marks an order as ended, its rest cancelled. It is out of its book and its open sizes are settled. */
+/** Marks an order as ended and its remainder as cancelled. It must have left its book, with its open sizes released. */
 const end = (state: State, order: number, status: Order.Status, reason: Order.CancelReason): void => {
   const { events, orders } = state
   orders.setCanceled(order, orders.canceled(order) + orders.remaining(order))
@@ -216,13 +215,13 @@ const end = (state: State, order: number, status: Order.Status, reason: Order.Ca
   events.event5(Event.OrderEnded, orders.number(order), status, reason, orders.filled(order), orders.canceled(order))
 }
 
-/** Ends an order of which nothing is left: `closed` when all was filled, `canceled` when some of it had been trimmed. */
+/** Ends an order that has no remainder: `closed` where all was filled, `canceled` where some of it was trimmed. */
 const endFilled = (state: State, order: number): void => {
   if (state.orders.canceled(order) === 0) end(state, order, Order.closed, CancelReason.none)
   else end(state, order, Order.canceled, CancelReason.reduceOnlyExceeded)
 }
 
-/** The position slot of a resting order: told by its row, or found once where the row is of a snapshot. */
+/** The position slot of a resting order: from its row, or looked up once after a restore. */
 export const positionOf = (state: State, order: number): number => {
   const { orders, positions } = state
   const told = orders.position(order)
@@ -262,15 +261,15 @@ const unlink = (state: State, slot: number, order: number): void => {
   OpenLists.unlinked(state, slot, order)
 }
 
-/** Adds to a position's resting reduce-only size of one side (negative: takes away). */
+/** Adds to a position's resting reduce-only size of one side (negative: subtracts). */
 const addReducing = ({ positions }: State, slot: number, side: Order.Side, sizeAtoms: number): void => {
   if (side === Order.buy) positions.setReduceBuys(slot, positions.reduceBuys(slot) + sizeAtoms)
   else positions.setReduceSells(slot, positions.reduceSells(slot) + sizeAtoms)
 }
 
 /**
- * Lessens what a position has open for an order: growing size with its loss at once, or reduce-only size. A position whose
- * figures are of an older mark keeps them: they are summed anew when its account is next asked for.
+ * Reduces what a position has open for an order: growing size with its immediate loss, or reduce-only size. Loss figures for an
+ * older mark stay as they are, since they are recomputed when the account is next refreshed.
  */
 export const withdrawOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void => {
   const { orders } = state
@@ -291,7 +290,10 @@ export const withdrawOpen = (state: State, market: MarketState, slot: number, or
 export const offerOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void =>
   withdrawOpen(state, market, slot, order, -sizeAtoms)
 
-/** Takes a resting order out of its book and its account's chain, its open sizes settled; it is neither open nor ended then. */
+/**
+ * Takes a resting order out of its book and its account's chain and releases its open sizes. It is neither open nor ended
+ * afterwards.
+ */
 export const liftResting = (state: State, market: MarketState, slot: number, order: number): void => {
   state.books[market.index]!.remove(order)
   withdrawOpen(state, market, slot, order, state.orders.remaining(order))
@@ -299,7 +301,7 @@ export const liftResting = (state: State, market: MarketState, slot: number, ord
   market.bookSequence = state.sequence
 }
 
-/** Takes a resting order out of the book for good. */
+/** Cancels a resting order. */
 export const cancelResting = (state: State, order: number, reason: Order.CancelReason): void => {
   const { accounts, orders } = state
   const account = orders.account(order)
@@ -311,8 +313,8 @@ export const cancelResting = (state: State, order: number, reason: Order.CancelR
 }
 
 /**
- * Holds resting reduce-only orders and brackets to the position: each cumulatively per side at most |q|, newest trimmed first,
- * all of the growing side. Called after every fill of the account, so that none of them can ever grow it.
+ * Trims resting reduce-only orders and brackets to the position: cumulatively per side to at most |q|, newest first, and to nothing
+ * on the side that would grow it. Called after every fill of the account, so that none of them can ever grow the position.
  */
 const enforceReduceOnly = (state: State, market: MarketState, slot: number): void => {
   const { positions } = state
@@ -349,11 +351,11 @@ const trim = (state: State, market: MarketState, slot: number, side: Order.Side,
   assert(reducing() <= allowedAtoms, "trimmed reduce-only orders fit the position")
 }
 
-/** Whether a fill would grow the maker's position, which a reduce-only market does not allow. */
+/** Whether a fill would grow the maker's position, which is not allowed in a reduce-only market. */
 const growsMaker = (quantity: number, makerSide: Order.Side, sizeAtoms: number): boolean =>
   makerSide === Order.buy ? quantity + sizeAtoms > 0 : quantity - sizeAtoms < 0
 
-/** Passes `sizeAtoms` of a position to another of its market at a price, without an order and without a fee. */
+/** Transfers `sizeAtoms` of a position to another one of its market at a price, without orders and fees. */
 export const transfer = (state: State, market: MarketState, from: number, to: number, sizeAtoms: number, priceAtoms: number): void => {
   const { positions } = state
   const isSold = positions.quantity(from) > 0
@@ -370,12 +372,12 @@ const pass = (state: State, market: MarketState, slot: number, buying: boolean, 
 }
 
 /**
- * How orders trade: a client's, and those that close a position for him, with a fee; the venue's own without one; those that
- * liquidate without the accept rule.
+ * Kinds of takers: a client's order, and one that closes a position for a client, both with a fee; the venue's own, without a fee;
+ * a liquidation also without the accept rule.
  */
 export type Taker = "client" | "closing" | "liquidation" | "unwinding"
 
-/** Keeps a fill for those who read the market and its past. */
+/** Records a fill for the public trades and the accounts' histories. */
 const noteFill = (
   state: State,
   market: MarketState,
@@ -405,7 +407,7 @@ const noteFill = (
   )
 }
 
-/** A taker that crosses: what all its meetings go by. */
+/** A crossing taker with everything that its encounters with makers need. */
 class Taking {
   constructor(
     readonly market: MarketState,
@@ -418,19 +420,19 @@ class Taking {
     readonly opposite: Order.Side,
     readonly kind: Taker,
     readonly takerFeeBps: number,
-    /** Whether some of those that rest may be leaving. */
+    /** Whether some of the resting orders may be leaving. */
     readonly isBehind: boolean,
-    /** Whether the market only lets positions be reduced. */
+    /** Whether the market only allows positions to be reduced. */
     readonly onlyReducing: boolean
   ) {}
 }
 
 /**
- * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
- * It trades as far as its limit and the price band go, and meets so many of them.
+ * Matches a taker against resting makers, best price first, oldest first within a price, at the maker's price. It trades as far as
+ * its limit and the price band allow, and meets a bounded number of makers.
  *
- * Most orders cross nothing. What is done for those that do stands in functions of its own: the compiler takes into a function
- * what is called in most of its runs, and leaves the rest as calls, which box every large number that they are given.
+ * Most orders cross nothing. The work for those that do is in separate functions: the compiler inlines what most runs call and
+ * leaves the rest as calls, which box every large number passed to them.
  */
 export const matchTaker = (
   state: State,
@@ -458,7 +460,7 @@ export const matchTaker = (
   )
 }
 
-/** Has a taker meet one maker after the other. */
+/** Matches a taker against one maker after the other. */
 const take = (state: State, taking: Taking, limitAtoms: number): Stop => {
   const { orders } = state
   const { book, opposite, order: taker, side } = taking
@@ -477,9 +479,9 @@ const take = (state: State, taking: Taking, limitAtoms: number): Stop => {
 }
 
 /**
- * Has a taker meet a maker; why it stops, or undefined where it goes on. In this order: an order that leaves is cancelled,
- * self-trade prevention, the market's reduce-only status, the maker's accept rule (a failing maker is cancelled and matching
- * goes on) and the taker's (it stops).
+ * Matches a taker against one maker. Returns why the taker stops, or undefined where it continues. In this order: a leaving order
+ * is cancelled, self-trade prevention, the market's reduce-only status, the maker's accept rule (a failing maker is cancelled and
+ * matching continues) and the taker's (matching stops).
  */
 const meet = (state: State, taking: Taking, maker: number): Stop | undefined => {
   const { orders, positions } = state
@@ -520,7 +522,7 @@ const meet = (state: State, taking: Taking, maker: number): Stop | undefined => 
   return orders.remaining(taker) === 0 ? "Filled" : undefined
 }
 
-/** Does a fill that both sides keep the accept rule after; `makerFilled` and `takerFilled` are what it makes of their positions. */
+/** Executes a fill after which both sides satisfy the accept rule; `makerFilled` and `takerFilled` are the resulting positions. */
 const trade = (
   state: State,
   taking: Taking,
@@ -577,7 +579,7 @@ const trade = (
   enforceReduceOnly(state, market, takerSlot)
 }
 
-/** What becomes of a taker after matching: filled, its rest cancelled, or resting. */
+/** Settles a taker after matching: it is filled, its remainder is cancelled, or it rests. */
 export const settleTaker = (state: State, market: MarketState, book: Book, slot: number, order: number, stop: Stop): void => {
   const { events, orders } = state
   if (stop === "Filled") {

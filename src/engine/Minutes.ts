@@ -1,16 +1,16 @@
 /**
- * What was traded in a market minute by minute, over the last day: a ring from which the 24 h figures are
- * read. Minutes without trades carry the price before and no volume.
+ * Trades of a market by minute over the last day, in a ring from which the 24 h figures are computed. Minutes without trades carry
+ * the previous price and no volume.
  */
 import { assert } from "../domain/Assert.js"
 
 const minuteMs = 60_000
-/** Minutes in the window that the 24 h figures look at. */
+/** Minutes in the 24 h window. */
 const window = 1440
-/** One more: the price that a minute began at is the last of the minute before. */
+/** One minute more than the window: the opening price of the first minute is the last price of the minute before. */
 const kept = window + 1
 
-/** The first number beyond those that a double counts exactly one by one. */
+/** The first number beyond those that a double counts exactly. */
 const whole = 2 ** 53
 
 /** The figures of the last 24 h. Prices in price atoms, 0 without trades. */
@@ -28,16 +28,19 @@ export interface Day {
 export class Minutes {
   private first = -1
   private last = -1
-  /** Where the last minute is: kept, since a fill is not to divide for it. */
+  /** The ring index of the latest minute, kept to spare every fill a division. */
   private place = 0
   private firstPrice = 0
   private lastPrice = 0
   private readonly closes = new Float64Array(kept)
   private readonly highs = new Float64Array(kept)
   private readonly lows = new Float64Array(kept)
-  /** Money atoms, but for whole 2^53s: a few fills near a market's largest notional are more than a double counts. */
+  /**
+   * Notional by minute, money atoms, less whole multiples of 2^53: a few fills near a market's largest notional exceed what a
+   * double counts exactly.
+   */
   private readonly quote = new Float64Array(kept)
-  /** Those whole 2^53s; none in most markets ever, and then no part of a dump. */
+  /** The multiples of 2^53 of each minute. Most markets never have any, and dumps leave them out then. */
   private readonly quoteWholes = new Float64Array(kept)
   private hasWholes = false
   private readonly base = new Float64Array(kept)
@@ -53,7 +56,7 @@ export class Minutes {
     const quote = this.quote[at]! + notionalAtoms
     if (quote <= Number.MAX_SAFE_INTEGER) this.quote[at] = quote
     else {
-      // Taken off first: the sum itself is not exact.
+      // Subtracted first, since the sum itself would not be exact.
       this.quote[at] = this.quote[at]! - whole + notionalAtoms
       this.quoteWholes[at]! += 1
       this.hasWholes = true
@@ -61,7 +64,7 @@ export class Minutes {
     this.base[at]! += sizeAtoms
   }
 
-  /** Begins a minute with its first trade, and those since the last one, which had none. */
+  /** Begins a minute with its first trade, and fills the minutes without trades before it. */
   private begin(minute: number, priceAtoms: number): void {
     if (this.first < 0) {
       this.first = minute
@@ -81,14 +84,14 @@ export class Minutes {
     this.place = minute % kept
   }
 
-  /** The price that the last 24 h began with: the last one of 24 h before, or the first ever; 0 without trades. */
+  /** The opening price of the last 24 h: the last price before them, or the first ever; 0 without trades. */
   openAtoms(atEpochMs: number): number {
     const reference = Math.floor(atEpochMs / minuteMs) - window
     if (reference >= this.last) return this.lastPrice
     return reference < this.first ? this.firstPrice : this.closes[reference % kept]!
   }
 
-  /** The last 24 h, in whole minutes, the running one included. */
+  /** The figures of the last 24 h in whole minutes, including the current one. */
   day(atEpochMs: number): Day {
     const now = Math.floor(atEpochMs / minuteMs)
     let volumeQuoteAtoms = 0n

@@ -1,6 +1,6 @@
 /**
- * The newest entry of a log by whom it is of: an ordinal for each account or market, in chunks that are made as these come, so
- * that no command waits for a million of them to be copied.
+ * The ordinal of the newest log entry of each account or market. It is stored in chunks that are allocated as accounts appear, so
+ * that no command has to wait while a million ordinals are copied.
  */
 import { none } from "../domain/None.js"
 import { grownLength } from "./Columns.js"
@@ -11,21 +11,24 @@ const chunkMask = (1 << chunkBits) - 1
 
 export class Newest {
   private readonly chunks: Array<Float64Array> = []
-  /** How many are written: as many as one run would have that doubles with use, so that snapshots are those of before there were chunks. */
+  /**
+   * The length that a snapshot writes. It doubles with use, as a single array would, so that snapshots have the same bytes as those
+   * written before there were chunks.
+   */
   private length = 0
 
-  /** The ordinal under an index; -1 where there is none. */
+  /** The ordinal at an index; -1 where there is none. */
   at(index: number): number {
     const chunk = index >> chunkBits
     return chunk < this.chunks.length ? this.chunks[chunk]![index & chunkMask]! : none
   }
 
-  /** Says up to which index there are some. */
+  /** Extends the length so that it covers an index. */
   reach(index: number): void {
     if (index >= this.length) this.length = grownLength(this.length, index + 1)
   }
 
-  /** Puts an ordinal under an index, and gives the one that was there. */
+  /** Stores an ordinal at an index and returns the previous one. */
   replace(index: number, ordinal: number): number {
     this.reach(index)
     const chunk = index >> chunkBits
@@ -35,7 +38,7 @@ export class Newest {
     return before
   }
 
-  /** Makes the chunks up to one, which it gives. */
+  /** Allocates all chunks up to the given one, and returns it. */
   private chunksTo(chunk: number): Float64Array {
     while (this.chunks.length <= chunk) this.chunks.push(new Float64Array(1 << chunkBits).fill(none))
     return this.chunks[chunk]!
@@ -45,7 +48,7 @@ export class Newest {
     into.numbers(name, this.length, (index) => this.at(index))
   }
 
-  /** Takes what was encoded: one ordinal an index, and -1 where there is none. */
+  /** Rebuilds it from an encoded section: one ordinal per index, -1 where there is none. */
   static decode(ordinals: Float64Array): Newest {
     const newest = new Newest()
     for (let index = 0; index < ordinals.length; index++) if (ordinals[index] !== none) newest.replace(index, ordinals[index]!)

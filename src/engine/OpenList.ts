@@ -1,9 +1,10 @@
 /**
- * The open orders of a position that has many, by price and size next to each other: all that is asked of them when a mark has
- * moved, and for an account with as many orders as it may have in each market of the venue that is asked at once. Their rows,
- * one behind the other in a chain, would be a miss each.
+ * Prices and sizes of the open orders of a position that has many, in contiguous arrays. After a mark has moved, only these are
+ * needed, and for an account with many orders in every market they are needed all at once: following the chain of order rows would
+ * cost a cache miss each.
  *
- * It is made of the chain, which stays what says which orders are open and in what order, and is no state.
+ * It is derived from the chain, which remains the authority on which orders are open and in what order. It is not part of the
+ * state.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
@@ -12,15 +13,17 @@ import { growFloats, growInts } from "./Columns.js"
 export class OpenList {
   private orders: Int32Array
   private prices: Int32Array
-  /** What each may add to its side: positive for a buy, negative for a sell, 0 for one that only reduces. */
+  /** What each order may add to its side, size atoms: positive for a buy, negative for a sell, 0 for a reduce-only order. */
   private sizes: Float64Array
   private count = 0
 
-  /** What the buys and the sells priced beyond a mark would lose at once, by the sum of the last look; in price times size atoms. */
+  /**
+   * What the buys and the sells priced beyond the mark would lose at once, as of the last `look`; in price atoms times size atoms.
+   */
   buyLoss = 0
   sellLoss = 0
 
-  /** With room for so many orders at first. */
+  /** Allocates room for this many orders. */
   constructor(room: number) {
     this.orders = new Int32Array(room)
     this.prices = new Int32Array(room)
@@ -52,7 +55,7 @@ export class OpenList {
     this.sizes[this.placeOf(order)] = sizeAtoms
   }
 
-  /** Orders with price and size, as they lie: for whoever compares. */
+  /** The orders with their prices and sizes in storage order, for comparisons with the chain. */
   entries(): ReadonlyArray<readonly [order: number, priceAtoms: number, sizeAtoms: number]> {
     return Array.from({ length: this.count }, (_, at) => [this.orders[at]!, this.prices[at]!, this.sizes[at]!])
   }
@@ -63,7 +66,7 @@ export class OpenList {
     return at
   }
 
-  /** Sums up what is priced beyond a mark. */
+  /** Sums the losses of all orders that are priced beyond a mark. */
   look(mark: number): void {
     const { count, prices, sizes } = this
     let buys = 0

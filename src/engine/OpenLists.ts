@@ -1,14 +1,14 @@
-/** Which positions have a list of their open orders, and that each follows its chain. */
+/** Keeps the `OpenList` of every position with many open orders in step with the position's chain of orders. */
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { OpenList } from "./OpenList.js"
 import type { State } from "./State.js"
 
-/** What an open order may add to its side, size atoms: less than zero for a sell. */
+/** What an open order may add to its side, size atoms; negative for a sell, 0 for a reduce-only order. */
 const growingOf = ({ orders }: State, order: number): number =>
   orders.reduceOnly(order) ? 0 : orders.side(order) === Order.buy ? orders.remaining(order) : -orders.remaining(order)
 
-/** Makes the list of a position that has come to many open orders, where it has none. */
+/** Builds the list of a position that has reached the threshold of open orders, unless it has one. */
 export const list = (state: State, slot: number): void => {
   const { listedFrom, openLists, orders, positions } = state
   if (state.isTrial || positions.openCount(slot) < listedFrom || openLists.has(slot)) return
@@ -19,7 +19,7 @@ export const list = (state: State, slot: number): void => {
   openLists.set(slot, made)
 }
 
-/** An order was put into a position's chain. */
+/** Called after an order was added to a position's chain. */
 export const linked = (state: State, slot: number, order: number): void => {
   if (state.positions.openCount(slot) < state.listedFrom / 2) return
   const known = state.openLists.get(slot)
@@ -27,7 +27,7 @@ export const linked = (state: State, slot: number, order: number): void => {
   else known.add(order, state.orders.priceAtoms(order), growingOf(state, order))
 }
 
-/** An order was taken out of it. */
+/** Called after an order was removed from a position's chain. At half the threshold the list is dropped. */
 export const unlinked = (state: State, slot: number, order: number): void => {
   const { listedFrom, positions } = state
   const count = positions.openCount(slot)
@@ -36,12 +36,12 @@ export const unlinked = (state: State, slot: number, order: number): void => {
   else state.openLists.get(slot)?.remove(order)
 }
 
-/** An order has less left, and stays. */
+/** Called after the remaining size of an open order has shrunk. */
 export const lessened = (state: State, slot: number, order: number): void => {
   if (state.positions.openCount(slot) >= state.listedFrom / 2) state.openLists.get(slot)?.resize(order, growingOf(state, order))
 }
 
-/** Whether the list of a position, where it has one, is of its chain. */
+/** Whether a position has a list where it must, with exactly the orders of its chain. */
 export const isOfChain = (state: State, slot: number): boolean => {
   const { listedFrom, openLists, orders, positions } = state
   const known = openLists.get(slot)

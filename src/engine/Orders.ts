@@ -1,16 +1,16 @@
 /**
- * Owns every order the venue remembers, open or done, by integer slot, and the two ways to find one: by order
- * number and by an account's clientOrderId.
+ * All orders that the venue remembers, open or ended, by integer slot, with indexes by order number and by an account's
+ * clientOrderId.
  *
- * An order is two rows of 64 bytes, as long as a cache line: one of what the book, matching and the tables touch, and one
- * of its past and its owner. So a random order costs two misses, not one for each of its fields, and a book that only
- * matches keeps twice as many orders in a cache. Each kind of row has a buffer with two views, of 8-byte numbers
- * and of 4-byte words, read and written by name, by the accessors below. The links between the remembered orders of an
- * account lie beside the rows, 8 bytes an order: whoever joins or leaves them touches no row of a neighbour.
+ * An order is two rows of 64 bytes, each one cache line: one with what the book, matching and the tables use, and one with its past
+ * and its owner. Access to a random order thus costs two cache misses rather than one per field, and a book that only matches keeps
+ * twice as many orders in a cache. Each kind of row has a buffer with two views, of 8-byte numbers and of 4-byte words, which the
+ * accessors below read and write by name. The links between an account's remembered orders lie beside the rows, 8 bytes per order,
+ * so that linking an order touches no row of a neighbour.
  *
- * Slots are handed out last released first, so the same calls always give the same slots. A pool restored
- * from a snapshot continues exactly where that one stood. The hash tables only say where a slot is: their
- * layout, and the key that scatters it, decide nothing and are in no snapshot.
+ * The last slot released is reused first, so that the same calls always give the same slots. A pool restored from a snapshot
+ * continues exactly where the original stood. The hash tables only locate slots: neither their layout nor their key decides
+ * anything or is in a snapshot.
  */
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord, sequenceOf } from "../domain/Ids.js"
@@ -39,10 +39,10 @@ const statusMask = 3 << statusShift
 const cancelReasonShift = 9
 const cancelReasonMask = 15 << cancelReasonShift
 const requeuedBit = 1 << 13
-/** From here on the flags hold the order's retention. */
+/** The bits of the flags from here on hold the order's retention. */
 const retentionShift = 14
 
-/** What an order's flags hold. */
+/** The contents of an order's flags. */
 export interface Flags {
   readonly side: Order.Side
   readonly type: Order.Type
@@ -73,55 +73,58 @@ export const rowBytes = 64
 const rowNumbers = 8
 const rowWords = 16
 
-/** Where a snapshot's row of the past has the links between an account's remembered orders, which the pool keeps beside its rows. */
+/**
+ * Indexes, in a snapshot's row of the past, of the links between an account's remembered orders, which the pool keeps beside its
+ * rows.
+ */
 const keptOwnOlder = 13
 const keptOwnNewer = 14
-/** Words of a slot in those links. */
+/** Words per slot in these links. */
 const linkWords = 2
-/** Where the position of the order's pair is, for a look that is not for its hash; no snapshot has it. */
+/** The position slot of the order's pair, to save a hash lookup; in no snapshot. */
 const positionWord = 15
 
-/** Words of a row that say where it lies in tables and books: restoring makes them anew. */
+/** Words of a row with its place in tables and books, which restoring rebuilds. */
 const levelWord = 9
 const numberChainWord = 14
 const clientHashWord = 15
 
-/** Rows that a pool begins with unless it is told otherwise, 2 MB; it doubles them with use. */
+/** The initial number of rows unless given, 2 MB; it doubles with use. */
 export const initialSlots = 16_384
 
 export class Orders {
-  /** Most orders this pool will ever hold at once, beside the venue's own. */
+  /** Most orders that the pool holds at once, besides the venue's own. */
   readonly capacity: number
-  /** Slots there are at most: one more than that, for an order of the venue's own, which is gone with its record. */
+  /** The number of slots: one more than the capacity, for an order of the venue's own, which exists only within its record. */
   private readonly slots: number
 
-  /** Rows of orders at work. */
+  /** Rows with what matching uses. */
   private numbers: Float64Array<ArrayBuffer>
   private words: Int32Array
-  /** Next older and next younger of the account's remembered orders, by slot. */
+  /** The next older and the next younger of the account's remembered orders, by slot. */
   private ownLinks: Int32Array
-  /** Rows of their pasts and owners. */
+  /** Rows with past and owner. */
   private pastNumbers: Float64Array<ArrayBuffer>
   private pastWords: Int32Array
-  /** The client's own name; empty when it gave none. */
+  /** The client's own id; empty where it gave none. */
   readonly clientOrderId: Texts
-  /** The key it was placed under; empty when there was none. */
+  /** The idempotency key it was placed under; empty where there was none. */
   readonly idempotencyKey: Texts
 
-  /** Remembered orders by account. */
+  /** Number of remembered orders by account. */
   readonly held = new Held()
 
   private readonly key0: number
   private readonly key1: number
-  /** Slots for which there are rows. */
+  /** Number of slots that have rows. */
   private allocated: number
-  /** Slots ever handed out; those from here on were never used. */
+  /** Slots ever used; those from here on never were. */
   private highWater = 0
   private freeHead = none
   private used = 0
-  /** Where the books keep their prices. In no snapshot. */
+  /** The memory in which the books keep their prices. In no snapshot. */
   readonly levels: Levels
-  /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least three places for two slots. */
+  /** Slot + 1 of the first slot in each chain, by hash of the order number; 0 is empty. At least three entries for two slots. */
   private numberTable: Int32Array
   /** Slots by hash of account and clientOrderId. */
   private readonly clientTable: ProbingTable
@@ -132,7 +135,7 @@ export class Orders {
   private hashedText = ""
   private hashed = 0
 
-  /** `initial` rows are there from the start: a pool that is given all of its capacity never stops to copy what it has. */
+  /** `initial` rows are allocated at the start: a pool that begins at full capacity never stops to copy its rows. */
   constructor(
     capacity: number,
     hashKey: HashKey = [0, 0],
@@ -161,17 +164,17 @@ export class Orders {
     this.tableMask = tableSize - 1
   }
 
-  /** How long the rows of a pool are that has all its slots from the start. */
+  /** The length of the rows of a pool that is allocated in full. */
   static rowsLength(capacity: number): number {
     return (capacity + 1) * rowNumbers
   }
 
-  /** How many slots are taken. */
+  /** The number of slots in use. */
   get size(): number {
     return this.used
   }
 
-  /** One more than the largest slot ever handed out: where a walk over all slots ends. */
+  /** One more than the largest slot ever used: the end of an iteration over all slots. */
   get end(): number {
     return this.highWater
   }
@@ -182,14 +185,14 @@ export class Orders {
   }
 
   /**
-   * A free slot, or -1 when the pool is full. Its number is 0, its strings are empty, and it rests nowhere; every
-   * other field is the caller's to set.
+   * Takes a free slot, or returns -1 when the pool is full. Its number is 0, its strings are empty, and it is in no book; the
+   * caller sets every other field.
    */
   allocate(): number {
     return this.used >= this.capacity ? none : this.take()
   }
 
-  /** The same for the venue's own order, of which there is one at a time: it always finds a slot. */
+  /** Takes a slot for the venue's own order, of which there is one at a time: there is always one free. */
   allocateOwn(): number {
     assert(this.used <= this.capacity, "one order of the venue's own is at work at a time")
     return this.take()
@@ -211,7 +214,7 @@ export class Orders {
     return slot
   }
 
-  /** Makes a slot's row that of a new, open order: nothing filled or cancelled, in no chain, all of its quantity remaining. */
+  /** Initialises a slot as a new open order: nothing filled or cancelled, in no chain, its whole quantity remaining. */
   write(
     slot: number,
     number: number,
@@ -246,7 +249,7 @@ export class Orders {
     this.words[slot << 4 | clientHashWord] = 0
   }
 
-  /** Gives a slot back. The order must be out of its book, of both indexes and of its account's chain. */
+  /** Releases a slot. The order must have left its book, both indexes and its account's chain. */
   release(slot: number): void {
     assert(slot < this.highWater && this.number(slot) >= 0, "only a slot that holds an order is released")
     assert(this.level(slot) === none, "an order leaves its book before its slot is released")
@@ -260,7 +263,7 @@ export class Orders {
 
   // ---- the order at work: numbers 0 to 2, words 6 to 15
 
-  /** Order number; -1 in a slot that is free. */
+  /** Order number; -1 in a free slot. */
   number(slot: number): number {
     return this.numbers[slot << 3 | 0]!
   }
@@ -314,7 +317,7 @@ export class Orders {
     this.words[slot << 4 | 8] = value
   }
 
-  /** The book's level the order rests at, or -1. Only the book writes it; in no snapshot. */
+  /** The book level at which the order rests, or -1. Only the book writes it; in no snapshot. */
   level(slot: number): number {
     return this.words[slot << 4 | 9]!
   }
@@ -379,7 +382,7 @@ export class Orders {
     this.pastNumbers[slot << 3 | 1] = value
   }
 
-  /** Adds a fill of so much, size and money atoms. */
+  /** Adds a fill, in size and money atoms. */
   fill(slot: number, sizeAtoms: number, notionalAtoms: number): void {
     const { pastNumbers } = this
     pastNumbers[slot << 3 | 0]! += sizeAtoms
@@ -422,7 +425,7 @@ export class Orders {
     this.pastNumbers[slot << 3 | 5] = value
   }
 
-  /** Says when the order was changed, and by which record. */
+  /** Sets when the order was changed, and by which record. */
   touch(slot: number, atEpochMs: number, sequence: number): void {
     const { pastNumbers } = this
     pastNumbers[slot << 3 | 4] = atEpochMs
@@ -456,7 +459,9 @@ export class Orders {
     this.ownLinks[slot << 1 | 1] = value
   }
 
-  /** The slot in `Positions` of the order's account and market, where `setPosition` said so since the pool was made; or -1. */
+  /**
+   * The slot in `Positions` of the order's account and market, if `setPosition` has been called since the pool was created; or -1.
+   */
   position(slot: number): number {
     return this.pastWords[slot << 4 | positionWord]! - 1
   }
@@ -491,7 +496,7 @@ export class Orders {
     return ((this.flags(slot) & selfTradePreventionMask) >>> selfTradePreventionShift) as Order.SelfTradePrevention
   }
 
-  /** Whether the order has given up the place in time that its number would give it. */
+  /** Whether the order has lost the time priority that its number would give it. */
   requeued(slot: number): boolean {
     return (this.flags(slot) & requeuedBit) !== 0
   }
@@ -516,12 +521,12 @@ export class Orders {
     this.setFlags(slot, (this.flags(slot) & ~cancelReasonMask) | (reason << cancelReasonShift))
   }
 
-  /** How long the order is remembered once it has ended, minutes; and another minute. */
+  /** The order's retention after it has ended, minutes; `orderGraceMinutes` are added to it. */
   retentionMinutes(slot: number): number {
     return this.flags(slot) >>> retentionShift
   }
 
-  /** Remembers the order so long, if that is longer. */
+  /** Extends the order's retention to the given one, if that is longer. */
   lengthenRetention(slot: number, minutes: number): void {
     const flags = this.flags(slot)
     if (flags >>> retentionShift < minutes) this.setFlags(slot, (flags & ((1 << retentionShift) - 1)) | (minutes << retentionShift))
@@ -537,15 +542,15 @@ export class Orders {
   }
 
   /**
-   * Reads what `find` and a look at the order's end ask for, ahead of them. One who is about to ask for many that are in
-   * no cache has the misses of all of them overlap. The answer means nothing.
+   * Reads ahead what `find` and a look at the order's end need. A caller that is about to ask for many orders outside the cache
+   * lets their misses overlap in this way. The result means nothing.
    */
   readAhead(number: number): number {
     const entry = this.numberTable[hashNumber(number) & this.tableMask]!
     return entry === 0 ? 0 : this.words[(entry - 1) << 4]! ^ this.pastWords[(entry - 1) << 4]!
   }
 
-  /** Reads where an account's clientOrderId is looked for, ahead of looking. The answer means nothing. */
+  /** Reads the hash slot of an account's clientOrderId ahead of a lookup. The result means nothing. */
   readClient(account: number, clientOrderId: string): number {
     const hash = this.hashClient(account, clientOrderId)
     this.hashedAccount = account
@@ -554,19 +559,19 @@ export class Orders {
     return this.clientTable.readAhead(hash)
   }
 
-  /** As `hashClient`, at no cost for what was read ahead last. */
+  /** Like `hashClient`, but free for the one that was read ahead last. */
   hashReadClient(account: number, clientOrderId: string): number {
     return clientOrderId === this.hashedText && account === this.hashedAccount ? this.hashed : this.hashClient(account, clientOrderId)
   }
 
-  /** Reads the links of an account's newest order, ahead of one that joins them. The answer means nothing. */
+  /** Reads the links of an account's newest order before another is linked. The result means nothing. */
   readNewest(slot: number): number {
     return slot === none ? 0 : this.ownLinks[slot << 1]!
   }
 
   /**
-   * Reads a resting order's rows, those of its neighbours in the book and that of its position, ahead of taking it out. The
-   * answer means nothing.
+   * Reads a resting order's rows, those of its neighbours in the book and that of its position before it is removed. The result
+   * means nothing.
    */
   readResting(number: number, positions: Positions): number {
     const entry = this.numberTable[hashNumber(number) & this.tableMask]!
@@ -575,17 +580,17 @@ export class Orders {
     return positions.readRow(this.position(slot)) ^ this.readRow(this.next(slot)) ^ this.readRow(this.prev(slot))
   }
 
-  /** Reads a slot's row, ahead of use; nothing for -1. The answer means nothing. */
+  /** Reads a slot's row ahead of its use; nothing for -1. The result means nothing. */
   private readRow(slot: number): number {
     return slot === none ? 0 : this.words[slot << 4]!
   }
 
-  /** Reads a slot's row of the past, ahead of use. The answer means nothing. */
+  /** Reads a slot's row of the past ahead of its use. The result means nothing. */
   readPast(slot: number): number {
     return this.pastWords[slot << 4]! ^ this.pastWords[slot << 4 | positionWord]!
   }
 
-  /** Reads what forgetting an order asks for, ahead of it. The answer means nothing. */
+  /** Reads ahead what forgetting an order needs. The result means nothing. */
   readForgotten(slot: number): number {
     const { ownLinks } = this
     const older = this.ownOlder(slot)
@@ -596,7 +601,7 @@ export class Orders {
       ^ (newer === none ? 0 : ownLinks[newer << 1]!)
   }
 
-  /** Makes a slot findable under its order number, which no other indexed slot may have. */
+  /** Indexes a slot by its order number, which no other indexed slot may have. */
   index(slot: number): void {
     const number = this.number(slot)
     assert(number >= 0, "an indexed order has a number")
@@ -604,7 +609,7 @@ export class Orders {
     this.chain(slot, hashNumber(number) & this.tableMask)
   }
 
-  /** Takes an indexed slot out of the order-number index. */
+  /** Removes a slot from the index by order number. */
   unindex(slot: number): void {
     const at = hashNumber(this.number(slot)) & this.tableMask
     const after = this.numberChain(slot)
@@ -628,7 +633,7 @@ export class Orders {
     this.numberTable[at] = slot + 1
   }
 
-  /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
+  /** The slot indexed under an account's clientOrderId, or -1. `hash` is `hashClient` of both, where the caller has it. */
   findClient(account: number, clientOrderId: string, hash: number = this.hashClient(account, clientOrderId)): number {
     const { clientTable } = this
     for (let place = clientTable.seek(hash, hash);; place = clientTable.seek(hash, place + 1)) {
@@ -637,7 +642,7 @@ export class Orders {
     }
   }
 
-  /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
+  /** Indexes a slot by account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
   indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId.at(slot))): void {
     const { clientTable } = this
     assert(!this.clientOrderId.isEmpty(slot), "an empty clientOrderId is not indexed")
@@ -654,7 +659,7 @@ export class Orders {
     return this.account(one) === this.account(other) && this.clientOrderId.at(one) === this.clientOrderId.at(other)
   }
 
-  /** Takes an indexed slot out of the clientOrderId index. */
+  /** Removes a slot from the index by clientOrderId. */
   unindexClient(slot: number): void {
     this.clientTable.remove(this.clientHash(slot), slot)
   }
@@ -664,20 +669,18 @@ export class Orders {
     return this.words[slot << 4 | clientHashWord]!
   }
 
-  /** Whether a slot is in the clientOrderId index: said by its row, so that nobody has to look at the text. */
+  /** Whether a slot is in the clientOrderId index. Its row says so, which saves a look at the string. */
   isClientIndexed(slot: number): boolean {
     return this.clientHash(slot) !== 0
   }
 
-  /**
-   * The hash of an account's clientOrderId under the pool's key, never 0: for one who looks for an order, then indexes it.
-   */
+  /** The hash of an account's clientOrderId under the pool's key, never 0: for callers that look for an order and then index it. */
   hashClient(account: number, clientOrderId: string): number {
     const hash = hashText(this.key0, this.key1, account, clientOrderId)
     return hash === 0 ? 1 : hash
   }
 
-  /** Copies rows without what restoring builds again: tables and levels. */
+  /** Copies rows without the fields that restoring rebuilds: tables and levels. */
   private copyRows(from: number, to: number, into: Float64Array): void {
     const copy = wordsOf(into)
     copy.set(this.words.subarray(from * rowWords, to * rowWords))
@@ -698,7 +701,7 @@ export class Orders {
     }
   }
 
-  /** Trimmed to the slots ever used: `next` chains the released ones from `freeHead` on. */
+  /** Writes the slots ever used; `next` chains the released ones from `freeHead` on. */
   encode(into: SectionWriter): void {
     into.rows("orders.rows", this.highWater, rowBytes, (from, to, rows) => this.copyRows(from, to, rows))
     into.rows("orders.pastRows", this.highWater, rowBytes, (from, to, rows) => this.copyPastRows(from, to, rows))
@@ -708,8 +711,8 @@ export class Orders {
   }
 
   /**
-   * A pool equal to the encoded one: same slots, same free slots in the same order. Every order is findable by its
-   * number, and by its clientOrderId where it has one. Books restore their own levels.
+   * Decodes an equal pool: the same slots, and the same free slots in the same order. Orders are indexed by number and, where they
+   * have one, by clientOrderId. Books restore their own levels.
    */
   static decode(from: SectionReader, capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots): Orders {
     const [rows, pastRows] = [from.bytes("orders.rows"), from.bytes("orders.pastRows")]
@@ -746,7 +749,7 @@ export class Orders {
     return orders
   }
 
-  /** More rows and larger tables; slots keep their content. */
+  /** Allocates more rows and larger tables; slots keep their content. */
   private grow(slots: number): void {
     this.numbers = growRows(this.numbers, slots * rowNumbers)
     this.words = wordsOf(this.numbers)
@@ -770,7 +773,7 @@ export class Orders {
   }
 }
 
-/** The power of two that gives two slots three places or more. */
+/** The power of two with at least three entries for two slots. */
 const tableSizeFor = (slots: number): number => {
   let size = 16
   while (size * 2 < slots * 3) size *= 2
@@ -778,8 +781,8 @@ const tableSizeFor = (slots: number): number => {
 }
 
 /**
- * Where an order number goes: next to the one of the record before, so that a run of records shares nothing,
- * with the further births of a record strewn. Clients do not choose numbers: nothing here needs a key.
+ * The hash of an order number: next to that of the previous record, so that consecutive records do not collide, while further
+ * orders of a record are spread. Clients do not choose numbers, so no secret key is needed.
  */
 const hashNumber = (number: number): number => {
   const sequence = sequenceOf(number)

@@ -10,7 +10,7 @@ const contents: { readonly [T in Table]: string } = { ORDER_CAPACITY: "orders", 
 
 export class OutOfRoom extends Error {
   override readonly name = "OutOfRoom"
-  /** `needed`: entries that must have room at `sequence`. */
+  /** `needed`: the number of entries that must fit at `sequence`. */
   constructor(readonly table: Table, readonly capacity: number, readonly needed: number, readonly sequence: number) {
     super(
       `${table} is ${capacity}, and the ${contents[table]} remembered at sequence ${sequence} need room for ${needed}: `

@@ -1,4 +1,4 @@
-/** The parts of the state, in the order in which they are restored: a capability without one does not compile. */
+/** The parts of the state, in the order in which a snapshot restores them. The type requires one for every capability. */
 import type { Capability } from "../operations/Operations.js"
 import * as Accounts from "./accounts/Part.js"
 import * as Funds from "./funds/Part.js"

@@ -1,10 +1,10 @@
 /**
- * Positions by slot: one for each (account, market) that was ever touched, flat ones included, with the open
- * orders of that pair. Sizes in size atoms, money in money atoms.
+ * Positions by slot, one for each account and market in which the account has ever placed an order, held a position or set its
+ * leverage, with the open orders of that pair; flat ones are included. Sizes in size atoms, money in money atoms.
  *
- * A position is a row of 128 bytes, of what every order and cancel of the pair asks for, and one of 64 bytes of its
- * episode, which only fills and reads do. A row has two views, of 8-byte numbers and of 4-byte words. There is no bound of
- * positions: where there are many, the table becomes longer by and by, see `Successor`.
+ * A position is a row of 128 bytes with what every order and cancel needs, and one of 64 bytes about its episode, which only fills
+ * and reads touch. Each row has two views, of 8-byte numbers and of 4-byte words. The number of positions is not limited: a large
+ * table grows step by step, see `Successor`.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
@@ -27,28 +27,28 @@ import {
 } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
-/** Numbers of 8 bytes in a row, and in one of the past: the accessors shift slots by 4 and by 3, for words by 5. */
+/** Numbers of 8 bytes in a row, and in a row of the episode: the accessors shift slots by 4 and by 3, and by 5 for words. */
 const rowNumbers = 16
 const pastRowNumbers = 8
-/** Where a row's contributions to the account's sums begin and end. */
+/** The range of a row's contributions to the account's sums. */
 const contributions = { from: 9, to: 15 }
 /**
- * The words of a row that say where the size is among those of its market, and where the position is among the market's
- * holders; the number that they are in is in no snapshot.
+ * The words of a row that hold the index of its size among those of its market, and its index among the market's holders. Snapshots
+ * do not contain the number that they make up.
  */
 const heldAtWord = 30
 const holderWord = 31
 const placesNumber = 15
 
-/** A pair's open orders are the lower half of a word and its leverage the upper: both are far below what half a word holds. */
+/** The lower half of a word holds the pair's open orders, the upper half its leverage: both always fit. */
 const openCountMask = 0xffff
 const leverageShift = 16
 
-/** What a fill makes of a position; one is reused for all. */
+/** The result of a fill for a position; the object is reused. */
 export interface Filled {
   quantity: number
   entryNotional: number
-  /** Realised by the closing part, before fees. */
+  /** PnL realised by the closing part, before fees. */
   realizedPnl: number
   /** Whether a new episode begins: from flat, or by a flip. */
   opens: boolean
@@ -59,12 +59,12 @@ export class Positions {
   private numbers: Float64Array
   private words: Int32Array
   private pastNumbers: Float64Array
-  /** Sizes held, by market and in the order of their slots: all that a look at everybody's positions in a market has to read. */
+  /** Unsigned sizes and slots by market, in slot order: a pass over all positions of a market reads nothing else. */
   private readonly held: Array<{ sizes: Float64Array; slots: Int32Array; count: number }> = []
-  /** Slot + 1 by account and market, at the first free place from the pair's own on; 0 is empty. At most half full. */
+  /** Hash table of slot + 1 by account and market, with linear probing; 0 is empty. At most half full. */
   private table: Int32Array
 
-  // What takes over when there are no slots left, and the slots that it has already.
+  // The buffers that replace the present ones when these are full, filled step by step.
   private longer: Successor | undefined = undefined
   private longerPast: Successor | undefined = undefined
   private longerTable = new Int32Array(0)
@@ -80,7 +80,7 @@ export class Positions {
     this.table = new Int32Array(placesFor(rows))
   }
 
-  /** The slot of a pair, or -1. */
+  /** The slot of an account in a market, or -1. */
   find(account: number, market: number): number {
     const { table } = this
     const mask = table.length - 1
@@ -90,23 +90,23 @@ export class Positions {
     }
   }
 
-  /** Reads a pair's row, ahead of use, where it lies at its own place in the table. The answer means nothing. */
+  /** Reads the row of a pair ahead of its use, if it lies in its home slot of the table. The result means nothing. */
   readAhead(account: number, market: number): number {
     const { table } = this
     return this.readRow(table[placeOf(account, market) & (table.length - 1)]! - 1)
   }
 
-  /** Reads a slot's row, ahead of use; nothing for -1. The answer means nothing. */
+  /** Reads a slot's row ahead of its use; nothing for -1. The result means nothing. */
   readRow(slot: number): number {
     return slot === none ? 0 : this.words[slot << 5]! ^ this.words[slot << 5 | 16]!
   }
 
-  /** Reads a slot's row and that of its past, ahead of use; nothing for -1. The answer means nothing. */
+  /** Reads a slot's row and its episode's ahead of their use; nothing for -1. The result means nothing. */
   readBoth(slot: number): number {
     return slot === none ? 0 : this.readRow(slot) ^ this.pastNumbers[slot << 3]!
   }
 
-  /** The slot of a pair, made if need be. */
+  /** The slot of an account in a market, created if need be. */
   touch(accounts: Accounts, account: number, market: number): number {
     const found = this.find(account, market)
     if (found !== none) return found
@@ -126,13 +126,13 @@ export class Positions {
     return slot
   }
 
-  /** Takes back the slot that was made last, before anything was written into it: nothing is left of it. */
+  /** Removes the newest slot again, before anything was written to it, without leaving a trace. */
   untouch(accounts: Accounts, slot: number): void {
     assert(slot === this.count - 1 && accounts.firstPosition(this.account(slot)) === slot, "only the newest slot is taken back")
     assert(slot >= this.copied, "the newest slot is not copied yet")
     accounts.setFirstPosition(this.account(slot), this.nextOfAccount(slot))
     accounts.setMarkets(this.account(slot), accounts.markets(this.account(slot)) - 1)
-    // Nothing was put in behind it, so nothing is looked for past its place.
+    // No later entry was inserted, so no probe sequence passes this one and it can simply be cleared.
     const mask = this.table.length - 1
     let place = placeOf(this.account(slot), this.market(slot)) & mask
     while (this.table[place] !== slot + 1) place = (place + 1) & mask
@@ -215,7 +215,7 @@ export class Positions {
     this.setWord(slot, 13, value)
   }
 
-  /** Resting orders of the pair. */
+  /** Number of resting orders of the pair. */
   openCount(slot: number): number {
     return this.words[slot << 5 | 14]! & openCountMask
   }
@@ -224,7 +224,7 @@ export class Positions {
     this.setWord(slot, 14, this.words[slot << 5 | 14]! & ~openCountMask | value)
   }
 
-  /** The most leverage that the account takes in the market; 0 where it never said. */
+  /** The leverage limit that the account has set in the market; 0 where it has set none. */
   leverage(slot: number): number {
     return this.words[slot << 5 | 14]! >>> leverageShift
   }
@@ -242,7 +242,7 @@ export class Positions {
     this.setWord(slot, 15, value)
   }
 
-  /** Oldest resting order of the pair, linked in the order pool; or -1. */
+  /** Oldest resting order of the pair, linked through the order pool; or -1. */
   firstOrder(slot: number): number {
     return this.words[slot << 5 | 16]!
   }
@@ -260,7 +260,7 @@ export class Positions {
     this.setWord(slot, 17, value)
   }
 
-  /** The market's `riskEpoch` as of which the contributions to the account's sums below are; -1 for none. */
+  /** The market's `riskEpoch` for which the contributions below were computed; -1 for none. */
   riskEpoch(slot: number): number {
     return this.numbers[slot << 4 | 9]!
   }
@@ -293,7 +293,7 @@ export class Positions {
     this.set(slot, 12, value)
   }
 
-  /** What the buys priced beyond the mark would lose at once. */
+  /** What the buys priced beyond the mark would lose at once if filled. */
   buyLoss(slot: number): number {
     return this.numbers[slot << 4 | 13]!
   }
@@ -302,7 +302,7 @@ export class Positions {
     this.set(slot, 13, value)
   }
 
-  /** What the sells priced beyond the mark would lose at once. */
+  /** What the sells priced beyond the mark would lose at once if filled. */
   sellLoss(slot: number): number {
     return this.numbers[slot << 4 | 14]!
   }
@@ -313,7 +313,7 @@ export class Positions {
 
   // ---- the past
 
-  /** Of the running episode, before fees. */
+  /** PnL realised in the current episode, before fees. */
   realizedPnl(slot: number): number {
     return this.pastNumbers[slot << 3 | 0]!
   }
@@ -322,7 +322,7 @@ export class Positions {
     this.setPast(slot, 0, value)
   }
 
-  /** Of the running episode. */
+  /** Fees paid in the current episode. */
   feesPaid(slot: number): number {
     return this.pastNumbers[slot << 3 | 1]!
   }
@@ -331,7 +331,7 @@ export class Positions {
     this.setPast(slot, 1, value)
   }
 
-  /** The running episode's ordinal. */
+  /** The ordinal of the current episode. */
   born(slot: number): number {
     return this.pastNumbers[slot << 3 | 2]!
   }
@@ -340,7 +340,7 @@ export class Positions {
     this.setPast(slot, 2, value)
   }
 
-  /** Epoch milliseconds. */
+  /** When the current episode began, epoch milliseconds. */
   openedAt(slot: number): number {
     return this.pastNumbers[slot << 3 | 3]!
   }
@@ -358,7 +358,7 @@ export class Positions {
     this.setPast(slot, 4, value)
   }
 
-  /** The payment of funding that the position last settled, by the count of its market. */
+  /** The number of the market's funding payment that the position settled last. */
   fundingEpoch(slot: number): number {
     return this.pastNumbers[slot << 3 | 5]!
   }
@@ -367,7 +367,7 @@ export class Positions {
     this.setPast(slot, 5, value)
   }
 
-  /** Of the running episode; negative where more was received. */
+  /** Funding paid in the current episode; negative where more was received. */
   fundingPaid(slot: number): number {
     return this.pastNumbers[slot << 3 | 6]!
   }
@@ -377,8 +377,8 @@ export class Positions {
   }
 
   /**
-   * The mark, price atoms, at which the account is to be held to its maintenance margin anew: at it or below for a long, at it
-   * or above for a short; 0 for never.
+   * The mark, price atoms, at which the account's maintenance margin has to be checked again: at it or below for a long, at it or
+   * above for a short; 0 for never.
    */
   trigger(slot: number): number {
     return this.pastNumbers[slot << 3 | 7]!
@@ -388,32 +388,32 @@ export class Positions {
     this.setPast(slot, 7, value)
   }
 
-  /** Where among the holders of its market and direction a position is, or -1: see `Triggers`. */
+  /** The position's index among the holders of its market and direction, or -1: see `Triggers`. */
   holderPlace(slot: number): number {
     return (this.words[slot << 5 | holderWord]! >> 1) - 1
   }
 
-  /** The heap that a position with a place is in: twice the market, and one more among shorts. */
+  /** The heap that a position with an index is in: twice the market, plus one for shorts. */
   holderHeap(slot: number): number {
     return this.market(slot) * 2 + (this.words[slot << 5 | holderWord]! & 1)
   }
 
-  /** Says where a position is; -1 for nowhere. */
+  /** Sets the position's index among the holders; -1 for none. */
   setHolderPlace(slot: number, place: number, heap: number): void {
     this.setWord(slot, holderWord, (place + 1) << 1 | (heap & 1))
   }
 
-  /** Slots for which there are rows. */
+  /** Number of slots that have rows. */
   private get slots(): number {
     return this.pastNumbers.length / pastRowNumbers
   }
 
-  /** The place of a pair in its market's sizes: a word of the row that no snapshot has. */
+  /** The index of a pair among the sizes of its market: a word that snapshots do not contain. */
   private heldAt(slot: number): number {
     return this.words[slot << 5 | heldAtWord]!
   }
 
-  /** Gives a pair a place in its market's sizes. */
+  /** Adds a pair to the sizes of its market. */
   private hold(slot: number): void {
     const market = this.market(slot)
     const { rows } = this.growth
@@ -428,7 +428,7 @@ export class Positions {
     this.setWord(slot, heldAtWord, held.count++)
   }
 
-  /** Pairs of a market that were ever touched, in the order of their slots, and the slot of one of them. */
+  /** Number of pairs of a market, in slot order, and the slot of one of them. */
   heldCount(market: number): number {
     return this.held[market]?.count ?? 0
   }
@@ -437,12 +437,12 @@ export class Positions {
     return this.held[market]!.slots[at]!
   }
 
-  /** The size of one of them, unsigned. */
+  /** The unsigned size of one of them. */
   heldSize(market: number, at: number): number {
     return this.held[market]!.sizes[at]!
   }
 
-  /** The smallest and the largest size that anybody holds in a market; `Infinity` and 0 where nobody holds any. */
+  /** The smallest and the largest open size in a market, size atoms; `Infinity` and 0 where there is none. */
   range(market: number): { readonly least: number; readonly most: number } {
     const { count, sizes } = this.held[market] ?? { count: 0, sizes: new Float64Array(0) }
     let least = Number.POSITIVE_INFINITY
@@ -471,7 +471,7 @@ export class Positions {
     if (slot < this.copied) this.longerPast!.numbers[slot << 3 | at] = value
   }
 
-  /** Makes room for one more slot: with few of them at once, else by and by. */
+  /** Makes room for one more slot: a small table is copied at once, a large one step by step. */
   private makeRoom(): void {
     const { count, slots } = this
     if (slots < this.growth.stepwiseFrom) {
@@ -512,7 +512,7 @@ export class Positions {
     for (let slot = 0; slot < this.count; slot++) index(this.table, slot, placeOf(this.account(slot), this.market(slot)))
   }
 
-  /** Copies rows without what restoring makes anew. */
+  /** Copies rows without the fields that restoring rebuilds. */
   private copyRows(from: number, to: number, into: Float64Array): void {
     into.set(this.numbers.subarray(from * rowNumbers, to * rowNumbers))
     for (let row = 0; row < into.length; row += rowNumbers) {
@@ -529,7 +529,7 @@ export class Positions {
     })
   }
 
-  /** Counts the markets of each account, whose rows come out of a snapshot without them. */
+  /** Counts the markets of each account, which snapshots do not contain. */
   countMarkets(accounts: Accounts): void {
     for (let slot = 0; slot < this.count; slot++) accounts.setMarkets(this.account(slot), accounts.markets(this.account(slot)) + 1)
   }
@@ -539,7 +539,7 @@ export class Positions {
     const [rows, pastRows] = [from.bytes("positions.rows"), from.bytes("positions.pastRows")]
     const count = rows.length / (rowNumbers * 8)
     assert(Number.isInteger(count) && pastRows.length === count * pastRowNumbers * 8, "a snapshot's positions are whole rows, two each")
-    // With room to spare, so that what is longer need not be made at once.
+    // Allocates spare room, so that no successor has to begin at once.
     if (isSoonFull(count, positions.slots)) positions.grow(count * 2)
     bytesOf(positions.numbers).set(rows)
     bytesOf(positions.pastNumbers).set(pastRows)
@@ -552,14 +552,14 @@ export class Positions {
   }
 }
 
-/** The power of two that gives every slot two places or more. */
+/** The power of two with at least two table slots for each position slot. */
 const placesFor = (slots: number): number => {
   let places = 2
   while (places < slots * 2) places *= 2
   return places
 }
 
-/** Puts a slot into a table, by its own place. */
+/** Inserts a slot into a hash table. */
 const index = (table: Int32Array, slot: number, own: number): void => {
   const mask = table.length - 1
   let place = own & mask
@@ -567,16 +567,16 @@ const index = (table: Int32Array, slot: number, own: number): void => {
   table[place] = slot + 1
 }
 
-/** Scatters pairs over a table: neighbours of either kind lie apart. */
+/** The hash of a pair, which spreads neighbouring accounts and markets apart. */
 const placeOf = (account: number, market: number): number => {
   const mixed = Math.imul(account, 0x9e3779b1) ^ Math.imul(market + 1, 0x85ebca6b)
   return mixed ^ (mixed >>> 15)
 }
 
 /**
- * What a fill of `sizeAtoms` at `priceAtoms` makes of a position (risk.md 3). The released entry notional is
- * `entryNotional * closed / size`, ceil for a long and floor for a short: against the account; the rest
- * stays in the position, so that sums over accounts are exact. `factor` is the market's K.
+ * The result of a fill of `sizeAtoms` at `priceAtoms` for a position (risk.md 3). The released entry notional is `entryNotional *
+ * closed / size`, rounded against the account: up for a long, down for a short. The rest stays in the position, so that sums over
+ * accounts are exact. `factor` is the market's K.
  */
 export const fill = (
   into: Filled,

@@ -1,39 +1,39 @@
 /**
- * Says where an entry is: a hash table of small integers, four bytes a place, at most two thirds full. It knows entries by
- * their hash alone; what they are is in rows that the owner keeps, and compares.
+ * A hash index with linear probing: it maps hashes to small integers, four bytes a slot, at most two thirds full. It stores no
+ * keys; the owner keeps them in rows and compares them.
  *
- * An entry lies at the first free place from its hash's own on. A place holds entry + 1 in its low bits and, above
- * them, as many bits of the hash as there is room for; 0 is empty. So nearly all others are told apart without a look
- * at their rows. The uppermost bits are the lowest of the hash, which say how far an entry lies from its own place,
- * so that taking one out closes its gap without a look at the rows of those behind it.
+ * An entry lies in the first free slot from the one of its hash on. A slot holds entry + 1 in its low bits and, above them, as many
+ * bits of the hash as fit; 0 is empty. Nearly all other entries are thus told apart without reading their rows. The top bits of a
+ * slot are the lowest bits of the hash, which give the distance to the entry's home slot, so that a removal can close its gap
+ * without reading the rows of those behind it.
  *
- * Where things lie decides nothing and is never dumped.
+ * The layout decides nothing and is never dumped.
  */
 import { assert } from "../domain/Assert.js"
 
 /**
- * The uppermost bits of a place, which say how far the entry lies from its own where nothing lies 256 places off: in a table two
- * thirds full hardly anything does.
+ * The top bits of a slot, which give the distance to the home slot as long as no entry is 256 slots away: in a table two thirds
+ * full hardly any is.
  */
 const homeBits = 8
 const homeMask = (1 << homeBits) - 1
 
-/** The bits of a hash in the order in which a place holds as many as it has room for: the lowest ones first. */
+/** The bits of a hash in the order in which a slot keeps as many as fit: the lowest ones on top. */
 const tagOf = (hash: number): number => (hash >>> homeBits) | (hash << (32 - homeBits))
 
 export class ProbingTable {
   private places: Int32Array
   private mask: number
   private readonly entryMask: number
-  /** Whether places have room for `homeBits`. */
+  /** Whether slots have room for `homeBits`. */
   private readonly tellsHome: boolean
-  /** The furthest that an entry was ever put from its own place. */
+  /** The greatest distance at which an entry was ever placed from its home slot. */
   private furthest = 0
   private used = 0
 
   /**
-   * Entries are integers below `capacity`, of which `initial` at most are in before the table must `grow`. `hashOf`
-   * is the hash under which an entry was put in, asked for where the table does not tell.
+   * Entries are integers below `capacity`; the table holds `initial` of them before it must `grow`. `hashOf` returns the hash of an
+   * entry, which is needed where the slots do not tell it.
    */
   constructor(capacity: number, initial: number, private readonly hashOf: (entry: number) => number) {
     assert(capacity > 0 && capacity < 2 ** 30, "an entry leaves room for bits of its hash")
@@ -43,14 +43,14 @@ export class ProbingTable {
     this.mask = this.places.length - 1
   }
 
-  /** How many entries are in. */
+  /** The number of entries. */
   get size(): number {
     return this.used
   }
 
   /**
-   * The first place from a place on that may hold an entry of a hash, or that is free: then no further one does. An
-   * owner looks from the hash itself on, compares the row of each entry found, and goes on from the next place.
+   * The first slot from `from` on that may hold an entry of this hash, or that is empty, in which case there is no further one. The
+   * owner begins with the hash itself, compares the row of each entry found, and continues from the next slot.
    */
   seek(hash: number, from: number): number {
     const { entryMask, mask, places } = this
@@ -61,17 +61,17 @@ export class ProbingTable {
     }
   }
 
-  /** Reads the place where a hash is looked for, ahead of looking: the answer means nothing. */
+  /** Reads the first slot of a hash ahead of the lookup, to load it into the cache: the result means nothing. */
   readAhead(hash: number): number {
     return this.places[hash & this.mask]!
   }
 
-  /** The entry at a place, or -1 where it is free. */
+  /** The entry in a slot, or -1 where it is empty. */
   entryAt(place: number): number {
     return (this.places[place]! & this.entryMask) - 1
   }
 
-  /** Puts an entry that is not in at the free place where `seek` ended. */
+  /** Puts a new entry into the empty slot that `seek` found. */
   put(hash: number, place: number, entry: number): void {
     const { entryMask, mask, places } = this
     assert(places[place] === 0, "an entry is put at a free place")
@@ -82,7 +82,7 @@ export class ProbingTable {
     if (distance > this.furthest) this.furthest = distance
   }
 
-  /** Puts in an entry that is not in. */
+  /** Inserts a new entry. */
   insert(hash: number, entry: number): void {
     const { mask, places } = this
     let place = hash & mask
@@ -90,7 +90,7 @@ export class ProbingTable {
     this.put(hash, place, entry)
   }
 
-  /** Takes out an entry by the hash it was put in under. */
+  /** Removes an entry, given the hash it was inserted under. */
   remove(hash: number, entry: number): void {
     const { entryMask, mask, places } = this
     let hole = hash & mask
@@ -100,7 +100,7 @@ export class ProbingTable {
     }
     this.used--
     const told = this.tellsHome && this.furthest <= homeMask
-    // What lies behind, up to the next free place, moves up where its own place is not past the hole.
+    // Entries behind the gap, up to the next empty slot, move into it unless their home slot lies behind it.
     for (let place = (hole + 1) & mask; places[place] !== 0; place = (place + 1) & mask) {
       const held = places[place]!
       const distance = told
@@ -114,7 +114,7 @@ export class ProbingTable {
     places[hole] = 0
   }
 
-  /** Makes room for `entries` at once. */
+  /** Makes room for `entries` entries. */
   grow(entries: number): void {
     const length = placesFor(entries)
     if (length <= this.places.length) return
@@ -131,7 +131,7 @@ export class ProbingTable {
   }
 }
 
-/** The power of two that gives two entries three places or more: of a cache, a table half as long takes half as much. */
+/** The power of two with at least three slots for two entries: a smaller table takes up less of the cache. */
 const placesFor = (entries: number): number => {
   let places = 16
   while (places * 2 < entries * 3) places *= 2

@@ -1,13 +1,13 @@
-/** The latest of what is published one row after the other, as a ring of rows of numbers. */
+/** The latest rows of a published log, as a ring of rows of numbers. */
 import { assert } from "../domain/Assert.js"
 import type { SectionWriter } from "./Sections.js"
 
 export class RowLog<Name extends string> {
-  /** How many rows there ever were. */
+  /** Rows added so far. */
   count = 0
   private rows = new Float64Array(0)
 
-  /** Rows of these numbers, of which so many are kept. The order of the names is that of a dump. */
+  /** A log of rows with these columns, of which the last `kept` stay. Dumps keep the order of the names. */
   constructor(private readonly names: ReadonlyArray<Name>, private readonly kept: number) {}
 
   add(row: Readonly<Record<Name, number>>): void {
@@ -18,25 +18,28 @@ export class RowLog<Name extends string> {
     this.count++
   }
 
-  /** How many are kept. */
+  /** The number of rows kept. */
   get length(): number {
     return Math.min(this.count, this.kept)
   }
 
-  /** Reads what is under a name of the one with so many after it, which is kept. */
+  /** Reads a column of the row with `newer` rows after it, which must be kept. */
   column(name: Name): (newer: number) => number {
     const column = this.names.indexOf(name)
     return (newer) => this.rows[this.placeOf(this.count - 1 - newer) + column]!
   }
 
-  /** The one with `newer` after it; undefined where there is none, or it is no longer kept. */
+  /** The row with `newer` rows after it; undefined where there is none, or it is no longer kept. */
   at(newer: number): Readonly<Record<Name, number>> | undefined {
     if (newer < 0 || newer >= Math.min(this.count, this.kept)) return undefined
     const from = this.placeOf(this.count - 1 - newer)
     return Object.fromEntries(this.names.map((name, at) => [name, this.rows[from + at]!])) as Record<Name, number>
   }
 
-  /** Those that have `value` under one of `names`, all without names, at or after a time, newest first; each with its ordinal, from 0. */
+  /**
+   * Rows at or after a time, newest first, each with its ordinal from 0; where `names` are given, only rows with `value` in one of
+   * these columns.
+   */
   since(
     sinceEpochMs: number,
     limit: number,
@@ -46,7 +49,7 @@ export class RowLog<Name extends string> {
     return this.newest(sinceEpochMs, limit, names, value).map((newer) => ({ ...this.at(newer)!, ordinal: this.count - 1 - newer }))
   }
 
-  /** How many are newer than each of those, so many at most. A row that is none of them costs a few looks. */
+  /** The position of each such row, counted from the newest, at most `limit` of them. */
   private newest(sinceEpochMs: number, limit: number, names: ReadonlyArray<Name>, value: number): ReadonlyArray<number> {
     const found: Array<number> = []
     const time = this.names.indexOf("atEpochMs" as Name)
@@ -59,7 +62,7 @@ export class RowLog<Name extends string> {
     return found
   }
 
-  /** Of what is dumped, the number at an index: how many there ever were, then the rows that are kept, oldest first. */
+  /** The number at an index of the dump: first the count of rows so far, then the rows kept, oldest first. */
   private dumpedAt(index: number): number {
     if (index === 0) return this.count
     const width = this.names.length
@@ -75,12 +78,12 @@ export class RowLog<Name extends string> {
     return Float64Array.from({ length: this.dumpedLength }, (_, index) => this.dumpedAt(index))
   }
 
-  /** Writes the same as a section. */
+  /** Writes the dump as a section. */
   encode(name: string, into: SectionWriter): void {
     into.numbers(name, this.dumpedLength, (index) => this.dumpedAt(index))
   }
 
-  /** Takes what was dumped in the place of what there is, which is nothing. */
+  /** Restores a dump into an empty log. */
   restore(dumped: Float64Array): this {
     const width = this.names.length
     const kept = (dumped.length - 1) / width
@@ -94,7 +97,7 @@ export class RowLog<Name extends string> {
     return this
   }
 
-  /** Where a row begins. */
+  /** The index at which a row begins. */
   private placeOf(ordinal: number): number {
     return (ordinal % this.kept) * this.names.length
   }

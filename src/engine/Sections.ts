@@ -1,19 +1,19 @@
-/** Named runs of bytes: what a state is kept as. Whoever owns a section alone knows what is in it. */
+/** Named runs of bytes that make up a stored state. Only the owner of a section knows its format. */
 import { assert } from "../domain/Assert.js"
 import { bytesOf, Room, wordsOf } from "./Columns.js"
 import { Texts } from "./Texts.js"
 
-/** One named run of bytes. */
+/** A named run of bytes. */
 export interface Section {
   readonly name: string
   readonly bytes: Uint8Array
-  /** A `Room` at whose beginning they lie, where whoever decodes them may go on in that. */
+  /** A `Room` whose memory begins with these bytes, so that the decoder may continue to use it without copying. */
   readonly room?: unknown
 }
 
 /**
- * One that is made while it is read, as long as what it tells of stands still. Pieces lie in the same memory, one after the other: each
- * is read before the next is asked for. Together they have the length that is told.
+ * A section produced piece by piece while it is read, as long as its source does not change. All pieces share the same memory, so
+ * each must be consumed before the next is requested. Together they have the declared length.
  */
 export interface Streamed {
   readonly name: string
@@ -21,7 +21,7 @@ export interface Streamed {
   readonly pieces: () => Iterable<Uint8Array>
 }
 
-/** Separates texts in a section; no id may hold it. */
+/** Separates strings in a section; no id may contain it. */
 const separator = "\n"
 
 const encoder = new TextEncoder()
@@ -29,10 +29,10 @@ const decoder = new TextDecoder()
 
 const separatorCode = separator.charCodeAt(0)
 
-/** How much is made at a time, unless a single row or text is longer. */
+/** The usual size of a piece in bytes, unless a single row or string is longer. */
 const usualPieceBytes = 1 << 20
 
-/** Whether all characters of a text are of ASCII, as those of nearly all ids are. */
+/** Whether a string is pure ASCII, as nearly all ids are. */
 const isAscii = (text: string): boolean => {
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) >= 0x80) return false
   return true
@@ -40,7 +40,7 @@ const isAscii = (text: string): boolean => {
 
 const bytesOfText = (text: string): number => isAscii(text) ? text.length : encoder.encode(text).length
 
-/** Puts a text there, which has the room for it; how many bytes it came to. */
+/** Encodes a string at an offset, where it must fit. Returns the number of bytes. */
 const putText = (text: string, into: Uint8Array, from: number): number => {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -50,7 +50,7 @@ const putText = (text: string, into: Uint8Array, from: number): number => {
   return text.length
 }
 
-/** Bytes decoded at a time, and on to the next separator. */
+/** Bytes decoded at a time, extended to the next separator. */
 const bytesAtOnce = 1 << 24
 
 const decodeTexts = (bytes: Uint8Array): Array<string> => {
@@ -64,7 +64,7 @@ const decodeTexts = (bytes: Uint8Array): Array<string> => {
   return texts
 }
 
-/** All pieces in memory of their own. */
+/** The section with all its pieces copied into one buffer. */
 const whole = (section: Section | Streamed): Section => {
   if ("bytes" in section) return section
   const { length, name, pieces } = section
@@ -78,28 +78,31 @@ const whole = (section: Section | Streamed): Section => {
   return { name, bytes }
 }
 
-/** Takes sections one after the other. */
+/** Collects sections one after the other. */
 export class SectionWriter {
-  /** What was taken. What is not given as bytes, as a column or as JSON is copied only as it is read, and must stand still until then. */
+  /**
+   * The sections collected so far. Those not given as bytes, columns or JSON are copied only as they are read, and their source
+   * must not change until then.
+   */
   readonly streamed: Array<Section | Streamed> = []
-  /** All pieces lie here. */
+  /** The memory shared by all pieces. */
   private memory: Float64Array<ArrayBuffer> | undefined
 
   constructor(private readonly pieceBytes: number = usualPieceBytes) {}
 
-  /** All of them, copied: whoever they tell of may go on at once. */
+  /** All sections, copied, so that their sources may change at once. */
   get sections(): ReadonlyArray<Section> {
     return this.streamed.map(whole)
   }
 
-  /** Memory of so many bytes, or as many as pieces have at most; `least` of them in any case. */
+  /** Memory for this many bytes, at most the size of a piece, but at least `least`. */
   private room(bytes: number, least: number): Float64Array<ArrayBuffer> {
     const needed = Math.ceil(Math.max(least, Math.min(bytes, this.pieceBytes)) / 8)
     if (this.memory === undefined || this.memory.length < needed) this.memory = new Float64Array(needed)
     return this.memory
   }
 
-  /** Bytes that nobody changes. */
+  /** Adds bytes that will not be changed. */
   bytes(name: string, bytes: Uint8Array): void {
     this.streamed.push({ name, bytes })
   }
@@ -108,7 +111,7 @@ export class SectionWriter {
     this.bytes(name, bytesOf(column))
   }
 
-  /** So many rows of so many bytes, a multiple of 8; `copy` puts those from one to before another where it is told. */
+  /** Adds `count` rows of `rowBytes` bytes, a multiple of 8; `copy` writes the rows of a range into the given memory. */
   rows(name: string, count: number, rowBytes: number, copy: (from: number, to: number, into: Float64Array<ArrayBuffer>) => void): void {
     this.stream(name, count, rowBytes, (from, to, memory) => {
       const into = memory.subarray(0, (to - from) * rowBytes / 8)
@@ -117,7 +120,7 @@ export class SectionWriter {
     })
   }
 
-  /** So many numbers of 8 bytes. */
+  /** Adds `count` numbers of 8 bytes. */
   numbers(name: string, count: number, at: (index: number) => number): void {
     this.stream(name, count, 8, (from, to, memory) => {
       for (let index = from; index < to; index++) memory[index - from] = at(index)
@@ -125,7 +128,7 @@ export class SectionWriter {
     })
   }
 
-  /** So many whole numbers of 4 bytes. */
+  /** Adds `count` integers of 4 bytes. */
   ints(name: string, count: number, at: (index: number) => number): void {
     this.stream(name, count, 4, (from, to, memory) => {
       const words = wordsOf(memory)
@@ -134,7 +137,7 @@ export class SectionWriter {
     })
   }
 
-  /** A section of so many entries of so many bytes, of which as many are made at a time as the memory holds. */
+  /** Adds a section of `count` entries of equal size, produced in pieces that fit the memory. */
   private stream(
     name: string,
     count: number,
@@ -161,7 +164,7 @@ export class SectionWriter {
     this.textsAt(name, texts.length, (index) => texts[index]!)
   }
 
-  /** So many texts of any characters but the line feed, each followed by a separator. */
+  /** Adds `count` strings, none of which contains a line feed, each followed by a separator. */
   textsAt(name: string, count: number, at: (index: number) => string): void {
     let length = count
     for (let index = 0; index < count; index++) length += bytesOfText(at(index))
@@ -173,7 +176,7 @@ export class SectionWriter {
     let length = 0
     for (let index = 0; index < count; index++) {
       const text = at(index)
-      // What it comes to at most, with its separator.
+      // An upper bound of its encoded length, with the separator.
       const most = text.length * 3 + 1
       if (length + most > memory.length) {
         yield memory.subarray(0, length)
@@ -191,7 +194,7 @@ export class SectionWriter {
   }
 }
 
-/** Gives sections by name. Throws where one is missing. */
+/** Finds sections by name. Throws where one is missing. */
 export class SectionReader {
   private readonly byName: ReadonlyMap<string, Section>
 
@@ -209,7 +212,7 @@ export class SectionReader {
     return this.section(name).bytes
   }
 
-  /** Rows of so many numbers that begin with a section: the memory that it was read to, where that has the room, or else `rows`. */
+  /** Rows that begin with the content of a section: in the memory it was read to, where that has room, or copied to `rows`. */
   rows(name: string, rows: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
     const { bytes, room } = this.section(name)
     if (room instanceof Room) {
@@ -220,10 +223,10 @@ export class SectionReader {
     return rows
   }
 
-  /** The bytes where a column of 8-byte numbers may lie: as they are, or copied to such a place. */
+  /** Bytes aligned for a column of 8-byte numbers: as they are, or copied. */
   private aligned(name: string): Uint8Array {
     const from = this.bytes(name)
-    // Not `slice`: on a Buffer that is a view of the same place.
+    // Not `slice`, which on a Buffer is a view of the same memory.
     return from.byteOffset % 8 === 0 ? from : new Uint8Array(from)
   }
 
@@ -241,17 +244,17 @@ export class SectionReader {
     return decodeTexts(this.bytes(name))
   }
 
-  /** The same, left as they are written until they are asked for. */
+  /** The same strings, decoded only when they are asked for. */
   textsAsWritten(name: string): Texts {
     return Texts.of(this.bytes(name), separatorCode)
   }
 
-  /** Whether there is a section that is not always written. */
+  /** Whether an optional section is present. */
   has(name: string): boolean {
     return this.byName.has(name)
   }
 
-  /** Texts of a section that programs before did not write; empty ones where it is missing. */
+  /** Strings of a section that earlier versions did not write; empty strings where it is missing. */
   textsOrEmpty(name: string, count: number): Array<string> {
     return this.byName.has(name) ? this.texts(name) : new Array<string>(count).fill("")
   }

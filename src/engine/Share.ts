@@ -1,57 +1,57 @@
 /**
- * Who may take how much of a bounded table: of the orders that are remembered, of the keys, of what was decided under them.
+ * How a bounded table is shared: remembered orders, idempotency keys, and the outcomes stored under them.
  *
- * An eighth of a table is kept for what only takes risk away, and an eighth of that for the operator and the venue itself:
- * so cancels are served when placements already are not. And no account takes more than its part of what is free when it
- * asks: one in `parts` for a placement, one in two for what takes risk away. So whatever one account does, others find
- * room; with `n` accounts that take all they can, each has the table's bound over `parts + n`.
+ * An eighth of a table is reserved for commands that only reduce risk, and an eighth of that for the operator and the venue itself,
+ * so that cancellations are still served when placements are refused. In addition, no account may take more than its share of what
+ * is free when it asks: one in `parts` for placements, one in two for commands that reduce risk. Whatever one account does, others
+ * therefore find room: if `n` accounts take all they can, each has the table's limit divided by `parts + n`.
  *
- * What the record that is asked for forgets first counts as free, and what of it is the account's own as not held. It gives
- * nobody leave to take more: whoever asks most often would get every place that is freed, and leave the others nothing.
+ * Entries that the record would forget first count as free, and those of the account itself as not held. This entitles nobody to
+ * more: otherwise the account that asks most often would get every place that is freed.
  */
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
 import { growInts, lengthByAccount } from "./Columns.js"
 
-/** What a table may hold once an entry of a share is in. */
+/** The number of entries up to which a table may be filled by commands of a class. */
 export const boundOf = (capacity: number, share: Share): number => {
   const kept = Math.floor(capacity / 8)
   return share === "placement" ? capacity - kept : share === "reduction" ? capacity - Math.floor(kept / 8) : capacity
 }
 
-/** The part of what is free that takes risk away may take: half. */
+/** A command that reduces risk may take one in this many of the free entries: half. */
 const reductionParts = 2
 
 /**
- * Whether an account that holds `held` entries of a table takes too much with `wanted` more, where `free` are left to the
- * share. `parts` 0: no account has a bound of its own.
+ * Whether an account that holds `held` entries of a table exceeds its share with `wanted` more, where `free` are left to the class
+ * of the command. With `parts` 0 no account has a limit of its own.
  */
 export const isBeyondPart = (share: Share, parts: number, held: number, wanted: number, free: number): boolean => {
   if (parts === 0 || (share !== "placement" && share !== "reduction")) return false
   return (held + wanted) * (share === "placement" ? parts : Math.min(parts, reductionParts)) > free
 }
 
-/** What the record that is asked for forgets of a table before anything else. */
+/** The entries of a table that the record for the command would forget before anything else. */
 export interface Over {
   readonly count: number
-  /** What an account holds of that. */
+  /** How many of them belong to the account. */
   readonly own: number
-  /** Whether that is as much as one record may forget, so that more may be over than was counted. */
+  /** Whether a record cannot forget more than that, so that there may be further expired entries. */
   readonly isMost: boolean
 }
 
 /**
- * Whether the account takes too much once that is forgotten. As long as more may be over than was counted, nobody is held to a part: it
- * gives back more than it takes.
+ * Whether the account exceeds its share once these are forgotten. While there may be further expired entries, no account is held to
+ * its share, since forgetting frees more than the command takes.
  */
 export const isBeyondPartThen = (share: Share, parts: number, held: number, wanted: number, free: number, over: Over): boolean =>
   !over.isMost && isBeyondPart(share, parts, held - over.own, wanted, free + over.count)
 
-/** What refuses one who finds no room: the part of an account, or the table. */
+/** The refusal where there is no room: the account's share, or the table. */
 export const refusalOf = (full: boolean, beyondPart: boolean): Refusal =>
   full ? Refusal.tableFull : beyondPart ? Refusal.accountShare : Refusal.none
 
-/** Entries by account, as many as there are: who holds how many of a table. */
+/** How many entries of a table each account holds. */
 export class Held {
   private counts: Int32Array = new Int32Array(64)
 
@@ -59,7 +59,7 @@ export class Held {
     return account < 0 || account >= this.counts.length ? 0 : this.counts[account]!
   }
 
-  /** The venue's own (-1) are not counted. */
+  /** Entries of the venue itself (-1) are not counted. */
   add(account: number, entries: number): void {
     if (account < 0) return
     const { length } = this.counts

@@ -1,19 +1,18 @@
 /**
- * HalfSipHash-1-3: a keyed hash of 32 bits for tables whose keys clients choose. Without the key nobody can craft
- * keys that share a place (SipHash by Aumasson and Bernstein). What it answers says where a thing is looked for and
- * decides nothing, so a venue draws its key anew at every start.
+ * HalfSipHash-1-3, a keyed 32-bit hash for tables whose keys clients choose (SipHash by Aumasson and Bernstein). Nobody without the
+ * key can craft colliding table keys. The hash only locates entries and decides nothing, so a venue draws a new key at every start.
  *
- * Both functions are written out word by word: what they hash is short, and the state stays in registers.
+ * Both functions are unrolled by hand: the inputs are short, and the state stays in registers.
  */
 
 /** Key of a hash: any two 32-bit integers. */
 export type HashKey = readonly [number, number]
 
-/** The hash of a text, its code units four to a word as if each were a byte, and of a small integer, which goes into the key. */
+/** The hash of a string, four code units per word as if each were a byte, and of a small integer, which is mixed into the key. */
 export const hashText = (key0: number, key1: number, salt: number, text: string): number => {
   const length = text.length
   const whole = length & ~3
-  // The key as int32 here: otherwise the compiler adds in doubles.
+  // The key is cast to int32, since the compiler would otherwise add in doubles.
   let v0 = key0 | 0
   let v1 = key1 ^ salt
   let v2 = 0x6c796765 ^ v0
@@ -34,7 +33,7 @@ export const hashText = (key0: number, key1: number, salt: number, text: string)
     v2 = (v2 << 16) | (v2 >>> 16)
     v0 ^= word
   }
-  // The last word: the rest, and the length.
+  // The last word: the remaining code units, and the length.
   let word = 0
   for (; at < length; at = (at + 1) | 0) word = (word << 8) ^ text.charCodeAt(at)
   word ^= length << 24
@@ -72,7 +71,7 @@ export const hashWords = (key0: number, key1: number, a: number, b: number, c: n
   let v1 = key1 | 0
   let v2 = 0x6c796765 ^ v0
   let v3 = 0x74656462 ^ v1
-  // Four words, the length that ends the message, and the three rounds that finish it.
+  // Four words, the length that ends the message, and the three finalisation rounds.
   for (let round = 0; round < 8; round++) {
     const word = round === 0 ? a : round === 1 ? b : round === 2 ? c : round === 3 ? d : round === 4 ? 0x10000000 : 0
     if (round === 5) v2 ^= 0xff

@@ -1,6 +1,6 @@
 /**
- * The engine's state as named byte sections, to bound start-up time, and its canonical form, to compare two
- * states however they are stored. A snapshot is never trusted over the journal: replay proves it.
+ * The engine's state as named byte sections, to bound the start-up time, and its canonical form, to compare two states
+ * independently of storage. A snapshot is never trusted over the journal: replay verifies it.
  */
 import { assert } from "../domain/Assert.js"
 import { toSchema4 } from "./migrations/Schema3.js"
@@ -14,7 +14,7 @@ import { type Capacity, State } from "./State.js"
 
 export type { Section }
 
-/** The version of what the sections hold: raised with every change of them, together with a migration from the one before. */
+/** The version of the sections' content: incremented with every change, together with a migration from the previous version. */
 export const schema = 6
 
 const migrations: ReadonlyMap<number, (sections: ReadonlyArray<Section>) => ReadonlyArray<Section>> = new Map([
@@ -24,10 +24,10 @@ const migrations: ReadonlyMap<number, (sections: ReadonlyArray<Section>) => Read
   [5, toSchema6]
 ])
 
-/** Whether this program can bring sections of a schema to its own. */
+/** Whether sections of a schema can be migrated to the present one. */
 export const isKnown = (from: number): boolean => from === schema || migrations.has(from)
 
-/** Sections of an older schema as those of this one. */
+/** Migrates sections of an older schema to the present one. */
 export const migrate = (sections: ReadonlyArray<Section>, from: number): ReadonlyArray<Section> => {
   let migrated = sections
   for (let at = from; at < schema; at++) {
@@ -44,28 +44,28 @@ const written = (state: State, pieceBytes?: number): SectionWriter => {
   return into
 }
 
-/** The state as sections. The bytes are copies: the engine may go on at once. */
+/** The state as sections. The bytes are copies, so the engine may continue at once. */
 export const encode = (state: State): ReadonlyArray<Section> => written(state).sections
 
-/** The same of an engine that stands still until all of them are read: what it has in rows is never there twice, but for a piece. */
+/** The same for an engine that stands still until all sections are read: rows are not copied as a whole, only piece by piece. */
 export const stream = (state: State, pieceBytes?: number): ReadonlyArray<Section | Streamed> => written(state, pieceBytes).streamed
 
 /**
- * The memory that sections are read to, from which a state of this capacity is decoded once: rows of a table to where the table may
- * lie.
+ * Allocates the memory into which sections are read, for one decoding by a state of this capacity: rows of a table are read to
+ * where the table will keep them.
  */
 export const memoryFor = (capacity: Capacity): (name: string, bytes: number) => Omit<Section, "name"> => {
   const lengths = new Map(parts.flatMap(({ tables }) => [...tables?.(capacity) ?? []]))
   return (name, bytes) => {
     const length = lengths.get(name)
-    // Of one that this capacity cannot hold nothing is decoded.
+    // A section beyond the capacity will not be decoded.
     if (length === undefined || bytes > length * Float64Array.BYTES_PER_ELEMENT) return { bytes: new Uint8Array(bytes) }
     const room = new Room(length)
     return { bytes: room.bytes(bytes), room }
   }
 }
 
-/** The state that was encoded. Throws where the sections are not a state's, and `OutOfRoom` where the capacity cannot hold it. */
+/** Decodes a state. Throws where the sections are not those of a state, and `OutOfRoom` where the capacity cannot hold it. */
 export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacity): State => {
   const state = new State(capacity)
   const from = new SectionReader(sections)
@@ -74,8 +74,8 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
 }
 
 /**
- * Feeds the state's content in an order that does not depend on how it is stored: two states are the same
- * exactly when what they feed is. Numbers and texts come one line each.
+ * Feeds the state's content in an order that does not depend on storage: two states are equal exactly when they feed the same.
+ * Numbers and strings come one line each.
  */
 export const canonical = (state: State, feed: (line: string) => void): void => {
   for (const part of parts) part.canonical(state, feed)

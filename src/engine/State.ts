@@ -30,39 +30,42 @@ import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
 import { type Growth, growFloats, grownLength, growInts, initialLength, Line, usualGrowth } from "./Columns.js"
 
-/** An account whose orders below a number leave, and why: see `Leaving`. */
+/** An account whose orders below a number are being cancelled, and why: see `Leaving`. */
 export interface Leaver {
   readonly reason: Order.CancelReason
   readonly before: number
 }
 
-/** The parts of a liquidation that an account has had: when the first was sent, and the second since the epoch of the last. */
+/** Partial liquidations of an account: when the first was sent, epoch milliseconds, and the epoch second of the last. */
 export interface Parts {
   readonly firstAtEpochMs: number
   readonly lastSecond: number
 }
 
-/** Orders that there is room for from the start where not all of the capacity is. */
+/** Orders that are allocated at the start, where the whole capacity is not. */
 const initialOrders = 256
 
-/** Counts of one record: looks at accounts, orders of the venue's own, positions that were ranked, and closed by deleveraging. */
+/**
+ * Counters of one record's liquidation work: accounts examined, orders sent by the venue, positions ranked, positions closed by
+ * deleveraging.
+ */
 class Liquidating {
   looks = 0
-  /** Those that triggers sent among them. */
+  /** Including orders that triggers sent. */
   orders = 0
-  /** Of rankings: positions that were ranked, and those and all others that were passed over for them. */
+  /** Deleveraging rankings: positions ranked, and positions visited to rank them. */
   ranked = 0
   passed = 0
   deleveraged = 0
-  /** Of settlements: orders that were cancelled, and positions that were looked at for deficits and pairs. */
+  /** Settlements of delisted markets: orders cancelled, and positions examined for deficits and pairs. */
   swept = 0
   settled = 0
-  /** Places of a market that were gone through to find these. */
+  /** Places of a market that were visited to find these. */
   walked = 0
-  /** How often a position has changed, whosesoever and by whatever: what a ranking is of stands while none has. */
+  /** How often any position has changed for any reason: a ranking stays valid as long as none has. */
   changes = 0
 
-  /** Begins a record: every one does, so nothing is allocated or walked for it. */
+  /** Resets the counters for a new record. Every record does so, hence it must not allocate or iterate. */
   begin(): void {
     this.looks = 0
     this.orders = 0
@@ -76,125 +79,142 @@ class Liquidating {
   }
 }
 
-/** What one record does for liquidations at most. */
+/** Limits on one record's work for liquidations. */
 export interface LiquidatedAtOnce {
-  /** Accounts that it looks at. */
+  /** Accounts examined. */
   readonly looks: number
-  /** Resting orders that the venue's own orders may have met before another account is looked at. */
+  /** Resting orders met by the venue's own orders before another account is examined. */
   readonly met: number
-  /** Positions that it closes by deleveraging. */
+  /** Positions closed by deleveraging. */
   readonly deleveraged: number
-  /** Markets in which the insurance fund unwinds. */
+  /** Markets in which the insurance fund unwinds its position. */
   readonly unwound: number
-  /** Positions of delisted markets that it looks at. */
+  /** Positions of delisted markets examined. */
   readonly settled: number
-  /** Positions that a ranking has room for, `entriesKept` of `accounts/Rankings.ts` unless given. */
+  /** Positions that a ranking holds, `entriesKept` of `accounts/Rankings.ts` unless given. */
   readonly places?: number
-  /** Positions that it ranks, `rankedAtOnce` of `accounts/Deleveraging.ts` unless given. */
+  /** Positions ranked, `rankedAtOnce` of `accounts/Deleveraging.ts` unless given. */
   readonly ranked?: number
 }
 
-/** What one record does for triggers at most. */
+/** Limits on one record's work for triggers. */
 export interface TriggeredAtOnce {
-  /** Triggers that it works off, and brackets that it arms again. */
+  /** Triggers worked off, and brackets armed again. */
   readonly worked: number
-  /** Orders of the venue's own that it sends in all, those of liquidations among them, before another trigger is worked off. */
+  /** Orders sent by the venue, including those of liquidations, before another trigger is worked off. */
   readonly orders: number
-  /** Resting orders that these may have met before another trigger is worked off. */
+  /** Resting orders met by these before another trigger is worked off. */
   readonly met: number
 }
 
-/** The bounds of what the engine remembers. */
+/**
+ * Limits on what the engine keeps and on the work of one record. Those marked as fixed decide outcomes, so they must stay the same
+ * for the whole life of a journal.
+ */
 export interface Capacity {
-  /** Orders, open or ended less than their retention ago. */
+  /** Orders kept: open ones, and those that ended within their retention. */
   readonly orders: number
   /** Idempotency keys. */
   readonly idempotencyKeys: number
-  /** Fills that can be read, the latest; `fillsKept` unless given. It is part of the state: one for a journal's whole life. */
+  /** Latest fills that can be read; `fillsKept` unless given. Part of the state, hence fixed. */
   readonly fills?: number
-  /** Changes of balances, and payments of funding, that can be read, the latest: as many as each list keeps unless given, likewise. */
+  /** Latest balance changes and funding payments that can be read; the defaults of their lists unless given. Fixed. */
   readonly balanceChanges?: number
-  /** Marks of a market that can be read, `marksKept` of `MarkLog.ts` unless given: likewise. */
+  /** Marks of a market that can be read, `marksKept` of `MarkLog.ts` unless given. Fixed. */
   readonly marksKept?: number
-  /** Payments of funding of a market that can be read, `fundingsKept` of `FundingLog.ts` unless given: likewise. */
+  /** Funding intervals of a market that can be read, `fundingsKept` of `FundingLog.ts` unless given. Fixed. */
   readonly fundingsKept?: number
   readonly fundingPayments?: number
-  /** Rows that are kept of liquidations and of the insurance fund, as many as each list keeps unless given: likewise part of the state. */
+  /**
+   * Rows kept of liquidations and of the insurance fund, the defaults of their lists unless given. Part of the state, hence fixed.
+   */
   readonly rows?: number
   /**
-   * Scatters the tables that clients choose the keys of: random in a venue, so that nobody can craft what collides;
-   * [0, 0] unless given. It decides nothing and is no state.
+   * Key of the hash for tables whose keys clients choose: random in a venue, so that nobody can craft collisions; [0, 0] unless
+   * given. It affects no outcome and is not part of the state.
    */
   readonly hashKey?: HashKey
   /**
-   * An account's placements take at most one in so many of the free entries of a table, see `Share`; without it, or with 0,
-   * no account has a bound of its own. It decides only what is refused without a record.
+   * An account's placements may take at most one in this many of the free entries of a table, see `Share`; with 0 or nothing, no
+   * account has a limit of its own. It decides only what is refused without a record.
    */
   readonly accountParts?: number
-  /** Most orders that one record ends of what leaves or is due, `endedAtOnce` unless given: one for a journal's whole life. */
+  /** Most orders that one record ends because they are leaving or have fallen due, `endedAtOnce` unless given. Fixed. */
   readonly endedAtOnce?: number
-  /** Most orders that one record cancels beyond the price bands, `clearedAtOnce` of `orders/Band.ts` unless given: likewise. */
+  /** Most orders beyond the price bands that one record cancels, `clearedAtOnce` of `orders/Band.ts` unless given. Fixed. */
   readonly clearedAtOnce?: number
-  /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given: likewise. */
+  /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given. Fixed. */
   readonly metAtOnce?: number
-  /** Markets in which an account counts once where a record does so much, `marketsInOne` of `Breadth.ts` unless given: likewise. */
+  /**
+   * Number of markets for which an account counts once against the limits of a record, `marketsInOne` of `Breadth.ts` unless given.
+   * Fixed.
+   */
   readonly marketsInOne?: number
-  /** Keys, and ended orders, that one record forgets at most, `forgottenAtOnce` of `Idempotency.ts` unless given: likewise. */
+  /** Most keys, and most ended orders, that one record forgets, `forgottenAtOnce` of `Idempotency.ts` unless given. Fixed. */
   readonly forgottenAtOnce?: number
-  /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
+  /** One record's work for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given. Fixed. */
   readonly liquidatedAtOnce?: LiquidatedAtOnce
-  /** Positions whose funding one record settles, `settledAtOnce` of `markets/Funding.ts` unless given: likewise. */
+  /** Positions whose funding one record settles, `settledAtOnce` of `markets/Funding.ts` unless given. Fixed. */
   readonly settledAtOnce?: number
-  /** Most brackets of a position, 20 unless given: likewise. */
+  /** Most brackets of a position, 20 unless given. Fixed. */
   readonly brackets?: number
-  /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
+  /** One record's work for triggers, `atOnce` of `accounts/AutoClose.ts` unless given. Fixed. */
   readonly triggeredAtOnce?: TriggeredAtOnce
-  /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
+  /** Accounts that one record examines for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given. Fixed. */
   readonly countedAtOnce?: number
-  /** Accounts whose triggers were crossed that one record looks at, `examinedAtOnce` of `accounts/Watch.ts` unless given: likewise. */
+  /** Accounts with crossed triggers that one record examines, `examinedAtOnce` of `accounts/Watch.ts` unless given. Fixed. */
   readonly examinedAtOnce?: number
-  /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
+  /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given. Fixed. */
   readonly noticeMs?: number
-  /** Whole minutes before the running one that a final price is made of, 30 unless given: likewise. */
+  /** Whole minutes before the current one that a final price averages, 30 unless given. Fixed. */
   readonly finalMinutes?: number
-  /** What is kept of who may act, see `identity/Bounds.ts`; what is left out is a venue's own: one for a journal's whole life. */
+  /** Limits on who may act, see `identity/Bounds.ts`; defaults for what is left out. Fixed. */
   readonly identity?: Partial<IdentityBounds>
-  /** What is kept of transfers, see `funds/Bounds.ts`; likewise. */
+  /** Limits on transfers, see `funds/Bounds.ts`; defaults for what is left out. Fixed. */
   readonly funds?: Partial<FundsBounds>
-  /** How tables begin and grow, `usualGrowth` of `Columns.ts` unless given. It decides nothing and is no state. */
+  /**
+   * How tables are allocated and grow, `usualGrowth` of `Columns.ts` unless given. It affects no outcome and is not part of the
+   * state.
+   */
   readonly growth?: Growth
-  /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
+  /** Called on rare branches, where a test or a simulation counts them. It affects no outcome and is not part of the state. */
   readonly reached?: Reached | undefined
 }
 
 /**
- * Every single value of the state. Snapshots, the canonical form and comparisons take whatever is declared here, so that
- * a value which is added is kept, digested and compared at once.
+ * All scalar values of the state. Snapshots, the canonical form and comparisons enumerate what is declared here, so that a new
+ * value is saved, digested and compared without further code.
  */
 export class Values {
-  /** The last record applied, and its time. */
+  /** The sequence and time of the last record applied. */
   sequence = 0
   atEpochMs = 0
   environment = ""
-  /** The versions that the last records were written under. */
+  /** The versions of the rules and of the codec that the last records were written under. */
   rules = 0
   codec = 0
   program = ""
   halted = false
-  /** The last record that changed any market's snapshot. */
+  /** The sequence of the last record that changed the public description of a market. */
   registrySequence = 0
-  /** Episodes opened so far. */
+  /** Position episodes opened so far. */
   episodes = 0
   openOrders = 0
-  /** Whether a fence was ever set: without one, nobody looks for any. */
+  /** Whether a fence was ever set: while none was, the lookups are skipped. */
   hasFences = false
-  /** Of those who came to its market, how many may still owe the payment of funding that is settled; 0 while none is. */
+  /**
+   * How many holders, of all that ever held a position in the market, may still owe the funding payment being settled; 0 while none
+   * is.
+   */
   settling = 0
-  /** Accounts, from the first on, that are still to be held to their maintenance margin, whatever their triggers say. */
+  /**
+   * How many accounts, counted from the first, are still to be checked against their maintenance margin, whatever their triggers
+   * say.
+   */
   examining = 0
-  /** The market from which on the insurance fund has yet to unwind what it holds in the running second. */
+  /** The market from which on the insurance fund has yet to unwind its positions in the current second. */
   unwindFrom = 0
-  /** How long what is decided now is remembered, minutes; and since when it is so, 0 from the beginning on. */
+  /** The retention of what is decided now, minutes; and since when it applies, 0 for from the beginning. */
   retentionMinutes = minutesOf(retentionMs)
   retentionSinceEpochMs = 0
 }
@@ -214,97 +234,100 @@ export class State extends Values {
   idempotency: Idempotency
   /** The latest fills. */
   fills: Fills
-  /** Dead-man switches that are armed, by account. */
+  /** Armed dead-man switches, by account. */
   readonly switches = new Deadlines((account) => account)
-  /** When sessions end by themselves, by market. Made of what the markets hold. */
+  /** When trading sessions reach their cutoff or their close, by market. Rebuilt from the markets. */
   readonly sessions = new Deadlines((market) => market)
-  /** Open orders that expire, by slot. */
+  /** Open orders with an expiry, by slot. */
   readonly expiries = new Deadlines((order) => this.orders.number(order))
-  /** Accounts with orders that leave, in the order in which they began to. */
+  /** Accounts whose orders are being cancelled over several records, in the order in which that began. */
   readonly leaving = new Map<number, Leaver>()
-  /** Connections of the stream whose orders end with them. */
+  /** Stream connections whose orders are cancelled when they end. */
   readonly connections = new Connections()
   readonly events = new EventLog()
   /** Venue fees collected, money atoms. */
   readonly fees = new Total()
-  /** Credited so far, money atoms. */
+  /** Money credited so far, money atoms. */
   readonly credited = new Total()
-  /** Payments of funding that are being settled, the first of them now: see `markets/Funding.ts`. */
+  /** Funding payments in line for settlement; the first is being settled. See `markets/Funding.ts`. */
   readonly payments: Array<Payment> = []
-  /** Funding paid and not yet received of all of them, money atoms: below zero where more was received first. */
+  /** Funding of all payments in line that was paid but not received yet, money atoms; negative where more was received first. */
   readonly fundingPool = new Total()
 
-  /** Accounts under liquidation, by when they are looked at next; the insurance fund among them while it holds anything. */
+  /** Accounts under liquidation, by when they are examined next; including the insurance fund while it holds any position. */
   readonly liquidations = new Deadlines((account) => account)
-  /** The parts that accounts under liquidation have had. */
+  /** Partial liquidations so far of accounts under liquidation. */
   readonly parts = new Map<number, Parts>()
   readonly liquidationLog: LiquidationLog.LiquidationLog
   readonly fundLog: LiquidationLog.FundLog
   rankings = new Rankings()
-  /** What closes positions by itself. */
+  /** Take-profit and stop-loss brackets of positions. */
   brackets = new Brackets()
-  /** The latest payments of funding, of all accounts. */
+  /** The latest funding payments of all accounts. */
   readonly fundingPayments: FundingPayments.FundingPayments
-  /** The latest changes of all balances. */
+  /** The latest balance changes of all accounts. */
   balances: BalanceLog
-  /** What is said of accounts beside their money. */
+  /** Facts about accounts other than their money: flags, favorites, affiliates. */
   readonly standing = new Standing()
   /** Who may act. */
   readonly identity: Identity
-  /** Money on the ledger: what comes in and goes out. */
+  /** Money on the ledger: deposits and withdrawals. */
   readonly funds: Funds
 
-  // What follows is no state: it is made anew as records are applied.
+  // The fields below are not part of the state: they are rebuilt as records are applied.
 
-  /** Who holds what, by the marks at which they are looked at. */
+  /** Accounts with positions, by the mark prices at which their margin has to be examined. */
   triggers = new Triggers()
-  /** From how many open orders on a position has a list of them. */
+  /** The number of open orders from which on a position has an `OpenList`. */
   readonly listedFrom: number
-  /** Those lists, by slot. */
+  /** The open lists, by position slot. */
   readonly openLists = new StepwiseMap<number, OpenList>()
-  /** Accounts whose money or positions the record at hand has changed, each once, in the order in which it first did. */
+  /** Accounts whose money or positions the current record has changed, each once, in the order of its first change. */
   readonly changedAccounts = new Line()
-  /** Markets whose mark has crossed triggers, by index. */
+  /** Markets whose mark has crossed triggers that are still to be examined, by index. */
   readonly crossing: Array<number> = []
-  /** Markets of which parameters are announced, by when they take effect, then by index. */
+  /** Markets with announced parameters, by when they take effect, then by index. */
   readonly announcements: Array<number> = []
   /** Markets that are to be delisted or are being settled, by index. */
   readonly delistings: Array<number> = []
-  /** What the record at hand has done for liquidations and settlements so far. */
+  /** The current record's work for liquidations and settlements so far. */
   readonly liquidating = new Liquidating()
 
-  /** The bracket whose order is being matched. */
+  /** The bracket whose closing order is being matched. */
   closing: Bracket | undefined = undefined
-  /** Markets in which the record at hand has traded while there were brackets, by index. */
+  /** Markets in which the current record has traded while brackets existed, by index. */
   readonly traded = new Set<number>()
 
-  /** Markets in which orders may lie beyond the price band, by index. What `Band.note` finds in the books. */
+  /** Markets in which orders may lie beyond the price band, by index: a candidate list, which `Band.note` extends. */
   readonly clearing: Array<number> = []
 
-  /** Counts changes of any mark: an account whose sums are of an older one is refreshed first. */
+  /** Incremented with every change of any mark: an account whose margin sums have an older epoch is refreshed before use. */
   riskEpoch = 0
-  /** Why the accept rule last failed, money atoms, for the refusal's machine fields; NaN where a total was not exact. */
+  /**
+   * What margin the last refused order required, and what was available, money atoms, for the refusal's machine-readable fields;
+   * NaN where a total was not exact.
+   */
   requiredAtoms = 0
   availableAtoms = 0
 
   /** Accounts that were found to owe nothing of any payment in line. */
   readonly settled = new Set<number>()
-  /** Positions whose funding the record at hand may still settle. */
+  /** Positions whose funding the current record may still settle. */
   settleLeft = 0
 
-  /** Resting orders that the incoming orders of the record at hand have met, or trimmed away. */
+  /** Resting orders that the current record's incoming orders have met or trimmed away. */
   met = 0
-  /** Accounts of many markets that the record at hand has counted for several already. */
+  /** Accounts that the current record has already charged for the many markets that they trade in, see `Breadth`. */
   readonly weighed = new Set<number>()
 
-  /** Whether what is decided is only tried out, and what takers have paid in it, money atoms. */
+  /** Whether this state belongs to a preview, and the fees that takers have paid in it, money atoms. */
   isTrial = false
   trialFeesAtoms = 0
 
-  /** What was read ahead, kept so that the compiler cannot leave the reading out. */
+  /** Result of the last read-ahead, stored so that the compiler cannot remove the reads as dead code. */
   seen = 0
 
-  // Ended orders in the order in which they came to the end of the line: a ring of slots, and of when they did.
+  // Ended orders in the queue for forgetting: a ring of slots, and of the times at which each was queued.
   private ended: Int32Array
   private endedAtEpochMs: Float64Array
   private endedHead = 0
@@ -328,13 +351,13 @@ export class State extends Values {
     this.funds = new Funds(capacity.funds)
   }
 
-  /** Begins to count what a record meets, or its command. */
+  /** Starts to count the resting orders met by a record's due work, and again by its command. */
   beginMeeting(): void {
     this.met = 0
     if (this.weighed.size > 0) this.weighed.clear()
   }
 
-  /** The position slot of a pair, made if need be, its account's margins up to date. */
+  /** The position slot of an account in a market. It is created if need be, with the current risk and funding epochs. */
   touchPosition(account: number, market: number): number {
     const before = this.positions.count
     const slot = this.positions.touch(this.accounts, account, market)
@@ -345,48 +368,51 @@ export class State extends Values {
     return slot
   }
 
-  /** When an order ended: `Infinity` while it is open, 0 when it is not remembered. */
+  /** When an order ended, epoch milliseconds: `Infinity` while it is open, 0 where it is unknown. */
   readonly endOf = (orderNumber: number): number => {
     const order = this.orders.find(orderNumber)
     if (order === none) return 0
     return this.orders.status(order) === Order.open ? Number.POSITIVE_INFINITY : this.orders.updatedAt(order)
   }
 
-  /** Reads what `endOf` asks for, ahead of it. */
+  /** Starts loading the memory that `endOf` will read, so that cache misses overlap. */
   readonly readAhead = (orderNumber: number): number => this.orders.readAhead(orderNumber)
 
-  /** Notes that something of an account's past is forgotten. */
+  /** Notes on an account that part of its history has been forgotten. */
   readonly evict = (account: number): void => {
     if (account >= 0) this.accounts.setEvicted(account, 1)
   }
 
-  /** Whether a client fenced one of its own clientOrderIds. */
+  /** Whether a client has fenced this clientOrderId. */
   isClientFenced(account: number, clientOrderId: string): boolean {
     return this.hasFences
       && this.idempotency.outcomeOf(account, FenceScope.clientOrderId, clientOrderId, this.atEpochMs, noOrders) !== undefined
   }
 
-  /** What is decided from now on is remembered so long. */
+  /** Sets the retention, in minutes, of everything decided from now on. */
   setRetention(minutes: number): void {
     this.retentionMinutes = minutes
     this.retentionSinceEpochMs = this.atEpochMs
     this.idempotency.retentionMinutes = minutes
   }
 
-  /** Publishes to an account what its balance changed by and came to, money atoms, if it did. */
+  /** Publishes a change of an account's balance and the resulting balance, money atoms; nothing where the change is 0. */
   noteBalance(account: number, cause: Cause, market: number, amountAtoms: number, balanceAtoms: number): void {
     if (amountAtoms === 0 || this.isTrial) return
     this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
     this.events.told.change(this.sequence, account, cause, market, amountAtoms, balanceAtoms)
   }
 
-  /** Makes this a state in which something is only tried out: nothing is published, or kept for records to come. */
+  /** Makes this the state of a preview: nothing is published or queued for later records. */
   beginTrial(): void {
     this.isTrial = true
     this.events.isMute = true
   }
 
-  /** Notes that the record at hand has changed an account's money or positions: the account's row says whether it is noted already. */
+  /**
+   * Notes that the current record has changed an account's money or positions. The account's row remembers the record, so that it
+   * is listed once.
+   */
   noteChanged(account: number): void {
     const { accounts, sequence } = this
     if (accounts.changedIn(account) === sequence) return
@@ -394,7 +420,7 @@ export class State extends Values {
     this.changedAccounts.push(account)
   }
 
-  /** Puts an ended order at the end of the line of those that are to be forgotten. */
+  /** Appends an ended order to the queue for forgetting. */
   pushEnded(slot: number): void {
     if (this.isTrial) return
     if (this.endedCount === this.ended.length) this.growEnded()
@@ -412,17 +438,17 @@ export class State extends Values {
     this.endedHead = 0
   }
 
-  /** The ended order with `older` before it in line, or -1. */
+  /** The slot of the ended order with `older` others before it in the queue, or -1. */
   endedAt(older: number): number {
     return older < this.endedCount ? this.ended[(this.endedHead + older) % this.ended.length]! : none
   }
 
-  /** How many stand in line. */
+  /** The number of ended orders in the queue. */
   get endedLength(): number {
     return this.endedCount
   }
 
-  /** When it came to the end of the line. There is one. */
+  /** When the order with `older` others before it was queued. It must exist. */
   endedSince(older: number): number {
     return this.endedAtEpochMs[(this.endedHead + older) % this.ended.length]!
   }
@@ -432,14 +458,14 @@ export class State extends Values {
     this.endedCount--
   }
 
-  /** Slots of ended orders, as they stand in line. */
+  /** Slots of the ended orders in queue order. */
   endedSlots(): Float64Array<ArrayBuffer> {
     const line = new Float64Array(this.endedCount)
     for (let index = 0; index < this.endedCount; index++) line[index] = this.endedAt(index)
     return line
   }
 
-  /** When each of them came to the end of the line. */
+  /** When each of them was queued. */
   endedTimes(): Float64Array<ArrayBuffer> {
     const line = new Float64Array(this.endedCount)
     for (let index = 0; index < this.endedCount; index++) line[index] = this.endedSince(index)
@@ -455,8 +481,8 @@ export class State extends Values {
   }
 }
 
-/** Scopes in the table of keys under which fences are kept: no operation has these codes. */
+/** Scopes under which the key table stores fences: no operation has these codes. */
 export const FenceScope = { idempotencyKey: 100, clientOrderId: 101 } as const
 
-/** A fence speaks of no order. */
+/** A fence refers to no order. */
 const noOrders = (): number => 0

@@ -1,10 +1,10 @@
-/** A list of numbers that grows by pages: an array that is full is copied whole, while nobody is served. */
+/** A list of numbers that grows by pages: growing a single array would copy all of it while commands wait. */
 import { growFloats } from "./Columns.js"
 
 const pageBits = 12
 const pageLength = 2 ** pageBits
 const pageMask = pageLength - 1
-/** How long the first page begins: most lists are short, and it doubles. */
+/** The initial length of the first page, which doubles, since most lists are short. */
 const firstLength = 16
 
 export class StepwiseList {
@@ -30,7 +30,7 @@ export class StepwiseList {
     this.count++
   }
 
-  /** Takes the last one off. There is one. */
+  /** Removes and returns the last number. There must be one. */
   pop(): number {
     return this.at(--this.count)
   }

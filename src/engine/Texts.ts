@@ -1,10 +1,10 @@
 /**
- * Texts by number. They lie in many short lists: of a long one V8 takes all texts at once among what it has yet to mark, and every
- * collection of what is young that falls into that time goes through these one by one. With a million and a half it stopped the writer
- * for 32 ms.
+ * Strings by number, stored in many short arrays. V8 puts all elements of one long array on its marking worklist at once, and every
+ * young-generation collection during marking walks through them: with one and a half million strings it stopped the writer for 32
+ * ms.
  *
- * What a snapshot holds stays as it was written, one text behind the other, until something else is put under its number: made at the
- * start, two million texts would be copied twice by collections.
+ * Strings from a snapshot stay in its bytes, one after the other, until they are replaced: two million strings created at the start
+ * would be copied twice by the garbage collector.
  */
 import { assert } from "../domain/Assert.js"
 import { growInts } from "./Columns.js"
@@ -12,7 +12,7 @@ import { growInts } from "./Columns.js"
 const partBits = 10
 const partMask = (1 << partBits) - 1
 
-/** The texts of a section, and where each ends. */
+/** The bytes of a section, and where each string ends in them. */
 interface Written {
   readonly bytes: Buffer
   readonly ends: Int32Array
@@ -21,28 +21,28 @@ interface Written {
 const nothing: Written = { bytes: Buffer.alloc(0), ends: new Int32Array(0) }
 
 export class Texts {
-  /** Where a text is undefined it is among those that were written. */
+  /** An undefined element means that the string is still in the section's bytes. */
   private readonly parts: Array<Array<string | undefined> | undefined> = []
 
   constructor(private readonly written: Written = nothing) {}
 
-  /** Texts of any characters but the separator, a byte that follows each. The bytes stay as they are. */
+  /** Strings that are each followed by a separator byte, which they must not contain. The bytes are used as they are. */
   static of(bytes: Uint8Array, separator: number): Texts {
     assert(bytes.length === 0 || bytes.at(-1) === separator, "every text is followed by a separator")
     return new Texts({ bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ends: endsOf(bytes, separator) })
   }
 
-  /** How many were written. */
+  /** The number of strings in the section. */
   get writtenCount(): number {
     return this.written.ends.length
   }
 
-  /** The text under a number: empty where none was put. */
+  /** The string with a number; empty where there is none. */
   at(index: number): string {
     return this.parts[index >> partBits]?.[index & partMask] ?? this.writtenAt(index)
   }
 
-  /** Whether that is empty: at no cost for one that was written. */
+  /** Whether that string is empty, without decoding one from the section. */
   isEmpty(index: number): boolean {
     const text = this.parts[index >> partBits]?.[index & partMask]
     return text === undefined ? index >= this.writtenCount || this.startOf(index) === this.endOf(index) : text === ""
@@ -62,7 +62,7 @@ export class Texts {
     return from === to ? "" : this.written.bytes.toString("utf8", from, to)
   }
 
-  /** Puts a text under a number: any that has been put under before, or the next. */
+  /** Stores a string under a number that is in use already, or under the next. */
   put(index: number, text: string): void {
     const part = this.parts[index >> partBits] ?? this.begin(index >> partBits)
     part[index & partMask] = text
@@ -73,7 +73,7 @@ export class Texts {
   }
 }
 
-/** Where each text ends: one more than its last byte, at its separator. */
+/** The index just past the last byte of each string, which is that of its separator. */
 const endsOf = (bytes: Uint8Array, separator: number): Int32Array => {
   let ends = new Int32Array(Math.min(bytes.length, 1 << partBits))
   let count = 0

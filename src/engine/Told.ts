@@ -1,8 +1,8 @@
 /**
- * What accounts are told beside events, as a run of numbers: every change of a balance with its cause, every payment of funding, every
- * event of their security, and every transfer that is over. It is of no digest, since the state has it too; but the state keeps the
- * latest alone, and whoever keeps more of it than that takes it from here. Each row begins with a code: a change's cause, 0 of a
- * payment, and below that of what is told as text.
+ * What accounts are told besides events, as one run of numbers: every balance change with its cause, every funding payment, every
+ * security event, and every finished transfer. It is not digested, since the state holds the same data; but the state keeps only
+ * the latest, so a longer history has to be collected from here. Each row begins with a code: the cause of a balance change, 0 for
+ * a funding payment, and a negative code for rows that carry text.
  */
 import { assert } from "../domain/Assert.js"
 import type { BalanceChange } from "./BalanceLog.js"
@@ -10,22 +10,22 @@ import type { FundingPayment } from "./FundingPayments.js"
 import type { EndedTransfer } from "./funds/Transfer.js"
 import type { SecurityEvent } from "./identity/SecurityLog.js"
 
-/** A change of a balance, but for what its record says of it. */
+/** A balance change without what is known from its record. */
 export type ToldChange = Omit<BalanceChange, "atEpochMs" | "place">
-/** A payment of funding, likewise. */
+/** A funding payment, likewise. */
 export type ToldPayment = Omit<FundingPayment, "atEpochMs">
-/** An event of an account's security, with its own time. */
+/** A security event, with its own time. */
 export type ToldNote = SecurityEvent
-/** A transfer as it stands once it is over; told again where the ledger still says something of it. */
+/** A finished transfer; published again where the ledger reports something about it later. */
 export type ToldTransfer = EndedTransfer
 
 const changeWords = 6
 const paymentWords = 10
-/** Of a row of text: its code, and how many bytes of UTF-8 follow in whole words. */
+/** The head of a text row: its code and the number of UTF-8 bytes that follow, padded to whole words. */
 const textHeadWords = 2
 const wordBytes = 8
 
-/** Codes of rows that are told as JSON. */
+/** Codes of rows whose text is JSON. */
 const textCodes = { note: -1, transfer: -2 } as const
 
 export class Told {
@@ -80,7 +80,7 @@ export class Told {
     into.set(bytes)
   }
 
-  /** A copy of all of it. */
+  /** A copy of all rows. */
   copied(): Float64Array {
     return this.words.slice(0, this.length)
   }
@@ -98,7 +98,7 @@ export class Told {
   }
 }
 
-/** The rows in a run of words, each kind in its order. */
+/** The rows in a run of words, by kind, each in its order. */
 export interface Rows {
   readonly changes: ReadonlyArray<ToldChange>
   readonly payments: ReadonlyArray<ToldPayment>
@@ -106,7 +106,7 @@ export interface Rows {
   readonly transfers: ReadonlyArray<ToldTransfer>
 }
 
-/** The text of a row, of so many words. */
+/** The text of a row, and the number of words that the row takes. */
 const textAt = (words: Float64Array, at: number): { readonly text: string; readonly length: number } => {
   const bytes = words[at + 1]!
   const from = words.byteOffset + (at + textHeadWords) * wordBytes

@@ -1,4 +1,4 @@
-/** A sum of money atoms that outgrows the safe integers in time, kept exactly in two limbs. */
+/** An exact sum of money atoms, kept in two limbs since it outgrows the safe integers in time. */
 
 const limb = 2 ** 40
 

@@ -1,4 +1,4 @@
-/** A venue without a ledger: whatever is asked of it or of the signer is answered as unreachable, so that no money comes in or goes out. */
+/** A venue without a ledger: every call of the ledger or the signer fails as unreachable, so that no money comes in or goes out. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Ledger, Unavailable } from "../ledger/Ledger.js"
@@ -30,7 +30,7 @@ export const layer: Layer.Layer<Ledger | PartySigner> = Layer.merge(
   })
 )
 
-/** Nothing is ever planned by it. */
+/** No plan is ever made from it. */
 export const setting: Setting = {
   environment: "development",
   userId: "none",

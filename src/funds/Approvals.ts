@@ -1,8 +1,8 @@
 /**
- * Questions that owners were asked and have not answered yet: of each a random text and the challenge that was made of it and of
- * what is approved. They are in this process only: after a new start whoever was asked is asked again, for the same transaction.
- * An answer, good or bad, ends a question. While it is being decided nobody is asked the same anew, and the same answer, sent again
- * by somebody who has not heard of the first one, waits for what becomes of that.
+ * Open challenges to owners: each has a random nonce, and a challenge derived from it and from what is to be approved. They exist
+ * in this process only: after a restart the owner is asked again, for the same transaction. Any answer, valid or not, ends a
+ * challenge. While it is being decided, no new challenge is issued for the same thing, and a repetition of the same answer waits
+ * for the decision.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -12,10 +12,10 @@ import * as FiberId from "effect/FiberId"
 import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "../identity/SecureRandom.js"
 
-/** How long a question may be answered. */
+/** How long a challenge may be answered, in ms. */
 const openMs = 5 * 60 * 1000
 
-/** Questions that may be open at one time. */
+/** Most open challenges. */
 const mostOpen = 65_536
 
 const nonceBytes = 32
@@ -23,12 +23,12 @@ const identifierBytes = 16
 
 /** A question that is open. */
 export interface Question<About> {
-  /** What whoever answers names it by. */
+  /** The identifier by which an answer names it. */
   readonly challengeIdentifier: string
   readonly about: About
   /** base64url. */
   readonly nonce: string
-  /** base64url: what the assertion has to answer. */
+  /** What the assertion has to answer, base64url. */
   readonly challenge: string
   readonly expiresAtEpochMs: number
 }
@@ -36,7 +36,7 @@ export interface Question<About> {
 /** An answer to a question. */
 export interface Answer {
   readonly challengeIdentifier: string
-  /** Whose answer it is, and about what: another one to the same question does not wait for it. */
+  /** The answer's author and content: a different answer to the same challenge does not wait for it. */
   readonly by: string
 }
 
@@ -45,17 +45,17 @@ type Kept<About> = Question<About> & { readonly key: string }
 /** An answer that is being decided. */
 interface Deciding {
   readonly by: string
-  /** Done when it is decided: whether it was accepted. */
+  /** Completed with whether the answer was accepted. */
   readonly ended: Deferred.Deferred<boolean>
 }
 
-/** What an answer meets: the question that it is to decide, the same answer before it, or nothing that is open. */
+/** How an answer is handled: it decides its challenge, waits for the same answer before it, or finds nothing open. */
 type Met<About> =
   | { readonly _tag: "Question"; readonly question: Kept<About> }
   | { readonly _tag: "Deciding"; readonly ended: Deferred.Deferred<boolean> }
   | { readonly _tag: "Nothing" }
 
-/** Open questions and those that are being decided, at most one for each thing that is asked about. */
+/** Challenges that are open or being decided, at most one for each thing to approve. */
 export class Approvals<About> {
   private readonly byIdentifier = new Map<string, Kept<About>>()
   private readonly byKey = new Map<string, string>()
@@ -73,8 +73,8 @@ export class Approvals<About> {
   }
 
   /**
-   * The open question under a key, or a new one, whose challenge is made of a fresh nonce; undefined where too many are open, or one
-   * under this key is being decided. The key says everything that is approved, so that what changed is asked about anew.
+   * The open challenge under a key, or a new one with a fresh nonce; undefined where too many are open, or one under this key is
+   * being decided. The key contains everything that is approved, so that any change leads to a new challenge.
    */
   ask(key: string, about: About, challengeOf: (nonce: string) => string, atEpochMs: number): Question<About> | undefined {
     this.forget(atEpochMs)
@@ -97,9 +97,9 @@ export class Approvals<About> {
   }
 
   /**
-   * Decides the open question that an answer names, once: it is over with this answer, however `decide` ends. The same answer that comes
-   * in between waits for that. Where there is nothing to decide, or no more, `over` says what comes of it; it is told whether the
-   * answer that was waited for was accepted.
+   * Decides the open challenge that an answer names, once: it ends with this answer, whatever the result of `decide`. The same
+   * answer arriving meanwhile waits for that. Where there is nothing to decide, or no longer, `over` gives the result; it is told
+   * whether the answer waited for was accepted.
    */
   answered<A, E, B>(
     answer: Answer,
@@ -148,8 +148,8 @@ export class Approvals<About> {
   }
 
   /**
-   * Questions end in the order in which they were asked, unless the clock is set back in between: those end when they are asked anew, or
-   * when those before them have ended.
+   * Challenges expire in the order in which they were issued, unless the clock is set back: later ones are then dropped when they
+   * are issued again, or when those before them have expired.
    */
   private forget(atEpochMs: number): void {
     for (const question of this.byIdentifier.values()) {

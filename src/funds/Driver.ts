@@ -1,7 +1,7 @@
 /**
- * Drives money on the ledger: what the state says is to be done for a transfer is done, by one fiber for all of them, and what came of
- * it is journaled. Nothing durable is kept here: a new process looks at the state and goes on. No transfer is gone on with twice at
- * one time, so many at once, and after a failure not before a while.
+ * Drives transfers: one fiber does what the state says is to be done for each, and journals the results. Nothing durable is kept
+ * here, so a new process continues from the state. No transfer is worked on twice at a time, a bounded number are at once, and
+ * after a failure only after a pause.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -22,36 +22,36 @@ import { behindOthers } from "./Spending.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
 export interface Options {
-  /** Transfers that are gone on with at one time. */
+  /** Most transfers worked on at a time. */
   readonly atOnce: number
-  /** How long is waited between two looks at the state, and at the completions: while something was executed, and otherwise. */
+  /** Interval of the checks of the state and the completions, while anything has been submitted, and otherwise. */
   readonly busyMs: number
   readonly idleMs: number
-  /** How long a transfer is left alone that only an operator can set right. */
+  /** Pause before a transfer that needs an operator is tried again. */
   readonly stoppedMs: number
-  /** How long whoever asks is kept waiting. */
+  /** How long a caller is kept waiting. */
   readonly askedMs: number
 }
 
 export const defaults: Options = { atOnce: 16, busyMs: 250, idleMs: 5_000, stoppedMs: 3_600_000, askedMs: 10_000 }
 
-/** The share of the slots that may be had before an approval: what owners have approved does not wait behind all that others ask for. */
+/** The share of the slots for transfers that are not approved yet, so that approved ones need not wait behind all others. */
 const beginnersShare = 0.75
 
-/** Pages of completions that are read to reach an offset, at most. */
+/** Most pages of completions read to reach an offset. */
 const mostPages = 1_000
 
-/** What is remembered of a transfer while it is open. */
+/** What is remembered of an open transfer. */
 interface Tended {
   readonly memory: Memory
   failures: number
-  /** From when it waits to be gone on with by itself, and how long. */
+  /** Since when it has been waiting for another attempt, and for how long. */
   waitsSinceEpochMs: number
   waitMs: number
   trouble: Trouble | undefined
-  /** What goes on with it now. */
+  /** The attempt in progress. */
   underWay: Fiber.RuntimeFiber<void, Trouble> | undefined
-  /** Whether that waits for the turn to spend of the treasury. */
+  /** Whether that is waiting for its turn to spend from the treasury. */
   waitsForTurn: boolean
 }
 
@@ -64,18 +64,18 @@ export interface StoppedTransfer {
 export class Driver {
   private readonly tended = new Map<number, Tended>()
   private readonly slots: Effect.Semaphore
-  /** Of the slots, those that whoever begins something may have at one time: the others are for what is approved and executed. */
+  /** The slots for transfers that are not approved yet: the others are for approved and submitted ones. */
   private readonly beginners: Effect.Semaphore
-  /** Opened by whoever has changed something: of the two loops, each closes its own before it looks. */
+  /** Opened whenever something has changed; each of the two loops closes its own before it checks. */
   private readonly workLatch = Effect.unsafeMakeLatch(false)
   private readonly readLatch = Effect.unsafeMakeLatch(false)
   private readonly reading = Effect.unsafeMakeSemaphore(1)
   private bound: Bound | undefined
-  /** Whether any transfer is the venue's to go on with, as of the last round. */
+  /** Whether any transfer needed the venue's work in the last round. */
   private isBusy = false
   private reader: Reader | undefined
   private readFailures = 0
-  /** Why the ledger or the signer cannot be worked with; undefined while they can. */
+  /** Why the ledger or the signer cannot be used; undefined while they can. */
   trouble: Trouble | undefined = new Unreachable({ whom: "ledger", detail: "not reached yet" })
 
   constructor(private readonly parts: Parts, private readonly scope: Scope.Scope, private readonly options: Options = defaults) {
@@ -101,7 +101,7 @@ export class Driver {
     return [...this.tended].flatMap(([transfer, { trouble }]) => trouble?._tag === "Stopped" ? [{ transfer, reason: trouble.reason }] : [])
   }
 
-  /** By whom and with which key the venue deals on the ledger: found out once, and what was found first is everybody's. */
+  /** The participant, user and key with which the venue acts on the ledger: determined once, and shared by all. */
   readonly binding: Effect.Effect<Bound, Trouble> = Effect.suspend(() =>
     this.bound !== undefined ? Effect.succeed(this.bound) : Effect.flatMap(bind(this.parts), (bound) => {
       if (this.bound !== undefined) return Effect.succeed(this.bound)
@@ -110,7 +110,7 @@ export class Driver {
     })
   )
 
-  /** Has the state and the completions looked at now. */
+  /** Triggers a check of the state and the completions now. */
   readonly wake: Effect.Effect<void> = Effect.suspend(() => Effect.zipRight(this.workLatch.open, this.readLatch.open))
 
   private tend(number: number): Tended {
@@ -129,7 +129,7 @@ export class Driver {
     return tended
   }
 
-  /** Goes on with a transfer, beside whoever asks for it; one that is gone on with already is waited for. */
+  /** Works on a transfer in the background; one that is being worked on already is waited for. */
   private start(number: number, isAsked: boolean): Effect.Effect<Fiber.RuntimeFiber<void, Trouble>> {
     return Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) => {
       const tended = this.tend(number)
@@ -140,7 +140,7 @@ export class Driver {
         this.slots.withPermits(1),
         this.begins(number, nowEpochMs) ? this.beginners.withPermits(1) : identity
       )
-      // Who waits for the turn to spend of the treasury waits outside of the slots: they are for those who can go on.
+      // Waiting for a turn to spend from the treasury takes no slot: slots are for work that can proceed.
       const work = Effect.flatMap(begun, (came) => came === "turn" ? this.inTurn(tended, performed(true)) : Effect.succeed(came)).pipe(
         Effect.map((came) => came === "turn" ? "waits" : came),
         Effect.onExit((exit) => this.done(number, tended, exit)),
@@ -157,8 +157,9 @@ export class Driver {
   }
 
   /**
-   * Whether what is next for a transfer is before its approval: of such there are as many as owners ask for, and new accounts come. What
-   * is prepared and may still be approved asks nothing of the ledger: were it to queue, its approval would find it there, and wait too.
+   * Whether a transfer's next action precedes its approval: there can be many of these, as many as owners request. A prepared
+   * transaction that can still be approved needs nothing from the ledger; if it queued here, its approval would have to wait in the
+   * same queue.
    */
   private begins(number: number, nowEpochMs: number): boolean {
     const transfer = this.parts.reads.transfer(number)
@@ -167,8 +168,8 @@ export class Driver {
   }
 
   /**
-   * Goes on with a transfer in its turn to spend of the treasury. It takes any slot: the turn lets in one at a time, and behind the queue
-   * of whoever begins something else, one withdrawal would be prepared each time that all of that queue was.
+   * Works on a transfer in its turn to spend from the treasury. It may take any slot: only one has the turn, and in the queue of
+   * transfers not approved yet, one withdrawal would be prepared only each time the whole queue was.
    */
   private inTurn<A>(tended: Tended, work: Effect.Effect<A, Trouble>): Effect.Effect<A, Trouble> {
     const waits = (isSo: boolean) =>
@@ -179,14 +180,14 @@ export class Driver {
     return Effect.ensuring(Effect.zipRight(waits(true), inTurn), waits(false))
   }
 
-  /** Notes how a turn ended, and when the next one is. */
+  /** Notes the result of an attempt, and when the next one is due. */
   private done(number: number, tended: Tended, exit: Exit.Exit<"over" | "waits", Trouble>): Effect.Effect<void> {
     return Effect.gen(this, function*() {
       const now = yield* Clock.currentTimeMillis
       const trouble = Exit.isSuccess(exit) ? undefined : troubleOf(exit.cause)
       if (Exit.isSuccess(exit) && exit.value === "over") tended.failures = 0
       else tended.failures++
-      // Numbers of transfers are multiples of what a record may give birth to: what tells them apart is the record.
+      // Transfer numbers are multiples of the ordinals per record, so the record's sequence is used to spread them.
       const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, sequenceOf(number))
       tended.waitsSinceEpochMs = now
       tended.waitMs = trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs
@@ -200,9 +201,9 @@ export class Driver {
   }
 
   /**
-   * Goes on with a transfer whose owner is there, and waits for a while until that is done; fails with what is in the way. What is not
-   * done by then goes on. What was gone on with already is waited for first: a refusal that it ends with is the answer, and whoever
-   * asked again instead would wait as long once more.
+   * Works on a transfer whose owner is present, and waits a while for the result; fails with what prevents it. Unfinished work
+   * continues. An attempt in progress is waited for first: if it ends with a refusal, that is the answer, since another attempt
+   * would take as long again.
    */
   ask(number: number): Effect.Effect<void, Trouble> {
     return Effect.gen(this, function*() {
@@ -217,7 +218,7 @@ export class Driver {
     })
   }
 
-  /** A turn that ends with the venue is no defect of whoever waits for it: the next process goes on with the transfer. */
+  /** An attempt interrupted by the venue's stop is no defect for its callers: the next process continues the transfer. */
   private awaited(number: number, fiber: Fiber.RuntimeFiber<void, Trouble>): Effect.Effect<void, Trouble> {
     const ended = Effect.flatMap(Fiber.await(fiber),
       (exit) => Exit.isInterrupted(exit) ? new Unreachable({ whom: "ledger", detail: "the venue stops" }) : exit)
@@ -228,7 +229,7 @@ export class Driver {
     }))
   }
 
-  /** Begins with everything that is due. */
+  /** Starts everything that is due. */
   private readonly round: Effect.Effect<void> = Effect.gen(this, function*() {
     const now = yield* Clock.currentTimeMillis
     this.forget()
@@ -247,28 +248,28 @@ export class Driver {
   })
 
   /**
-   * Ends a withdrawal that was approved and never executed, and whose account was disabled since: whoever approved it may be why. It
-   * needs neither the ledger nor the signer, and waits for neither.
+   * Ends a withdrawal that was approved but never submitted, and whose account has been disabled since, possibly because of whoever
+   * approved it. It needs neither the ledger nor the signer.
    */
   private withheld({ account, awaits, id, kind, number, stepAtHand: step }: TransferView): Effect.Effect<void> {
     const { reads, submit } = this.parts
     if (kind !== "withdrawal" || awaits !== "submission" || step === undefined || !reads.isDisabled(account)) return Effect.void
     const ended = note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard: "account_disabled" })
-    // Said once it has ended, and not each time that it is tried: a venue whose disk is full tries several times a second.
+    // Logged only on success: while the disk is full it is tried several times a second.
     return Effect.ignore(Effect.flatMap(ended, (noted) =>
       noted === "noted"
         ? Effect.logWarning(`${id}: it was approved, and its account was disabled before it was executed`)
         : Effect.void))
   }
 
-  /** What is remembered of transfers that are over. */
+  /** Drops what is remembered of finished transfers. */
   private forget(): void {
     for (const [number, { underWay }] of this.tended) {
       if (underWay === undefined && this.parts.reads.transfer(number)?.stepAtHand === undefined) this.tended.delete(number)
     }
   }
 
-  /** Until something changes, or for as long as the state may be left alone. */
+  /** Waits until something changes, or until the next check is due. */
   private readonly pause = (latch: Effect.Latch): Effect.Effect<void> =>
     Effect.suspend(() => Effect.raceFirst(Effect.sleep(this.isBusy ? this.options.busyMs : this.options.idleMs), latch.await))
 
@@ -276,18 +277,18 @@ export class Driver {
     Effect.zipRight(Effect.zipRight(this.workLatch.close, caught(this.round)), this.pause(this.workLatch))
   )
 
-  /** Reads a page of completions; whether there may be more at once. */
+  /** Reads a page of completions. Returns whether there may be more at once. */
   private readonly page: Effect.Effect<boolean, Trouble> = Effect.gen(this, function*() {
     const bound = yield* this.binding
     const reader = this.reader ??= new Reader(this.parts, bound)
     const before = this.parts.reads.sequence
     const more = yield* reader.page(yield* Clock.currentTimeMillis)
-    // What was noted may be what a transfer waits for.
+    // A transfer may be waiting for what was noted.
     if (this.parts.reads.sequence !== before) yield* this.workLatch.open
     return more
   }).pipe(this.reading.withPermits(1))
 
-  /** Reads on until an offset was reached. */
+  /** Continues reading until an offset has been reached. */
   readThrough(offset: number): Effect.Effect<void, Trouble> {
     return Effect.gen(this, function*() {
       for (let pages = 0; pages < mostPages; pages++) {
@@ -316,17 +317,17 @@ export class Driver {
       })
   })
 
-  /** Goes on with all transfers, and reads what becomes of them: each for as long as the venue lives, in a fiber of its own. */
+  /** Works on all transfers, and reads their completions: two loops for the life of the venue, each in a fiber of its own. */
   get loops(): ReadonlyArray<Effect.Effect<never>> {
     return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
 
-/** Whether a wait is not over yet. One that has yet to begin was measured before the clock was set back, and is over. */
+/** Whether a pause is not over. One that begins in the future was started before the clock was set back, and counts as over. */
 const isWaiting = ({ waitMs: forMs, waitsSinceEpochMs }: Tended, nowEpochMs: number): boolean =>
   nowEpochMs >= waitsSinceEpochMs && nowEpochMs < waitsSinceEpochMs + forMs
 
-/** A defect is said, and the next round is another one. */
+/** A defect is logged, and the next round starts afresh. */
 const caught = (round: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.catchAllCause(round, (cause) =>
     Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.logError("the driver of the ledger met a defect", cause))

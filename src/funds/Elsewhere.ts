@@ -1,9 +1,9 @@
 /**
- * Steps that are bound to another participant or synchronizer than the venue now deals with, since a setting was changed while they
- * were under way, or that another treasury acts in than the signer now has the key of. Only their own participant deduplicates them,
- * only their own synchronizer's time tells that they can take no effect any more, and only the completions of who acts tell what became
- * of them: nothing is concluded of them and nothing executed until all of it is what it was. That they were accepted is believed whoever
- * tells it.
+ * Steps bound to another participant or synchronizer than the venue now uses, because a setting changed while they were in
+ * progress, or to a treasury other than the one whose key the signer now has. Only their own participant deduplicates them, only
+ * their own synchronizer's time shows that they can no longer take effect, and only the completions of their own party show their
+ * result. Nothing is concluded about them or submitted until the former setting is restored. An acceptance is believed from any
+ * source.
  */
 import * as Effect from "effect/Effect"
 import type { Reads } from "../engine/Reads.js"
@@ -13,24 +13,24 @@ import type { StepView } from "./Facts.js"
 import type { Bound } from "./Parts.js"
 import { Stopped } from "./Trouble.js"
 
-/** Where steps are bound to, and who acts in those of the venue's own. */
+/** Where a step is bound, and the treasury that acts in the venue's own steps. */
 export interface Place {
   readonly participantId: string
   readonly synchronizerId: string
   readonly treasury: string
 }
 
-/** What of a step says where it is bound to. */
+/** The fields of a step that say where it is bound. */
 type Bindable = Pick<StepView, "name" | "binding" | "preparation">
 
-/** Where the venue deals. */
+/** Where the venue now acts. */
 export const placeOf = ({ custody: { synchronizerId, treasury }, participantId }: Bound): Place => ({
   participantId,
   synchronizerId,
   treasury
 })
 
-/** The treasury that acts in a step as it is prepared; undefined where it is its owner's, or nothing is prepared. */
+/** The treasury that acts in a prepared step; undefined where the owner acts, or nothing is prepared. */
 const treasuryIn = ({ name, preparation }: Bindable): string | undefined => {
   if (isOwners(name) || preparation === null) return undefined
   const bytes = new Uint8Array(Buffer.from(preparation.preparedTransaction, "base64"))
@@ -38,7 +38,7 @@ const treasuryIn = ({ name, preparation }: Bindable): string | undefined => {
   return "metadata" in prepared ? prepared.metadata.submitterInfo.actAs[0] : undefined
 }
 
-/** Why a step cannot be gone on with from here; undefined where it can, and where it is bound to nothing yet. */
+/** Why a step cannot be continued from here; undefined where it can, or is not bound yet. */
 export const elsewhere = (place: Place, step: Bindable): Stopped | undefined => {
   const { binding } = step
   if (binding === null) return undefined
@@ -62,11 +62,11 @@ export const elsewhere = (place: Place, step: Bindable): Stopped | undefined => 
   })
 }
 
-/** Stops what is bound elsewhere. */
+/** Fails for a step that is bound elsewhere. */
 export const here = (bound: Bound, step: Bindable): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => elsewhere(placeOf(bound), step) ?? Effect.void)
 
-/** Says once, when it is first known where the venue deals, what is open that is bound elsewhere. */
+/** Logs once, when the venue's place is first known, which open steps are bound elsewhere. */
 export const warn = (reads: Pick<Reads, "openTransfers">, bound: Bound): Effect.Effect<void> =>
   Effect.suspend(() => {
     const place = placeOf(bound)

@@ -1,6 +1,6 @@
 /**
- * Executes the step at hand: has it signed, journals that it is about to be executed, hands it over, and journals what was answered.
- * A crash in between leaves a submission of which nothing is known, and that is what the journal then says.
+ * Submits the current step: has it signed, journals the submission, executes it, and journals the answer. A crash in between leaves
+ * a submission without a known result, which is what the journal then shows.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import { type Bound, ofSigner, type Parts } from "./Parts.js"
 import { Stopped, type Trouble, Unreachable } from "./Trouble.js"
 import { approvedBefore, counterOf } from "./Unsigned.js"
 
-/** A step that was prepared, and approved where it has to be. */
+/** A prepared step, approved where it has to be. */
 export interface Prepared {
   readonly transfer: TransferView
   readonly step: StepView
@@ -28,7 +28,7 @@ const submissionIdBytes = 16
 
 type Outcome = (typeof submissionOutcomes)[number]
 
-/** What an error of an execution says of that submission. */
+/** What an execution error says about its submission. */
 const answerOf = (error: Ledger.LedgerError): { readonly outcome: Outcome; readonly guard: string } => {
   switch (error._tag) {
     case "Unavailable":
@@ -43,7 +43,7 @@ const answerOf = (error: Ledger.LedgerError): { readonly outcome: Outcome; reado
   }
 }
 
-/** The signature of the step's transaction; undefined where the signer will never give one, and the step was rejected for it. */
+/** The signature of the step's transaction; undefined where the signer refuses for good and the step was rejected. */
 const signed = (
   { reads, signer, submit }: Parts,
   { treasuryKeyId }: Bound,
@@ -77,7 +77,7 @@ const signed = (
   }).pipe(
     Effect.catchAll((error): Effect.Effect<undefined, Trouble> => {
       if (error._tag !== "SignerRefused") return ofSigner(error)
-      // What may be on the ledger already cannot be rejected: only the ledger says what became of it.
+      // A transaction that may already be on the ledger cannot be rejected: only the ledger can decide it.
       if (submissions.length + unlisted > 0) return new Stopped({ reason: "signer_refused", detail: error.message })
       return Effect.as(
         Effect.zipRight(
@@ -91,8 +91,8 @@ const signed = (
 }
 
 /**
- * Another transfer of the account that the same passkey approved before, and whose signature has yet to be asked for: that one comes
- * first. One that is bound elsewhere stands still until somebody helps, and holds up nothing.
+ * An earlier transfer of the account approved by the same passkey, whose signature has not been requested yet: it comes first. One
+ * bound elsewhere is blocked until somebody intervenes, and must not hold up others.
  */
 const before = ({ reads }: Parts, bound: Bound, { step, transfer }: Prepared, nowEpochMs: number): TransferView | undefined => {
   const { approval } = step
@@ -103,7 +103,7 @@ const before = ({ reads }: Parts, bound: Bound, { step, transfer }: Prepared, no
   )
 }
 
-/** Executes the same bytes under the same signature as ever, as a submission of its own. */
+/** Submits the same bytes with the same signature as before, as a new submission. */
 export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { ledger, random, submit } = parts

@@ -1,4 +1,4 @@
-/** What a step of a transfer plans, from what the journal says of it. */
+/** The planned content of a transfer's steps, from the journal. */
 import type { TransferView } from "../engine/Reads.js"
 import * as Planned from "../ledger/Planned.js"
 import type { StepName } from "../operations/funds/Transfers.js"
@@ -6,10 +6,10 @@ import type { StepName } from "../operations/funds/Transfers.js"
 export type StepView = TransferView["steps"][number]
 export type PreparationView = NonNullable<StepView["preparation"]>
 
-/** Of a transfer what its plans are made of. */
+/** The fields of a transfer on which its plans depend. */
 export type Planning = Pick<TransferView, "kind" | "id" | "partyId" | "amountAtoms"> & { readonly accountId: string }
 
-/** The facts of a step. */
+/** The planned facts of a step. */
 export const factsOf = (step: StepName, { accountId, amountAtoms, id: transferId, kind, partyId }: Planning): Planned.Facts => {
   switch (step) {
     case "owner_account_acceptance":
@@ -23,7 +23,7 @@ export const factsOf = (step: StepName, { accountId, amountAtoms, id: transferId
   }
 }
 
-/** The steps of a transfer with the ids of their commands, which are fixed before anything is prepared. */
+/** The steps of a transfer with their command ids, which are fixed before anything is prepared. */
 export const plannedCommands = (
   environment: string,
   transfer: Planning & { readonly steps: ReadonlyArray<Pick<StepView, "name">> }

@@ -1,6 +1,6 @@
 /**
- * Money on the ledger as the rest of the venue sees it: what owners' requests ask of the driver, the questions that they are asked,
- * and how the ledger, the driver and the books stand.
+ * Money on the ledger as the rest of the venue sees it: requests to the driver, challenges to owners, and the status of the ledger,
+ * the driver and reconciliation.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -18,7 +18,7 @@ import { Pinning } from "./Pinning.js"
 import { reconcile, type Report } from "./Reconciliation.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
-/** The step of a transfer that an owner was asked to approve, and the transaction that was prepared for it. */
+/** The step that an owner was asked to approve, with its prepared transaction. */
 export interface StepQuestion {
   readonly transfer: number
   readonly step: StepName
@@ -33,51 +33,51 @@ export interface PinsQuestion {
   readonly revision: number
 }
 
-/** How it all stands. */
+/** The status of all this. */
 export interface Standing {
-  /** Why the ledger or the signer cannot be worked with now; undefined while they can. */
+  /** Why the ledger or the signer cannot be used at present; undefined while they can. */
   readonly trouble: string | undefined
   /** Transfers that wait for an operator. */
   readonly stopped: ReadonlyArray<StoppedTransfer>
   readonly unknownCompletions: number
-  /** Offsets of the ledger that were not read yet. */
+  /** Offsets of the ledger that have not been read yet. */
   readonly offsetLag: number
   readonly openQuestions: number
   /** The venue's party on the ledger; undefined until the ledger and the signer were reached once. */
   readonly treasury: string | undefined
-  /** The last comparison of books that came to an end. */
+  /** The last completed reconciliation. */
   readonly report: Report | undefined
-  /** Why the books could not be compared when that was last tried; undefined while they can be. */
+  /** Why the last attempt to reconcile failed; undefined where it succeeded. */
   readonly uncompared: string | undefined
 }
 
 export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
-  /** Goes on with a transfer whose owner is there, for so long; fails with what is in the way. */
+  /** Works on a transfer whose owner is present, for a limited time; fails with what prevents it. */
   readonly ask: (transfer: number) => Effect.Effect<void, Trouble>
   readonly steps: Approvals<StepQuestion>
   readonly pins: Approvals<PinsQuestion>
-  /** What the signer holds of an account; undefined where it holds nothing. */
+  /** The signer's keys of an account; undefined where there are none. */
   readonly accountKeys: (accountId: string) => Effect.Effect<AccountKeys | undefined, Unreachable>
-  /** Accounts whose passkeys may be pinned at any moment. */
+  /** Accounts whose passkeys are about to be pinned or removed. */
   readonly pinning: Pinning
   /** Changes the passkeys that an account has pinned. */
   readonly repin: (request: Repin) => Effect.Effect<void, SignerError>
   /** Compares the books with the ledger now. */
   readonly reconcile: Effect.Effect<Report, Trouble>
-  /** Gives a party so much of the settlement asset; undefined but where the ledger is one of development. */
+  /** Mints the settlement asset for a party; undefined except on a development ledger. */
   readonly give: ((party: string, amountAtoms: number) => Effect.Effect<void, Unreachable>) | undefined
   readonly standing: () => Standing
 }>() {}
 
 export interface Options {
   readonly driver: DriverOptions
-  /** How often the books are compared; 0 for never by itself. */
+  /** Interval of reconciliations, in ms; 0 for none unless requested. */
   readonly reconcileMs: number
 }
 
 export const defaultOptions: Options = { driver: defaults, reconcileMs: 60_000 }
 
-/** What is asked before the venue has started, or where nothing drives the ledger. */
+/** Used before the venue has started, and where nothing drives the ledger. */
 export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] => {
   const unreachable = new Unreachable({ whom: "ledger", detail: "nothing drives the ledger here" })
   return {
@@ -103,8 +103,8 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
 }
 
 /**
- * What drives the ledger, and the loops that do so for as long as they run. Each is to be a fiber of its own: loops that are joined
- * to one effect were seen not to end where they were interrupted between two steps of their joining.
+ * The service that drives the ledger, with the loops that do so while they run. Each must be a fiber of its own: loops joined into
+ * one Effect were seen not to end when they were interrupted between two steps of joining.
  */
 export interface Driven {
   readonly funds: Funds["Type"]
@@ -117,7 +117,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   const steps = new Approvals<StepQuestion>(random)
   const pins = new Approvals<PinsQuestion>(random)
   const last: { report: Report | undefined } = { report: undefined }
-  /** What is in the way of a comparison, as it is logged, and in one line. */
+  /** What prevents a reconciliation, as logged, and in one line. */
   let inTheWay: { readonly said: string; readonly inShort: string } | undefined
   const reconciled = Effect.tap(reconcile(parts, driver), (report) =>
     Effect.suspend(() => {
@@ -134,7 +134,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
     const most = `of more than ${mostHoldings} or ${mostContracts} neither books nor withdrawals can be made`
     return Effect.logWarning(`the treasury has ${pieces} holdings of the settlement asset and sees ${seen} of any: ${most}`)
   })
-  /** What is in the way is said once, as long as it stays the same. */
+  /** A problem is logged once, as long as it stays the same. */
   const uncompared = (cause: Cause.Cause<Trouble>): Effect.Effect<void> => {
     if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
     const said = Cause.pretty(cause)

@@ -1,4 +1,4 @@
-/** Facts about the ledger on their way into the journal. Each is answered when it is durable; one that is known already is as good. */
+/** Journals facts about the ledger. Each is answered when it is durable; a known one counts as done. */
 import * as Effect from "effect/Effect"
 import { describe, Refusal } from "../domain/Refusal.js"
 import { internal, Principal } from "../operations/Header.js"
@@ -10,12 +10,12 @@ import { Withheld } from "./Trouble.js"
 type FieldsOf<K extends Kind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
 
 /**
- * What became of a fact: it changed something; or it was known, or cannot be, as the state has gone on meanwhile; or it is about nothing
- * that the venue knows.
+ * The result of a fact: it changed something; it was known, or is impossible because the state has moved on; or it concerns nothing
+ * known to the venue.
  */
 export type Noted = "noted" | "known" | "conflict" | "unknown"
 
-/** Journals a fact that the ledger or the signer has told. */
+/** Journals a fact from the ledger or the signer. */
 export const note = <K extends Kind>({ submit }: Pick<Parts, "submit">, kind: K, values: FieldsOf<K>): Effect.Effect<Noted, Withheld> =>
   Effect.async<Noted, Withheld>((resume) => {
     submit(withFields(kind, internal(Principal.ledger), values), ({ entries: [entry], refusal }) => {
@@ -28,6 +28,6 @@ export const note = <K extends Kind>({ submit }: Pick<Parts, "submit">, kind: K,
     })
   })
 
-/** Ends when everything that was read up to now is durable: before, nothing that follows from it may leave the process. */
+/** Completes when everything read up to now is durable: nothing derived from it may leave the process before. */
 export const settled = ({ barrier, reads }: Pick<Parts, "barrier" | "reads">): Effect.Effect<void> =>
   Effect.async<void>((resume) => barrier.whenDurable(reads.sequence, () => resume(Effect.void)))

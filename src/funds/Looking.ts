@@ -1,6 +1,6 @@
 /**
- * Looks for what became of a step's command: by the hash of its transaction, and through the completions behind the offset that the
- * step is bound to, without a gap. That nothing is found proves nothing, but that the ledger's time has passed does.
+ * Finds out what became of a step's command: by the hash of its transaction, and through the completions after the offset to which
+ * the step is bound, without a gap. Finding nothing proves nothing, but the passing of the ledger's time does.
  */
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
@@ -13,31 +13,31 @@ import { note } from "./Journaled.js"
 import { type Bound, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
-/** Completions that are asked for at once, and how many such pages one look takes: the next goes on behind them. */
+/** Completions per page, and most pages per search; the next search continues from there. */
 const pageLimit = 200
 const mostPages = 64
 
-/** How far the completions of a step were read: kept in memory, since it is found again from the step's own offset. */
+/** How far a step's completions have been read: kept in memory, since it can be found again from the step's own offset. */
 export interface Place {
   readonly throughOffset: number
-  /** 0 while no page has told one. */
+  /** 0 while no page has reported it. */
   readonly recordTimeEpochMs: number
 }
 
-/** What a look came to. */
+/** The result of a search. */
 export interface Looked extends Place {
   /** Whether a completion has accepted the command. */
   readonly isAccepted: boolean
-  /** Whether it reached what was the ledger's end when it began. */
+  /** Whether the search reached the ledger's end as of its beginning. */
   readonly isWhole: boolean
 }
 
 type Fields = Omit<NoteCompletion, "kind" | "principal" | "account" | "credential" | "operation" | "idempotencyKey" | "fingerprint">
 
-/** Refusals that say of another submission that it is decided or under way, and nothing of their own command. */
+/** Refusals that report another submission as decided or in progress, and say nothing about their own command. */
 const pointElsewhere: ReadonlySet<string> = new Set([Ledger.codes.duplicate, Ledger.codes.inFlight])
 
-/** A completion as it is journaled. */
+/** A completion in journaled form. */
 export const factOf = ({ commandId, offset, outcome, recordTimeEpochMs = 0, submissionId }: Ledger.Completion): Fields => {
   const said = { commandId, submissionId, offset, recordTimeEpochMs }
   return outcome._tag === "Accepted"
@@ -45,7 +45,7 @@ export const factOf = ({ commandId, offset, outcome, recordTimeEpochMs = 0, subm
     : { ...said, outcome: pointElsewhere.has(outcome.code) ? "duplicate" : "refused", guard: outcome.code, updateId: "" }
 }
 
-/** Who acts in a step: the treasury, or the party that the transfer is of. */
+/** The party that acts in a step: the treasury, or the transfer's own party. */
 export const actorOf = (treasury: string, { partyId }: Pick<TransferView, "partyId">, { name }: Pick<StepView, "name">): string =>
   isOwners(name) ? partyId : treasury
 
@@ -55,9 +55,9 @@ const ofCompletions = (error: Ledger.LedgerError): Trouble =>
     : ofLedger(error)
 
 /**
- * Reads on from a place to the ledger's end, and journals what it finds of the step's command. Of a step that is bound to another
- * participant nothing is read, as offsets are each participant's own, nor of one that another treasury acts in; of one that is bound to
- * another synchronizer an acceptance is found, and nothing else is said: the record time that is read is not that of the step.
+ * Reads from a place to the ledger's end, and journals what it finds about the step's command. Nothing is read for a step bound to
+ * another participant, since offsets are specific to each, nor for one of another treasury. For one bound to another synchronizer
+ * an acceptance is found but nothing else is reported, since the record time read is not that of the step.
  */
 export const through = (
   { ledger, reads, submit }: Parts,
@@ -102,11 +102,11 @@ export const through = (
 const isConfirmed = (transfer: TransferView | undefined, { name }: StepView): boolean =>
   transfer?.steps.some((step) => step.name === name && step.confirmation !== null) ?? false
 
-/** Looks the acceptance of the step's transaction up by its hash, where the ledger can; whether there is one. */
+/** Looks up the acceptance of the step's transaction by its hash, where the ledger supports it. Returns whether there is one. */
 export const byHash = ({ ledger, submit }: Parts, { binding, preparation }: StepView): Effect.Effect<boolean, Trouble> =>
   Effect.gen(function*() {
     if (binding === null || preparation === null) return false
-    // Whatever goes wrong here says nothing: the completions will tell.
+    // A failure here means nothing: the completions will decide.
     const found = yield* Effect.orElseSucceed(ledger.completionByHash(Buffer.from(preparation.hash, "hex")), () => undefined)
     if (found === undefined || found.outcome._tag !== "Accepted" || found.commandId !== binding.commandId) return false
     yield* note({ submit }, "NoteCompletion", factOf(found))

@@ -1,4 +1,7 @@
-/** What money on the ledger is driven with: the state as it is read, the way in, the two ports, and the settings that plans are made of. */
+/**
+ * The dependencies of the transfer driver: the state, command submission, the ports to ledger and signer, and the settings for
+ * plans.
+ */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Reads } from "../engine/Reads.js"
@@ -12,7 +15,7 @@ import type { Pinning } from "./Pinning.js"
 import { Spending } from "./Spending.js"
 import { Unreachable } from "./Trouble.js"
 
-/** Where and as whom the venue deals on the ledger, as it is set: the treasury's party is the one that the signer's key makes. */
+/** The configured identity of the venue on the ledger; the treasury's party follows from the signer's key. */
 export type Setting = Omit<Custody, "treasury">
 
 export interface Parts {
@@ -24,11 +27,11 @@ export interface Parts {
   readonly random: Context.Tag.Service<SecureRandom>
   readonly setting: Setting
   readonly pinning: Pinning
-  /** Settlement asset out of nothing; undefined but where the ledger is one of development. */
+  /** Mints the settlement asset; undefined except on a development ledger. */
   readonly faucet?: Context.Tag.Service<Faucet> | undefined
 }
 
-/** What is known once the ledger and the signer were reached: by whom steps are executed, and with which key the treasury signs. */
+/** What is known once the ledger and the signer have been reached: who submits steps, and the treasury's key. */
 export interface Bound {
   readonly custody: Custody
   readonly participantId: string
@@ -36,17 +39,17 @@ export interface Bound {
   readonly spending: Spending
 }
 
-/** What the ledger's errors come to where nothing was executed: to be tried again. */
+/** The trouble for a ledger error where nothing was submitted: another attempt may succeed. */
 export const ofLedger = (error: LedgerError): Unreachable => new Unreachable({ whom: "ledger", detail: error.message })
 
-/** The same of the signer where it did not refuse. */
+/** The same for a signer error other than a refusal. */
 export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ whom: "signer", detail: error.message })
 
 const treasuryHint = "treasury"
 
 /**
- * The treasury's key. A venue whose accounts have parties had a treasury before them, and takes no other: what the ledger did with that
- * one would be looked for with another in vain, and what has been paid would be given back.
+ * The treasury's key. A venue whose accounts have parties had a treasury before them and accepts no other: the results of the old
+ * one's steps would be searched for in vain under a new one, and amounts already paid would be returned.
  */
 const treasuryKeyOf = ({ reads, signer }: Pick<Parts, "reads" | "signer">) =>
   Effect.suspend(() => reads.hasParties ? signer.knownTreasuryKey : signer.treasuryKey).pipe(
@@ -60,7 +63,7 @@ const treasuryKeyOf = ({ reads, signer }: Pick<Parts, "reads" | "signer">) =>
     )
   )
 
-/** Finds out by whom and with which key; repeating it changes nothing. */
+/** Determines participant, user and keys; repeating it changes nothing. */
 export const bind = ({ ledger, reads, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>
   Effect.gen(function*() {
     const { keyId: treasuryKeyId, publicKey } = yield* treasuryKeyOf({ reads, signer })

@@ -1,6 +1,6 @@
 /**
- * Goes on with one transfer as far as the venue can by itself. What is to be done is read off the state, one thing after the other,
- * so that it does not matter who begins, how often, and what crashed in between.
+ * Works on one transfer as far as the venue can by itself. Each action is derived from the state, one after the other, so that it
+ * does not matter who started it, how often, or where it crashed.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,38 +14,40 @@ import type { Bound, Parts } from "./Parts.js"
 import * as Preparing from "./Preparing.js"
 import type { Trouble } from "./Trouble.js"
 
-/** How long a submission that was taken in is given to be decided, and any other to be answered, before the step is executed again. */
+/**
+ * How long an accepted submission may take to be decided, and any other to be answered, before the step is submitted again, in ms.
+ */
 const decidedWithinMs = 5_000
 const answeredWithinMs = 1_000
-/** Things that are done for a transfer in one go. */
+/** Most actions for a transfer in one attempt. */
 const mostTurns = 16
 
-/** What is remembered of a transfer while it is gone on with, which a new process finds out again. */
+/** What is remembered of a transfer in progress; a new process finds it out again. */
 export interface Memory {
-  /** How far the completions of a transaction were read, and of which. */
+  /** How far the completions of a transaction have been read, and of which one. */
   place: Looking.Place | undefined
   hash: string | undefined
-  /** When it was last executed from here, by the clock as it is; undefined where it was not. */
+  /** When this process last submitted it, by the current clock; undefined where it has not. */
   executedAtEpochMs: number | undefined
 }
 
 export const newMemory = (): Memory => ({ place: undefined, hash: undefined, executedAtEpochMs: undefined })
 
-/** How it is gone on with. */
+/** The circumstances of an attempt. */
 export interface Manner {
-  /** Whether its owner is there to approve what is prepared. */
+  /** Whether the owner is present to approve what is prepared. */
   readonly isAsked: boolean
   /** Whether it is its turn to spend of the treasury. */
   readonly hasTurn: boolean
 }
 
 /**
- * `on`: the state has moved, or is to be looked at again; `over`: nothing is left for the venue; `waits`: the ledger has to say more;
- * `turn`: it goes on in its turn to spend of the treasury.
+ * `on`: the state has changed or has to be checked again; `over`: nothing is left for the venue; `waits`: the ledger has to report
+ * more; `turn`: it continues in its turn to spend from the treasury.
  */
 type Turn = "on" | "over" | "waits" | "turn"
 
-/** Looks through the completions of a step, on from where the last look at the same transaction ended. */
+/** Searches the completions of a step from where the last search for the same transaction ended. */
 const look = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory) => {
   const hash = step.preparation?.hash
   if (memory.hash !== hash) {
@@ -58,7 +60,7 @@ const look = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView
     }))
 }
 
-/** Journals that there is no acceptance, where that follows from what was read; whether the state has moved by it. */
+/** Journals that there is no acceptance, where the search proves it. Returns whether the state has changed. */
 const noteScan = (
   { submit }: Parts,
   { number }: TransferView,
@@ -70,11 +72,11 @@ const noteScan = (
     (noted) => noted === "noted"
   )
 
-/** Whether what was read shows that the transaction can take no effect any more: only where what is signed says until when. */
+/** Whether the search shows that the transaction can no longer take effect, which requires that the time limit is signed. */
 const isPassed = ({ preparation }: StepView, { recordTimeEpochMs }: Looking.Place): boolean =>
   preparation !== null && preparation.hashingScheme >= 3 && recordTimeEpochMs > preparation.maxRecordTimeEpochMs
 
-/** Every submission was refused: it comes to nothing, unless the completions up to now hold an acceptance. */
+/** Every submission was refused: the step fails, unless the completions so far contain an acceptance. */
 const scan = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
   Effect.gen(function*() {
     const looked = yield* look(parts, bound, transfer, step, memory)
@@ -84,9 +86,9 @@ const scan = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView
   })
 
 /**
- * Whether the last submission is too young to be followed by another. The journal's time stands still ahead of a clock that was set
- * back: what it says was begun later than now is as old as is remembered here, and where nothing is, old enough. Executed too early,
- * the same bytes are refused by the ledger as a duplicate.
+ * Whether the last submission is too recent for another one. After the clock was set back, the journal's time stands still ahead of
+ * it: a submission with a future time is as old as this process remembers or, failing that, old enough. If it is submitted too
+ * early, the ledger refuses the same bytes as a duplicate.
  */
 export const isFresh = ({ submissions }: StepView, { executedAtEpochMs }: Memory, nowEpochMs: number): boolean => {
   const last = submissions.at(-1)
@@ -103,7 +105,7 @@ const execute = (parts: Parts, bound: Bound, prepared: Executing.Prepared, memor
     return Executing.execute(parts, bound, prepared)
   })
 
-/** The ledger may have the step. It is looked for; if that says nothing, it is executed once more, or waited for. */
+/** The ledger may have the step. It is searched for; without a result it is submitted again or waited for. */
 const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
   Effect.gen(function*() {
     const { preparation } = step
@@ -112,7 +114,7 @@ const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepV
     const looked = yield* look(parts, bound, transfer, step, memory)
     if (looked.isAccepted) return "on"
     if (isPassed(step, looked)) return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
-    // A look may have told of refusals: then it is no longer the same step.
+    // The search may have found refusals, which change the step's phase.
     if (parts.reads.transfer(transfer.number)?.awaits !== "resolution") return "on"
     if (isFresh(step, memory, yield* Clock.currentTimeMillis)) return "waits"
     yield* execute(parts, bound, { transfer, step, preparation }, memory)
@@ -120,8 +122,8 @@ const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepV
   })
 
 /**
- * What was prepared and never executed: where its time seems over, the ledger is asked whether it is, so that it is prepared anew. What
- * is bound elsewhere is stopped before anybody approves or executes it: here nobody could tell what became of it.
+ * Handles a prepared step that was never submitted: once its time seems over, the ledger is asked, so that it can be prepared
+ * again. A step bound elsewhere is stopped before it is approved or submitted, since its result could not be determined here.
  */
 const renew = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
   Effect.gen(function*() {
@@ -162,7 +164,7 @@ const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory
   }
 }
 
-/** Goes on with a transfer. Whether something is left to wait for: its turn, or what the ledger has to say. */
+/** Works on a transfer. Returns whether something is left to wait for: its turn, or the ledger. */
 export const perform = (
   parts: Parts,
   bound: Bound,

@@ -1,10 +1,10 @@
-/** Passkeys that the signer is to take approvals by, while they come and go. */
+/** Passkeys whose approvals the signer accepts, while they are being added and removed. */
 import { Multimap } from "../domain/Multimap.js"
 
 /**
- * Accounts whose first key the signer is being asked for, with the passkeys that they had when that began. Until the signer is known to
- * have it, none of their passkeys is removed: it could be the only one that is pinned a moment later, and nobody could approve anything of
- * the account's on the ledger any more. A removal that was decided before is known by then.
+ * Accounts for which the signer is being asked for a first key, with the passkeys they had when that began. Until the signer is
+ * known to have it, none of their passkeys may be removed: it might be the only one that is pinned a moment later, and nobody could
+ * approve anything for the account any more. A removal decided before is known by then.
  */
 export class Pinning {
   private readonly making = new Set<number>()
@@ -15,13 +15,13 @@ export class Pinning {
     this.making.add(account)
   }
 
-  /** Whether they may be pinned at any moment, given whether the signer has a key of the account by now. */
+  /** Whether they may be pinned at any moment, given whether the signer has a key for the account by now. */
   isUnderWay(account: number, hasKey: boolean): boolean {
     if (hasKey) this.making.delete(account)
     return this.making.has(account)
   }
 
-  /** A passkey is about to be removed, until it is known whether it was: others are removed as if it were gone already. */
+  /** A passkey is about to be removed: until the result is known, other removals treat it as gone. */
   beginRemoval(account: number, credentialId: string): void {
     this.leaving.add(account, credentialId)
   }

@@ -1,4 +1,7 @@
-/** What comes before a step can be approved: the party that acts, and the transaction, held to the plan before it is journaled. */
+/**
+ * What precedes the approval of a step: the acting party, and the transaction, which is checked against the plan before it is
+ * journaled.
+ */
 import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,10 +15,10 @@ import { note } from "./Journaled.js"
 import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
 import { Declined, Stopped, type Trouble, Unreachable } from "./Trouble.js"
 
-/** How long a prepared transaction may be recorded, by the ledger's time. */
+/** For how long a prepared transaction may be recorded, by the ledger's time, in ms. */
 const recordableMs = 10 * 60 * 1000
 
-/** The passkeys that a new key is pinned to: at the account's first key all of the account's, later those that are pinned already. */
+/** The passkeys pinned to a new key: for the account's first key all of the account's, later those that are pinned already. */
 const pinned = ({ pinning, reads, signer }: Parts, account: number) =>
   signer.accountKeys(reads.accountId(account)).pipe(
     Effect.map(({ credentialIds }) => credentialIds),
@@ -29,14 +32,17 @@ const pinned = ({ pinning, reads, signer }: Parts, account: number) =>
   )
 
 /**
- * What the key of a party is for that takes the place of another one. It is the same for every change of that one on a participant, so
- * that a change takes up the key, and the party of it, of those before it that came to nothing: the signer holds few keys of an
- * account. On another participant the party would have another topology, and a key is signed into one alone.
+ * The reference of a key that replaces another party's. It is the same for every change of that party on a participant, so that a
+ * change reuses the key and the party of failed ones before it, since the signer holds few keys per account. On another participant
+ * the party would have another topology, and a key is only signed into one.
  */
 export const referenceAfter = (partyId: string, participantId: string): string =>
   `after_${createHash("sha256").update(`${partyId}|${participantId}`).digest("hex").slice(0, 16)}`
 
-/** Has the signer make a key for the transfer's account, and the ledger a party of it, and binds it. Repeating it comes to the same. */
+/**
+ * Has the signer create a key for the transfer's account and the ledger a party for it, and binds the party. Repeating it has the
+ * same result.
+ */
 export const bindParty = (parts: Parts, { participantId }: Bound, { account, kind, number }: TransferView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { ledger, reads, signer, submit } = parts
@@ -67,10 +73,10 @@ export const bindParty = (parts: Parts, { participantId }: Bound, { account, kin
     yield* note({ submit }, "BindParty", { ofAccount: account, transfer: isChange ? number : -1, partyId, keyId })
   })
 
-/** Whether what the step spends is chosen among the treasury's holdings, which is done for one at a time: in its turn. */
+/** Whether the step's inputs are chosen among the treasury's holdings, which is done for one transfer at a time, in its turn. */
 export const needsTurn = ({ name }: StepView): boolean => name === "treasury_withdrawal"
 
-/** Has the ledger prepare the step at hand, holds what it gave to the plan, and journals it: or that it is not what was planned. */
+/** Has the ledger prepare the current step, checks the result against the plan, and journals it, or that it differs. */
 export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { reads, submit } = parts
@@ -79,7 +85,7 @@ export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step
     const { name } = step
     yield* here(bound, step)
     const facts = factsOf(name, { ...transfer, accountId: reads.accountId(account) })
-    // Asked for while nobody knew yet which party is the treasury's.
+    // The withdrawal was requested before the treasury's party was known.
     if (Planned.paysItself(custody.treasury, facts)) {
       yield* note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: "receiver_is_treasury" })
       return
@@ -88,7 +94,7 @@ export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step
     yield* preparedAs(parts, bound, transfer, step, facts, claims)
   })
 
-/** The same from what is planned on, with what others claim of what it could spend. */
+/** The same for given facts, with the holdings claimed by others. */
 const preparedAs = (
   { ledger, submit }: Parts,
   { custody, participantId }: Bound,
@@ -99,7 +105,7 @@ const preparedAs = (
 ): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { number } = transfer
-    // Before it is prepared: whatever becomes of it is behind this.
+    // Read before the preparation: whatever becomes of the transaction comes after it.
     const end = yield* Effect.mapError(ledger.end, ofLedger)
     const maxRecordTimeEpochMs = (end.recordTimeEpochMs ?? (yield* Clock.currentTimeMillis)) + recordableMs
     const planned = Planned.plan(custody, facts)

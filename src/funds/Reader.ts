@@ -1,6 +1,6 @@
 /**
- * Reads the ledger's completions on from where the journal says, page by page, and journals those of the venue's commands. It is how
- * the venue usually hears of what it has executed; a step of which it does not hear is looked for by itself (`Looking.ts`).
+ * Reads the ledger's completions from where the journal says, page by page, and journals those of the venue's commands. The venue
+ * usually learns the results of its submissions in this way; steps without a result are searched for individually (`Looking.ts`).
  */
 import * as Effect from "effect/Effect"
 import * as Ledger from "../ledger/Ledger.js"
@@ -10,26 +10,28 @@ import { type Bound, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
 const pageLimit = 200
-/** Parties whose completions are asked for: steps of others are looked for one by one. */
+/** Most parties whose completions are requested: steps of others are searched for individually. */
 const mostParties = 2_048
-/** So far the reader goes on, or for so long, until its place is journaled although nothing of the venue's was found. */
+/**
+ * The distance in offsets, or the time in ms, after which the reader's place is journaled even if nothing of the venue's was found.
+ */
 const journalEveryOffsets = 10_000
 const journalEveryMs = 60_000
 
 export class Reader {
   /** The offset up to which everything was read; undefined before the first page. */
   private throughOffset: number | undefined
-  /** The ledger's end when it was last asked. */
+  /** The ledger's end as last reported. */
   private endOffset = 0
   private journaledAtEpochMs = 0
-  /** Parties that act in transfers that are open or were lately, in the order in which they were last seen. */
+  /** Parties that act in open or recent transfers, least recently seen first. */
   private readonly parties = new Set<string>()
-  /** Completions of commands that are none of the venue's. */
+  /** Completions of commands that are not the venue's. */
   unknownCompletions = 0
 
   constructor(private readonly parts: Parts, private readonly bound: Bound) {}
 
-  /** How far it has come; undefined before its first page. */
+  /** The offset reached; undefined before the first page. */
   get offset(): number | undefined {
     return this.throughOffset
   }
@@ -39,7 +41,7 @@ export class Reader {
     return Math.max(0, this.endOffset - (this.throughOffset ?? this.parts.reads.funds.offset))
   }
 
-  /** The treasury, and who acts in transfers: those that are open, and of the others the last ones. */
+  /** The treasury and the acting parties of open transfers, and the most recent ones of others. */
   private watched(): ReadonlySet<string> {
     for (const { partyId, kind } of this.parts.reads.openTransfers()) {
       if (partyId === "" || kind === "withdrawal") continue
@@ -53,7 +55,7 @@ export class Reader {
     return new Set([this.bound.custody.treasury, ...this.parties])
   }
 
-  /** The offset before which no step that is open can have been executed; undefined where none is bound. */
+  /** The lowest offset to which an open step is bound; undefined where none is. */
   private firstNeeded(): number | undefined {
     const offsets = this.parts.reads.openTransfers().flatMap(({ steps }) =>
       steps.flatMap(({ binding, confirmation }) => binding === null || confirmation !== null ? [] : [binding.ledgerEndOffset])
@@ -67,7 +69,7 @@ export class Reader {
     return offset > 0 ? offset : this.firstNeeded() ?? end
   }
 
-  /** Reads one page, as of a time; whether there may be more at once. */
+  /** Reads one page. Returns whether there may be more at once. */
   page(nowEpochMs: number): Effect.Effect<boolean, Trouble> {
     return Effect.gen(this, function*() {
       const { ledger, submit } = this.parts
@@ -85,7 +87,7 @@ export class Reader {
         limit: pageLimit
       }).pipe(Effect.catchAll((error) => this.pruned(error, from, end.offset)))
       if (page === undefined) return true
-      // Who came meanwhile was not asked about: the page says nothing of him.
+      // Parties that appeared meanwhile were not asked for, so the page says nothing about them.
       if ([...this.watched()].some((party) => !asked.has(party))) return true
       let isOurs = false
       for (const completion of page.completions) {
@@ -99,7 +101,7 @@ export class Reader {
     })
   }
 
-  /** Completions that the ledger has forgotten are gone over where none of them could be of a step that is open. */
+  /** Skips completions that the ledger has pruned, where none of them can belong to an open step. */
   private pruned(error: Ledger.LedgerError, from: number, end: number): Effect.Effect<undefined, Trouble> {
     if (error._tag !== "Refused" || error.code !== Ledger.codes.pruned) return ofLedger(error)
     const next = this.firstNeeded() ?? end
@@ -115,7 +117,7 @@ export class Reader {
     )
   }
 
-  /** Journals how far it has come: with what it found, and otherwise now and then. */
+  /** Journals the place reached: with anything found, and otherwise now and then. */
   private journal(isOurs: boolean, recordTimeEpochMs: number, nowEpochMs: number): Effect.Effect<void, Trouble> {
     const { reads, submit } = this.parts
     const offset = this.throughOffset ?? 0

@@ -1,7 +1,7 @@
 /**
- * What the ledger holds for the venue against what the journal says that it owes, to the atom, at one offset of the ledger. What is
- * owed is what came in by confirmed deposits less what went out by confirmed withdrawals; it is compared only where nothing of that
- * moved while the ledger was asked.
+ * Compares what the ledger holds for the venue with what the journal says it owes, to the atom, at one offset of the ledger. The
+ * amount owed is confirmed deposits minus confirmed withdrawals; a comparison is only valid where neither changed while the ledger
+ * was asked.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,16 +11,16 @@ import { note } from "./Journaled.js"
 import { ofLedger, type Parts } from "./Parts.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
-/** How often it is tried while money moves. */
+/** Most attempts while money is moving. */
 const mostTries = 5
-/** How long before a difference is looked at once more. */
+/** Pause before a difference is checked again, in ms. */
 const againMs = 1_000
 
-/** What the journal says, money atoms. */
+/** What the journal says is owed, money atoms. */
 export interface Owed {
   readonly depositedAtoms: bigint
   readonly withdrawnAtoms: bigint
-  /** Of deposits that the ledger has confirmed and whose account has no room for the amount yet. */
+  /** Confirmed deposits whose account has no room for the amount yet. */
   readonly uncreditedAtoms: bigint
 }
 
@@ -29,15 +29,15 @@ export interface Report extends Owed {
   readonly atOffset: number
   readonly atEpochMs: number
   readonly heldAtoms: bigint
-  /** How many holdings that is, of whole atoms, and how many the treasury sees of whatever asset. */
+  /** The number of these holdings, in whole atoms, and of all holdings that the treasury sees in any asset. */
   readonly pieces: number
   readonly seen: number
   readonly owedAtoms: bigint
-  /** What is held less what is owed: what nothing in the journal accounts for. */
+  /** Holdings minus the amount owed, which nothing in the journal accounts for. */
   readonly differenceAtoms: bigint
 }
 
-/** What the state says now. */
+/** The amount owed by the present state. */
 export const owedBy = (reads: Pick<Reads, "funds" | "openTransfers">): Owed => {
   const { depositedAtoms, withdrawnAtoms } = reads.funds
   let uncreditedAtoms = 0n
@@ -53,7 +53,7 @@ const isSame = (one: Owed, other: Owed): boolean =>
   one.depositedAtoms === other.depositedAtoms && one.withdrawnAtoms === other.withdrawnAtoms
   && one.uncreditedAtoms === other.uncreditedAtoms
 
-/** Compares once: what was read of the ledger up to the offset of its answer is the journal's. */
+/** Makes one comparison: the ledger must have been read up to the offset of its answer. */
 const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =>
   Effect.gen(function*() {
     const { ledger, reads } = parts
@@ -83,9 +83,9 @@ const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =
   })
 
 /**
- * Compares, and where there is a difference once more: of both the treasury is believed to hold the more. Where that is less than is owed,
- * and less than an operator has accepted, withdrawals are stopped. What it holds beyond is nobody's debt, and anybody may send it: that
- * stops nothing, and that it changes from one comparison to the other hides nothing that is lacking.
+ * Compares and, if there is a difference, compares once more: the higher of both holdings counts. Where that is below the amount
+ * owed by more than an operator has accepted, withdrawals are stopped. A surplus is nobody's debt, and anybody may send one: it
+ * stops nothing, and its changes between comparisons hide no deficit.
  */
 export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =>
   Effect.gen(function*() {
@@ -102,7 +102,7 @@ export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, T
     return second
   })
 
-/** As the journal's numbers can say it. */
+/** Clamped to the range of the journal's numbers. */
 const clamped = (atoms: bigint): number => {
   const most = BigInt(Number.MAX_SAFE_INTEGER)
   return Number(atoms > most ? most : atoms < -most ? -most : atoms)

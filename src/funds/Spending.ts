@@ -1,6 +1,6 @@
 /**
- * Which of the treasury's holdings other withdrawals already name: two that spend the same one would be one that is paid and one that the
- * ledger refuses. What is told here decides only which holdings are chosen; that nothing is paid twice is the ledger's and the command's.
+ * Which of the treasury's holdings are claimed by other withdrawals: of two that spend the same holding, the ledger would refuse
+ * one. Claims only affect which holdings are chosen; the ledger and the command ids guarantee that nothing is paid twice.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,14 +11,14 @@ import { Malformed } from "../ledger/prepared/Wire.js"
 import type { PreparationView } from "./Facts.js"
 import { Declined } from "./Trouble.js"
 
-/** How long after its last record time a transaction may still be told of: by then it is spent, or never will be. */
+/** How long after its maximum record time a transaction may still be reported, in ms: by then it has taken effect or never will. */
 const decidedMs = 60_000
-/** How long one is waited for that has no last record time. */
+/** How long a transaction without a maximum record time is waited for, in ms. */
 const untimedMs = 10 * 60_000
-/** How long a withdrawal waits to be prepared. Whoever has waited longer is told to come again, and has gone away as likely as not. */
+/** How long a withdrawal waits for its preparation, in ms. After that its owner is asked to come back, and has probably left. */
 const mostWaitMs = 30_000
 
-/** What is told to whoever asks for a withdrawal that waits for its turn. */
+/** The answer to the owner of a withdrawal that waits for its turn. */
 export const behindOthers = (): Declined => new Declined({ code: codes.inUse, detail: "other withdrawals are prepared before it" })
 
 /** What a transaction spends. */
@@ -28,16 +28,16 @@ const inputsOf = (preparedTransaction: string): ReadonlyArray<string> => {
 }
 
 export class Spending {
-  /** What the transactions of open withdrawals spend, by hash. */
+  /** The inputs of open withdrawals' transactions, by hash. */
   private inputs = new Map<string, ReadonlyArray<string>>()
   private readonly turn = Effect.unsafeMakeSemaphore(1)
 
   constructor(private readonly reads: Pick<Reads, "openTransfers">) {}
 
   /**
-   * One withdrawal is prepared at a time, until it is journaled: what it spends is then known to the next. Who has waited too long is told
-   * so when it is its turn, so that a queue on a slow ledger does not prepare for owners who have gone. `places`: what else is waited
-   * for in the turn, which counts as well.
+   * Prepares one withdrawal at a time until it is journaled, so that the next one knows its inputs. One that has waited too long is
+   * declined in its turn, so that a queue on a slow ledger does not prepare for owners who have left. `places`: slots that have to
+   * be waited for within the turn.
    */
   inTurn<A, E>(prepare: Effect.Effect<A, E>, places?: Effect.Semaphore): Effect.Effect<A, E | Declined> {
     return Effect.flatMap(Clock.currentTimeMillis, (sinceEpochMs) => {
@@ -47,7 +47,7 @@ export class Spending {
     })
   }
 
-  /** What others claim by now. */
+  /** The present claims of others. */
   readonly claims: Effect.Effect<Claims> = Effect.map(Clock.currentTimeMillis, (nowEpochMs) => this.claimsAt(nowEpochMs))
 
   private claimsAt(nowEpochMs: number): Claims {
@@ -67,9 +67,9 @@ export class Spending {
 }
 
 /**
- * How a withdrawal claims what it spends, for as long as its transaction may be recorded: not once it was refused, or its time has passed.
- * One that waits for an operator behind that would otherwise hold everybody up. Should it be recorded after all, by a ledger whose clock
- * is far behind, whoever has chosen the same holding is asked again.
+ * How long a withdrawal claims its inputs: as long as its transaction may be recorded, not after a refusal or the end of its time.
+ * Otherwise one that waits for an operator would hold up all others. If it is recorded after all, by a ledger whose clock is far
+ * behind, the owner of the other withdrawal is asked again.
  */
 const claimOf = (
   { awaits }: TransferView,

@@ -1,7 +1,10 @@
-/** Why a transfer cannot be gone on with now: values, each of which says what helps. */
+/** Why a transfer cannot be continued at present: values, each of which implies what helps. */
 import * as Schema from "effect/Schema"
 
-/** Nothing is known to be wrong but that the ledger or the signer did not do as it was asked: trying again helps, sooner or later. */
+/**
+ * The ledger or the signer has not done what it was asked, for no known permanent reason: another attempt will succeed sooner or
+ * later.
+ */
 export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", {
   whom: Schema.Literal("ledger", "signer"),
   detail: Schema.String
@@ -11,21 +14,21 @@ export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable"
   }
 }
 
-/** What only an operator can set right; the venue does nothing more about the transfer but to look again now and then. */
+/** Conditions that only an operator can resolve; the venue merely checks the transfer again now and then. */
 const stopReasons = [
-  /** Deduplication does not reach back to where the step was bound: executing it once more might do it twice. */
+  /** Deduplication does not reach back to where the step was bound: another submission might execute it twice. */
   "deduplication_period",
-  /** The ledger has forgotten completions that would tell what became of the step. */
+  /** The ledger has pruned the completions that would show the step's result. */
   "completions_pruned",
-  /** The venue speaks with another participant than the step is bound to. */
+  /** The venue uses another participant than the one to which the step is bound. */
   "participant_changed",
-  /** It deals on another synchronizer than the step is bound to, whose time says nothing of the step. */
+  /** The venue uses another synchronizer than the one to which the step is bound, and its time says nothing about the step. */
   "synchronizer_changed",
-  /** Another treasury acts in the step than the one that the signer has the key of: completions of this one say nothing of the step. */
+  /** The step is of another treasury than the one whose key the signer has, whose completions say nothing about the step. */
   "treasury_changed",
-  /** The ledger's end is before what was read of it. */
+  /** The ledger's end is before what has been read of it. */
   "ledger_went_back",
-  /** The signer does not sign again what it has signed. */
+  /** The signer refuses to repeat a signature that it has given. */
   "signer_refused"
 ] as const
 
@@ -38,18 +41,21 @@ export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {
   }
 }
 
-/** The engine takes no such record now: it is full, or withdrawals are stopped. */
+/** The engine does not accept such a record at present: it is full, or withdrawals are stopped. */
 export class Withheld extends Schema.TaggedError<Withheld>()("Withheld", { refusal: Schema.String }) {
   override get message() {
     return `the venue itself holds it back: ${this.refusal}`
   }
 }
 
-/** The ledger does not prepare the step, for certain: the party has not the funds, say. Nothing is bound to it, and later it may. */
+/**
+ * The ledger definitely does not prepare the step, for example because the party lacks the funds. Nothing is bound to it, and it
+ * may succeed later.
+ */
 export class Declined extends Schema.TaggedError<Declined>()("Declined", {
   code: Schema.String,
   detail: Schema.String,
-  /** What whoever pays could pay at once, money atoms, where that is what is in the way. */
+  /** What the payer could pay at once, money atoms, where that is the obstacle. */
   largestAtoms: Schema.optional(Schema.String)
 }) {
   override get message() {

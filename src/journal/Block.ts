@@ -1,7 +1,7 @@
 /**
- * Blocks: what one writer turn leaves in the journal, as bytes on whole 512-byte sectors. A block's digest
- * says what it holds and what came before it; its header's checksum also says where it lies. No sector of an
- * intact block is zero, which is how an unfinished write is told from damage. README.md has the layout.
+ * Blocks: the journal bytes of one writer turn, in whole 512-byte sectors. A block's digest covers its content and everything
+ * before it; the checksum of its header also covers its position. No sector of an intact block is all zero, which tells an
+ * unfinished write from damage. README.md has the layout.
  */
 import * as crypto from "node:crypto"
 import { assert } from "../domain/Assert.js"
@@ -11,7 +11,7 @@ import * as Unreadable from "./Malformed.js"
 import type { Record } from "./Record.js"
 import * as RecordHeader from "./RecordHeader.js"
 
-/** What a disk writes whole or not at all, in bytes. */
+/** The unit that a disk writes entirely or not at all, in bytes. */
 export const sectorBytes = 512
 /** Bytes of a SHA-256. */
 export const digestBytes = 32
@@ -24,7 +24,7 @@ export interface Block {
   readonly firstSequence: number
   readonly lastSequence: number
   readonly previousDigest: Uint8Array
-  /** Digest of what the records decided, as the sequencer gave it. */
+  /** Digest of the records' events, as the sequencer computed it. */
   readonly outcomeDigest: Uint8Array
   readonly digest: Uint8Array
   readonly records: ReadonlyArray<Record>
@@ -32,7 +32,7 @@ export interface Block {
 
 /** A finished block, ready to be appended. */
 export interface Encoded {
-  /** Whole sectors. Belongs to the journal from `append` on, which fills in where the block lies. */
+  /** Whole sectors. They belong to the journal from `append` on, which fills in the block's position. */
   readonly bytes: Buffer
   readonly epoch: number
   readonly firstSequence: number
@@ -41,19 +41,21 @@ export interface Encoded {
   readonly atEpochMs: number
   readonly previousDigest: Uint8Array
   readonly outcomeDigest: Uint8Array
-  /** The next block's `previousDigest`. Does not depend on where the block comes to lie. */
+  /** The next block's `previousDigest`. Does not depend on the block's position. */
   readonly digest: Uint8Array
 }
 
-/** What a new journal's first block names as its predecessor. */
+/** The previous digest in a new journal's first block. */
 export const genesisDigest: Uint8Array = Buffer.alloc(digestBytes)
 
 // Layout. Magic and trailer hold only bytes that UTF-8 text cannot, each with at least two bits set.
 const magic = Buffer.from([0xfa, 0xf5, 0xfb, 0xf6, 0xfd, 0xf7, 0xfe, 0xf9])
 const trailer = Buffer.from([0xf9, 0xfe, 0xf7, 0xfd, 0xf6, 0xfb, 0xf5, 0xfa])
-/** The version of how blocks and records are written. Magic, checksum and the place of this number stay for all versions. */
+/**
+ * The version of the format of blocks and records. Magic, checksum and the position of this number are the same in all versions.
+ */
 export const codecVersion = 2
-/** Which program wrote each format that came before. */
+/** The program version that wrote each earlier format. */
 export const writers: ReadonlyMap<number, string> = new Map([[1, "0.1.0"]])
 const filler = 0xa5
 const checksumAt = 8
@@ -61,7 +63,7 @@ const checksumBytes = 8
 const segmentAt = 16
 const offsetAt = 24
 const syncedAt = 32
-/** From here on the block's digest covers everything up to itself. */
+/** The block's digest covers everything from here up to itself. */
 const contentAt = 40
 const versionAt = 40
 const epochAt = 44
@@ -93,8 +95,8 @@ export const readWhole = (bytes: Buffer, at: number): number => bytes.readUInt32
 export const sha256 = (bytes: Uint8Array): Buffer => crypto.hash("sha256", bytes, "buffer")
 
 /**
- * Builds one block after the other in a buffer of its own. `begin`, `add` for each record, `finish`: the
- * digest is known then, so the next block can begin while this one is still on its way to the disk.
+ * Builds blocks one after the other in a buffer of its own: `begin`, `add` for each record, `finish`. The digest is known then, so
+ * the next block can begin while this one is still being written.
  */
 export class Builder {
   private buffer: Buffer
@@ -110,7 +112,7 @@ export class Builder {
     this.buffer = Buffer.allocUnsafeSlow(initialBytes)
   }
 
-  /** Starts a block, dropping whatever was unfinished. */
+  /** Begins a block and discards an unfinished one. */
   begin(block: { readonly epoch: number; readonly firstSequence: number; readonly previousDigest: Uint8Array }): void {
     assert(Number.isSafeInteger(block.epoch) && block.epoch >= 1 && block.epoch < two32, "an epoch is 1..2^32-1")
     assert(Number.isSafeInteger(block.firstSequence) && block.firstSequence >= 1, "sequences start at 1")
@@ -123,7 +125,7 @@ export class Builder {
     this.previousDigest = block.previousDigest
   }
 
-  /** Adds the next record: gapless sequence, time not going back. */
+  /** Adds the next record. Sequences must be gapless, and times must not decrease. */
   add(sequence: number, atEpochMs: number, command: Command): void {
     assert(sequence === this.firstSequence + this.records, "sequences within a block are gapless")
     assert(Number.isSafeInteger(atEpochMs) && atEpochMs >= this.lastAtEpochMs, "time never goes back")
@@ -142,17 +144,17 @@ export class Builder {
     this.lastAtEpochMs = atEpochMs
   }
 
-  /** Records in the block so far. */
+  /** Records added to the block. */
   get count(): number {
     return this.records
   }
 
-  /** The block's size if it were finished now, in bytes. */
+  /** The size of the block if it were finished now, in bytes. */
   get byteLength(): number {
     return blockBytes(this.end - headerBytes)
   }
 
-  /** Finishes the block, with the digest of what its records decided. The builder may begin the next at once. */
+  /** Finishes the block with the digest of its records' events. The builder may begin the next one at once. */
   finish(outcomeDigest: Uint8Array): Encoded {
     assert(this.records > 0, "a block holds at least one record")
     assert(outcomeDigest.length === digestBytes, "a digest has 32 bytes")
@@ -193,13 +195,13 @@ export class Builder {
   }
 }
 
-/** Where a block lies: its segment by the segment's first sequence, and the offset in it in bytes. */
+/** The position of a block: its segment, identified by its first sequence, and the offset there in bytes. */
 export interface Position {
   readonly segment: number
   readonly offset: number
 }
 
-/** Fills in where the block will lie and what was durable when it was written, and seals its header. */
+/** Fills in the block's position and the durable sequence at the time of writing, and seals its header. */
 export const place = (block: Encoded, position: Position, syncedSequence: number): void => {
   const { bytes } = block
   writeWhole(bytes, position.segment, segmentAt)
@@ -210,9 +212,9 @@ export const place = (block: Encoded, position: Position, syncedSequence: number
 
 const checksum = (bytes: Buffer, at: number): Buffer => sha256(bytes.subarray(at + segmentAt, at + headerBytes)).subarray(0, checksumBytes)
 
-/** A header whose checksum holds: some writer wrote it, whether or not it lies where it was meant to. */
+/** A header with a valid checksum: a writer wrote it, though not necessarily for this position. */
 export interface Header {
-  /** The version that the block was written in: an older one is verified by its chain alone, a newer one not read at all. */
+  /** The format version of the block: of an older one only the chain is verified, and a newer one is not read at all. */
   readonly codec: number
   readonly position: Position
   /** The last sequence that was durable when the block was written. */
@@ -225,7 +227,7 @@ export interface Header {
   readonly recordsBytes: number
 }
 
-/** The header at `at`, or undefined where there is none or it is damaged. Reads one sector at most. */
+/** The header at `at`; undefined where there is none or it is damaged. Reads at most one sector. */
 export const readHeader = (bytes: Buffer, at: number): Header | undefined => {
   if (at + headerBytes > bytes.length || magic.compare(bytes, at, at + magic.length) !== 0) return undefined
   if (checksum(bytes, at).compare(bytes, at + checksumAt, at + checksumAt + checksumBytes) !== 0) return undefined
@@ -245,15 +247,15 @@ export const readHeader = (bytes: Buffer, at: number): Header | undefined => {
   }
 }
 
-/** The digest in the header at `at` of the block before. */
+/** The previous block's digest in the header at `at`. */
 export const previousDigestAtHeader = (bytes: Buffer, at: number): Buffer =>
   bytes.subarray(at + previousDigestAt, at + previousDigestAt + digestBytes)
 
-/** The digest that the block at `at` claims to have. */
+/** The digest that is stored in the block at `at`. */
 export const claimedDigest = (bytes: Buffer, at: number, { blockBytes }: Header): Buffer =>
   bytes.subarray(at + blockBytes - footerBytes, at + blockBytes - footerBytes + digestBytes)
 
-/** The digest of the whole block at `at`, or undefined if the block does not have the one it claims. */
+/** The computed digest of the whole block at `at`; undefined where the stored one differs. */
 export const verifiedDigest = (bytes: Buffer, at: number, header: Header): Buffer | undefined => {
   const digestAt = at + header.blockBytes - footerBytes
   const digest = sha256(bytes.subarray(at + contentAt, digestAt))
@@ -262,7 +264,7 @@ export const verifiedDigest = (bytes: Buffer, at: number, header: Header): Buffe
   return intact ? digest : undefined
 }
 
-/** A block whose digest holds but whose records could not have been written by this program. */
+/** A block with a valid digest whose records this program could not have written. */
 export class Malformed extends Error {
   override readonly name = "Malformed"
   constructor(readonly sequence: number, reason: string) {
@@ -271,8 +273,8 @@ export class Malformed extends Error {
 }
 
 /**
- * Checks the framing of a verified block's records and that their time does not go back behind
- * `afterEpochMs`, without decoding payloads. Returns the time of the last. Throws `Malformed`.
+ * Checks the framing of a verified block's records, and that no time is earlier than `afterEpochMs` or the record before, without
+ * decoding payloads. Returns the time of the last. Throws `Malformed`.
  */
 export const checkRecords = (bytes: Buffer, at: number, header: Header, afterEpochMs: number): number => {
   let atEpochMs = afterEpochMs

@@ -1,10 +1,10 @@
 /**
- * Commands as journal payloads, and back. A payload is one compact JSON array of the command's declared fields, in
- * their order; the header that every command has is written beside it by `Header`. Encoding refuses what could not be
- * read back, so that nothing is acknowledged that replay would choke on.
+ * Encodes commands as journal payloads and decodes them. A payload is a compact JSON array of the command's declared fields in
+ * order; the header common to all commands is written beside it by `RecordHeader`. Encoding refuses what could not be decoded
+ * again, so that nothing is acknowledged that a replay would fail on.
  *
- * Placements and cancels, which nearly all records are, are written by hand; a property test holds both ways of
- * writing to the declaration.
+ * Placements and cancellations, which most records are, have hand-written codecs; a property test holds them to the declared
+ * format.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
@@ -21,13 +21,13 @@ import { Malformed } from "./Malformed.js"
 
 type Items = ReadonlyArray<unknown>
 
-/** The fields of a command of one kind, as they lie in a payload. */
+/** The codec for the payloads of one kind of command. */
 interface Payload {
   readonly encode: (command: Command) => string
   readonly decode: (items: Items) => Readonly<Record<string, unknown>>
 }
 
-/** The code that is journaled beside a command's payload, 1..255. */
+/** The code of a command's kind that is journaled beside its payload, 1..255. */
 export const kindCode = (command: Command): number => of(command).code
 
 /** A payload as JSON text; it holds no NUL and, written as UTF-8, no zero byte. */
@@ -40,7 +40,7 @@ export const encode = (command: Command): string => {
 /** The command of a payload and its header. Throws `Malformed` for anything that `encode` did not write. */
 export const decode = (code: number, header: Header, text: string): Command => commandOf(code, header, parse(text))
 
-/** The command of the payload that lies from one place of a buffer to another, as UTF-8; as `decode`. */
+/** Decodes the payload between two offsets of a buffer, in UTF-8; like `decode`. */
 export const decodeAt = (code: number, header: Header, bytes: Buffer, from: number, to: number): Command =>
   commandOf(code, header, plainItems(bytes, from, to) ?? parse(bytes.toString("utf8", from, to)))
 
@@ -130,7 +130,7 @@ const decodeValue = ({ shape }: Field<unknown>, items: Items, index: number): un
   }
 }
 
-/** Payloads as a declaration says, whatever the hand-written ones do: for all kinds but those, and to compare these with. */
+/** The codec derived from a declaration: used for all kinds without a hand-written one, and to compare those with. */
 export const declared = (fields: Fields): Payload => ({
   encode: (command) => encodeFields(fields, command as unknown as Readonly<Record<string, unknown>>),
   decode: (items) => decodeFields(fields, items)
@@ -172,7 +172,7 @@ const encodePlace = (command: PlaceOrders): string => {
   return `${text}${text === "[" ? "" : ","}${whole(command.connection)}]`
 }
 
-/** Whether any number of a trigger is not as it is without one. */
+/** Whether any field of a trigger differs from that of no trigger. */
 const says = ({ by, limitAtoms, priceAtoms }: Trigger): boolean =>
   !Object.is(priceAtoms, noTrigger.priceAtoms) || by !== noTrigger.by || !Object.is(limitAtoms, noTrigger.limitAtoms)
 
@@ -238,13 +238,16 @@ const decodeCancel = (items: Items): ReadonlyArray<CancelEntry> => {
 
 // ---- items
 
-/** A whole number as it is: JSON keeps the sign of a zero, which a template would drop, and what is decided could show it. */
+/**
+ * An integer as JSON text. The sign of a negative zero is kept, which a template string would drop, since decisions could depend on
+ * it.
+ */
 const whole = (value: number): number | string => {
   assert(Number.isSafeInteger(value), "a journaled number is a safe integer")
   return value === 0 && Object.is(value, -0) ? "-0" : value
 }
 
-/** A JSON string. Plain visible ASCII, which nearly all strings are, needs no escaping. */
+/** A JSON string. Visible ASCII without quotes and backslashes, as nearly all strings are, needs no escaping. */
 const quote = (value: string): string => {
   for (let index = 0; index < value.length; index++) {
     const code = value.charCodeAt(index)
@@ -289,12 +292,12 @@ const doubleQuote = 0x22
 const backslash = 0x5c
 const minus = 0x2d
 const zero = 0x30
-/** A whole number of so many digits is safe. */
+/** An integer with at most this many digits is a safe integer. */
 const safeDigits = 15
 
 /**
- * The items of a JSON array of nothing but whole numbers and strings of plain visible ASCII, without any space: what
- * nearly every payload is, read twice as fast as by `JSON.parse`. Undefined for all else, which that one judges.
+ * Parses a JSON array that contains only integers and strings of visible ASCII, without spaces: nearly every payload is one, and
+ * this is twice as fast as `JSON.parse`. Undefined for anything else, which is left to `JSON.parse`.
  */
 const plainItems = (bytes: Buffer, from: number, to: number): Items | undefined => {
   if (to - from < 3 || bytes[from] !== bracket) return undefined
@@ -318,7 +321,7 @@ const plainItems = (bytes: Buffer, from: number, to: number): Items | undefined 
         value = value * 10 + digit
       }
       const digits = at - begin
-      // No digits, a leading zero, or the zero that keeps its sign.
+      // No digits, a leading zero, or a negative zero.
       if (digits === 0 || digits > safeDigits || (bytes[begin] === zero && (digits > 1 || negative))) return undefined
       items.push(negative ? -value : value)
     }

@@ -1,8 +1,9 @@
 /**
- * Copies a data directory's journal and snapshots beside the venue that writes to it. Snapshots first: each belongs to a record that
- * was durable before it was saved, so that no copied journal is behind a copied snapshot. Then the segments as far as their chain was
- * followed, and zeros from there on: what is being written behind it would be read in pieces of different moments, which a start
- * could not tell from damage. The copy is a directory like any that a venue left: it is started from, and replayed, as it is.
+ * Copies a data directory's journal and snapshots while a venue writes to it. Snapshots come first: each belongs to a record that
+ * was durable before it was saved, so that no copied journal is behind a copied snapshot. Then the segments are copied as far as
+ * their chain was verified, and filled up with zeros: blocks being written behind that point would be read in pieces of different
+ * ages, which a start could not tell from damage. The copy can be started from and replayed like any directory that a venue has
+ * left.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -14,10 +15,10 @@ import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import * as SnapshotStore from "./SnapshotStore.js"
 
-/** How much is read at a time, in bytes. */
+/** Bytes read at a time. */
 const pieceBytes = 1 << 20
 
-/** What was copied. */
+/** The result of a copy. */
 export interface Copied {
   /** The last record, and the digest of its block. */
   readonly sequence: number
@@ -28,7 +29,7 @@ export interface Copied {
 
 const zeros = Buffer.alloc(pieceBytes)
 
-/** Copies a file's first bytes to a place that has none, and fills it up with zeros. */
+/** Copies the first bytes of a file to a new file, and fills it up with zeros. */
 const copyFile = (from: File, to: File, bytes: number, size: number): Effect.Effect<void, DiskError> =>
   Effect.gen(function*() {
     for (let at = 0; at < size;) {
@@ -43,7 +44,7 @@ const copyFile = (from: File, to: File, bytes: number, size: number): Effect.Eff
 
 const isGone = ({ code }: DiskError): boolean => code === "ENOENT"
 
-/** Copies whole files that are named into place when they are whole; a snapshot that is removed meanwhile is let go. */
+/** Copies snapshots, which only get their names once they are complete; one that is removed meanwhile is skipped. */
 const copySnapshots = (from: Disk["Type"], to: Disk["Type"]): Effect.Effect<number, DiskError> =>
   Effect.gen(function*() {
     const names = yield* Effect.catchIf(from.list(SnapshotStore.directory), isGone, () => Effect.succeed([]))
@@ -63,8 +64,8 @@ const copySnapshots = (from: Disk["Type"], to: Disk["Type"]): Effect.Effect<numb
   })
 
 /**
- * Copies what a directory has onto a disk with none of it, and follows the copy's chain from its beginning. Of a copy that comes to
- * nothing no file is left, so that another may be made in its place.
+ * Copies the data directory to a disk without one, and verifies the copy's chain from the beginning. A failed copy leaves no file
+ * behind, so that another one can be made in its place.
  */
 export const copyTo = (to: Disk["Type"]): Effect.Effect<Copied, Corrupt | NewerFormat | DiskError, Disk> =>
   Effect.suspend(() => {
@@ -73,7 +74,7 @@ export const copyTo = (to: Disk["Type"]): Effect.Effect<Copied, Corrupt | NewerF
       ...to,
       open: (path, mode) => Effect.tap(to.open(path, mode), () => Effect.sync(() => mode === "create" && made.push(path)))
     }
-    // Why it came to nothing is told; what cannot be removed shows by what is there.
+    // The reason of the failure is reported; files that cannot be removed remain visible.
     return Effect.onError(copying(noting), () => Effect.forEach(made, (path) => Effect.ignore(to.remove(path)), { discard: true }))
   })
 
@@ -82,7 +83,7 @@ const copying = (to: Disk["Type"]): Effect.Effect<Copied, Corrupt | NewerFormat 
     const from = yield* Disk
     yield* to.makeDirectory(Segment.directory)
     yield* to.makeDirectory(SnapshotStore.directory)
-    // Without the names of the two, what is synced below them could go with the power.
+    // Unless the names of both directories are durable, everything synced below them could vanish on a power failure.
     yield* to.syncDirectory("")
     const snapshots = yield* copySnapshots(from, to)
     const segments = yield* Scan.segments

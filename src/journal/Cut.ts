@@ -1,6 +1,6 @@
 /**
- * The operator's way on from a damaged journal: gives up everything from one sequence on, damaged or not.
- * Nothing in the venue does this by itself.
+ * The operator's way to continue from a damaged journal: discards everything from a given sequence on, damaged or not. The venue
+ * never does this by itself.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -12,29 +12,29 @@ import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import { lockPath } from "./SegmentJournal.js"
 
-/** What was given up. */
+/** What was discarded. */
 export interface Cut {
-  /** The first sequence that is gone: that of the block which held the one asked for. */
+  /** The first sequence discarded: that of the block which contained the requested one. */
   readonly firstSequence: number
   readonly segment: string
-  /** Where the zeros begin in it; 0 if the whole file was removed. */
+  /** Where the zeros begin in the segment; 0 if the whole file was removed. */
   readonly offset: number
   readonly removedSegments: ReadonlyArray<string>
-  /** Whether the segment had another size than its header says, and has its own again. */
+  /** Whether the size of the segment differed from its header, and was restored. */
   readonly restored: boolean
-  /** Whether nothing is gone: what begins with `firstSequence` is another segment, which stands as it was. */
+  /** Whether nothing was discarded: another segment, which was not touched, begins with `firstSequence`. */
   readonly goesOn: boolean
 }
 
 const zeroingBytes = 1 << 20
 
 /**
- * Zeroes everything from the block that holds `sequence` on, and removes later segments. Asks nothing and
- * looks at nothing behind that block but for what a newer version wrote at the journal's end, which is not cut
- * (`NewerFormat`). Undefined if the journal ends before `sequence`; `Corrupt` if damage begins earlier, naming the
- * sequence to cut at. A segment of another size than its own gets that back where its whole blocks end. It goes from the front to
- * the back, so that the journal of an interrupted cut has a hole and is refused until the cut has been run again. No venue may start
- * on the directory until the scope closes: what else goes with the records, as their snapshots do, is taken away within it.
+ * Zeroes everything from the block that contains `sequence` on, and removes later segments. It asks nothing, and does not look
+ * beyond that block, except for data of a newer version at the journal's end, which is not cut (`NewerFormat`). Undefined if the
+ * journal ends before `sequence`; `Corrupt` if damage begins earlier, naming the sequence to cut at. A segment whose size differs
+ * from its header is restored to that size after its last whole block. The cut proceeds from front to back, so that an interrupted
+ * one leaves a gap, and the journal is refused until the cut is run again. No venue may start on the directory until the scope
+ * closes: within it, the caller also removes what belongs to the discarded records, such as their snapshots.
  */
 export const cutting = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk | Scope.Scope> =>
   Effect.gen(function*() {
@@ -48,10 +48,10 @@ export const cutting = (sequence: number): Effect.Effect<Cut | undefined, Unread
     if (mended !== undefined) return mended
     const place = yield* locate(segment, segment === segments.at(-1), sequence)
     if (place === undefined) return undefined
-    // A segment other than the first that would hold nothing is removed: its header may be what is damaged.
+    // A later segment that would be left empty is removed, since its header may be what is damaged.
     const whole = place.offset === 0 || (place.offset === Block.sectorBytes && segment !== 1)
     if (!whole) yield* zeroFrom(segment, place.offset)
-    // What ends the journal then is the segment before, and the damage may lie behind its last block.
+    // The journal then ends with the previous segment, and the damage may be behind its last block.
     const before = whole ? segments.findLast((first) => first < segment) : undefined
     const endBefore = before === undefined ? undefined : yield* locate(before, false, segment)
     if (before !== undefined && endBefore !== undefined) yield* zeroFrom(before, endBefore.offset)
@@ -71,8 +71,9 @@ export const cutting = (sequence: number): Effect.Effect<Cut | undefined, Unread
   })
 
 /**
- * Gives the segment whose whole blocks end before `sequence` the size that its header names, where it has another: what lies behind
- * those blocks becomes zeros. Undefined where that is not what is wrong. It is written as another file, which takes the name at once.
+ * Restores the segment whose whole blocks end before `sequence` to the size in its header, where it differs: what follows those
+ * blocks becomes zeros. Undefined where the size is right. The new content is written as another file, which then takes over the
+ * name atomically.
  */
 const restoreSize = Effect.fnUntraced(function*(segments: ReadonlyArray<number>, sequence: number) {
   const segment = segments.findLast((first) => first < sequence)
@@ -107,8 +108,8 @@ const restoreSize = Effect.fnUntraced(function*(segments: ReadonlyArray<number>,
 })
 
 /**
- * Fails where the last segment is, or holds, something of a newer version: nothing is wrong with it, so it is that
- * version's to cut. Formats only ever go up, so what the last segment does not have no segment has.
+ * Fails where the last segment is of a newer version or contains anything of one: that is not damage, and only that version may cut
+ * it. Formats never go back, so if the last segment contains nothing newer, no segment does.
  */
 const nothingNewer = Effect.fnUntraced(function*(last: number) {
   const disk = yield* Disk
@@ -126,7 +127,7 @@ const nothingNewer = Effect.fnUntraced(function*(last: number) {
   }
 })
 
-/** Where the block that holds `sequence` begins, or where it would if it can no longer be read. */
+/** Where the block that contains `sequence` begins, or would begin if it can no longer be read. */
 const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, sequence: number) {
   const disk = yield* Disk
   const file = yield* disk.open(Segment.pathOf(segment), "read")
@@ -150,7 +151,7 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
   const holdsSequence = chain.nextSequence === sequence
     || (malformed !== undefined && chain.nextSequence < sequence && sequence <= malformed.sequence)
   const tail = yield* Scan.readTail(file, header, offset, chain)
-  // A process that died in a write leaves a torn block behind the last one: what would be behind that was never there.
+  // A process that died while writing leaves a torn block after the last one: it never contained anything durable.
   const isTorn = tail._tag !== "Damage" && malformed === undefined && !holdsSequence
   if (isLast && (tail._tag === "Zeros" || isTorn)) return undefined
   if (malformed?._tag === "JournalNewerFormat") return yield* malformed
@@ -170,7 +171,7 @@ const zeroFrom = Effect.fnUntraced(function*(segment: number, offset: number) {
   yield* writeZeros(file, offset, yield* file.size)
 })
 
-/** Zeros up to `end`, durable with all that was written before. */
+/** Writes zeros up to `end` and makes them durable, together with everything written before. */
 const writeZeros = Effect.fnUntraced(function*(file: File, offset: number, end: number) {
   const zeros = Buffer.alloc(zeroingBytes)
   for (let at = offset; at < end; at += zeroingBytes) {

@@ -1,11 +1,11 @@
 /**
- * The journal of another process, read on and on: what `SegmentJournal.layerReadOnly` reads up to where the writer was
- * when it was opened, this reads up to wherever the writer gets. Takes no lock and writes nothing.
+ * Follows the journal of another process: unlike `SegmentJournal.layerReadOnly`, which reads up to where the writer was at opening,
+ * this continues as far as the writer gets. Takes no lock and writes nothing.
  *
- * From outside one sees what was written, not what was synced. A block is called durable here once one behind it says
- * that it was, or a later segment shows it, or it was there at one look and still is at the next: a writer whose sync
- * has failed by then has ended, and the next one begins behind every whole block that it finds. What is then taken back
- * only a loss of power in between explains, or `journal cut`, after which a follower has to be opened anew.
+ * From outside one sees what was written, not what was synced. A block counts as durable here once a later block or segment shows
+ * that it was, or once two successive looks have found it: if its sync failed in between, the writer has ended, and the next writer
+ * continues after every whole block that it finds. Only a power failure in between, or `journal cut`, can still take such a block
+ * back; then the follower has to be opened anew.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,45 +17,45 @@ import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import * as SegmentJournal from "./SegmentJournal.js"
 
-/** Why the journal cannot be read on. */
+/** Why the journal cannot be read any further. */
 type Unread = Unreadable | DiskError
 
 export interface Following {
-  /** Reads up to what is called durable by then. Nothing can be appended to it. */
+  /** Reads up to what counts as durable at the time. Nothing can be appended to it. */
   readonly journal: Context.Tag.Service<typeof Journal>
-  /** 0 before the first look. */
+  /** The last sequence that counts as durable; 0 before the first look. */
   readonly durableSequence: () => number
-  /** Looks for what was written since the last time. Two looks are as far apart as a sync may well take. */
+  /** Reads what was written since the last look. The time between two looks should be long enough for a sync. */
   readonly look: Effect.Effect<void, Unread>
-  /** The block that holds a sequence, where it is durable and the last look has read it; whoever is further back reads the journal. */
+  /** The block that contains a sequence, if it is durable and the last look has read it; for earlier ones read the journal. */
   readonly blockAt: (sequence: number) => Block.Block | undefined
 }
 
-/** Where the reading has got to. */
+/** The position of the reading. */
 interface Place {
   readonly segment: Segment.Header
   readonly offset: number
   readonly chain: Scan.Chain
 }
 
-/** The least that a look reads: blocks of a few hundred orders. */
+/** Fewest bytes read in one look: blocks of a few hundred orders. */
 const leastPieceBytes = 1 << 15
 
-/** Every look reads all there is by then, or one piece of it whose blocks are kept until the next. */
+/** Whether a look reads everything available, or one piece whose blocks are kept until the next. */
 type Manner = "all" | "a piece at a time"
 
 class Follower {
-  /** All up to here is durable. */
+  /** Everything up to here is durable. */
   durable = 0
   waypoints: ReadonlyArray<Scan.Waypoint>
   private place: Place
-  /** Where something stood at the last look that was no block, or not whole. */
+  /** Where the last look found something that was not a whole block. */
   private unfinished: Place | undefined
-  /** The blocks of the last piece, where it is read one at a time. */
+  /** The blocks of the last piece, when reading a piece at a time. */
   private held: ReadonlyArray<Block.Block> = []
-  /** Those before it are behind whoever reads. */
+  /** The index in `held` of the first block that the reader has not passed. */
   private heldAt = 0
-  /** As much as is likely to be there: most looks find little. */
+  /** Bytes to read, as much as is likely to be there: most looks find little. */
   private pieceBytes = leastPieceBytes
 
   constructor(end: Scan.End, private readonly manner: Manner) {
@@ -63,7 +63,7 @@ class Follower {
     this.place = end
   }
 
-  /** All up to here was there at the last look. */
+  /** Everything up to here was present at the last look. */
   get readSequence(): number {
     return this.place.chain.nextSequence - 1
   }
@@ -77,14 +77,14 @@ class Follower {
     this.durable = Math.max(this.durable, stood)
   })
 
-  /** The block of the last piece that holds a sequence. Readers go on and never back. */
+  /** The block of the last piece that contains a sequence. Readers never go back. */
   blockAt(sequence: number): Block.Block | undefined {
     while (this.heldAt < this.held.length && this.held[this.heldAt]!.lastSequence < sequence) this.heldAt++
     const block = this.held[this.heldAt]
     return block !== undefined && block.firstSequence <= sequence ? block : undefined
   }
 
-  /** Reads the blocks that are there by now, a piece of them; false at their end. */
+  /** Reads one piece of the blocks that are present; false at their end. */
   private readonly readPiece: Effect.Effect<boolean, Unread, Disk> = Effect.scoped(Effect.gen(this, function*() {
     const { chain, offset, segment } = this.place
     if (offset >= segment.segmentBytes) return false
@@ -102,7 +102,7 @@ class Follower {
     }
     const { place, unfinished } = this
     this.unfinished = piece.bytes.subarray(0, Block.sectorBytes).some((byte) => byte !== 0) ? place : undefined
-    // What has stood so for a whole look is an unfinished write of a writer that ended, or damage.
+    // What is still unfinished after a whole look is the torn write of a writer that has ended, or damage.
     if (this.unfinished === undefined || unfinished !== place) return false
     const tail = yield* Scan.readMovingTail(file, segment, offset, chain)
     if (tail._tag !== "Damage") return false
@@ -110,14 +110,14 @@ class Follower {
     return yield* new Corrupt({ segment: Segment.pathOf(segment.firstSequence), offset: tail.offset, sequence, reason: tail.reason })
   }))
 
-  /** Remembers where it is, unless that is near the place before. */
+  /** Remembers the position as a waypoint, unless the previous one is near. */
   private pass({ chain, offset, segment: { firstSequence: segment } }: Place): void {
     const last = this.waypoints.at(-1)
     const isNear = last?.segment === segment && offset - last.offset < Scan.waypointEveryBytes
     if (!isNear) this.waypoints = [...this.waypoints, { segment, offset, chain }].slice(-Scan.waypointsKept)
   }
 
-  /** Keeps the blocks of a piece in place of those of the last one. */
+  /** Keeps the blocks of a piece in place of the last one's. */
   private hold(piece: Scan.Piece): Effect.Effect<void, Unread> {
     const { offset, segment } = this.place
     this.pieceBytes = Math.min(Scan.pieceBytes, Math.max(leastPieceBytes, 2 * (piece.nextOffset - offset)))
@@ -127,7 +127,7 @@ class Follower {
     })
   }
 
-  /** Goes over to the next segment, if there is one. */
+  /** Moves on to the next segment, if there is one. */
   private readonly nextSegment: Effect.Effect<boolean, Unread, Disk> = Effect.scoped(Effect.gen(this, function*() {
     const { chain, segment } = this.place
     const { nextSequence } = chain
@@ -139,7 +139,7 @@ class Follower {
       const reason = "its header names another block before it"
       return yield* new Corrupt({ segment: path, offset: 0, sequence: nextSequence, reason })
     }
-    // It was begun when all before it was durable.
+    // A segment is only begun when everything before it is durable.
     this.durable = nextSequence - 1
     this.place = { segment: header, offset: Block.sectorBytes, chain }
     return true
@@ -164,13 +164,13 @@ const openBy = (manner: Manner, durableOf: (follower: Follower) => number) =>
     }
   })
 
-/** Reads and checks all there is, to follow it from there. */
+/** Reads and verifies everything present, ready to follow from there. */
 export const open: Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> = openBy("all", ({ durable }) => durable)
 
 /**
- * The same for one whom the writer tells what is durable: nothing is guessed from outside, and no more is given than what it
- * has told. It keeps up with the writer, so that its looks are many and find little: each reads a piece, whose blocks are
- * there for whoever reads on and need not be read a second time.
+ * The same for a follower to which the writer reports what is durable: nothing is inferred from outside, and no more is given than
+ * what was reported. It keeps up with the writer, so its looks are frequent and find little: each reads one piece, whose blocks are
+ * kept for the reader, so that nothing is read twice.
  */
 export const openTold = (toldSequence: () => number): Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> =>
   openBy("a piece at a time", ({ readSequence }) => Math.min(readSequence, toldSequence()))

@@ -1,4 +1,4 @@
-/** Bytes of a record that this version of the journal's format did not write. */
+/** Bytes of a record that this version of the journal's format cannot have written. */
 export class Malformed extends Error {
   override readonly name = "Malformed"
 }

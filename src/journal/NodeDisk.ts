@@ -1,10 +1,9 @@
 /**
- * The real disk: files below one root directory. Every operation is a thread's of Node's own pool, so that a disk that does
- * not answer holds up nobody but who asked it. Operations are not interruptible, so that no file is closed while the
- * system still works on it.
+ * The real disk: files below one root directory. Every operation runs on Node's thread pool, so that an unresponsive disk blocks
+ * only its callers. Operations are not interruptible, so that no file is closed while the system still works on it.
  *
- * The pool belongs to the whole process. Its threads have the priority of whoever writes the journal, and four of them serve all: so
- * the follower, which writes the most by far and has nothing else to do meanwhile, moves its bytes itself (`layerBeside`).
+ * The pool belongs to the whole process: its four threads have the priority of the journal's writer. The follower, which writes by
+ * far the most and has nothing else to do meanwhile, therefore performs its own reads and writes (`layerBeside`).
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -17,25 +16,25 @@ import { Disk, DiskError, isDurable, Locked } from "./Disk.js"
 import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock, Mode } from "./Disk.js"
 
-/** A disk over `root`, which is made if it is not there. */
+/** A disk over `root`, which is created if it does not exist. */
 export const layer = (root: string): Layer.Layer<Disk, DiskError> => over(root, byPool, os.platform() === "linux")
 
 /**
- * The same where no file can be opened so that the system makes each write durable before it answers, or not down to the disk itself
- * (as on macOS): a durable write is followed by a sync of its own.
+ * The same for systems on which no file can be opened for durable writes, or on which such writes do not reach the disk itself (as
+ * on macOS): every durable write is followed by an explicit sync.
  */
 export const layerSyncing = (root: string): Layer.Layer<Disk, DiskError> => over(root, byPool, false)
 
-/** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. */
+/** The same for a background thread: it performs the reads and writes itself, at its own priority. */
 export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> => over(root, byThisThread, false)
 
-/** `writesThrough`: whether the system makes a write durable by itself, where a file was opened for that. */
+/** `writesThrough`: whether the system makes writes durable by itself where a file was opened that way. */
 const over = (root: string, calls: Calls, writesThrough: boolean): Layer.Layer<Disk, DiskError> =>
   Layer.effect(Disk, Effect.as(makeRoot(root), make(root, calls, writesThrough)))
 
 type Done<A> = (error: NodeJS.ErrnoException | null, value?: A) => void
 
-/** What is done with bytes, and with what they take of the disk. */
+/** The system calls that transfer bytes. */
 interface Calls {
   readonly write: (fd: number, bytes: Uint8Array, from: number, length: number, position: number, done: Done<number>) => void
   readonly read: (fd: number, into: Uint8Array, from: number, length: number, position: number, done: Done<number>) => void
@@ -45,7 +44,7 @@ interface Calls {
 
 const byPool: Calls = { write: fs.write, read: fs.read, dataSync: fs.fdatasync, remove: fs.unlink }
 
-/** A call that has come back when it returns, told as those are that come back later. */
+/** Adapts a synchronous call to the interface of the asynchronous ones. */
 const now =
   <Arguments extends ReadonlyArray<unknown>, A>(call: (...given: Arguments) => A) => (...given: [...Arguments, Done<A>]): void => {
     const done = given.pop() as Done<A>
@@ -92,8 +91,8 @@ const makeDirectory = (root: string, directory: string): Effect.Effect<void, Dis
   )
 
 /**
- * Makes the root, with what is above it, durably: a directory's name lies in the one above it, and without that name all
- * that was synced below it would be gone with the power.
+ * Creates the root and its parents durably. A directory's name is stored in its parent: without it everything synced below would be
+ * lost on a power failure.
  */
 const makeRoot = (root: string): Effect.Effect<void, DiskError> =>
   Effect.flatMap(
@@ -102,8 +101,8 @@ const makeRoot = (root: string): Effect.Effect<void, DiskError> =>
   )
 
 /**
- * Syncs the root, and all above it that its name depends on: what was there already may have been made a moment ago, by whoever
- * prepared it or by a start that was killed.
+ * Syncs the root and all parents that its name depends on, including existing ones: an administrator, or a start that was killed,
+ * may have created them a moment ago.
  */
 const syncRoot = (root: string): Effect.Effect<void, DiskError> =>
   Effect.zipRight(
@@ -115,10 +114,10 @@ const syncRoot = (root: string): Effect.Effect<void, DiskError> =>
     )
   )
 
-/** How a directory above the root may answer: it may be closed to this process, or of a file system that has nothing to sync. */
+/** Acceptable errors of parent directories: they may be closed to this process, or on a file system that has nothing to sync. */
 const othersCodes: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP"])
 
-/** The directories above a root, from the nearest up to that at `last`. */
+/** The parents of a root, from the nearest up to `last`. */
 const above = (root: string, last: string): ReadonlyArray<string> => {
   const directories: Array<string> = []
   for (let at = path.resolve(root); at !== path.resolve(last); at = path.dirname(at)) directories.push(path.dirname(at))
@@ -169,7 +168,7 @@ const flags: Readonly<Record<Mode, number>> = {
   "create durably": creating
 }
 
-/** A file's descriptor, while it is open. */
+/** The descriptor of a file, while it is open. */
 interface Handle {
   readonly fd: number
   isOpen: boolean
@@ -181,7 +180,7 @@ const openDescriptor = (operation: string, absolute: string, file: string, flag:
       call<number>(operation, file, (done) => fs.open(absolute, flag, 0o600, done)),
       (fd): Handle => ({ fd, isOpen: true })
     ),
-    // A failure to close says nothing that a sync before it did not say, and a disk that does not answer must not be waited for.
+    // A failed close says nothing that an earlier sync did not, and an unresponsive disk must not be waited for.
     (handle) =>
       Effect.sync(() => {
         handle.isOpen = false
@@ -189,7 +188,7 @@ const openDescriptor = (operation: string, absolute: string, file: string, flag:
       })
   )
 
-/** By the pool however few the bytes, where others share the event loop: a disk that does not answer holds up whoever makes the call. */
+/** On the pool however few the bytes, where others share the event loop: an unresponsive disk would block the calling thread. */
 const writeAt = ({ write }: Calls, file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
   call<void>("writeAt", file, (done) => {
     const rest = (from: number): void =>
@@ -212,13 +211,13 @@ const readInto = ({ read }: Calls, file: string, fd: number, position: number, i
   })
 
 /**
- * Does something to an open file. The system gives a closed file's descriptor to whatever is opened next, in whichever thread:
- * a write that came late would go there.
+ * Acts on a file while it is open. The system reuses the descriptor of a closed file for the next one opened in any thread, and a
+ * late write would go there.
  */
 const whileOpen = <A>(operation: string, path: string, handle: Handle, act: Effect.Effect<A, DiskError>): Effect.Effect<A, DiskError> =>
   Effect.suspend(() => handle.isOpen ? act : Effect.fail(new DiskError({ operation, path, code: "EBADF" })))
 
-/** A file of which each write is made durable by a sync behind it. */
+/** A file whose writes are each made durable by a sync after it. */
 const synced = (file: File): File => ({
   ...file,
   writeAt: (position, bytes) => Effect.zipRight(file.writeAt(position, bytes), file.dataSync)
@@ -242,8 +241,8 @@ const fileOf = (file: string, handle: Handle, calls: Calls): File => ({
 })
 
 /**
- * SQLite's exclusive lock on a file of its own: the kernel drops it with the process, and it is held against
- * other connections of the same process too.
+ * An exclusive SQLite lock on a file of its own: the kernel releases it with the process, and it also excludes other connections of
+ * the same process.
  */
 const lock = (root: string, file: string): Effect.Effect<Lock, Locked | DiskError, Scope.Scope> => {
   const absolute = path.join(root, file)
@@ -258,7 +257,7 @@ const lock = (root: string, file: string): Effect.Effect<Lock, Locked | DiskErro
     ({ database, fd }) =>
       Effect.sync(() => {
         database.close()
-        // Only now: closing any descriptor of a file drops what locks the process has on it.
+        // Only at the end, since closing any descriptor of a file releases the process's locks on it.
         fs.closeSync(fd)
       })
   ).pipe(Effect.map(({ fd, identity, isNew }) => ({
@@ -268,15 +267,15 @@ const lock = (root: string, file: string): Effect.Effect<Lock, Locked | DiskErro
   })))
 }
 
-/** Of so many looks at an open file one is at its name too: a directory above it may have moved. */
+/** One in this many checks of the open file also checks its name: a parent directory may have been moved. */
 const looksPerName = 256
-/** Milliseconds after which a file's change has a time of its own: the system's clock of files goes in steps. */
+/** Milliseconds after which a change of a file is sure to have a distinct time, since the file system's clock advances in steps. */
 const changeStepMs = 1_000
 
 /**
- * Whether a name still leads to the file that is locked. Whatever is done to a file's name changes what the system keeps of the
- * file itself, its links or the time of its last change, and that is asked of the open file: it lies in memory, and costs no
- * thread a turn with each block. Only where something has changed, and now and then, is the name itself looked up.
+ * Whether a name still leads to the locked file. Any change of the name also changes the metadata of the file itself, its link
+ * count or its change time. These are queried on the open file: they are in memory, and no thread has to look up the name for each
+ * block. The name is only looked up after a change, and now and then.
  */
 const heldOf = (absolute: string, file: string, fd: number, identity: string): Effect.Effect<boolean, DiskError> => {
   let seen = Number.NaN
@@ -292,7 +291,7 @@ const heldOf = (absolute: string, file: string, fd: number, identity: string): E
     if (isAsSeen && ++looks < looksPerName) return Effect.succeed(true)
     looks = 0
     return Effect.map(byName, (held) => {
-      // Remembered as it was before the name was looked up: what changes meanwhile is seen by the next look.
+      // Set to the value from before the name was looked up, so that the next check sees a change made meanwhile.
       seen = held ? ctimeMs : Number.NaN
       return held
     })
@@ -300,18 +299,18 @@ const heldOf = (absolute: string, file: string, fd: number, identity: string): E
 }
 
 /**
- * What a lock's file is made with until the journal is settled under it: that it may be executed, which says nothing else of a file
- * that nobody runs. Such a mark takes no room on a full disk, and it outlives a process that ends before it is settled, though not
- * the power: then there is no other process to be kept off.
+ * The mode with which a lock's file is created until the journal is settled under it: the executable bit, which means nothing else
+ * on a file that nobody runs. Such a mark needs no room on a full disk and outlives a process that ends before settling, though not
+ * a power failure; but then no other process is left to be locked out.
  */
 const unsettledMode = 0o100
 const lockMode = 0o600
 
-/** Takes the mark off the file that is locked, whatever its name leads to by now. */
+/** Removes the mark from the locked file, whatever its name leads to by now. */
 const settled = (file: string, fd: number): Effect.Effect<void, DiskError> =>
   call<void>("lock", file, (done) => fs.fchmod(fd, lockMode, done))
 
-/** What tells a file from every other that is open or has a name. */
+/** A value that distinguishes a file from every other one that is open or has a name. */
 const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}/${ino}`
 
 const acquire = (absolute: string) => {
@@ -319,10 +318,10 @@ const acquire = (absolute: string) => {
   const identity = identityOf(fs.statSync(absolute, { bigint: true }))
   const database = new SqliteDatabase(absolute, { timeout: 0 })
   try {
-    // A rollback journal would be a file more, which a full disk has no room for. Nothing is ever written here.
+    // A rollback journal would be another file, for which a full disk has no room. Nothing is ever written to the database.
     database.pragma("journal_mode = MEMORY")
     database.exec("BEGIN EXCLUSIVE")
-    // Somebody removed the file while it was being locked: what is locked may not be what has the name now.
+    // The file may have been removed while it was being locked: the locked file may not be the one that has the name now.
     const stats = fs.statSync(absolute, { bigint: true })
     if (identityOf(stats) !== identity) {
       throw Object.assign(new Error("the lock's file was replaced"), { code: "ESTALE" })
@@ -335,7 +334,10 @@ const acquire = (absolute: string) => {
   }
 }
 
-/** Makes an empty file where there is none. (To close one that is there would drop this process's locks on it.) */
+/**
+ * Creates an empty file where there is none. An existing one is not opened, since closing it would release this process's locks on
+ * it.
+ */
 const makeFile = (absolute: string): void => {
   try {
     fs.closeSync(fs.openSync(absolute, "wx", lockMode | unsettledMode))

@@ -1,6 +1,6 @@
 /**
- * Reads the durable blocks of segments, from any sequence on: a piece at a time, each checked as it is read. Whoever reads on begins
- * near where somebody read before, since places that a reading comes past are remembered.
+ * Reads durable blocks from segments, from any sequence on, one verified piece at a time. Positions that a reading passes are
+ * remembered, so that later ones can begin near them.
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
@@ -12,23 +12,23 @@ import { Corrupt, type JournalReading, type Link, type NewerFormat, OlderFormat,
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 
-/** The least that is read at once: who wants one block does not wait for a thousand. A reading that goes on reads more and more. */
+/** Fewest bytes read at once, so that reading one block does not take a thousand. Longer readings use growing pieces. */
 const leastPieceBytes = 1 << 16
 
-/** Places that readings came past, of which so many are kept. */
+/** Most remembered positions of readings. */
 const passedKept = 1_024
 
-/** What a block found in a segment is given as. */
+/** Converts a block found in a segment to the result. */
 type Give<A> = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, offset: number) => Effect.Effect<A, Unreadable>
 
-/** Where blocks begin, and what comes before them: found by reading, whoever read. */
+/** Known positions of blocks with the chain before them, found by any reading. */
 class Passed {
   private places: ReadonlyArray<Scan.Waypoint> = []
 
-  /** `known`: what was found at opening, or by following. */
+  /** `known`: the waypoints found at opening, or by following. */
   constructor(private readonly known: () => ReadonlyArray<Scan.Waypoint>) {}
 
-  /** The last place of a segment at or before a sequence. */
+  /** The last known position in a segment at or before a sequence. */
   before(segment: number, sequence: number): Scan.Waypoint | undefined {
     const isBefore = ({ chain, segment: of }: Scan.Waypoint): boolean => of === segment && chain.nextSequence <= sequence
     const known = this.known().findLast(isBefore)
@@ -44,7 +44,7 @@ class Passed {
   }
 }
 
-/** How a journal is read, of which `waypoints` are places that are known. */
+/** Read access to a journal with known `waypoints`. */
 export const reading = (
   disk: Disk["Type"],
   waypoints: () => ReadonlyArray<Scan.Waypoint>,
@@ -69,7 +69,7 @@ interface How<A> {
   readonly give: Give<A>
 }
 
-/** Blocks that hold `fromSequence` or a later one, up to what was durable when the stream began. */
+/** Blocks that contain `fromSequence` or a later one, up to the durable end when the stream began. */
 const read = <A>(how: How<A>, fromSequence: number): Stream.Stream<A, Unreadable | Unknown> => {
   const { disk, durableSequence, passed } = how
   return Stream.unwrap(Effect.gen(function*() {
@@ -92,7 +92,7 @@ const read = <A>(how: How<A>, fromSequence: number): Stream.Stream<A, Unreadable
   )
 }
 
-/** The last sequence before the latest segment that begins earlier than a time, or before the first. */
+/** The last sequence before the latest segment that begins earlier than a time; before the first segment if there is none. */
 const before = (atEpochMs: number): Effect.Effect<number, Corrupt | NewerFormat | DiskError, Disk> =>
   Effect.gen(function*() {
     const segments = yield* Scan.segments
@@ -107,7 +107,9 @@ const before = (atEpochMs: number): Effect.Effect<number, Corrupt | NewerFormat 
     return (segments[found] ?? 1) - 1
   })
 
-/** The time of the last record of a segment's first block: no record before the segment is later. Infinity where there is none yet. */
+/**
+ * The time of the last record in a segment's first block: no record before the segment is later. Infinity while it has no block.
+ */
 const beganAt = (segment: number): Effect.Effect<number, Corrupt | NewerFormat | DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
     const file = yield* Effect.flatMap(Disk, (disk) => disk.open(Segment.pathOf(segment), "read"))
@@ -120,9 +122,9 @@ const beganAt = (segment: number): Effect.Effect<number, Corrupt | NewerFormat |
 interface ReplayAt {
   readonly segment: number
   readonly offset: number
-  /** Undefined at the start: the segment's header says what comes before. */
+  /** Undefined at the start, where the segment's header says what comes before. */
   readonly chain: Scan.Chain | undefined
-  /** How much is read of it at once. */
+  /** Bytes to read at once. */
   readonly pieceBytes: number
 }
 
@@ -178,7 +180,10 @@ export const decode: Give<Block.Block> = (piece, found, segment, offset) =>
     }
   })
 
-/** The digest of the durable block that ends with a record, hex; undefined where there is no such record, empty where none ends there. */
+/**
+ * The digest, hex, of the durable block that ends with a record; undefined where there is no such record, empty where no block ends
+ * there.
+ */
 export const digestAt = (links: JournalReading["links"], sequence: number): Effect.Effect<string | undefined, Unreadable | Unknown> =>
   Effect.map(Stream.runHead(Stream.take(links(sequence), 1)), (found) =>
     Option.getOrUndefined(

@@ -1,7 +1,7 @@
 /**
- * The header of a command as it lies in a record, in front of the payload: principal (1 byte), request (1), length of
- * the Idempotency-Key (1); where there is a request also account (4), credential (4), fingerprint (16) and the key's
- * characters, visible ASCII. What nobody outside sent has the first three bytes only.
+ * The header of a command in its record, before the payload: principal (1 byte), request (1), length of the Idempotency-Key (1);
+ * for a request also account (4), credential (4), fingerprint (16) and the key's characters, visible ASCII. The venue's own
+ * commands have the first three bytes only.
  */
 import { assert } from "../domain/Assert.js"
 import { type ClientPrincipal, type Header, internal, Principal } from "../operations/Header.js"
@@ -14,10 +14,10 @@ const credentialAt = 7
 const fingerprintAt = 11
 const keyAt = 27
 
-/** The most bytes a header takes. */
+/** The largest size of a header, bytes. */
 export const maxBytes = keyAt + 255
 
-/** Writes a header at a place of a buffer that has room for it; how many bytes it took. */
+/** Writes a header at an offset of a buffer that has room for it. Returns its size in bytes. */
 export const write = (bytes: Buffer, at: number, header: Header): number => {
   const { fingerprint, idempotencyKey, operation } = header
   assert(idempotencyKey.length <= 255, "an Idempotency-Key has at most 255 characters")
@@ -37,7 +37,7 @@ export const write = (bytes: Buffer, at: number, header: Header): number => {
   return keyAt + bytes.write(idempotencyKey, at + keyAt, "latin1")
 }
 
-/** Where the header that begins at a place ends; throws `Malformed` where it does not lie before `end`. */
+/** The end offset of the header at `at`; throws `Malformed` where it is beyond `end`. */
 export const endOf = (bytes: Buffer, at: number, end: number): number => {
   if (at + shortBytes > end) throw new Malformed("its header is cut off")
   const to = at + (bytes[at + 1] === 0 ? shortBytes : keyAt + bytes[at + 2]!)
@@ -47,7 +47,7 @@ export const endOf = (bytes: Buffer, at: number, end: number): number => {
 
 const principals: ReadonlySet<number> = new Set(Object.values(Principal))
 
-/** The header at a place, which `endOf` has measured. */
+/** Reads the header at an offset, which `endOf` has validated. */
 export const read = (bytes: Buffer, at: number): Header => {
   const principal = bytes[at]!
   const operation = bytes[at + 1]!

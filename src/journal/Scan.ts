@@ -1,6 +1,6 @@
 /**
- * Reading segments: follows the chain of blocks as far as it holds, and judges what lies behind it. An
- * unfinished write of a process that ended is told from damage here, and nowhere else.
+ * Reads segments: follows the chain of blocks as far as it holds, and classifies what lies behind it. Only here is the unfinished
+ * write of a terminated process told from damage.
  */
 import * as Effect from "effect/Effect"
 import { Marks } from "../domain/Marks.js"
@@ -10,16 +10,16 @@ import type { DiskError, File } from "./Disk.js"
 import { Corrupt, NewerFormat } from "./Journal.js"
 import * as Segment from "./Segment.js"
 
-/** How much of a segment is read at a time, in bytes. */
+/** Bytes read from a segment at a time. */
 export const pieceBytes = 1 << 20
 
-/** Between two places from which reading may begin, about: what it hashes for nothing is no more than two of these. */
+/** Approximate distance between two waypoints in bytes: a reading hashes at most twice as much in vain. */
 export const waypointEveryBytes = 1 << 17
 
-/** Sectors of a block always hold more non-zero bytes than this; fewer are damage in zeros. */
+/** Every sector of a block has more non-zero bytes than this; fewer are damage within zeros. */
 const fewestBlockBytes = 32
 
-/** How far the chain has been followed. */
+/** How far the chain has been verified. */
 export interface Chain {
   readonly nextSequence: number
   readonly epoch: number
@@ -27,10 +27,10 @@ export interface Chain {
   readonly digest: Uint8Array
 }
 
-/** Before the first block. */
+/** The chain before the first block. */
 export const genesis: Chain = { nextSequence: 1, epoch: 0, atEpochMs: 0, digest: Block.genesisDigest }
 
-/** Where a segment's chain begins when nothing before it was read. */
+/** The chain at the beginning of a segment, from its header alone. */
 export const chainBefore = (header: Segment.Header): Chain => ({
   nextSequence: header.firstSequence,
   epoch: 0,
@@ -40,7 +40,7 @@ export const chainBefore = (header: Segment.Header): Chain => ({
 
 /** A block found in a piece. */
 export interface Found {
-  /** Where in the piece. */
+  /** Its offset in the piece. */
   readonly at: number
   readonly header: Block.Header
   readonly digest: Buffer
@@ -50,14 +50,14 @@ export interface Found {
 export interface Piece {
   readonly bytes: Buffer
   readonly blocks: ReadonlyArray<Found>
-  /** The offset in the segment behind the last of them. */
+  /** The offset in the segment after the last of them. */
   readonly nextOffset: number
   readonly chain: Chain
-  /** Places on the way, where reading may begin another time. */
+  /** Waypoints in this piece, where a later reading may begin. */
   readonly places: ReadonlyArray<Waypoint>
-  /** Whether the chain stops at `nextOffset`: what is there is not the next block. */
+  /** Whether the chain ends at `nextOffset`: what is there is not the next block. */
   readonly stopped: boolean
-  /** Set where it stops at an intact block whose records this program could not have written, or at one of a newer format. */
+  /** Set where it ends at an intact block whose records this program could not have written, or at one of a newer format. */
   readonly malformed: Corrupt | NewerFormat | undefined
 }
 
@@ -66,7 +66,7 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 const read = (file: File, position: number, length: number): Effect.Effect<Buffer, DiskError> =>
   Effect.map(file.readAt(position, length), asBuffer)
 
-/** Memory that pieces are read into one after the other: it becomes as large as the largest of them. */
+/** A reusable buffer for pieces: it grows to the size of the largest one. */
 class Memory {
   private bytes = Buffer.alloc(0)
 
@@ -76,7 +76,7 @@ class Memory {
   }
 }
 
-/** Reads into memory that is used over and over, where there is some: what was read before is gone then. */
+/** Reads into reusable memory, if given, overwriting what was read before. */
 const readOver = (file: File, position: number, length: number, memory: Memory | undefined): Effect.Effect<Buffer, DiskError> => {
   if (memory === undefined) return read(file, position, length)
   const into = memory.of(length)
@@ -89,23 +89,23 @@ const corrupt = (segment: number, offset: number, sequence: number, reason: stri
 const noSegment = "there is no segment: if this is a venue's data directory, put its segments back from a backup"
 const missingBefore = "the segments before it are missing: put them back from a backup"
 
-/** First sequences of the segments there are, ascending. */
+/** First sequences of all segments, ascending. */
 export const segments: Effect.Effect<ReadonlyArray<number>, DiskError, Disk> = Effect.gen(function*() {
   const disk = yield* Disk
   const names = yield* disk.list(Segment.directory)
   return names.flatMap((name) => Segment.firstSequenceOf(name) ?? []).sort((a, b) => a - b)
 })
 
-/** The whole blocks of a segment whose file is longer or shorter than its header says, or has no header that can be read. */
+/** The whole blocks of a segment whose file size differs from its header, or whose header is unreadable. */
 export interface Whole {
   readonly header: Segment.Header
-  /** Behind the last of them. */
+  /** The offset after the last of them. */
   readonly offset: number
   readonly chain: Chain
   readonly malformed: Piece["malformed"]
 }
 
-/** Follows a segment's blocks as far as its file goes; each piece's are given to `look`. */
+/** Follows a segment's blocks as far as its file goes, and calls `look` with each piece. */
 const wholeBlocks = (
   file: File,
   header: Segment.Header,
@@ -124,7 +124,7 @@ const wholeBlocks = (
     return whole
   })
 
-/** The whole blocks of a segment that has another size than its header says; undefined of any other. */
+/** The whole blocks of a segment whose file size differs from its header; undefined for any other. */
 export const readOfWrongSize = (file: File, segment: number): Effect.Effect<Whole | undefined, DiskError> =>
   Effect.gen(function*() {
     const header = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
@@ -133,7 +133,9 @@ export const readOfWrongSize = (file: File, segment: number): Effect.Effect<Whol
     return yield* wholeBlocks(file, header, size)
   })
 
-/** What a segment's header would be that cannot be read, by the first block behind it; undefined where that is none either. */
+/**
+ * The header of a segment reconstructed from its first block, where it is unreadable; undefined where that block is unreadable too.
+ */
 const headerBehind = (file: File, segment: number): Effect.Effect<Segment.Header | undefined, DiskError> =>
   Effect.gen(function*() {
     const first = yield* read(file, Block.sectorBytes, Block.sectorBytes)
@@ -145,14 +147,14 @@ const headerBehind = (file: File, segment: number): Effect.Effect<Segment.Header
     }
   })
 
-/** What a segment has from a block on, in whole blocks: as far as they can be followed. */
+/** The whole blocks of a segment from one on, as far as they can be followed. */
 interface Held {
-  /** The first sequence of the block that holds the one asked for, or of the first block behind it; undefined without such a block. */
+  /** The first sequence of the block that contains the requested one, or of the next block; undefined where there is neither. */
   readonly firstSequence: number | undefined
   readonly records: number
 }
 
-/** What a segment has from the block on that holds `sequence`. */
+/** What a segment contains from the block with `sequence` on. */
 export const heldFrom = (segment: number, sequence: number): Effect.Effect<Held, DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
     const disk = yield* Disk
@@ -167,7 +169,10 @@ export const heldFrom = (segment: number, sequence: number): Effect.Effect<Held,
     return { firstSequence: from, records: from === undefined ? 0 : chain.nextSequence - from }
   }))
 
-/** Why a header is none, and what would be given up with it: its blocks name their segment, and the first one the block before it. */
+/**
+ * Why a header is invalid, and what a cut would discard with it: the blocks name their segment, and the first one the block before
+ * it.
+ */
 const headless = (file: File, segment: number, reason: string): Effect.Effect<Corrupt, DiskError> =>
   Effect.gen(function*() {
     const header = yield* headerBehind(file, segment)
@@ -178,7 +183,7 @@ const headless = (file: File, segment: number, reason: string): Effect.Effect<Co
     return corrupt(segment, 0, segment, `${reason}${lost}`)
   })
 
-/** A segment's header, checked against its name and its size. */
+/** A segment's header, checked against the file's name and size. */
 export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Segment.Header, Corrupt | NewerFormat | DiskError> =>
   Effect.gen(function*() {
     const sector = yield* read(file, 0, Block.sectorBytes)
@@ -200,7 +205,9 @@ export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Se
     return header
   })
 
-/** Reads the blocks from `offset` on, about so many bytes of them: into `memory` where the piece is done with before the next is read. */
+/**
+ * Reads the blocks from `offset` on, roughly a piece; into `memory` where the caller is done with a piece before it reads the next.
+ */
 export const readPiece = (
   file: File,
   segment: Segment.Header,
@@ -244,7 +251,7 @@ const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Ch
       break
     }
     if (at + header.blockBytes > bytes.length) {
-      // Only the piece's first block may need more than the piece, and that has been read whole.
+      // Only the first block may be larger than the piece, and that one has been read whole.
       stopped = blocks.length === 0
       break
     }
@@ -272,7 +279,7 @@ const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Ch
   return { bytes, blocks, nextOffset: offset + at, chain, places, stopped, malformed }
 }
 
-/** Why a header is not that of the next block in its place; undefined if it is. */
+/** Why a header is not that of the next block at its position; undefined if it is. */
 const misfit = (
   bytes: Buffer,
   at: number,
@@ -296,10 +303,10 @@ const liesAt = (header: Block.Header, segment: Segment.Header, offset: number): 
 const misdirected = (header: Block.Header): string =>
   `a block lies here that was written for ${Segment.pathOf(header.position.segment)} at ${header.position.offset}`
 
-/** What lies behind the last block of a segment. */
+/** What follows the last block of a segment. */
 export type Tail =
   | { readonly _tag: "Zeros" }
-  /** Remains of blocks that nobody was told of, up to `endOffset`. */
+  /** Remains of unacknowledged blocks, up to `endOffset`. */
   | { readonly _tag: "Torn"; readonly endOffset: number }
   | { readonly _tag: "Damage"; readonly offset: number; readonly reason: string }
 
@@ -314,8 +321,8 @@ const nonZeroBytes = (bytes: Buffer, start: number, end: number): number => {
 }
 
 /**
- * Judges everything from `offset`, where the chain stopped, to the end of the segment. README.md gives the
- * rules and why a crash explains what is called torn, and only that.
+ * Classifies everything from `offset`, where the chain ends, to the end of the segment. README.md gives the rules, and why a crash
+ * explains what is called torn and nothing else.
  */
 export const readTail = (
   file: File,
@@ -328,7 +335,7 @@ export const readTail = (
     const damage = (at: number, reason: string): Tail => ({ _tag: "Damage", offset: at, reason })
     let endOffset = offset
     let strayOffset: number | undefined
-    // The block that was being written at `offset`, and whether a whole sector of it never arrived.
+    // The block that was being written at `offset`, and whether an entire sector of it is missing.
     let unfinished: Block.Header | undefined
     let lacksSector = false
     for (let start = offset; start < segment.segmentBytes; start += pieceBytes) {
@@ -372,7 +379,7 @@ export const readTail = (
 const movingTailTries = 4
 const movingTailPause = "50 millis"
 
-/** `readTail` beside a writer. Where the next block turns up by itself, it was the writer's and all is well. */
+/** `readTail` beside a writer. Where the next block appears meanwhile, the remains were part of it. */
 export const readMovingTail = (
   file: File,
   segment: Segment.Header,
@@ -391,14 +398,14 @@ export const readMovingTail = (
     return tail
   })
 
-/** A place in a segment where the chain was found to hold: reading may begin there again. */
+/** A position in a segment up to which the chain was verified: a reading may begin there. */
 export interface Waypoint {
   readonly segment: number
   readonly offset: number
   readonly chain: Chain
 }
 
-/** The latest places that are kept: further back, reading begins at a segment's start. */
+/** Most waypoints kept, the latest: further back, reading begins at a segment's start. */
 export const waypointsKept = 16_384
 
 /** Where the journal ends. */
@@ -408,17 +415,17 @@ export interface End {
   readonly chain: Chain
   /** Where the remains of unfinished writes end; `offset` if there are none. */
   readonly tornEndOffset: number
-  /** Where the blocks begin that may not be durable yet, should the last process have failed to sync them. */
+  /** Where the blocks begin that the last process may have failed to make durable. */
   readonly unsyncedOffset: number
-  /** Places on the way to the end, in its order. */
+  /** Waypoints in their order. */
   readonly waypoints: ReadonlyArray<Waypoint>
 }
 
-/** Reads and checks the whole journal, of at least one segment, that nobody writes to. */
+/** Reads and verifies the whole journal of at least one segment, which nobody writes to. */
 export const readAll = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | NewerFormat | DiskError, Disk> =>
   readSegments(firstSequences, false)
 
-/** The same beside a writer, whose latest blocks may be half there: the journal ends before them. */
+/** The same beside a writer, whose latest blocks may be incomplete: the journal ends before them. */
 export const readAllBeside = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | NewerFormat | DiskError, Disk> =>
   readSegments(firstSequences, true)
 
@@ -427,7 +434,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
     let chain = genesis
     let end: End | undefined
     let waypoints: ReadonlyArray<Waypoint> = []
-    // Memory of its own for each piece would be taken from the system and given back for the whole length of the journal.
+    // Allocating memory for each piece would churn memory over the whole length of the journal.
     const memory = new Memory()
     for (const [index, firstSequence] of firstSequences.entries()) {
       if (end !== undefined) yield* nothingLost(end, firstSequence)
@@ -474,7 +481,7 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean, memo
     }
     let chain = before
     let offset = Block.sectorBytes
-    // Places of the last blocks: no more than four were ever unsynced.
+    // Positions of the last blocks: no more than four were ever unsynced.
     let recent: ReadonlyArray<{ readonly offset: number; readonly lastSequence: number }> = []
     let syncedSequence = 0
     const waypoints: Array<Waypoint> = []

@@ -1,13 +1,13 @@
 /**
- * Segment files: their names and their first sector, which says what the file continues. The rest of a
- * segment is blocks, then zeros.
+ * Segment files: their names and their first sector, which says what the file continues. The rest of a segment is blocks, then
+ * zeros.
  */
 import { digestBytes, readWhole, sectorBytes, sha256, writeWhole } from "./Block.js"
 
 /** Where segments live, relative to the data directory. */
 export const directory = "journal"
 
-/** A segment that is being prepared; whatever has this name at opening is left from a process that ended. */
+/** The name of a segment that is being prepared; a file of this name at opening was left by a terminated process. */
 export const unfinishedName = "next.tmp"
 export const unfinishedPath = `${directory}/${unfinishedName}`
 
@@ -26,10 +26,10 @@ export const firstSequenceOf = (name: string): number | undefined => {
   return Number.isSafeInteger(sequence) && sequence >= 1 ? sequence : undefined
 }
 
-/** What a segment's first sector says. */
+/** The content of a segment's first sector. */
 export interface Header {
   readonly firstSequence: number
-  /** Digest of the block before the segment's first. */
+  /** Digest of the last block before the segment. */
   readonly previousDigest: Uint8Array
   /** The size of the whole file. */
   readonly segmentBytes: number
@@ -61,7 +61,7 @@ const isIntact = (bytes: Buffer): boolean =>
   bytes.length >= sectorBytes && magic.compare(bytes, 0, magic.length) === 0
   && sha256(bytes.subarray(0, checksumAt)).compare(bytes, checksumAt, sectorBytes) === 0
 
-/** The version of an intact first sector that a newer program wrote; undefined for any other. */
+/** The version of an intact first sector written by a newer program; undefined for any other. */
 export const newerVersion = (bytes: Buffer): number | undefined => {
   if (!isIntact(bytes)) return undefined
   const written = bytes.readUInt32LE(versionAt)

@@ -1,6 +1,6 @@
 /**
- * The journal over segment files on a `Disk`. Opening decides what the last process left and makes it
- * durable; appending keeps up to four blocks in flight and stops for good at the first failure.
+ * The journal over segment files on a `Disk`. Opening determines what the last process left and makes it durable; appending keeps
+ * up to four blocks in flight, and stops for good at the first failure.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ import * as Segment from "./Segment.js"
 /** The file whose lock makes a process the only writer of a data directory. */
 export const lockPath = "lock.db"
 
-/** Blocks that may be written and not yet durable. */
+/** Most blocks written and not yet durable. */
 export const maxOutstanding = 4
 
 export interface Options {
@@ -35,21 +35,21 @@ export interface Options {
   readonly maxBlockBytes: number
 }
 
-/** The share of a segment that is kept for what is no placement while the next one finds no room. */
+/** The share of a segment that is reserved for commands other than placements while there is no room for the next segment. */
 const keptShare = 1 / 4
 
-/** Of that the share that the venue's own records leave to what is asked for. */
+/** The share of that reserve which the venue's own records leave to requests. */
 const requestedShare = 1 / 2
 
-/** How long closing waits for what still runs on the files: a disk that does not answer must not keep the process. */
+/** How long closing waits for operations still running on the files: an unresponsive disk must not keep the process alive. */
 const closingPatience = "1 second"
 
-/** How long preparing the next segment rests where the disk is full. */
+/** Pause before the next segment is prepared again, where the disk is full. */
 const retryPause = "500 millis"
 
 export const defaultOptions: Options = { segmentBytes: Segment.defaultBytes, maxBlockBytes: Block.defaultMaxBytes }
 
-/** How much of a new segment is zeroed at a time, so that the disk serves appends in between; in bytes. */
+/** Bytes of a new segment zeroed at a time, so that the disk serves appends in between. */
 const zeroingBytes = 1 << 20
 
 type OpenError = Corrupt | NewerFormat | Locked | DiskError
@@ -58,7 +58,7 @@ type OpenError = Corrupt | NewerFormat | Locked | DiskError
 export const layer = (options: Partial<Options> = {}): Layer.Layer<Journal, OpenError, Disk> =>
   Layer.scoped(Journal, Effect.tap(open({ ...defaultOptions, ...options }), (journal) => journal.settle))
 
-/** Opens it for a writer that first sees whether it may go on from there: `settle` is left to it. */
+/** Opens the journal for a writer that first decides whether it may continue from there, and then calls `settle`. */
 export const layerUnsettled = (options: Partial<Options> = {}): Layer.Layer<Journal, OpenError, Disk> =>
   Layer.scoped(Journal, open({ ...defaultOptions, ...options }))
 
@@ -81,7 +81,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
   }
   const segments = yield* Scan.segments
   const end = yield* Scan.readAll(segments)
-  // Files are closed after the writer, which waits for what still runs on them.
+  // Files are closed after the writer, which waits for operations still running on them.
   const files = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
   const path = Segment.pathOf(end.segment.firstSequence)
   const opened = yield* openIn(files, disk.open(path, "write durably"))
@@ -117,8 +117,8 @@ const open = Effect.fnUntraced(function*(options: Options) {
 })
 
 /**
- * Reads the journal without the lock and without writing, also beside a running writer: it then ends where
- * the writer was when it was opened. Nothing can be appended to it.
+ * Reads the journal without the lock and without writing, also beside a running writer: it ends where the writer was at opening.
+ * Nothing can be appended to it.
  */
 export const layerReadOnly: Layer.Layer<Journal, Corrupt | NewerFormat | DiskError, Disk> = Layer.effect(
   Journal,
@@ -129,7 +129,7 @@ export const layerReadOnly: Layer.Layer<Journal, Corrupt | NewerFormat | DiskErr
   })
 )
 
-/** A journal that ended at `end` when it was opened and is durable up to `durableSequence` by now. Appends are refused. */
+/** A journal that ended at `end` when it was opened, and is durable up to `durableSequence` by now. Appends are refused. */
 export const readOnly = (
   disk: Disk["Type"],
   end: Scan.End,
@@ -161,7 +161,7 @@ const headOf = (end: Scan.End): Head => ({
   }
 })
 
-/** Fails where there are snapshots without a journal: it is gone, and a new one would bury that. */
+/** Fails where there are snapshots but no journal: it is missing, and a new one would hide that. */
 const nothingSaved = Effect.gen(function*() {
   const disk = yield* Disk
   const names = yield* Effect.catchIf(disk.list("snapshots"), (error) => error.code === "ENOENT", () => Effect.succeed([]))
@@ -183,13 +183,13 @@ const removeUnfinished = Effect.gen(function*() {
     ;(yield* Marks)?.("an unfinished segment was left behind")
     yield* disk.remove(Segment.unfinishedPath)
   }
-  // Also makes durable a segment that the last process had just named.
+  // Also makes durable the name of a segment that the last process had just created.
   yield* disk.syncDirectory(Segment.directory)
 })
 
 /**
- * Keeps the room that the last process had found for its next segment: on a full disk there may be none again. Its content is
- * of no matter, since all of it is zeroed before it gets a name; but a segment has its own size.
+ * Keeps the space that the last process had allocated for its next segment: a full disk may have no more. Its content does not
+ * matter, since it is zeroed before it gets a name, but its size must be that of a segment.
  */
 const keepUnfinished = Effect.fnUntraced(function*({ segmentBytes }: Options) {
   const disk = yield* Disk
@@ -198,16 +198,15 @@ const keepUnfinished = Effect.fnUntraced(function*({ segmentBytes }: Options) {
   const sizeBytes = yield* Effect.scoped(Effect.flatMap(disk.open(Segment.unfinishedPath, "read"), ({ size }) => size))
   if (sizeBytes > segmentBytes) return yield* removeUnfinished
   ;(yield* Marks)?.("an unfinished segment was left behind")
-  // Also makes durable a segment that the last process had just named.
+  // Also makes durable the name of a segment that the last process had just created.
   yield* disk.syncDirectory(Segment.directory)
 })
 
 /**
- * Makes what was read the durable truth. The last process may have ended on a failed sync, after which the
- * system shows blocks that the disk does not have and a new sync would say nothing of it; so the blocks
- * that it may not have synced are written again as they are, and what may hold remains of its unfinished
- * ones is zeroed, before anything new is written. A crash in the midst of it changes nothing: the same
- * bytes over the same bytes, and remains with fewer sectors are still remains.
+ * Makes durable what was read. The last process may have ended on a failed sync, after which the system shows blocks that the disk
+ * does not have, and another sync would not report it. Blocks that may not have been synced are therefore written again unchanged,
+ * and remains of unfinished ones are zeroed, before anything new is written. A crash meanwhile does no harm: the same bytes replace
+ * the same bytes, and remains with fewer sectors are still remains.
  */
 const settle = Effect.fnUntraced(function*(file: File, end: Scan.End, options: Options) {
   if (end.unsyncedOffset < end.offset) {
@@ -226,8 +225,8 @@ const zero = Effect.fnUntraced(function*(file: File, start: number, end: number)
 })
 
 /**
- * Writes the last segment anew, as it was read, as another file of the same name. Where the lock's file had been removed,
- * whoever held it may still be writing to the old file: from here on that changes nothing any more.
+ * Writes the last segment again, as it was read, to another file of the same name. If the lock's file was removed, the previous
+ * holder may still be writing to the old file, which has no effect from here on.
  */
 const replaceSegment = Effect.fnUntraced(function*(file: File, end: Scan.End) {
   const disk = yield* Disk
@@ -243,7 +242,7 @@ const replaceSegment = Effect.fnUntraced(function*(file: File, end: Scan.End) {
   yield* disk.syncDirectory(Segment.directory)
 })
 
-/** Fails where there is a segment that there was not when the journal was read: only another writer names one. */
+/** Fails where there is a segment that did not exist when the journal was read: only another writer can have created it. */
 const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, DiskError, Disk> =>
   Effect.flatMap(Scan.segments, (found) =>
     found.length === read.length
@@ -253,13 +252,13 @@ const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, DiskErro
 /** An empty file under the temporary name. */
 const openUnfinished = Effect.flatMap(Disk, (disk) => disk.open(Segment.unfinishedPath, "create durably"))
 
-/** The file of the next segment: what the last process had of it, or an empty one. */
+/** The file of the next segment: the one left by the last process, or an empty one. */
 const openNext = Effect.flatMap(Disk,
   (disk) => Effect.catchIf(disk.open(Segment.unfinishedPath, "write durably"), ({ code }) => code === "ENOENT", () => openUnfinished))
 
 /**
- * Zeroes the next part of a segment under its temporary name, durably; returns where the zeros end. Behind the last part the
- * name is durable too: what found room once is there after any crash.
+ * Zeroes the next part of a segment under its temporary name, durably. Returns where the zeros end. After the last part the name is
+ * durable as well, so that space once allocated survives any crash.
  */
 const zeroMore = Effect.fnUntraced(function*(file: File, zeroedBytes: number, segmentBytes: number) {
   const end = Math.min(zeroedBytes + zeroingBytes, segmentBytes)
@@ -268,7 +267,7 @@ const zeroMore = Effect.fnUntraced(function*(file: File, zeroedBytes: number, se
   return end
 })
 
-/** Gives a prepared segment its header and its name. It exists from then on, whatever crashes. */
+/** Gives a prepared segment its header and its name. It exists from then on, even after a crash. */
 const nameSegment = Effect.fnUntraced(function*(file: File, header: Segment.Header) {
   const disk = yield* Disk
   yield* file.writeAt(0, Segment.encodeHeader(header))
@@ -296,19 +295,19 @@ interface OpenSegment {
   readonly scope: Scope.CloseableScope
 }
 
-/** A block on its way. */
+/** A block in flight. */
 interface Outstanding {
   readonly block: Block.Encoded
   readonly done: (failure: Failure | undefined) => void
-  /** Whether it begins a new segment; then it waits until all before it is durable. */
+  /** Whether it begins a new segment; then it waits until everything before it is durable. */
   readonly opensSegment: boolean
   readonly offset: number
   state: "waiting" | "writing" | "durable"
 }
 
 /**
- * The writer's side. Every write is issued at once at its own place, and is durable when it ends. What was asked for in one order
- * ends in that order.
+ * The writing side. Every write is issued at once at its own position, and is durable when it completes. Appends complete in the
+ * order in which they were requested.
  */
 class Appender {
   durableSequence: number
@@ -328,7 +327,7 @@ class Appender {
   private running = 0
   isSettled = false
   private whenIdle: (() => void) | undefined
-  /** Why the next segment found no room when it was last prepared. */
+  /** Why there was no room for the next segment when it was last prepared. */
   private shortage: Full | undefined
   private retry: Fiber.RuntimeFiber<void> | undefined
   private roomChanged = (): void => {}
@@ -356,7 +355,7 @@ class Appender {
     this.endOffset = end.offset
   }
 
-  /** What was read is durable, and goes on in this file. */
+  /** Continues in this file, now that what was read is durable. */
   settled({ file, scope }: Pick<OpenSegment, "file" | "scope">): void {
     this.segment = { ...this.segment, file, scope }
     this.isSettled = true
@@ -364,11 +363,11 @@ class Appender {
   }
 
   room(): Room {
-    // Nothing is waited for any more: whoever appends is told why.
+    // After a failure there is no point in waiting: appends report the reason.
     if (this.failure !== undefined) return "all"
     if (this.nextIsReady()) return "all"
     if (!this.isDownTo(this.keptBytes())) return "all"
-    // Whoever does not know yet whether the disk is full does not use up what is kept for when it is.
+    // Until it is known whether the disk is full, the reserve must not be used up.
     if (this.shortage === undefined) return "soon"
     if (this.freeBytes() < this.options.maxBlockBytes) return "nothing"
     return this.isDownTo(this.keptBytes() * requestedShare) ? "requests" : "reductions"
@@ -383,12 +382,12 @@ class Appender {
     this.roomChanged = callback
   }
 
-  /** Whether one more block, of whatever is taken, could leave no room for one of any size behind so much that is kept of this segment. */
+  /** Whether one more block of any size might leave no room for another one besides the given reserve of this segment. */
   private isDownTo(keptBytes: number): boolean {
     return this.freeBytes() < keptBytes + 2 * this.options.maxBlockBytes
   }
 
-  /** What is left of the segment that the last placed block lies in. */
+  /** Bytes left in the segment of the last placed block. */
   private freeBytes(): number {
     return this.endSegmentBytes() - this.endOffset
   }
@@ -397,12 +396,12 @@ class Appender {
     return this.endSegmentBytes() * keptShare
   }
 
-  /** Whether a segment is ready that no block has been placed in. */
+  /** Whether a segment is ready in which no block has been placed. */
   private nextIsReady(): boolean {
     return this.prepared !== undefined && this.prepared.zeroedBytes >= this.options.segmentBytes && !this.opensNext()
   }
 
-  /** Whether a block in flight begins a segment that is yet to be named. */
+  /** Whether a block in flight begins a segment that has not been named yet. */
   private opensNext(): boolean {
     return this.outstanding.some((each) => each.opensSegment && this.segment.header.firstSequence !== each.block.firstSequence)
   }
@@ -425,7 +424,7 @@ class Appender {
     this.issue()
   }
 
-  /** Refuses from now on, and waits until nothing is running on the files any more, or has not ended in time. */
+  /** Refuses appends from now on, and waits until no operation on the files is running, or the time is up. */
   readonly close: Effect.Effect<void> = Effect.asVoid(Effect.suspend(() => {
     this.fail(new Unknown({ cause: new Error("the journal is closed") }))
     const idle = this.running === 0 ? Effect.void : Effect.async<void>((resume) => {
@@ -446,7 +445,7 @@ class Appender {
     return undefined
   }
 
-  /** The size of the segment that the last placed block lies in: new segments have the configured one. */
+  /** The size of the segment of the last placed block: new segments have the configured size. */
   private endSegmentBytes(): number {
     return this.outstanding.some((each) => each.opensSegment) ? this.options.segmentBytes : this.segment.header.segmentBytes
   }
@@ -468,8 +467,8 @@ class Appender {
     const { file, header } = this.segment
     next.state = "writing"
     Block.place(next.block, { segment: header.firstSequence, offset: next.offset }, this.durableSequence)
-    // Looked at once the block can be read: a process that takes the lock after that reads it, and builds on it. So nothing is
-    // acknowledged that another writer does not know.
+    // Checked once the block can be read: a process that takes the lock after that reads the block and builds on it. Nothing is
+    // therefore acknowledged that another writer does not know.
     this.run(Effect.zipRight(file.writeAt(next.offset, next.block.bytes), this.stillHeld), () => {
       next.state = "durable"
       this.complete()
@@ -487,8 +486,8 @@ class Appender {
   }
 
   /**
-   * Prepares the segment after the current one from when that is a quarter full, at the pace at which it fills, so
-   * that neither going over to it nor the way there holds up appends.
+   * Prepares the next segment from when the current one is a quarter full, as fast as that fills, so that neither the switch nor
+   * the preparation delays appends.
    */
   private prepare(): void {
     if (this.preparing || this.retry !== undefined || this.wantedZeros() === 0) return
@@ -511,9 +510,9 @@ class Appender {
   }
 
   /**
-   * Preparing failed. A full disk takes nothing from this segment: whoever appends is told, and it is tried again, by writing
-   * again what did not find room. A failed sync of a name is the end all the same, whatever it says, and so is a block that is
-   * placed in the segment which does not come.
+   * Handles a failed preparation. A full disk does not affect the current segment: `room` reports it, and the preparation is tried
+   * again by repeating the write that found no room. A failed sync of a name is final, whatever its error, and so is any failure
+   * once a block has been placed in the missing segment.
    */
   private lacksRoom(failure: Failure): void {
     this.preparing = false
@@ -541,7 +540,10 @@ class Appender {
     if (this.nextIsReady()) this.roomChanged()
   }
 
-  /** How many bytes of the next segment should be zeroed by now: all when five eighths of this one are full, before what is kept of it. */
+  /**
+   * How many bytes of the next segment should be zeroed by now: all of them when the current one is five eighths full, before its
+   * reserve is reached.
+   */
   private wantedZeros(): number {
     const isAwaited = this.shortage !== undefined || this.isDownTo(this.keptBytes())
     if (isAwaited || this.opensNext()) return this.options.segmentBytes
@@ -574,7 +576,7 @@ class Appender {
     })
   }
 
-  /** Runs an operation of the disk. Once one has failed, nothing that another still brings is taken note of. */
+  /** Runs a disk operation. After a failure the results of other operations are ignored. */
   private run<A>(
     effect: Effect.Effect<A, DiskError | Fenced, Disk>,
     then: (value: A) => void,
@@ -597,7 +599,7 @@ class Appender {
     const isAwaited = this.failure === undefined && this.isSettled && this.room() === "soon"
     this.failure ??= failure
     for (const { done } of this.outstanding.splice(0)) done(this.failure)
-    // Without a block in flight nobody has been told yet, and whoever waits for room would wait for ever.
+    // With no block in flight nobody has been told of the failure, and a caller waiting for room would wait forever.
     if (isAwaited) this.roomChanged()
   }
 }
@@ -606,7 +608,7 @@ const lockLost = new Fenced({
   reason: "the lock of the data directory was removed or replaced while it was held, so another process may write to the journal"
 })
 
-/** What says that the disk, or this user's share of it, is full. */
+/** Errors that mean that the disk, or this user's quota on it, is full. */
 const fullCodes: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"])
 
 const failureOf = (cause: Cause.Cause<DiskError | Fenced>): Failure => {

@@ -1,6 +1,6 @@
 /**
- * Snapshot files: named byte sections with what they belong to, each file under its own digest. A snapshot
- * that cannot be trusted is passed over, never served; the journal can always do without.
+ * Snapshot files: named byte sections and their place in the journal, each file with a digest of its own. A snapshot that cannot be
+ * trusted is skipped and never served; the journal can always do without it.
  */
 import { constants } from "node:buffer"
 import * as crypto from "node:crypto"
@@ -15,72 +15,75 @@ import { digestBytes } from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
 
-/** One named run of bytes. Read back, it begins at a multiple of 8 of its buffer. */
+/** A named run of bytes. After reading, it begins at a multiple of 8 in its buffer. */
 export interface Section {
   readonly name: string
   readonly bytes: Uint8Array
-  /** Where they were read to memory that whoever decodes them goes on in: what it has that as. */
+  /** A handle to the memory that the section was read into, where the decoder will continue to use it. */
   readonly room?: unknown
 }
 
-/** Gives memory of just so many bytes that a section is read to. */
+/** Allocates memory of exactly this size for a section. */
 export type MemoryFor = (name: string, bytes: number) => Omit<Section, "name">
 
 /**
- * How snapshots are brought into memory: so much is read at a time, and where a snapshot is larger, each of its sections is
- * read to memory of its own. A state's tables may then go on in that, and are not copied.
+ * How snapshots are read into memory: pieces of a given size, and where a snapshot is larger, each section into memory of its own,
+ * which the tables of the state may continue to use without copying.
  */
 interface Loading {
   readonly atOnceBytes: number
   readonly memoryFor: MemoryFor
 }
 
-/** One that is made while it is written: each piece is written before the next is asked for. Together they have the length told. */
+/**
+ * A section produced while it is written: each piece is written before the next is requested. Together they have the declared
+ * length.
+ */
 export interface Streamed {
   readonly name: string
   readonly length: number
   readonly pieces: () => Iterable<Uint8Array>
 }
 
-/** A state, and the place in the journal that it belongs to. */
+/** A state with its place in the journal. */
 export interface Snapshot {
   /** The last record applied: the last of a block. */
   readonly sequence: number
   /** Digest of that block. */
   readonly blockDigest: Uint8Array
-  /** The version of what the engine puts into its sections. */
+  /** The version of the engine's sections. */
   readonly schema: number
   readonly sections: ReadonlyArray<Section>
 }
 
-/** One that is to be saved. What its sections tell of stands still until it is. */
+/** A snapshot to be saved. The source of its sections must not change until it is. */
 export interface Taken extends Omit<Snapshot, "sections"> {
   readonly sections: ReadonlyArray<Section | Streamed>
 }
 
-/** A snapshot that was read back. */
+/** A snapshot read from the disk. */
 export interface Stored extends Snapshot {
-  /** SHA-256 over the whole file before it: what the snapshot is named by. */
+  /** SHA-256 of the whole file before it, which identifies the snapshot. */
   readonly digest: Uint8Array
 }
 
 export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<SnapshotStore, {
-  /** Makes a snapshot durable, then removes those that nothing needs any more. */
+  /** Saves a snapshot durably, then removes those that are no longer needed. */
   readonly save: (snapshot: Taken) => Effect.Effect<void, DiskError>
-  /** The newest intact snapshot, or undefined. Damaged ones are passed over with a warning. */
+  /** The newest intact snapshot, or undefined. Damaged ones are skipped with a warning. */
   readonly latest: Effect.Effect<Stored | undefined, DiskError>
-  /** Sequences of the snapshots there are, intact or not, ascending. */
+  /** Sequences of all snapshots, intact or not, ascending. */
   readonly list: Effect.Effect<ReadonlyArray<number>, DiskError>
-  /** One of them, or why it cannot be trusted. */
+  /** A snapshot, or why it cannot be trusted. */
   readonly load: (sequence: number) => Effect.Effect<Stored | string, DiskError>
   /**
-   * Keeps the state that a step to other rules began with, for as long as the journal: what is before it only the version
-   * before replays. One of the same sequence is replaced.
+   * Saves the state before a step to other rules, for as long as the journal exists: only the previous version can replay what
+   * precedes it. Replaces one of the same sequence.
    */
   readonly saveStep: (snapshot: Taken) => Effect.Effect<void, DiskError>
-  /** The state of the newest step, or undefined; why it cannot be trusted, where it is damaged. */
+  /** The state before the newest step; undefined where there is none, or the reason where it cannot be trusted. */
   readonly latestStep: Effect.Effect<Stored | string | undefined, DiskError>
-  /** Sequences of all of these, intact or not. */
+  /** Sequences of all these files, intact or not. */
   readonly names: Effect.Effect<Names, DiskError>
 }>() {}
 
@@ -90,24 +93,24 @@ interface Names {
   readonly lastStep: number | undefined
 }
 
-/** A file may be gone by the time it is read: whoever writes beside a reader removes old ones. */
+/** A file may have disappeared before it is read, since a writer beside the reader removes old ones. */
 const gone = "it is gone"
 const unlessGone = <A>(loading: Effect.Effect<A | string, DiskError>): Effect.Effect<A | string, DiskError> =>
   Effect.catchIf(loading, (error) => error.code === "ENOENT", () => Effect.succeed(gone))
 
-/** A state that is kept, and how it is loaded. */
+/** A stored state and how to load it. */
 export interface Kept {
   readonly sequence: number
   readonly isStep: boolean
-  /** What a warning calls it. */
+  /** Its name in warnings. */
   readonly name: string
-  /** It, or why it cannot be trusted. */
+  /** The state, or why it cannot be trusted. */
   readonly load: Effect.Effect<Stored | string, DiskError>
 }
 
 /**
- * What a state before a sequence may be taken from, newest first: snapshots, and the state that the last step began with. Older snapshots
- * may well be kept beside that one, and what follows them is replayed by the version that wrote it.
+ * The stored states before a sequence, newest first: snapshots, and the state before the last step. Snapshots older than the latter
+ * may exist, but only the version that wrote them can replay what follows.
  */
 export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effect.Effect<ReadonlyArray<Kept>, DiskError> =>
   Effect.map(store.names, ({ lastStep, snapshots }) => {
@@ -118,12 +121,12 @@ export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effe
       load: unlessGone(store.load(at))
     }))
     if (lastStep !== undefined) {
-      // Of one sequence the snapshot comes first.
+      // At equal sequences the snapshot comes first.
       kept.splice(snapshots.filter((at) => at >= lastStep).length, 0, {
         sequence: lastStep,
         isStep: true,
         name: "the state that the last step began with",
-        // Whoever writes beside this may have taken another step by now.
+        // A writer beside this reader may have taken another step meanwhile.
         load: Effect.map(store.latestStep, (loaded) =>
           loaded === undefined || typeof loaded !== "string" && loaded.sequence !== lastStep ? gone : loaded)
       })
@@ -131,7 +134,7 @@ export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effe
     return kept.filter((each) => each.sequence < sequence)
   })
 
-/** Removes every snapshot of this sequence or a later one: of records that a cut gave up. Which ones. */
+/** Removes all snapshots at or after a sequence, whose records a cut has discarded. Returns their sequences. */
 export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number>, DiskError, Disk> =>
   Effect.gen(function*() {
     const disk = yield* Disk
@@ -147,33 +150,33 @@ export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number
 export const directory = "snapshots"
 const unfinishedName = "next.tmp"
 
-/** Snapshots that are kept for readings from further back than near ones begin, at most: from two for each doubling of an age on. */
+/** Most snapshots kept for readings from further back: beyond the near ones, up to two for each doubling of the age. */
 const mostFar = 16
 
 /**
- * Which snapshots are kept, of those that there are, oldest first: the newest two; the newest that is so old that all which a near
- * reading runs again lies behind it, and the one that comes to be this next: without these, two stops shortly after each other would
- * leave only what is of just now, and whoever had lost his connection before would have the whole journal run again for him. Behind
- * these some of the older ones, further and further apart, each at most twice as old as the one before it: so a reading of what is
- * older begins at most as far again back as that is old, and a journal of any length needs few of them.
+ * Which of the existing snapshots are kept, given and returned oldest first. The newest two are; so is the newest one that precedes
+ * everything a near reading replays, and the one that will take its place: without these, two stops in quick succession would leave
+ * only the most recent states, and a client that had lost its connection earlier would cause the whole journal to be replayed. Of
+ * older ones some are kept at growing distances, each at most twice as old as the next newer: an older reading thus begins at most
+ * twice as far back, and a journal of any length needs only a few.
  */
 export const keptOf = (sequences: ReadonlyArray<number>): ReadonlyArray<number> => {
   const newest = sequences.at(-1) ?? 0
-  // The journal's first record is as near as that.
+  // The journal's first record is near enough.
   if (newest <= replayedRecords) return sequences.slice(-2)
   const next = sequences.filter((sequence) => sequence <= newest - replayedRecords).length
   const far = next === 0 ? [] : farOf(sequences.slice(0, next), newest)
   return sequences.filter((sequence, at) => at >= sequences.length - 2 || at === next || at < next && far.includes(sequence))
 }
 
-/** Of snapshots behind which a near reading begins, oldest first, those that readings from further back begin with. */
+/** Of the snapshots before the near ones, oldest first, those to be kept for readings from further back. */
 const farOf = (sequences: ReadonlyArray<number>, newest: number): ReadonlyArray<number> => {
   const kept = [sequences.at(-1)!]
   for (let at = sequences.length - 2; at >= 0 && kept.length < mostFar; at--) {
     const reachedSequence = newest - 2 * (newest - kept.at(-1)!)
-    // The journal's first record is as near as that.
+    // The journal's first record is near enough.
     if (reachedSequence <= 0) break
-    // The one before it is near enough, so this one is not needed.
+    // The next older one is near enough, so this one is not needed.
     if (at > 0 && sequences[at - 1]! >= reachedSequence) continue
     kept.push(sequences[at]!)
   }
@@ -186,17 +189,17 @@ const namePattern = /^[0-9]{20}\.snap$/
 const stepPathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.step`
 const stepPattern = /^[0-9]{20}\.step$/
 
-/** Whether a file of the directory is a whole snapshot, or the state that a step began with. */
+/** Whether a file of the directory is a complete snapshot, or the state before a step. */
 export const isWhole = (name: string): boolean => namePattern.test(name) || stepPattern.test(name)
 
-/** Read ahead of what is being digested. */
+/** Bytes read ahead of what is being digested. */
 const readBytes = 8 << 20
 
 const anyMemory: MemoryFor = (_, bytes) => ({ bytes: new Uint8Array(bytes) })
 
 /**
- * Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. What is larger than what is
- * read at once is read to memory that `memoryFor` gives.
+ * Stores snapshots on the disk. The newest is read ahead while the journal is being checked. Snapshots larger than one read go to
+ * memory allocated by `memoryFor`.
  */
 export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes): Layer.Layer<SnapshotStore, DiskError, Disk> => {
   const loading = { atOnceBytes, memoryFor }
@@ -207,7 +210,7 @@ export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes)
       yield* disk.makeDirectory(directory)
       yield* disk.syncDirectory("")
       let ahead: Fiber.Fiber<Stored | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk, loading))
-      /** What was read ahead, once: it is large, and another may be the newest by then. */
+      /** The snapshot read ahead, given only once: it is large, and another one may be the newest by then. */
       const take = Effect.suspend(() => {
         const read = ahead
         ahead = undefined
@@ -225,7 +228,7 @@ export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes)
 
 export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = layerInto(anyMemory)
 
-/** Saves and reads them for one that begins with the one it is told: nothing is read ahead. The directory is there. */
+/** Stores snapshots for a process that is told which one to start from: nothing is read ahead. The directory must exist. */
 export const layerBesideInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes): Layer.Layer<SnapshotStore, never, Disk> =>
   Layer.effect(
     SnapshotStore,
@@ -269,7 +272,7 @@ const names = (disk: DiskService): Effect.Effect<Names, DiskError> =>
     lastStep: sequencesOf(files, stepPattern).at(-1)
   }))
 
-/** The record by which the last step was taken, whose state a store keeps; undefined where none was, or none that can be read. */
+/** The sequence of the record of the last step, whose state is stored; undefined where there is none or it cannot be read. */
 export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, DiskError> =>
   Effect.map(latestStep, (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1)
 
@@ -293,13 +296,13 @@ const latest = (disk: DiskService, loading: Loading): Effect.Effect<Stored | und
 // Layout: magic, version (4), manifest length (4), manifest (JSON), sections, SHA-256 of all before. Manifest
 // and sections are padded to multiples of 8.
 const magic = Buffer.from([0xfd, 0xf6, 0xfa, 0xf9, 0xfb, 0xf7, 0xf5, 0xfe])
-/** Of this layout. Version 2 named no schema: its sections are of schema 2. */
+/** The version of this layout. Version 2 named no schema: its sections are of schema 2. */
 const version = 3
 const schemalessVersion = 2
 const headBytes = 16
 const alignment = 8
 const writeBytes = 1 << 20
-/** What one buffer holds. */
+/** The largest buffer. */
 const largestBytes = constants.MAX_LENGTH
 
 const aligned = (length: number): number => Math.ceil(length / alignment) * alignment
@@ -311,14 +314,14 @@ interface Manifest {
   readonly sections: ReadonlyArray<readonly [name: string, bytes: number]>
 }
 
-/** Makes a snapshot durable under a path. */
+/** Writes a snapshot durably to a path. */
 const keep = (disk: DiskService, snapshot: Taken, path: string): Effect.Effect<void, DiskError> =>
   Effect.gen(function*() {
     assert(Number.isSafeInteger(snapshot.sequence) && snapshot.sequence >= 1, "a snapshot is of a sequence")
     const unfinished = `${directory}/${unfinishedName}`
     if ((yield* disk.list(directory)).includes(unfinishedName)) yield* disk.remove(unfinished)
     yield* Effect.scoped(Effect.flatMap(disk.open(unfinished, "create"), (file) => write(file, snapshot))).pipe(
-      // What was not finished must not hold the room that the journal needs; where it cannot go now, the next save removes it.
+      // An unfinished file must not take up space that the journal needs; if it cannot be removed now, the next save removes it.
       Effect.tapErrorCause(() => Effect.ignore(disk.remove(unfinished)))
     )
     yield* disk.rename(unfinished, path)
@@ -374,19 +377,19 @@ const encodeHead = (snapshot: Taken): Buffer => {
   return head
 }
 
-/** What the head of a file says, and where its sections begin. */
+/** The content of a file's head, and where its sections begin. */
 interface Head {
   readonly manifest: Manifest
   readonly version: number
   readonly end: number
 }
 
-/** Whether a manifest tells of sections that fill a file of so many bytes. */
+/** Whether the sections of a manifest fill a file of this size. */
 const fills = ({ sections }: Manifest, end: number, size: number): boolean =>
   sections.every(([name, bytes]) => typeof name === "string" && Number.isSafeInteger(bytes) && bytes >= 0)
   && sections.reduce((sum, [, bytes]) => sum + aligned(bytes), end + digestBytes) === size
 
-/** The head of a file of so many bytes; undefined where it is not of this layout, or is damaged. */
+/** The head of a file of the given size; undefined where it has another layout or is damaged. */
 const headIn = (bytes: Buffer, size: number): Head | undefined => {
   if (bytes.length < headBytes || magic.compare(bytes, 0, magic.length) !== 0) return undefined
   const written = bytes.readUInt32LE(8)
@@ -397,18 +400,18 @@ const headIn = (bytes: Buffer, size: number): Head | undefined => {
     const manifest = JSON.parse(bytes.toString("utf8", headBytes, textEnd)) as Manifest
     return fills(manifest, end, size) ? { manifest, version: written, end } : undefined
   } catch {
-    // What is not as it was written has another digest, for which it is refused.
+    // A damaged file has another digest and is refused for that.
     return undefined
   }
 }
 
-/** The memory that a file is read to: parts that follow each other, and the sections that are among them. */
+/** The memory into which a file is read: consecutive parts, and the sections among them. */
 interface Targets {
   readonly parts: ReadonlyArray<Uint8Array>
   readonly sections: ReadonlyArray<Section>
 }
 
-/** All sections in what was read whole. */
+/** All sections within a file that was read as a whole. */
 const targetsIn = (bytes: Buffer, { end, manifest }: Head): Targets => {
   let at = end
   const sections = manifest.sections.map(([name, length]): Section => {
@@ -419,14 +422,14 @@ const targetsIn = (bytes: Buffer, { end, manifest }: Head): Targets => {
   return { parts: [bytes], sections }
 }
 
-/** Each section in memory of its own; what lies between them, and the digest behind them, in some that nobody keeps. */
+/** Each section in its own memory; the bytes between them, and the digest at the end, in memory that is discarded. */
 const targetsApart = ({ end, manifest }: Head, { memoryFor }: Loading): Targets => {
   const sections = manifest.sections.map(([name, length]): Section => ({ name, ...memoryFor(name, length) }))
   const parts = sections.flatMap(({ bytes }) => [bytes, Buffer.alloc(aligned(bytes.length) - bytes.length)])
   return { parts: [Buffer.alloc(end), ...parts, Buffer.alloc(digestBytes)], sections }
 }
 
-/** Where each part lies in the file from a position on, in pieces of so many bytes at most. */
+/** Splits the parts into pieces of limited size, each with its position in the file. */
 function* piecesFrom(parts: ReadonlyArray<Uint8Array>, position: number, atOnceBytes: number): Generator<readonly [number, Uint8Array]> {
   let at = 0
   for (const part of parts) {
@@ -437,7 +440,7 @@ function* piecesFrom(parts: ReadonlyArray<Uint8Array>, position: number, atOnceB
   }
 }
 
-/** Copies what was read already to where it belongs. */
+/** Copies the bytes already read to where they belong. */
 const putHead = (head: Buffer, parts: ReadonlyArray<Uint8Array>): void => {
   let at = 0
   for (const part of parts) {
@@ -447,7 +450,7 @@ const putHead = (head: Buffer, parts: ReadonlyArray<Uint8Array>): void => {
   }
 }
 
-/** Why a file whose digest matches its bytes cannot be read all the same. */
+/** Why a file with a matching digest still cannot be read. */
 const unreadable = (head: Buffer): string => {
   const written = head.readUInt32LE(8)
   return magic.compare(head, 0, magic.length) === 0 && written > version
@@ -455,7 +458,7 @@ const unreadable = (head: Buffer): string => {
     : "it has another format"
 }
 
-/** Takes the bytes of a file of so many, one piece after the other, and says whether the digest at its end is that of all before. */
+/** Digests a file of a given size piece by piece, and checks the digest at its end. */
 class Check {
   private readonly hash = crypto.createHash("sha256")
   private readonly told = Buffer.alloc(digestBytes)
@@ -468,18 +471,18 @@ class Check {
   take(position: number, piece: Uint8Array): void {
     const before = Math.max(0, this.end - position)
     this.hash.update(piece.subarray(0, before))
-    // The digest may lie in several pieces.
+    // The digest may be spread over several pieces.
     if (before < piece.length) this.told.set(piece.subarray(before), Math.max(0, position - this.end))
   }
 
-  /** The digest, once all was taken; undefined where it is another. */
+  /** The digest, after all pieces; undefined where it does not match. */
   get digest(): Buffer | undefined {
     const digest = this.hash.digest()
     return this.end >= headBytes && digest.equals(this.told) ? digest : undefined
   }
 }
 
-/** The snapshot, or why it cannot be trusted. */
+/** Loads a snapshot, or says why it cannot be trusted. */
 const load = Effect.fnUntraced(function*(disk: DiskService, loading: Loading, sequence: number, path: string) {
   const file = yield* disk.open(path, "read")
   const size = yield* file.size
@@ -491,7 +494,7 @@ const load = Effect.fnUntraced(function*(disk: DiskService, loading: Loading, se
   const check = new Check(size)
   check.take(0, bytes)
   const head = headIn(bytes, size)
-  // What cannot be read is read all the same: to say whether it is as it was written.
+  // A file of an unknown layout is read too, to find out whether its digest matches.
   const { parts, sections } = head === undefined
     ? { parts: [size <= atOnceBytes ? bytes : Buffer.allocUnsafeSlow(size)], sections: [] }
     : size <= atOnceBytes

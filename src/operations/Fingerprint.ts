@@ -1,7 +1,7 @@
 /**
- * The fingerprint of a request's body: 128 bits over what was sent, in canonical form. It is taken where the request
- * comes in, of the texts and numbers that the client chose and not of what they were resolved to, so that the same
- * request is the same body also after a market was made or renamed in between.
+ * The fingerprint of a request's body: 128 bits over what was sent, in canonical form. It is computed at the edge from the texts
+ * and numbers that the client chose, not from what they resolve to, so that the same request stays the same body even if a market
+ * was created or renamed in between.
  */
 import { Digest128 } from "../domain/Digest128.js"
 import { type Field, type Fields, isLeftOut } from "./Field.js"
@@ -14,16 +14,16 @@ export interface Fingerprint {
   readonly d: number
 }
 
-/** Of commands that carry no key. */
+/** The fingerprint of commands without a key. */
 export const noFingerprint: Fingerprint = { a: 0, b: 0, c: 0, d: 0 }
 
 export const equal = (one: Fingerprint, other: Fingerprint): boolean =>
   one.a === other.a && one.b === other.b && one.c === other.c && one.d === other.d
 
-// Each part says what it is, so that no run of parts reads like another.
+// Each part begins with its type, so that different sequences of parts never have the same encoding.
 const tag = { absent: 1, no: 2, yes: 3, number: 4, text: 5, decimal: 6, list: 7, choice: 8 } as const
 
-/** Takes the parts of a body in a fixed order. One at a time: the digest is shared. */
+/** Takes the parts of a body in a fixed order. Only one body at a time, since the digest is shared. */
 export class Canonical {
   private readonly digest = new Digest128()
 
@@ -46,7 +46,7 @@ export class Canonical {
     this.digest.number(value)
   }
 
-  /** A name of a list, by its place in it. */
+  /** A name from a list, by its index. */
   choice(place: number): void {
     this.digest.word(tag.choice | (place << 8))
   }
@@ -56,7 +56,7 @@ export class Canonical {
     this.digest.text(value)
   }
 
-  /** A decimal of plain digits, told by its value: zeros behind the last digit of the fraction say nothing. */
+  /** A decimal of plain digits by its value: trailing zeros of the fraction do not count. */
   decimal(value: string): void {
     this.digest.word(tag.decimal)
     this.digest.text(value, plainLength(value))
@@ -75,7 +75,7 @@ export class Canonical {
   }
 }
 
-/** The length of a decimal without the zeros that say nothing. */
+/** The length of a decimal without trailing zeros of its fraction. */
 const plainLength = (value: string): number => {
   if (!value.includes(".")) return value.length
   let end = value.length
@@ -83,14 +83,14 @@ const plainLength = (value: string): number => {
   return value.charCodeAt(end - 1) === 0x2e ? end - 1 : end
 }
 
-/** A decimal without the zeros that say nothing. */
+/** A decimal without trailing zeros of its fraction. */
 export const plainDecimal = (value: string): string => value.slice(0, plainLength(value))
 
 const canonical = new Canonical()
 
 /**
- * The fingerprint of a command's own fields, for commands whose fields are what was sent, or that the venue makes
- * itself. Every declared field counts, but what says how the command came.
+ * The fingerprint of a command's own fields, for commands whose fields are what was sent, or that the venue makes itself. Every
+ * declared field counts, except those that say how the command arrived.
  */
 export const ofFields = (fields: Fields, values: Readonly<Record<string, unknown>>): Fingerprint => {
   canonical.begin()

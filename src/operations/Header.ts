@@ -1,11 +1,8 @@
-/**
- * What every command carries beside its own fields, and every record in its header: who sent it, under which key, and
- * the fingerprint of what was sent.
- */
+/** The header of every command and record: who sent it, under which key, and the fingerprint of what was sent. */
 import { none } from "../domain/None.js"
 import { type Fingerprint, noFingerprint } from "./Fingerprint.js"
 
-/** Who may be behind a command. Codes are journaled: never renumber. */
+/** Senders of commands. Codes are journaled: never renumber. */
 export const Principal = {
   /** The venue itself: its opening and its starts. */
   venue: 1,
@@ -21,33 +18,33 @@ export const Principal = {
   session: 6,
   /** The driver of deposits and withdrawals. */
   ledger: 7,
-  /** Somebody who has proved to hold a passkey: the proof was checked where it came in. */
+  /** A holder of a passkey: the proof was verified at the edge. */
   passkey: 8,
-  /** An agent that has proved to hold a device code. */
+  /** An agent that has proved possession of a device code. */
   agent: 9,
-  /** Somebody who holds a realtime ticket. */
+  /** A holder of a realtime ticket. */
   ticket: 10
 } as const
 export type Principal = (typeof Principal)[keyof typeof Principal]
 
-/** Principals that act for an account, so that its authority is looked at. */
+/** Principals that act for an account, so that its authority is checked. */
 export type ClientPrincipal = typeof Principal.key | typeof Principal.session
 
 export interface Header {
   readonly principal: Principal
   /** The account acted for, or -1. */
   readonly account: number
-  /** The index of the API key or the number of the session that it came by; -1 without either. */
+  /** The index of the API key, or the number of the session, that authorised it; -1 for neither. */
   readonly credential: number
-  /** The request that the command came by: an Idempotency-Key is unique within account and request. 0 without one. */
+  /** The kind of request: an Idempotency-Key is unique within account and kind. 0 for none. */
   readonly operation: number
-  /** Empty where the command carries none. */
+  /** Empty where the command has none. */
   readonly idempotencyKey: string
-  /** Of what was sent; two requests under one key are the same exactly when theirs are equal. */
+  /** The fingerprint of what was sent: two requests under one key are the same exactly when their fingerprints are. */
   readonly fingerprint: Fingerprint
 }
 
-/** The header of what nobody outside the venue sent: it has no key and is not remembered. */
+/** The header of the venue's own commands: they have no key and are not remembered. */
 export const internal = (principal: Exclude<Principal, ClientPrincipal>): Header => ({
   principal,
   account: none,
@@ -57,5 +54,5 @@ export const internal = (principal: Exclude<Principal, ClientPrincipal>): Header
   fingerprint: noFingerprint
 })
 
-/** A request by what its decision is remembered under, and what it is compared by. */
+/** The parts of a request under which its decision is remembered and compared. */
 export type Remembering = Pick<Header, "account" | "operation" | "idempotencyKey" | "fingerprint">

@@ -1,40 +1,40 @@
 /**
- * How a command is declared: once, in a file of its own, with everything that anybody handling commands has to know.
- * Nothing has a default, so that what is forgotten does not compile.
+ * The declaration of a command: in a file of its own, with everything that generic code has to know about it. Nothing has a
+ * default, so an omission does not compile.
  */
 import type { Fields, Values } from "./Field.js"
 import type { Header, Principal } from "./Header.js"
 import type { AnyOutcome } from "./Outcome.js"
 
 /**
- * What whoever sends the command has to hold: an API key with the scope `trade` or `read`, or instead of either the owner's
- * session; the `owner`'s session alone; a `proof` of a passkey, a device code or a ticket, which is checked where it comes in;
- * the `operator`'s token. `internal` commands nobody sends.
+ * What the sender must hold. `trade`, `read`: an API key with that scope, or the owner's session; `owner`: the owner's session;
+ * `proof`: a passkey, a device code or a ticket, verified at the edge; `operator`: the operator's token. `internal` commands come
+ * only from the venue.
  */
 export type Permission = "trade" | "read" | "owner" | "proof" | "operator" | "internal"
 
 /**
- * Whose room a command takes, in the inbox and in the table of remembered keys. What only takes risk away, what an owner
- * gets at his money with, what ends a key, a session or a ticket (`revocation`), the operator and the venue itself have room that
- * placements cannot take; `venue` commands are remembered nowhere. A revocation waits for nothing that its account has sent before.
+ * Whose share of the inbox and of the key table a command takes. Commands that only reduce risk, that give owners access to their
+ * money, or that end a key, a session or a ticket (`revocation`), and those of the operator and the venue have room that placements
+ * cannot take. `venue` commands are not remembered. A revocation does not wait for earlier commands of its account.
  */
 export type Share = "placement" | "reduction" | "revocation" | "operator" | "venue"
 
-/** One kind of request by which a command comes. */
+/** A kind of request that leads to a command. */
 export interface RequestKind {
   /** Journaled, and part of the key's scope: never renumber. */
   readonly code: number
-  /** What a lookup of outcomes calls it; null where a client cannot ask for it, which is where no fence stops it either. */
+  /** Its name in lookups of outcomes; null where a client cannot look it up, and then no fence stops it either. */
   readonly lookup: string | null
 }
 
-/** What the value of a field may name that is an account's, or the account itself. */
+/** The items that a field may name to identify an account. */
 export type Lead = "account" | "passkey" | "grant" | "api_key" | "ticket_family" | "transfer" | "ledger_command"
 
 /**
- * Whose what a command says is: the account's that is its `sender`; that of the `opened_account`, which the record makes; the one's
- * to which a field of it leads, whoever sends it; or `nobody`'s, but for lists of it that say whose their entries are. The key that a
- * command comes under and the fingerprint of its body are its sender's, whosever the rest is.
+ * To whom the content of a command belongs: to the account that is its `sender`; to the `opened_account`, which the record creates;
+ * to the account identified by a `field`, whoever sends it; or to `nobody`, except lists that name their entries' owners. Key and
+ * fingerprint belong to the sender in any case.
  */
 export type Whose<F extends Fields = Fields> = "sender" | "opened_account" | "nobody" | {
   readonly field: keyof F & string
@@ -50,26 +50,27 @@ export interface Declaration<
   readonly kind: K
   /** The code of the record, 1..255: never renumber. */
   readonly code: number
-  /** What people read of it: `placement`. */
+  /** Its name for people: `placement`. */
   readonly label: string
-  /** Who may send it; the engine asserts it. */
+  /** Its permitted senders, asserted by the engine. */
   readonly principals: ReadonlyArray<Principal>
   readonly permission: Permission
   /** Whether a global halt refuses it. */
   readonly underHalt: "refused" | "taken"
-  /** Whether it carries an Idempotency-Key, and within what the key is unique. */
+  /** Whether it carries an Idempotency-Key, and the scope in which the key is unique. */
   readonly keyScope: "account" | "venue" | "none"
-  /** Whose it is to those who tell one account what concerns it, and who hide from it all that does not. */
+  /** The owner of its content, for extracts that show one account's data and hide that of all others. */
   readonly whose: Whose<NoInfer<F>>
   readonly requests: R
   readonly fields: F
   readonly share: (command: Header & Values<F>) => Share
   /**
-   * What is remembered under its key. `every decision`; or `what it did` alone: a cancel that found none of the orders that it
-   * names takes no room; or every decision, `until the next`: as long as the order is open only the last change of its terms.
+   * What is remembered under its key. `every decision`. `what it did`: not where nothing was done, so that a cancellation that
+   * found none of its orders takes no room. `until the next`: every decision, but as long as the order is open only its last
+   * amendment.
    */
   readonly keeps: "every decision" | "what it did" | "until the next"
-  /** What an entry of it comes to, unless it is refused. */
+  /** The outcome of an entry, unless it is refused. */
   readonly outcome: O
 }
 

@@ -1,7 +1,6 @@
 /**
- * Every operation there is, by kind. Whatever is known of a command without knowing it is read off its declaration
- * here: an operation that is missing from this record does not exist, and one whose part is missing anywhere else does
- * not compile.
+ * Every operation, by kind. Generic code reads its properties from the declarations here: an operation missing from this record
+ * does not exist, and one that is missing elsewhere does not compile.
  */
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
@@ -73,7 +72,7 @@ import { ResumeEngine } from "./venue/ResumeEngine.js"
 import { SetLimits } from "./venue/SetLimits.js"
 import { StartVenue } from "./venue/StartVenue.js"
 
-/** The capabilities, each with its operations: who decides them is typed by these. */
+/** The capabilities with their operations, from which the types of their deciders follow. */
 export const capabilities = {
   orders: {
     PlaceOrders,
@@ -153,23 +152,23 @@ export type Kind = keyof Declarations
 export type CommandOfKind<K extends Kind> = CommandOf<Declarations[K]>
 export type Command = { readonly [K in Kind]: CommandOfKind<K> }[Kind]
 
-/** What an entry of a command of a kind comes to. */
+/** The outcome of an entry of a kind of command. */
 export type OutcomeOfKind<K extends Kind> = Declarations[K]["outcome"] extends {
   readonly tag: infer T extends string
   readonly fields: infer F
 } ? OutcomeOf<T, F & {}>
   : never
 
-/** What one entry of a command came to. Commands without entries have exactly one. */
+/** The outcome of one entry of a command. Commands without entries have exactly one. */
 export type EntryOutcome = Refused | { readonly [K in Kind]: OutcomeOfKind<K> }[Kind]
 
-/** What a command came to. */
+/** The outcome of a command. */
 export interface Outcome {
-  /** The record that decided it, or for a command refused without a record, the last record before. A reply waits until this is durable. */
+  /** The record that decided it or, for a refusal without a record, the last one before. A reply waits until this is durable. */
   readonly sequence: number
   /** When it was decided: the record's time. */
   readonly atEpochMs: number
-  /** Whole-command refusal without a record and never remembered; 0 otherwise. */
+  /** The refusal of the whole command without a record, which is never remembered; 0 otherwise. */
   readonly refusal: Refusal
   /** Whether this is the remembered decision of an earlier command with the same key and body. */
   readonly replayed: boolean
@@ -185,10 +184,10 @@ export const refuse = (refusal: Refusal, sequence: number, atEpochMs: number): O
   entries: []
 })
 
-/** What refused an entry; 0 where it was done. */
+/** The refusal of an entry; 0 where it was done. */
 export const refusalOf = (entry: EntryOutcome): Refusal => entry._tag === "Refused" ? entry.refusal : Refusal.none
 
-/** All declarations, for those who handle every kind alike. */
+/** All declarations, for generic code. */
 export const all: ReadonlyArray<Declaration> = Object.values(declarations) as unknown as ReadonlyArray<Declaration>
 
 const byKind: Readonly<Record<Kind, Declaration>> = declarations as unknown as Readonly<Record<Kind, Declaration>>
@@ -198,7 +197,7 @@ const cancel = byKind.CancelOrders
 
 /** The declaration of a command. */
 export const of = ({ kind }: { readonly kind: Kind }): Declaration =>
-  // The two that nearly all commands are need no look into the record.
+  // The two most frequent kinds need no lookup.
   kind === "PlaceOrders" ? place : kind === "CancelOrders" ? cancel : byKind[kind]
 
 const byCode: ReadonlyArray<Declaration | undefined> = all.reduce<Array<Declaration | undefined>>((codes, declaration) => {
@@ -223,7 +222,7 @@ const requestsByName: ReadonlyArray<readonly [name: string, request: RequestKind
   (declaration) => Object.entries(declaration.requests).map(([name, request]) => [name, request, declaration] as const)
 )
 
-/** The codes of requests by name: with the account, what an Idempotency-Key is unique within. */
+/** The codes of requests by name: together with the account, the scope of an Idempotency-Key. */
 export const Operation = Object.fromEntries(requestsByName.map(([name, { code }]) => [name, code])) as unknown as Codes
 export type Operation = Codes[keyof Codes]
 
@@ -236,19 +235,19 @@ const requestsByCode: ReadonlyMap<number, { readonly name: string; readonly requ
 /** A request by its code. */
 export const requestOf = (code: number) => requestsByCode.get(code)
 
-/** What lookups call requests. */
+/** The names of requests in lookups. */
 export type LookupName = Exclude<
   { readonly [N in keyof RequestsByName]: RequestsByName[N] extends { readonly lookup: infer L } ? L : never }[keyof RequestsByName],
   null
 >
 
 /**
- * Whether a fence around its key refuses a command: every one that an account sends under a key, but for the fence itself. Of each of
- * their requests a lookup tells what was decided.
+ * Whether fencing its key stops a command: every one that an account sends under a key, except the fence itself. Each of these can
+ * also be looked up.
  */
 export const isFenceable = ({ keyScope, kind }: Declaration): boolean => keyScope === "account" && kind !== "FenceOutcome"
 
-/** Requests whose outcome a client may ask for by its key: those that a fence stops, so that nothing is fenced that was decided. */
+/** Requests that a client may look up by key: those that a fence stops, so that nothing that was decided is fenced. */
 export const lookedUp: ReadonlyArray<Operation> = requestsByName
   .filter(([, { lookup }, declaration]) => {
     assert((lookup !== null) === isFenceable(declaration), "what a fence stops has a name in lookups, and nothing else has")
@@ -257,29 +256,29 @@ export const lookedUp: ReadonlyArray<Operation> = requestsByName
   .map(([, { code }]) => code as Operation)
   .sort((one, other) => one - other)
 
-/** The names by which lookups call them, in the order of their codes. */
+/** Their names in lookups, in the order of their codes. */
 export const lookupNames = lookedUp.map((operation) => requestsByCode.get(operation)!.request.lookup) as ReadonlyArray<LookupName>
 
 // ---- what follows from a declaration
 
 const clients: ReadonlySet<Principal> = new Set([Principal.key, Principal.session])
 
-/** Whether an account's own principals send it, so that its authority is looked at. */
+/** Whether it is sent by an account's own principals, so that its authority is checked. */
 export const isClient = (command: Command): boolean => clients.has(command.principal)
 
 /** Whether a global halt refuses the command. */
 export const isTrading = (command: Command): boolean => byKind[command.kind].underHalt === "refused"
 
-/** Whose room in inbox and tables the command takes. */
+/** Whose share of inbox and tables the command takes. */
 export const shareOf = (command: Command): Share => byKind[command.kind].share(command as never)
 
-/** How many entries a command has: orders to place, orders to cancel; 1 for a command without any. */
+/** The number of entries: orders to place or to cancel; 1 for a command without entries. */
 export const entriesOf = (command: Command): number => "entries" in command ? command.entries.length : 1
 
-/** How many outcomes a command comes to at most, as it is remembered: one for each entry, or for each account that it opens. */
+/** The greatest number of outcomes to remember: one for each entry, or for each account that it opens. */
 export const outcomesOf = (command: Command): number => command.kind === "OpenDemoAccounts" ? command.keys.length : entriesOf(command)
 
-/** A command with a header of its own and the fingerprint of its fields: for what the venue sends itself, and for tests. */
+/** A command with the fingerprint of its own fields: for the venue's own commands, and for tests. */
 export const withFields = <K extends Kind>(
   kind: K,
   header: Header,
@@ -306,10 +305,10 @@ const outcomesByCode: ReadonlyArray<AnyOutcome | undefined> = [...outcomes.value
   []
 )
 
-/** Every outcome there is, beside `Refused`. */
+/** Every outcome type besides `Refused`. */
 export const allOutcomes: ReadonlyArray<AnyOutcome> = [...outcomes.values()]
 
-/** Packs what an entry came to. */
+/** Packs the outcome of an entry. */
 export const pack = (outcome: EntryOutcome, into: Packed): void => {
   if (outcome._tag === "OrderDecided") return OrderDecided.pack(outcome, into)
   if (outcome._tag === "Refused") return packRefused(outcome, into)
@@ -318,7 +317,7 @@ export const pack = (outcome: EntryOutcome, into: Packed): void => {
   declared.pack(outcome, into)
 }
 
-/** What an entry came to, from its numbers. */
+/** Unpacks the outcome of an entry. */
 export const unpack = (from: Packed): EntryOutcome => {
   const code = from.codes & 0xff
   if (code === refusedCode) return unpackRefused(from)

@@ -1,15 +1,15 @@
 /**
- * What a command came to. It is all that a reply is made from, at once and when the same request comes again: the reply
- * of a placement is built from the request and this, never from later state.
+ * The outcome of a command. A reply is made from it and the request alone, both at once and for a repetition, never from later
+ * state.
  *
- * An entry's outcome is one of the tagged types that the operations declare, or `Refused`. Each can be packed into a
- * word of codes and at most six numbers: so they are kept in the table of keys, and so the journal digests them.
+ * An entry's outcome is one of the tagged types that the operations declare, or `Refused`. Each packs into one word of codes and at
+ * most six numbers, which the key table stores and the journal digests.
  */
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Fields, Values } from "./Field.js"
 
-/** Numbers that a packed outcome has at most. */
+/** Most numbers of a packed outcome. */
 export const packedNumbers = 6
 
 /** An outcome as numbers: `outcome code | refusal << 8 | first code << 16 | second code << 24`, then the numbers. */
@@ -70,13 +70,13 @@ export const declare = <const T extends string, F extends Fields>(
 export interface Refused {
   readonly _tag: "Refused"
   readonly refusal: Exclude<Refusal, 0>
-  /** The number that the attempt's order would have had, or the order that was meant; -1 where there is none. */
+  /** The number that the order would have had, or that of the order addressed; -1 where there is none. */
   readonly orderNumber: number
-  /** For a refusal that compares: the bound, in the unit that its description names, as the next two; NaN where it does not apply. */
+  /** For a refusal by comparison: the limit, in the unit that its description names, like the next two; NaN where there is none. */
   readonly limit: number
-  /** For a refusal that compares: what the request would have come to. */
+  /** For a refusal by comparison: the value that the request would have led to. */
   readonly actual: number
-  /** The nearest value that would have passed. */
+  /** The nearest acceptable value. */
   readonly nearest: number
 }
 
@@ -107,7 +107,7 @@ export const unpackRefused = (from: Packed): Refused => {
 
 const nothing = Number.NaN
 
-/** A refused entry, with the id its attempt got. */
+/** A refused entry with the order id of the attempt. */
 export const refused = (
   refusal: Exclude<Refusal, 0>,
   orderNumber: number,
@@ -116,7 +116,7 @@ export const refused = (
   nearest: number = nothing
 ): Refused => ({ _tag: "Refused", refusal, orderNumber, limit, actual, nearest })
 
-/** Done, and there is nothing to tell of it. */
+/** Done, with nothing further to report. */
 export const Done = declare("Done", 3, {})
 export type Done = OutcomeOf<"Done", typeof Done.fields>
 

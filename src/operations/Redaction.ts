@@ -1,7 +1,6 @@
 /**
- * Commands under pseudonyms, as their fields' marks say: a field that is added says at once what it is to others. Texts
- * decide nothing by what they say, only by which are equal, so pseudonyms that are equal for equal texts of one owner
- * leave every decision as it was.
+ * Commands with pseudonyms in place of marked fields, so that a new field declares at once how others see it. Decisions depend only
+ * on the equality of texts, never on their content, so pseudonyms that are equal for equal texts of one owner change no decision.
  */
 import type { Fingerprint } from "./Fingerprint.js"
 import type { Field, Fields } from "./Field.js"
@@ -10,11 +9,11 @@ import { type Command, of } from "./Operations.js"
 export interface Pseudonyms {
   /** For a text of an owner's own choosing; empty for empty. */
   readonly text: (owner: number, text: string) => string
-  /** For what names an API key, or may be read as one; empty for empty, which decides. */
+  /** For names of API keys, or texts that could be one; empty for empty, since emptiness affects decisions. */
   readonly apiKey: (owner: number, text: string) => string
-  /** For the digest of a credential: a digest that is nobody's. */
+  /** For the digest of a credential: an unrelated digest. */
   readonly secret: (owner: number, text: string) => string
-  /** For a body's fingerprint: bodies could be tried out against one. */
+  /** For a body's fingerprint, against which candidate bodies could be tested. */
   readonly fingerprint: (owner: number, fingerprint: Fingerprint) => Fingerprint
 }
 
@@ -22,12 +21,12 @@ const asIs = (_: number, text: string): string => text
 
 const hidden: Pseudonyms = { text: asIs, apiKey: asIs, secret: () => "redacted", fingerprint: (_, fingerprint) => fingerprint }
 
-/** A command to be shown: as it is, but for the digests of credentials. */
+/** A command for display: unchanged except for the digests of credentials. */
 export const withoutSecrets = (command: Command): Command => redact(command, hidden, () => false)
 
 type Named = Readonly<Record<string, unknown>>
 
-/** The command under pseudonyms of its sender's. `keepsEntry` says which accounts that it opens are told as they are. */
+/** The command with its sender's pseudonyms. `keepsEntry` selects opened accounts that stay as they are. */
 export const redact = (command: Command, pseudonyms: Pseudonyms, keepsEntry: (index: number) => boolean): Command => {
   const owner = command.account
   const { fields } = of(command)
@@ -77,14 +76,14 @@ const redactValue = (
   }
 }
 
-/** The owner of what is no text of one sender's own. */
+/** The owner of texts that belong to no single sender. */
 const anybody = -1
 
 const redactText = (mark: Field<unknown>["mark"], text: string, pseudonyms: Pseudonyms, owner: number): string => {
   switch (mark) {
     case "as_sent":
       return pseudonyms.text(owner, text)
-    // What names a credential, or is a digest of one, is named by commands of several senders: the same for all of them.
+    // Credentials and their digests are named by commands of several senders, so they have the same pseudonym for all.
     case "api_key":
       return pseudonyms.apiKey(anybody, text)
     case "secret":

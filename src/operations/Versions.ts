@@ -1,13 +1,13 @@
-/** The versions that a stretch of the journal is written under. */
+/** The versions under which a stretch of the journal is written. */
 import * as Field from "./Field.js"
 
 /** As fields of the commands that journal them, in this order. */
 export const fields = {
-  /** Of what is decided: another decides otherwise, and cannot replay this one's records. */
+  /** The version of the rules: another one decides otherwise and cannot replay these records. */
   rules: Field.whole("version"),
-  /** Of how blocks and records are written. */
+  /** The format version of blocks and records. */
   codec: Field.whole("version"),
-  /** Of the program, as its package says. */
+  /** The program version, from its package. */
   program: Field.text("plain")
 }
 

@@ -7,7 +7,7 @@ import type { ScoreRow, Sums } from "./Scores.js"
 import { inOne, put, run, table } from "./Sql.js"
 import { type WindowKind, windowKinds } from "./Windows.js"
 
-/** Boards of a window that are kept: with one a minute, whoever pages through one has so many minutes. */
+/** Boards kept of each window: with one a minute, a client may page through a board for this many minutes. */
 const boardsKept = 10
 
 export const statements: ReadonlyArray<string> = [
@@ -106,7 +106,7 @@ export const scores = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Sc
 /** Sums that are read at once for a board. */
 const readAtOnce = 1_000
 
-/** The sums of a window since its period began, of accounts without any of some flags: a part at a time. */
+/** The sums of a window since its period began, without accounts that have any of the given flags, one part at a time. */
 export const scoresOf = (
   sql: SqlClient.SqlClient,
   window: WindowKind,
@@ -172,7 +172,7 @@ const decileOf = ([percentileUpperBoundBps, minimum, maximum, accountCount]: rea
   accountCount
 })
 
-/** A board of a window, the latest unless a version is named; undefined where it is not kept. */
+/** A board of a window, the latest unless a version is given; undefined where it is not kept. */
 export const boardHead = (
   sql: SqlClient.SqlClient,
   window: WindowKind,
@@ -201,7 +201,7 @@ interface StoredEntry extends StoredSums {
   readonly score: string
 }
 
-/** Places of a board behind a rank. */
+/** Entries of a board after a rank. */
 export const entriesBehind = (
   sql: SqlClient.SqlClient,
   { version, window }: BoardHead,

@@ -1,8 +1,8 @@
-/** Boards: accounts ranked by what they came to in a window, as of a moment. A board that was made is never changed. */
+/** Leaderboards: accounts ranked by their results in a window, as of a time. A board never changes once it is made. */
 import type { ScoreRow, Sums } from "./Scores.js"
 import type { WindowKind } from "./Windows.js"
 
-/** A tenth of all accounts that are ranked, the lowest first. */
+/** A tenth of all ranked accounts, the lowest first. */
 export interface Decile {
   readonly percentileUpperBoundBps: number
   readonly minimumScoreAtoms: bigint
@@ -18,10 +18,10 @@ export interface Entry extends Sums {
   readonly scoreAtoms: bigint
 }
 
-/** What is told of a board as a whole. */
+/** The head of a board. */
 export interface BoardHead {
   readonly window: WindowKind
-  /** Grows from board to board. */
+  /** Increases from board to board. */
   readonly version: number
   /** When it was made, by the venue's clock. */
   readonly markEpochMs: number
@@ -31,16 +31,16 @@ export interface BoardHead {
   readonly histogram: ReadonlyArray<Decile>
 }
 
-/** Places that a board tells; the histogram is of all accounts that are ranked. */
+/** Most published entries; the histogram covers all ranked accounts. */
 const placesTold = 1_000
 
-/** What was realised, less fees and funding. */
+/** The score: realised PnL less fees and funding, money atoms. */
 const scoreOf = ({ feesPaidAtoms, fundingPaidAtoms, realizedPnlAtoms }: Sums): bigint => realizedPnlAtoms - feesPaidAtoms - fundingPaidAtoms
 
 const deciles = 10
 const allBps = 10_000
 
-/** Tenths by score, each with as many as the others or one less; where one has nobody, it tells the score that would be its first. */
+/** Deciles by score, equal in size or one less; an empty one gives the score at which it would begin. */
 const histogramOf = (descending: ReadonlyArray<bigint>): ReadonlyArray<Decile> => {
   const ascending = descending.toReversed()
   const count = ascending.length
@@ -58,13 +58,13 @@ const histogramOf = (descending: ReadonlyArray<bigint>): ReadonlyArray<Decile> =
   })
 }
 
-/** Who is ranked, best first: of equal scores those first who opened their accounts first. `isBot` of an account. */
+/** Ranks accounts, best first; on a tie the older account comes first. `isBot` says whether an account is a bot. */
 export const rank = (
   sums: ReadonlyArray<ScoreRow>,
   isBot: (account: number) => boolean
 ): { readonly entries: ReadonlyArray<Entry>; readonly histogram: ReadonlyArray<Decile> } => {
   const scored = sums
-    // What a deleveraging closed at a price below zero has a negative notional.
+    // A position closed by deleveraging at a price below zero has a negative notional.
     .filter(({ closedNotionalAtoms, fillCount }) => fillCount > 0 || closedNotionalAtoms !== 0n)
     .map((row) => ({ row, scoreAtoms: scoreOf(row) }))
     .sort((one, other) => {

@@ -1,6 +1,6 @@
 /**
- * Candles of trades and of the index, in all timeframes at once: each price is put into the latest candle of every one of them.
- * The time of a price is its record's, which never goes back, so that only the latest candle of each series ever changes.
+ * Candles of trades and of the index in all timeframes at once: each price updates the latest candle of every timeframe. A price
+ * has the time of its record, which never decreases, so only the latest candle of each series changes.
  */
 import { assert } from "../domain/Assert.js"
 import { type Bucket, bucketOf, timeframes } from "./Timeframes.js"
@@ -9,7 +9,7 @@ import { type Bucket, bucketOf, timeframes } from "./Timeframes.js"
 export const seriesNames = ["trade", "index"] as const
 export type Series = (typeof seriesNames)[number]
 
-/** Price atoms, and size atoms that were traded. */
+/** Prices in price atoms, volume in size atoms. */
 export interface Candle {
   readonly openTimeEpochMs: number
   readonly openAtoms: number
@@ -19,7 +19,7 @@ export interface Candle {
   readonly volumeAtoms: bigint
 }
 
-/** Which candles: places of series and timeframe in their lists. */
+/** Identifies candles by the indexes of series and timeframe in their lists. */
 interface Key {
   readonly series: number
   readonly market: number
@@ -29,7 +29,7 @@ interface Key {
 /** A candle to be stored. */
 export type CandleRow = Key & Candle
 
-/** A candle that is not over. */
+/** A candle that is still changing. */
 export type Growing = { -readonly [member in keyof Candle]: Candle[member] }
 
 type Latest = Growing & { readonly key: Key; readonly bucket: Bucket; isStored: boolean }
@@ -55,7 +55,7 @@ export const grow = (candle: Growing, priceAtoms: number, sizeAtoms: number): vo
 export class Candles {
   /** The latest candles by series and market, and in these by timeframe. */
   private readonly latest = new Map<string, Array<Latest | undefined>>()
-  /** Candles that are over and not stored yet. */
+  /** Completed candles that are not stored yet. */
   private over: Array<CandleRow> = []
 
   /** Goes on from stored candles: the latest of every series, market and timeframe. */
@@ -67,7 +67,7 @@ export class Candles {
     }
   }
 
-  /** A trade, or a sample of the index that was taken: then of size 0. */
+  /** Adds a trade, or an accepted index sample with size 0. */
   add(name: Series, market: number, priceAtoms: number, sizeAtoms: number, atEpochMs: number): void {
     const series = seriesNames.indexOf(name)
     const latest = this.of(series, market)
@@ -84,18 +84,18 @@ export class Candles {
     }
   }
 
-  /** Forgets a market's candles: its prices are counted in other atoms from here on. */
+  /** Drops a market's candles, because its prices are in other atoms from now on. */
   forget(market: number): void {
     for (const series of seriesNames.keys()) this.latest.delete(placeOf(series, market))
     this.over = this.over.filter((row) => row.market !== market)
   }
 
-  /** Candles that are over and wait to be stored: what grows between two batches. */
+  /** Completed candles waiting to be stored. */
   get waiting(): number {
     return this.over.length
   }
 
-  /** What is to be stored; from here on it counts as stored. */
+  /** Returns the rows to be stored, which then count as stored. */
   take(): ReadonlyArray<CandleRow> {
     const rows = this.over
     this.over = []

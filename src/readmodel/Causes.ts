@@ -1,7 +1,7 @@
-/** Where changes of positions come from: what the events of a record said before each of them. */
+/** Determines the cause of each position change from the preceding events of its record. */
 import type { CloseReason } from "./Episodes.js"
 
-/** What passed last between two accounts. */
+/** The last event between two accounts. */
 type Passed =
   | {
     readonly _tag: "Traded"
@@ -15,7 +15,7 @@ type Passed =
   | { readonly _tag: "Settled" }
 
 export class Causes {
-  /** Orders that the venue sent in this record to close something, by number. */
+  /** Closing orders that the venue has sent in this record, by number. */
   private readonly sent = new Map<number, CloseReason>()
   private passed: Passed = { _tag: "Settled" }
 
@@ -44,14 +44,14 @@ export class Causes {
     this.passed = { _tag: "Settled" }
   }
 
-  /** What a fill cost an account; nothing where no order filled. */
+  /** The fee of a fill for an account; 0 where no order was filled. */
   feeOf(account: number): number {
     const { passed } = this
     if (passed._tag !== "Traded") return 0
     return account === passed.maker ? passed.makerFeeAtoms : passed.takerFeeAtoms
   }
 
-  /** Why an account's position ends by it, if it does. */
+  /** Why an account's position ended, if it did. */
   reasonOf(account: number): CloseReason {
     const { passed } = this
     switch (passed._tag) {

@@ -1,12 +1,12 @@
 /**
- * Episodes of positions: from the first fill from flat until flat again; a flip ends one and begins the next in the same fill.
+ * Position episodes, from the first fill while flat until flat again; a flip ends one and begins the next with the same fill.
  *
- * All money is made of what the engine says of a position behind each fill: what grew it brought its entry notional along, what
- * closed a part released some and realised the rest. So no price is multiplied here, and no market's decimals are asked for.
+ * All money figures derive from what the engine reports of a position after each fill: a growing fill adds entry notional, a
+ * closing one releases some and realises the rest. No price is multiplied here, and no market's scales are needed.
  */
 import { assert } from "../domain/Assert.js"
 
-/** Why an episode ended; stored by their place in this list: names are added at the end. */
+/** Why an episode ended. Rows store the index in this list: append only. */
 export const closeReasons = ["user_close", "take_profit", "stop_loss", "liquidation", "auto_deleveraged", "market_delisted"] as const
 export type CloseReason = (typeof closeReasons)[number]
 
@@ -17,9 +17,9 @@ export interface Close {
   readonly reason: CloseReason
 }
 
-/** An episode. Size atoms are unsigned; sums may be beyond the safe integers. Money atoms. */
+/** An episode. Sizes in unsigned size atoms, money in money atoms; sums may exceed the safe integers. */
 export interface Episode {
-  /** Which of the venue's episodes it is, for `positionId`. */
+  /** The number of the episode, for `positionId`. */
   readonly born: number
   readonly account: number
   readonly market: number
@@ -29,9 +29,9 @@ export interface Episode {
   readonly close: Close | undefined
   readonly maxQuantityAtoms: number
   readonly quantityAtoms: number
-  /** The entry notional of what is still held. */
+  /** The entry notional of the quantity still held. */
   readonly heldNotionalAtoms: number
-  /** All that opened and grew it, and all that closed it: sizes and notionals. */
+  /** Total size and notional of everything that opened or grew it, and of everything that closed it. */
   readonly entryQuantityAtoms: bigint
   readonly entryNotionalAtoms: bigint
   readonly exitQuantityAtoms: bigint
@@ -44,19 +44,19 @@ export interface Episode {
 
 type Open = { -readonly [member in keyof Episode]: Episode[member] }
 
-/** What a fill, or what closes without one, makes of a position, as the engine's event has it. */
+/** A changed position as in the engine's event, after a fill or a close without one. */
 export interface PositionChanged {
   readonly account: number
   readonly market: number
   /** Signed, long positive. */
   readonly quantityAtoms: number
   readonly entryNotionalAtoms: number
-  /** Of the episode that runs from here on, or has just ended. */
+  /** Of the episode that continues, or has just ended. */
   readonly realizedPnlAtoms: number
   readonly feesPaidAtoms: number
 }
 
-/** Where a change comes from. */
+/** The cause of a change. */
 export interface Cause {
   readonly sequence: number
   readonly atEpochMs: number
@@ -66,9 +66,9 @@ export interface Cause {
   readonly reason: CloseReason
 }
 
-/** What a change made of money, for whoever counts it. */
+/** The money that a change realised. */
 export interface Realized {
-  /** Realised by what was closed, before fees, and the notional of that. */
+  /** PnL realised by the closed part before fees, and its notional. */
   readonly realizedPnlAtoms: number
   readonly closedNotionalAtoms: bigint
 }
@@ -81,10 +81,10 @@ const placeOf = (account: number, market: number): number => account * markets +
 export class Episodes {
   private readonly open = new Map<number, Open>()
   private changed = new Set<Open>()
-  /** Ended, and not stored yet. */
+  /** Ended episodes that are not stored yet. */
   private over: Array<Episode> = []
 
-  /** Goes on from the open episodes that are stored, and from how many the venue has ever had. */
+  /** Continues from the stored open episodes, and from the number of episodes so far. */
   constructor(stored: ReadonlyArray<Episode> = [], public born = 0) {
     for (const episode of stored) this.open.set(placeOf(episode.account, episode.market), { ...episode })
   }
@@ -115,12 +115,12 @@ export class Episodes {
     this.changed.add(episode)
   }
 
-  /** Episodes that are over, or have changed, and wait to be stored. */
+  /** Ended or changed episodes waiting to be stored. */
   get waiting(): number {
     return this.over.length + this.changed.size
   }
 
-  /** What is to be stored; from here on it counts as stored. */
+  /** Returns the rows to be stored, which then count as stored. */
   take(): ReadonlyArray<Episode> {
     const rows = [...this.over, ...[...this.changed].map((episode) => ({ ...episode }))]
     this.over = []
@@ -165,7 +165,7 @@ export class Episodes {
     this.changed.add(episode)
   }
 
-  /** What is closed released its part of the entry notional; with what it realised, that is what it was closed for. */
+  /** A close releases its share of the entry notional; together with the realised PnL this gives the notional of the close. */
   private reduce(episode: Open, to: PositionChanged, cause: Cause): Realized {
     const sizeAtoms = Math.abs(to.quantityAtoms)
     const released = BigInt(episode.heldNotionalAtoms) - BigInt(to.entryNotionalAtoms)
@@ -183,8 +183,8 @@ export class Episodes {
   }
 
   /**
-   * The event tells the new episode alone. Its entry notional is of the same price as what the old one was closed for; of the fee
-   * the old one bears what the new one does not.
+   * The event describes only the new episode. Its entry notional has the price of the close of the old one; the old one bears the
+   * part of the fee that the new one does not.
    */
   private flip(episode: Open, to: PositionChanged, cause: Cause): Realized {
     const opened = BigInt(Math.abs(to.quantityAtoms))

@@ -86,14 +86,14 @@ const rowOf = (row: Stored): FillRow => ({
   takerFeeAtoms: row.taker_fee
 })
 
-/** Which fills: those of an account, of a market, or of an account in a market. */
+/** Selects fills of an account, of a market, or of an account in a market. */
 export interface FillsAsked {
   readonly account: number | undefined
   readonly market: number | undefined
   readonly limit: number
 }
 
-/** Fills of those that are asked for on one side of an ordinal, in one order. */
+/** Selected fills on one side of an ordinal, in one order. */
 const select = (
   sql: SqlClient.SqlClient,
   { account, limit, market }: FillsAsked,

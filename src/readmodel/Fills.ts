@@ -1,4 +1,4 @@
-/** Fills as events tell of them, counted as the engine counts them: over the whole venue, from 0. */
+/** Fills from events, numbered as the engine does: over the whole venue, from 0. */
 import type * as Order from "../domain/Order.js"
 
 /** One fill, with both sides. */
@@ -21,10 +21,10 @@ export interface FillRow {
 export class Fills {
   private made: Array<FillRow> = []
 
-  /** `count`: how many there were before. */
+  /** `count`: the number of earlier fills. */
   constructor(public count: number) {}
 
-  /** A fill: the words of its event. */
+  /** Adds a fill from the words of its event. */
   add(words: Float64Array, at: number, sequence: number, atEpochMs: number): void {
     this.made.push({
       ordinal: this.count++,
@@ -48,7 +48,7 @@ export class Fills {
     return this.made.length
   }
 
-  /** What is to be stored; from here on it counts as stored. */
+  /** Returns the rows to be stored, which then count as stored. */
   take(): ReadonlyArray<FillRow> {
     const { made } = this
     this.made = []

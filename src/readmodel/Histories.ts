@@ -1,10 +1,10 @@
 /**
- * The venue's histories: what has been, projected from the journal into a database of their own, a little behind what is decided.
+ * The venue's histories: a projection of the journal into a database of its own, slightly behind the decisions.
  *
- * A fiber follows the feed and writes what it came to in batches, each with its place in the journal. It takes in so much at a time,
- * and waits between two batches: the writer never waits for it. A database that cannot be read, is another journal's or another
- * environment's, or goes on where the journal does not, is set aside and made anew; until that has caught up, nothing of it is served
- * that would not tell so itself.
+ * A fiber follows the feed and writes its results in batches, each with its place in the journal. It applies a bounded amount at a
+ * time and pauses between batches, so that the writer never waits for it. A database that is unreadable, belongs to another journal
+ * or environment, or continues where the journal does not, is set aside and rebuilt; until that has caught up, only reads that
+ * report this themselves are served.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -45,25 +45,25 @@ import { type Timeframe, timeframes } from "./Timeframes.js"
 import * as TransferTables from "./TransferTables.js"
 import type { TransferRow, TransfersAsked } from "./TransferTables.js"
 
-/** There is nothing to read from now: it is being opened, or made anew. */
+/** There is nothing to read at present: the database is being opened or rebuilt. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()("HistoriesUnavailable", {}) {}
 
-/** How far the histories are. */
+/** The progress of the histories. */
 export interface Standing {
-  /** The last record that was taken in, and its time. */
+  /** The last record applied, and its time. */
   readonly sequence: number
   readonly atEpochMs: number
-  /** Fills that were taken in: those with an ordinal below it. */
+  /** The number of fills applied: those with a lower ordinal. */
   readonly fills: number
-  /** For how long there has been a durable record that is not taken in; 0 where there is none. */
+  /** For how long there has been a durable record that is not applied, milliseconds; 0 where there is none. */
   readonly lagMs: number
-  /** Since it was opened it has never had all there was. */
+  /** Whether they have never been complete since they were opened. */
   readonly isReplaying: boolean
-  /** Likewise, and it began with the journal's first record. */
+  /** Likewise, having begun with the journal's first record. */
   readonly isRebuilding: boolean
 }
 
-/** Which candles: the first `limit` from a time on, or without one the latest. */
+/** Selects candles: the first `limit` from a time on or, without one, the latest. */
 export interface CandlesAsked {
   readonly series: Series
   readonly market: number
@@ -72,7 +72,7 @@ export interface CandlesAsked {
   readonly limit: number
 }
 
-/** Which places of a board: those of the latest, or of one that is kept, behind a rank. */
+/** Selects entries of a board after a rank: of the latest, or of a given version. */
 export interface BoardAsked {
   readonly window: WindowKind
   readonly version: number | undefined
@@ -80,13 +80,13 @@ export interface BoardAsked {
   readonly limit: number
 }
 
-/** Places of a board, which is never changed. */
+/** Entries of a board. */
 export interface BoardPage {
   readonly head: BoardHead
   readonly entries: ReadonlyArray<Entry>
 }
 
-/** Something read, and how far the histories were just then. */
+/** A result, with the progress of the histories at the time of the read. */
 export interface Read<A> {
   readonly found: A
   readonly standing: Standing
@@ -95,22 +95,22 @@ export interface Read<A> {
 export class Histories extends Context.Tag("venue/readmodel/Histories")<Histories, {
   /** Undefined while there is no database to read from. */
   readonly standing: () => Standing | undefined
-  /** Candles, oldest first; not while they are made anew. */
+  /** Candles, oldest first; not available during a rebuild. */
   readonly candles: (asked: CandlesAsked) => Effect.Effect<Read<ReadonlyArray<Candle>>, Unavailable>
-  /** Episodes of positions: the open ones first, newest opened first; then newest ended first. Also while they are made anew. */
+  /** Episodes: open ones first, latest opened first; then the others, latest ended first. Also available during a rebuild. */
   readonly episodes: (asked: EpisodesAsked) => Effect.Effect<Read<ReadonlyArray<Episode>>, Unavailable>
-  /** Places of a board of the leaderboard; undefined where it is not kept, or none was made yet. */
+  /** Entries of a leaderboard; undefined where the board is not kept, or none has been made yet. */
   readonly board: (asked: BoardAsked) => Effect.Effect<Read<BoardPage | undefined>, Unavailable>
   /**
-   * Orders and fills, also while they are made anew: what is behind the engine's memory. Whoever asks holds what is not found, and an
-   * order that is still open here, to how far they are.
+   * Orders and fills that the engine may have forgotten, also available during a rebuild. The caller has to judge by the progress
+   * of the histories whether a missing order is absent, and whether an open one is still open.
    */
   readonly order: (account: number, orderNumber: number) => Effect.Effect<Read<OrderRow | undefined>, Unavailable>
   /** An account's last order with a clientOrderId. */
   readonly clientOrder: (account: number, clientOrderId: string) => Effect.Effect<Read<OrderRow | undefined>, Unavailable>
-  /** Orders that were placed before one, newest first. */
+  /** Orders placed before the given one, newest first. */
   readonly ordersBefore: (asked: OrdersAsked) => Effect.Effect<Read<OrdersPart>, Unavailable>
-  /** Orders that were placed behind one, oldest first. */
+  /** Orders placed after the given one, oldest first. */
   readonly ordersBehind: (asked: OrdersAsked) => Effect.Effect<Read<OrdersPart>, Unavailable>
   /** The number of the first order of all that was placed at or after a time; undefined where there is none. */
   readonly firstOrderSince: (sinceEpochMs: number) => Effect.Effect<Read<number | undefined>, Unavailable>
@@ -118,17 +118,17 @@ export class Histories extends Context.Tag("venue/readmodel/Histories")<Historie
   readonly fillsBefore: (asked: FillsAsked & { readonly before: number }) => Effect.Effect<Read<ReadonlyArray<FillRow>>, Unavailable>
   /** The first fills at or after a time, oldest first. */
   readonly fillsSince: (asked: FillsAsked & { readonly sinceEpochMs: number }) => Effect.Effect<Read<ReadonlyArray<FillRow>>, Unavailable>
-  /** Changes of an account's balance, and its payments of funding, newest first; likewise what is behind the engine's memory. */
+  /** An account's balance changes and funding payments, newest first; also those that the engine has forgotten. */
   readonly changesBefore: (asked: MoneyAsked) => Effect.Effect<Read<ReadonlyArray<ChangeRow>>, Unavailable>
   readonly paymentsBefore: (asked: Omit<MoneyAsked, "market">) => Effect.Effect<Read<ReadonlyArray<PaymentRow>>, Unavailable>
-  /** Transfers of an account that are over, and what concerned its security, newest first; likewise. */
+  /** An account's finished transfers and its security events, newest first; likewise. */
   readonly transfersBefore: (asked: TransfersAsked) => Effect.Effect<Read<ReadonlyArray<TransferRow>>, Unavailable>
   readonly notesBefore: (asked: NotesAsked) => Effect.Effect<Read<ReadonlyArray<NoteRow>>, Unavailable>
 }>() {}
 
 const unavailable = (): Effect.Effect<never, Unavailable> => Effect.fail(new Unavailable())
 
-/** Those of a venue that has none yet. */
+/** The histories of a venue that has none yet. */
 export const none: Histories["Type"] = {
   standing: () => undefined,
   candles: unavailable,
@@ -147,19 +147,19 @@ export const none: Histories["Type"] = {
   notesBefore: unavailable
 }
 
-/** How it goes about it. */
+/** How the histories are written. */
 export interface Options {
-  /** Records of a batch, but for the last block of it; and rows that are over at which one is written early. */
+  /** Records of a batch, without its last block; and the number of rows from which on it is written early. */
   readonly batchRecords: number
   readonly batchRows: number
-  /** Between two batches: near the end of the journal, and behind it. */
+  /** Pause between two batches, near the journal's end and further behind. */
   readonly pauseMs: number
   readonly pauseBehindMs: number
-  /** Before it is tried again, after the disk or the database has failed. */
+  /** Pause before another attempt after the disk or the database has failed. */
   readonly retryMs: number
   /** Between two boards of the leaderboard. */
   readonly rollupMs: number
-  /** How long a stop waits for them: a disk that does not answer must not keep the writer from its own end. */
+  /** How long a stop waits for the histories: an unresponsive disk must not delay the writer's own end. */
   readonly endingMs: number
 }
 
@@ -173,31 +173,31 @@ export const defaultOptions: Options = {
   endingMs: 300
 }
 
-/** How many records are taken in without letting others work: about a millisecond's. */
+/** Records applied before yielding to other work: about a millisecond. */
 const mostAtOnce = 256
 
-/** What histories are made from, and where they are kept. */
+/** The sources of the histories, and where they are stored. */
 export interface Parts {
   readonly database: Context.Tag.Service<typeof HistoriesDatabase>
   readonly feed: Feed["Type"]
   readonly durableSequence: () => number
-  /** The digest of the durable block that ends with a record, hex; undefined where none does. */
+  /** The digest, hex, of the durable block that ends with a record; undefined where none does. */
   readonly digestAt: (sequence: number) => Effect.Effect<string | undefined, ReadError>
-  /** The record by which this version of the rules took over; undefined where it has decided all of the journal. */
+  /** The record by which this version of the rules took over; undefined where it has decided the whole journal. */
   readonly stepSequence: Effect.Effect<number | undefined, ReadError>
   readonly environment: string
-  /** Whether this process has been at work on the database before: what is wrong with its place since then is another process's doing. */
+  /** Whether this process has worked on the database before: a mismatch of its place is then another process's doing. */
   readonly hasBegun?: boolean
-  /** Told how far the database is, whenever that changes; undefined where there is none. */
+  /** Called with the progress of the database whenever that changes; undefined where there is none. */
   readonly reached?: (reached: Reached | undefined) => void
 }
 
-/** How far a database is, of a journal that goes on. */
+/** The progress of a database in a growing journal. */
 export interface Reached {
   readonly place: Tables.Place
-  /** Fills that were taken in. */
+  /** The number of fills applied. */
   readonly fills: number
-  /** The time of the first durable record that is not taken in, as far as is known; undefined where there is none. */
+  /** The time of the first durable record that is not applied, as far as is known; undefined where there is none. */
   readonly behindSinceEpochMs: number | undefined
   readonly isReplaying: boolean
   readonly isRebuilding: boolean
@@ -214,8 +214,8 @@ interface Opened extends Reached {
 }
 
 /**
- * For how long the same record has been the last that was taken in while there are later ones, by a clock that nobody sets. While the
- * venue's clock lies behind its journal all records are of one time, which says nothing of it.
+ * How long the same record has been the last one applied while there are later ones, by a monotonic clock: while the venue's clock
+ * is behind its journal, all records have the same time, which reveals no lag.
  */
 export class Standstill {
   private sequence: number | undefined
@@ -223,7 +223,7 @@ export class Standstill {
 
   constructor(private readonly clock: Pick<Clock.Clock, "unsafeCurrentTimeNanos">) {}
 
-  /** Milliseconds, counted from when somebody first looked. */
+  /** Milliseconds since the first check of this record. */
   lookMs({ place: { sequence } }: Pick<Reached, "place">, durableSequence: number): number {
     const nowNanos = this.clock.unsafeCurrentTimeNanos()
     const isBehind = durableSequence > sequence
@@ -233,7 +233,7 @@ export class Standstill {
   }
 }
 
-/** How that stands where the journal is durable up to a record by now, and it has stood still for so long by a clock that nobody sets. */
+/** The progress as reported, given the durable end of the journal and the length of a standstill. */
 export const standingOf = (
   { behindSinceEpochMs, fills, isRebuilding, isReplaying, place: { atEpochMs, sequence } }: Reached,
   durableSequence: number,
@@ -251,37 +251,37 @@ export const standingOf = (
   }
 }
 
-/** The database is another's: it cannot be gone on with. */
+/** The database belongs to something else and cannot be continued. */
 class Foreign extends Schema.TaggedError<Foreign>()("HistoriesForeign", { reason: Schema.String }) {
   override get message() {
     return this.reason
   }
 }
 
-/** What comes of work on the database that is open. */
+/** Failures of work on the open database. */
 type Unwritten = SqlError | Tables.Overtaken
 
 type Failure = Unwritten | DatabaseUnusable | Foreign | ReadError
 
 type Pull = Effect.Effect<Chunk.Chunk<Committed>, ReadError>
 
-/** What went wrong, in words. */
+/** A failure in words. */
 const textOf = (failure: Failure): string => failure._tag === "SqlError" ? Sql.textOf(failure) : failure.message
 
-/** Whether another connection has what is asked for just then: a copy of the file that is being made, or a look at it by hand. */
+/** Whether another connection is blocking the database, for example to copy the file or to inspect it. */
 const isBusy = (failure: Unwritten): boolean => failure._tag === "SqlError" && Sql.codeOf(failure).startsWith("SQLITE_BUSY")
 
-/** Whether a failure says that the file itself is no good, rather than that it could not be had just then. */
+/** Whether a failure means that the file itself is unusable, rather than temporarily unavailable. */
 const isDamage = (failure: Failure): boolean => {
   if (failure._tag === "HistoriesForeign") return true
   if (failure._tag === "HistoriesDatabaseUnusable") return /not a database|malformed|corrupt/i.test(failure.reason)
   if (failure._tag !== "SqlError") return false
   const code = Sql.codeOf(failure)
-  // The statements are the program's own: where one means nothing, the tables are not what they were made as.
+  // The statements are the program's own: one that fails to compile means that the tables are not as they were created.
   return code === "SQLITE_ERROR" || code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
 }
 
-/** Those of the histories' own. */
+/** Failures of the histories themselves. */
 const own: ReadonlySet<string> = new Set<Exclude<Failure, ReadError>["_tag"]>([
   "SqlError",
   "HistoriesDatabaseUnusable",
@@ -289,19 +289,19 @@ const own: ReadonlySet<string> = new Set<Exclude<Failure, ReadError>["_tag"]>([
   "HistoriesOvertaken"
 ])
 
-/** Whether it was the feed that failed. */
+/** Whether the feed failed. */
 const isRead = (failure: Failure): failure is ReadError => !own.has(failure._tag)
 
 class Follower {
   private opened: Opened | undefined
-  /** What a read or a board found wrong with the database, for the fiber that has it open. */
+  /** A fault of the database found by a read or a board, for the fiber that has it open. */
   private damage: Unwritten | undefined
   private hasBegun: boolean
-  /** Whether another version has decided records that this one is to begin with. */
+  /** Whether the first records were decided by another version. */
   private isOthers = false
   private readonly standstill: Standstill
 
-  /** `turn`: taken for each batch and each read, so that a read is of one place in the journal. */
+  /** `turn`: held for each batch and each read, so that a read is consistent with one place in the journal. */
   constructor(
     private readonly parts: Parts,
     private readonly options: Options,
@@ -359,14 +359,15 @@ class Follower {
 
   readonly notesBefore: Histories["Type"]["notesBefore"] = (asked) => this.read("any", (sql) => SecurityTables.notesBefore(sql, asked))
 
-  /** Makes a board of every window, and goes on doing so. */
+  /** Makes boards of all windows repeatedly. */
   get rollUps(): Effect.Effect<never> {
     const { clock, options: { pauseMs, rollupMs } } = this
     const once = Effect.gen(this, function*() {
       const beganNanos = clock.unsafeCurrentTimeNanos()
       const isOver = (): boolean => Number(clock.unsafeCurrentTimeNanos() - beganNanos) >= rollupMs * 1e6
       let unmade: ReadonlyArray<WindowKind> = windowKinds
-      // What fails is tried again soon, and the others not before their time: of each so many are kept, for those who read on in them.
+      // A failed board is retried soon, the others only at their time, since a limited number of each is kept for clients that are
+      // paging through them.
       do {
         unmade = yield* Effect.filter(unmade, (window) => Effect.negate(this.rollUp(window)))
         yield* unmade.length === 0 ? Effect.sleep(rollupMs) : pause(pauseMs)
@@ -376,7 +377,8 @@ class Follower {
   }
 
   /**
-   * Makes a board of what is stored, unless that is still being made anew; whether it was made. What fails is met by whoever writes, too.
+   * Makes a board from the stored rows, unless these are being rebuilt. Returns whether it was made. The writing fiber meets any
+   * failure as well.
    */
   private rollUp(window: WindowKind): Effect.Effect<boolean> {
     return this.turn.withPermits(1)(Effect.suspend(() => {
@@ -388,7 +390,7 @@ class Follower {
           return false
         })
       ))
-      // Nobody waits for the boards: a defect that ended them would be heard of by their age alone.
+      // Nobody waits for the boards: if a defect ended them, only their age would reveal it.
       return Effect.catchAllDefect(made,
         (defect) => Effect.as(Effect.logError("a leaderboard was not made for a defect, and is tried again", defect), false))
     }))
@@ -398,9 +400,9 @@ class Follower {
     return Effect.gen(this, function*() {
       const { clock, parts: { environment } } = this
       const markEpochMs = clock.unsafeCurrentTimeMillis()
-      // A clock that was set back is behind the records: what they count for goes by their time, which never goes back.
+      // A clock that was set back is behind the records: the window then follows the records' time, which never decreases.
       const { fromEpochMs, toEpochMs } = periodOf(window, Math.max(markEpochMs, place.atEpochMs))
-      // Bots rank where money is for testing.
+      // Bots are ranked in environments with test money.
       const without = venuesOwn | flagBit("load_harness") | (ranksBots(environment) ? 0 : flagBit("bot"))
       const sums = yield* BoardTables.scoresOf(sql, window, fromEpochMs, without)
       const bots = yield* BoardTables.flagged(sql, flagBit("bot"))
@@ -408,7 +410,7 @@ class Follower {
       const last = yield* BoardTables.boardHead(sql, window, undefined)
       const head: BoardHead = {
         window,
-        // Greater than any of this database, and of one that was lost.
+        // Greater than any version in this database, and in one that was lost.
         version: Math.max((last?.version ?? 0) + 1, Math.floor(markEpochMs / 1_000)),
         markEpochMs,
         throughSequence: place.sequence,
@@ -420,7 +422,7 @@ class Follower {
     })
   }
 
-  /** Reads, and says as of when; `complete`: not while what is read is made anew. */
+  /** Reads, and returns the progress with the result; `complete`: not during a rebuild. */
   private read<A>(
     what: "complete" | "any",
     from: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>
@@ -440,7 +442,7 @@ class Follower {
     }))
   }
 
-  /** What is busy is no fault of the database's: it is asked again. */
+  /** A busy database is not faulty, and the read is tried again. */
   private noteFault(error: Unwritten): void {
     if (!isBusy(error)) this.damage = error
   }
@@ -450,10 +452,10 @@ class Follower {
     return standingOf(opened, durableSequence, this.clock.unsafeCurrentTimeMillis(), this.standstill.lookMs(opened, durableSequence))
   }
 
-  /** Follows for as long as the venue lives: whatever fails is tried again. */
+  /** Follows the feed for the life of the venue; every failure is retried. */
   get run(): Effect.Effect<never> {
     const following = Effect.catchAll(Effect.scoped(this.follow), (failure) => this.failed(failure))
-    // A mistake of the program's own is told, and what it was made over is read anew.
+    // A defect of the program is logged, and the reading is begun again.
     return Effect.forever(
       Effect.catchAllDefect(following,
         (defect) =>
@@ -471,7 +473,7 @@ class Follower {
         Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
       )
     }
-    // A process that stood still, and is followed by another one meanwhile, finds that one's file: it is never in its way.
+    // A process that was suspended and has been replaced meanwhile finds the other one's file, and must not interfere with it.
     const isOthersFile = this.hasBegun && failure._tag === "HistoriesForeign"
     if (isOthersFile || !isDamage(failure)) {
       return Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${textOf(failure)}`), again)
@@ -483,7 +485,7 @@ class Follower {
     )
   }
 
-  /** Where the journal begins with records of another version: has a new database begin with the step behind them. */
+  /** Where the journal begins with records of another version, begins a new database with the step after them. */
   private seed(sql: SqlClient.SqlClient): Effect.Effect<void, Failure> {
     return Effect.gen(this, function*() {
       const { parts: { environment, feed, stepSequence } } = this
@@ -496,7 +498,7 @@ class Follower {
     })
   }
 
-  /** Opens the database and takes in what it has not; it never ends by itself. */
+  /** Opens the database and applies what is missing; never completes by itself. */
   private get follow(): Effect.Effect<never, Failure, Scope.Scope> {
     return Effect.gen(this, function*() {
       const { options: { pauseBehindMs, pauseMs }, parts: { database, environment, feed } } = this
@@ -524,7 +526,7 @@ class Follower {
       this.damage = undefined
       this.hasBegun = true
       this.opened = opened
-      // Since when there is more only the first record of it tells: the venue may have been down before that.
+      // When the first missing record was made is only known once it is read: the venue may have been down before it.
       this.noteEnd(opened, undefined)
       const pull: Pull = Effect.catchAll(
         yield* Stream.toPull(feed.from(place.sequence + 1)),
@@ -538,17 +540,17 @@ class Follower {
     })
   }
 
-  /** Whether there is another batch to be taken in at once: a venue that is busy all day is kept up with. */
+  /** Whether another batch should follow at once, so that a venue that is busy all day does not leave the histories behind. */
   private isFarBehind({ isReplaying, place }: Opened): boolean {
     return isReplaying || this.parts.durableSequence() - place.sequence >= this.options.batchRecords
   }
 
-  /** Fails with what a read has found. */
+  /** Fails with a fault that a read has found. */
   private get undamaged(): Effect.Effect<void, Unwritten> {
     return Effect.suspend(() => this.damage === undefined ? Effect.void : Effect.fail(this.damage))
   }
 
-  /** Takes in what is there, up to the length of a batch, and writes it. */
+  /** Applies what is available, up to the length of a batch, and writes it. */
   private batch(
     opened: Opened,
     projection: Projection,
@@ -560,7 +562,7 @@ class Follower {
       let { place } = opened
       let rested = first
       do {
-        // Whoever shares the thread, the writer perhaps, is not kept from its turns for as long as a batch takes.
+        // Other work in this thread, possibly the writer's, must not wait for a whole batch.
         if (place.sequence - rested >= mostAtOnce) {
           yield* Effect.sleep(0)
           rested = place.sequence
@@ -578,7 +580,7 @@ class Follower {
         if (isFinished) opened.isRebuilding = false
         opened.place = place
         opened.fills = batch.fillCount
-        // What comes next is no older than what came last.
+        // The next record is no older than the last one.
         this.noteEnd(opened, place.atEpochMs)
       })
       const written = Effect.zipRight(Tables.write(opened.sql, opened.place, batch, place, isFinished), noted)
@@ -586,7 +588,7 @@ class Follower {
     })
   }
 
-  /** Does it as soon as no other connection is at work on the database; what is there is read meanwhile, and an end is heard. */
+  /** Writes as soon as no other connection blocks the database. Reads are served meanwhile, and a stop is noticed. */
   private whenFree(written: Effect.Effect<void, Unwritten>): Effect.Effect<void, Unwritten> {
     const { options: { pauseMs }, parts: { database: { name } } } = this
     const told = Effect.logWarning(`another connection writes to ${name}: what is new is written when it is over`)
@@ -594,7 +596,7 @@ class Follower {
     return Effect.catchIf(written, isBusy, () => told.pipe(Effect.zipRight(pause(pauseMs)), Effect.zipRight(again)))
   }
 
-  /** Notes whether all that is durable was taken in, and since when there may be more, as far as is known. */
+  /** Notes whether everything durable has been applied, and since when there may be more, as far as is known. */
   private noteEnd(opened: Opened, sinceEpochMs: number | undefined): void {
     const { place } = opened
     const isBehind = place.sequence < this.parts.durableSequence()
@@ -610,7 +612,7 @@ class Follower {
     reached?.(told)
   }
 
-  /** Why a place is none in this journal; undefined where it is one. */
+  /** Why a place does not belong to this journal; undefined where it does. */
   private denied({ digest, sequence }: Tables.Place): Effect.Effect<string | undefined, ReadError> {
     if (sequence === 0) return Effect.succeed(undefined)
     if (sequence > this.parts.durableSequence()) return Effect.succeed("ahead of the journal")
@@ -618,13 +620,13 @@ class Follower {
   }
 }
 
-/** Whether bots rank beside people. */
+/** Whether bots are ranked together with people. */
 const ranksBots = (environment: string): boolean => environment === "development" || environment === "testnet"
 
-/** Lets others work; so long at least. */
+/** Yields to other work for at least this long. */
 const pause = (millis: number): Effect.Effect<void> => millis === 0 ? Effect.yieldNow() : Effect.sleep(millis)
 
-/** Follows the feed with the scope that this is made in. */
+/** Follows the feed for the life of the scope. */
 export const make = (parts: Parts, options: Options = defaultOptions): Effect.Effect<Histories["Type"], never, Scope.Scope> =>
   Effect.gen(function*() {
     const follower = new Follower(parts, options, yield* Effect.clock, yield* Effect.makeSemaphore(1))

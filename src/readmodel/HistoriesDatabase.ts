@@ -1,6 +1,6 @@
 /**
- * Where histories are kept: a SQLite database of their own. All of it can be made again from the journal, so that nothing in it has
- * to be repaired: what cannot be read, or is of something else, is set aside.
+ * The storage of the histories: a SQLite database of their own. It can be rebuilt from the journal, so nothing in it has to be
+ * repaired: a database that is unreadable or belongs to something else is set aside.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { run } from "./Sql.js"
 
-/** There is no database to work with: the file cannot be opened, or is none. */
+/** There is no usable database: the file cannot be opened, or is not a database. */
 export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("HistoriesDatabaseUnusable", {
   reason: Schema.String
 }) {
@@ -23,18 +23,18 @@ export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("Hi
 export class HistoriesDatabase extends Context.Tag("venue/readmodel/HistoriesDatabase")<HistoriesDatabase, {
   /** What it is called in the log. */
   readonly name: string
-  /** Opens it, made where it is not there; closed with the scope. */
+  /** Opens the database, creating it if need be; closed with the scope. */
   readonly open: Effect.Effect<SqlClient.SqlClient, DatabaseUnusable, Scope.Scope>
-  /** Puts what is there out of the way, so that the next opening makes a new one. It is closed by then. */
+  /** Moves the existing database out of the way, so that the next opening creates a new one. It must be closed. */
   readonly setAside: Effect.Effect<void, DatabaseUnusable>
 }>() {}
 
-/** How long a statement waits for another connection's: a thread that waits hears nothing, so that whoever can tries again later. */
+/** How long a statement waits for another connection, in ms: a blocked thread handles nothing else, so callers retry later. */
 const busyMs = 100
 
-/** Opens a database; a file that is none is told of, not died of. */
+/** Opens a database; a file that is not one is a failure, not a defect. */
 export const openAt = (filename: string): Effect.Effect<SqlClient.SqlClient, DatabaseUnusable, Scope.Scope> =>
-  // The client would ask for a write-ahead log before anybody could say how long that may take.
+  // The client would switch on the write-ahead log before the time limit for that could be set.
   Layer.build(SqliteClient.layer({ filename, disableWAL: true })).pipe(
     Effect.map((built) => Context.get(built, SqlClient.SqlClient)),
     Effect.tap((sql) => run(sql, `PRAGMA busy_timeout = ${busyMs}`)),
@@ -44,7 +44,7 @@ export const openAt = (filename: string): Effect.Effect<SqlClient.SqlClient, Dat
     Effect.catchAllDefect((cause) => Effect.fail(new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })))
   )
 
-/** In memory: whoever starts anew begins with the journal's first record. */
+/** In memory: every start begins with the journal's first record. */
 export const layerMemory: Layer.Layer<HistoriesDatabase> = Layer.succeed(HistoriesDatabase, {
   name: "the histories in memory",
   open: openAt(":memory:"),

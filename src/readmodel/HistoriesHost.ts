@@ -1,6 +1,6 @@
 /**
- * The leaf that makes the histories somewhere else than beside the writer: in a venue in a thread of its own. Without one they are
- * made in the writer's thread, in between its turns.
+ * The service that builds the histories away from the writer: in a venue in a thread of its own. Without it they are built in the
+ * writer's thread, between its turns.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -8,16 +8,19 @@ import type * as Scope from "effect/Scope"
 import type { Run } from "../sequencer/Feed.js"
 import type { Histories, Options } from "./Histories.js"
 
-/** What histories are made of, where that is done elsewhere: the journal itself is read there. */
+/** The source of histories that are built elsewhere, where the journal itself can be read. */
 export interface Source {
   readonly environment: string
   readonly options: Options
   readonly durableSequence: () => number
-  /** Until a sequence is durable. */
+  /** Waits until a sequence is durable. */
   readonly reached: (sequence: number) => Effect.Effect<void>
-  /** Durable blocks from the one that holds a sequence on, of about so many records, as they lie in memory; undefined where they do not. */
+  /**
+   * Durable blocks in memory from the one that contains a sequence on, of about `records` records; undefined where that one is not
+   * in memory.
+   */
   readonly run: (sequence: number, records: number) => Run | undefined
-  /** Is to be told how far the journal is durable, whenever that changes. */
+  /** Registers a callback for the durable end of the journal whenever that changes. */
   readonly listen: (committed: (lastSequence: number) => void) => void
 }
 

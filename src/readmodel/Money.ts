@@ -1,11 +1,11 @@
 /**
- * What accounts are told of their money, as it comes with committed blocks: every change of a balance, and every payment of funding,
- * each in its place among those of its account. Nothing of it changes once its record is decided.
+ * Balance changes and funding payments of accounts from committed blocks, each with its place among those of its account. Such rows
+ * never change.
  */
 import type { decodeTold, ToldChange, ToldPayment } from "../engine/EventLog.js"
 import type { Committed } from "../sequencer/Feed.js"
 
-/** Where a row stands among those of its account: its record, and how many of the account's own that record has behind it. */
+/** The place of a row among those of its account: its record, and how many later rows of the account that record has. */
 export interface MoneyPlace {
   readonly sequence: number
   readonly place: number
@@ -15,11 +15,11 @@ interface Told extends MoneyPlace {
   readonly atEpochMs: number
 }
 
-/** A change, and a payment, as the engine shows them. */
+/** A balance change and a funding payment, as the engine shows them. */
 export type ChangeRow = ToldChange & Told
 export type PaymentRow = ToldPayment & Told
 
-/** Rows of whole records, oldest first, each in its place; newest first. */
+/** Assigns places to the rows of whole records, given oldest first, and returns them newest first. */
 export const placed = <Row extends { readonly account: number; readonly sequence: number }>(
   rows: ReadonlyArray<Row>
 ): ReadonlyArray<Row & MoneyPlace> => {
@@ -38,7 +38,7 @@ export class Money {
   private changes: Array<ChangeRow> = []
   private payments: Array<PaymentRow> = []
 
-  /** Takes in what a block has told. */
+  /** Adds the rows of a block. */
   add({ firstSequence, records }: Committed["block"], { changes, payments }: ReturnType<typeof decodeTold>): void {
     const timed = <Row extends { readonly sequence: number }>(row: Row): Row & { readonly atEpochMs: number } => ({
       ...row,
@@ -53,7 +53,7 @@ export class Money {
     return this.changes.length + this.payments.length
   }
 
-  /** What is to be stored; from here on it counts as stored. */
+  /** Returns the rows to be stored, which then count as stored. */
   take(): { readonly changes: ReadonlyArray<ChangeRow>; readonly payments: ReadonlyArray<PaymentRow> } {
     const { changes, payments } = this
     this.changes = []

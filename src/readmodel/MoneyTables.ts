@@ -1,6 +1,6 @@
 /**
- * The tables of accounts' money: changes of balances, and payments of funding. Each lies under its account, newest first, so that a
- * page is one run of rows however many there are.
+ * The tables of balance changes and funding payments. Rows are clustered by account, newest first, so that a page is one contiguous
+ * run of rows.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -109,7 +109,7 @@ const paymentOf = (row: StoredPayment): PaymentRow => ({
   paidAtoms: row.paid
 })
 
-/** What of an account's money: in one market if one is given, older than a place if one is given. */
+/** Selects an account's rows: in one market and before a place, if given. */
 export interface MoneyAsked {
   readonly account: number
   readonly market: number | undefined

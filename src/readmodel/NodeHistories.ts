@@ -1,4 +1,4 @@
-/** The histories' database as a file of the data directory. What is set aside stays beside it until the next time. */
+/** The histories' database as a file of the data directory. A file set aside stays beside it until the next one is. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
- * The table of orders: every one that was ever accepted, with what it was when it ended. A row is written when its order is placed,
- * which is where its indexes come from, and once more when it ends: in between it only tells that the order was open. So the place
- * of an order in every list is known as soon as the order is, and no index is ever written twice.
+ * The table of orders: every order ever accepted, with its final state. A row is written when the order is placed, which fixes its
+ * index entries, and once more when the order ends; in between it only shows that the order is open. The order's place in every
+ * list is thus known from the beginning, and no index entry is written twice.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -61,7 +61,7 @@ const endColumns = ({ cancelReason, canceledAtoms, filledAtoms, lastSequence, st
   lastSequence
 ]
 
-/** A column that a change may leave as it is. */
+/** A column that a change may leave unchanged. */
 const kept = (column: string, index: number): string => `${column} = coalesce(change.value ->> ${index}, orders.${column})`
 
 const update = `UPDATE orders SET ${kept("price", 1)}, ${kept("quantity", 2)},
@@ -155,14 +155,14 @@ export const clientOrder = (
     first
   )
 
-/** Which of an account's orders. */
+/** Selects an account's orders. */
 export interface OrdersAsked {
   readonly account: number
   /** Undefined for all. */
   readonly market: number | undefined
-  /** Undefined for all. Orders that were open as far as is known are among them: what has become of them since is not known here. */
+  /** Undefined for all. Orders that were last known as open are included, since they may have ended since. */
   readonly status: Order.Status | undefined
-  /** An order number, exclusive: those placed before it, or behind it. */
+  /** An order number, exclusive: orders placed before or after it. */
   readonly from: number
   readonly limit: number
 }
@@ -170,13 +170,13 @@ export interface OrdersAsked {
 /** A part of an account's orders. */
 export interface OrdersPart {
   readonly orders: ReadonlyArray<OrderRow>
-  /** The last order that was looked at, from which the next part goes on; undefined where there are no more. */
+  /** The last order examined, from which the next part continues; undefined where there are no more. */
   readonly goesOn: number | undefined
   /** The account's first order; undefined where it has none. */
   readonly oldest: number | undefined
 }
 
-/** Orders that one part looks at, whatever is found among them: so a part takes as long of ten orders as of ten millions. */
+/** Orders that one part examines, however many match, so that a part takes equally long with ten orders and with ten million. */
 const lookedAtOnce = 5_000
 
 const part = (
@@ -185,7 +185,7 @@ const part = (
   towards: "older" | "younger"
 ): Effect.Effect<OrdersPart, SqlError> =>
   Effect.gen(function*() {
-    // Named, since which of the two is shorter to go through is not for the planner to guess.
+    // The index is named, since the planner cannot guess which of the two is the shorter.
     const [index, of] = market === undefined ? ["orders_of_account", "account = ?"] : ["orders_of_market", "account = ? AND market = ?"]
     const [beyond, within, order] = towards === "older" ? ["<", ">=", "DESC"] : [">", "<=", "ASC"]
     const named = [account, ...(market === undefined ? [] : [market])]
@@ -214,13 +214,15 @@ const part = (
     }
   })
 
-/** Orders that were placed before one, newest first. */
+/** Orders placed before the given one, newest first. */
 export const ordersBefore = (sql: SqlClient.SqlClient, asked: OrdersAsked): Effect.Effect<OrdersPart, SqlError> => part(sql, asked, "older")
 
-/** Orders that were placed behind one, oldest first. */
+/** Orders placed after the given one, oldest first. */
 export const ordersBehind = (sql: SqlClient.SqlClient, asked: OrdersAsked): Effect.Effect<OrdersPart, SqlError> =>
   part(sql, asked, "younger")
 
-/** A number that no order placed at or after a time is below, and every one placed before it; undefined where all were before it. */
+/**
+ * The lowest order number among those placed at or after a time, or above all earlier ones; undefined where all orders are earlier.
+ */
 export const firstSince = (sql: SqlClient.SqlClient, sinceEpochMs: number): Effect.Effect<number | undefined, SqlError> =>
   firstKeySince(sql, { table: "orders", key: "number", time: "created_at" }, sinceEpochMs)

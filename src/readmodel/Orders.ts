@@ -1,14 +1,14 @@
 /**
- * Orders as events tell of them: who placed what, and what became of it. Only what a batch is about is held: an order that was placed
- * before it is known by what has changed of it alone, so that a venue full of resting orders costs nothing here.
+ * Orders from events: their placement and their end. Only orders of the current batch are held: an order placed earlier is
+ * represented by its changes alone, so that a venue full of resting orders needs no memory here.
  *
- * What an order has come to is told whole when it ends, but for what its fills came to in money, which is summed up here.
+ * An order's final state is reported when it ends, except for the notional of its fills, which is summed up here.
  */
 import { idsPerRecord } from "../domain/Ids.js"
 import type * as Order from "../domain/Order.js"
 import { maxPlaceEntries, type PlaceEntry } from "../operations/orders/PlaceOrders.js"
 
-/** An order. Size, price and money atoms. What it filled, and what was cancelled of it, is told of one that has ended. */
+/** An order. Size, price and money atoms. Filled and cancelled amounts are present once it has ended. */
 export interface OrderRow {
   readonly orderNumber: number
   readonly account: number
@@ -46,18 +46,18 @@ export interface Ended {
   readonly lastSequence: number
 }
 
-/** What has changed of an order that was placed before. */
+/** The changes of an order placed in an earlier batch. */
 export interface OrderChange {
   readonly orderNumber: number
   /** As an amendment left them; undefined without one. */
   readonly priceAtoms: number | undefined
   readonly quantityAtoms: number | undefined
-  /** What its fills came to since. */
+  /** The notional of its fills since. */
   readonly filledNotionalAtoms: number
   readonly ended: Ended | undefined
 }
 
-/** What a record says of an order that it places, beside its event. */
+/** What a record adds to the event of an order's placement. */
 export interface Placed {
   readonly sequence: number
   readonly atEpochMs: number
@@ -68,14 +68,14 @@ export interface Placed {
 type Open = { -readonly [member in keyof OrderRow]: OrderRow[member] }
 type Changing = { -readonly [member in keyof OrderChange]: OrderChange[member] }
 
-/** Whether an order is the venue's own: it is gone with the record that sent it, and nobody is ever shown it. */
+/** Whether an order is the venue's own: it exists only within its record, and is never shown. */
 const isOwn = (orderNumber: number): boolean => orderNumber % idsPerRecord >= maxPlaceEntries
 
 export class Orders {
   private placed = new Map<number, Open>()
   private changed = new Map<number, Changing>()
 
-  /** An order was accepted: the words of its event, and the record's command. */
+  /** Adds an accepted order from the words of its event and the record's command. */
   place(words: Float64Array, at: number, { atEpochMs, entries, idempotencyKey, sequence }: Placed): void {
     const orderNumber = words[at]!
     const entry = entries[orderNumber % idsPerRecord]!
@@ -125,7 +125,7 @@ export class Orders {
     return this.placed.size + this.changed.size
   }
 
-  /** What is to be stored; from here on it counts as stored. */
+  /** Returns the rows to be stored, which then count as stored. */
   take(): { readonly placed: Iterable<OrderRow>; readonly changed: Iterable<OrderChange> } {
     const { changed, placed } = this
     this.placed = new Map()

@@ -1,6 +1,6 @@
 /**
- * What histories make of committed blocks: the events of each record in their order, with the record's own time. It holds only what
- * changes further; what has come to its end is handed over with the next batch.
+ * Projects committed blocks to the rows of the histories: the events of each record in order, with the record's time. It holds only
+ * what may still change; finished rows are handed over with the next batch.
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
@@ -19,14 +19,14 @@ import type { NoteRow } from "./SecurityTables.js"
 import type { Batch, Scale } from "./Tables.js"
 import type { TransferRow } from "./TransferTables.js"
 
-/** A flag beside those that operators set: the account is the venue's own. */
+/** An additional flag besides the operators': the account is the venue's own. */
 export const venuesOwn = 1 << 20
 
-/** What is kept of what was taken in so far, for going on from there. */
+/** The stored state from which a projection continues. */
 export interface Kept {
   readonly candles: ReadonlyArray<CandleRow>
   readonly scales: ReadonlyArray<Scale>
-  /** Those that are open, and how many there have ever been. */
+  /** Open episodes, and the number of episodes so far. */
   readonly episodes: ReadonlyArray<Episode>
   readonly born: number
   readonly scores: ReadonlyArray<ScoreRow>
@@ -34,7 +34,7 @@ export interface Kept {
   readonly fills: number
 }
 
-/** What is kept where nothing was taken in. */
+/** The state before anything was applied. */
 export const nothingKept: Kept = { candles: [], scales: [], episodes: [], born: 0, scores: [], fills: 0 }
 
 /** A record whose events are taken in. */
@@ -62,7 +62,7 @@ export class Projection {
     this.scales = new Map(kept.scales.map((scale) => [scale.market, scale]))
   }
 
-  /** Takes a block in. */
+  /** Applies a block. */
   apply(committed: Committed): void {
     const { block, block: { records }, events: words } = committed
     const told = decodeTold(committed.told)
@@ -103,14 +103,14 @@ export class Projection {
     }
   }
 
-  /** Rows that wait to be stored, whatever else has changed: the most of them that a batch is made for is the caller's. */
+  /** Rows waiting to be stored, apart from changes of other rows; the caller decides how many justify a batch. */
   get waiting(): number {
     const { candles, episodes, fills, money, notes, orders, scores, transfers } = this
     const ofAccounts = money.waiting + notes.length + transfers.length
     return candles.waiting + episodes.waiting + scores.waiting + orders.waiting + fills.waiting + ofAccounts
   }
 
-  /** All that has changed since this was last asked. */
+  /** Returns everything that has changed since the last call. */
   take(): Batch {
     const rescaled = [...this.rescaled.values()]
     this.rescaled = new Map()
@@ -135,7 +135,7 @@ export class Projection {
     }
   }
 
-  /** Takes an event in as far as it is about orders and what they filled. */
+  /** Applies an event as far as it concerns orders and fills. */
   private takeOrder(code: number, words: Float64Array, at: number, { atEpochMs, command, sequence }: Record): void {
     const { fills, orders } = this
     const word = (field: number): number => words[at + field]!
@@ -166,14 +166,14 @@ export class Projection {
     }
   }
 
-  /** What a fill comes to: a safe integer, as a market's bounds are. */
+  /** The notional of a fill: a safe integer by the market's bounds. */
   private notionalAtoms(market: number, priceAtoms: number, sizeAtoms: number): number {
     const scale = this.scales.get(market)
     assert(scale !== undefined, "a market was put before it trades")
     return priceAtoms * sizeAtoms * notionalFactor(scale)
   }
 
-  /** Takes an event in as far as it is about positions: what was said of a change comes before it. */
+  /** Applies an event as far as it concerns positions; the cause of a change precedes it. */
   private takePosition(code: number, words: Float64Array, at: number, { atEpochMs, sequence }: Record): void {
     const { causes, episodes, scores } = this
     const word = (field: number): number => words[at + field]!
@@ -209,7 +209,7 @@ export class Projection {
         }
         const cause = { sequence, atEpochMs, feeAtoms: causes.feeOf(account), reason: causes.reasonOf(account) }
         const { closedNotionalAtoms, realizedPnlAtoms } = episodes.change(changed, cause)
-        // What a deleveraging closes may be worth less than nothing.
+        // A position closed by deleveraging may have a negative notional.
         if (closedNotionalAtoms !== 0n || realizedPnlAtoms !== 0)
           scores.add(account, atEpochMs, { realizedPnlAtoms: BigInt(realizedPnlAtoms), closedNotionalAtoms })
         return
@@ -218,7 +218,7 @@ export class Projection {
     }
   }
 
-  /** A market's decimals may change while it is a draft: prices before that are in other atoms. */
+  /** A draft market's scales may change: earlier prices are then in other atoms. */
   private putMarket(market: number, { priceScale, quantityScale }: Omit<Scale, "market">): void {
     const known = this.scales.get(market)
     if (known?.priceScale === priceScale && known.quantityScale === quantityScale) return

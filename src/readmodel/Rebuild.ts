@@ -1,4 +1,4 @@
-/** Makes histories anew, from a journal that nobody writes to. */
+/** Rebuilds the histories from a journal that nobody is writing to. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as Context from "effect/Context"
@@ -9,9 +9,9 @@ import { nothingKept, Projection } from "./Projection.js"
 import { keptOf, seedBefore } from "./Seed.js"
 import * as Tables from "./Tables.js"
 
-/** Records of a batch, but for the last block of it. */
+/** Records of a batch, without its last block. */
 const batchRecords = 8_192
-/** Rows that are over at which one is written early. */
+/** The number of rows from which on a batch is written early. */
 const batchRows = 16_384
 
 /** What is taken in. */
@@ -19,7 +19,7 @@ export interface Rebuilt {
   readonly feed: Feed["Type"]
   /** The last record there is. */
   readonly last: number
-  /** The record by which this version of the rules took over; undefined where it has decided all of the journal. */
+  /** The record by which this version of the rules took over; undefined where it has decided the whole journal. */
   readonly stepSequence: number | undefined
   readonly environment: string
 }
@@ -27,8 +27,8 @@ export interface Rebuilt {
 type Failure = DatabaseUnusable | SqlError | Tables.Overtaken | ReadError
 
 /**
- * Sets aside what is there, and takes in the journal from its first record to its last, or, where another version has decided the
- * first ones, from the step behind them; `taken` is told how far it is.
+ * Sets the existing database aside, and applies the journal from its first record to its last or, where another version has decided
+ * the first ones, from the step after them; `taken` is called with the progress.
  */
 export const rebuild = (
   database: Context.Tag.Service<typeof HistoriesDatabase>,

@@ -1,6 +1,6 @@
 /**
- * What accounts came to in the running day, week and month, and ever: the sums that boards are ranked by. A sum begins anew with its
- * period; what came to an end in an earlier one is not kept.
+ * Results of accounts in the current day, week and month, and of all time: the sums by which boards are ranked. A sum begins anew
+ * with each period, and earlier ones are not kept.
  */
 import { periodOf, windowKinds } from "./Windows.js"
 
@@ -13,7 +13,7 @@ export interface Sums {
   readonly fillCount: number
 }
 
-/** An account's sums in a window, by its place in their list, since a period began. */
+/** An account's sums since a period began, in a window given by its index. */
 export interface ScoreRow extends Sums {
   readonly window: number
   readonly account: number
@@ -27,7 +27,7 @@ const windows = windowKinds.length
 export class Scores {
   private readonly running = new Map<number, Running>()
   private readonly changed = new Set<Running>()
-  /** The periods that the last moment was in, by window, and when the first of them ends. */
+  /** The current periods by window, and when the first of them ends. */
   private periods: ReadonlyArray<number> = []
   private untilEpochMs = 0
 
@@ -36,7 +36,7 @@ export class Scores {
     for (const row of stored) this.running.set(row.account * windows + row.window, { ...row })
   }
 
-  /** Adds to all of an account's sums at a moment, which never lies before the one before. */
+  /** Adds to all sums of an account at a time, which never decreases. */
   add(account: number, atEpochMs: number, to: Partial<Sums>): void {
     if (atEpochMs >= this.untilEpochMs) {
       const periods = windowKinds.map((window) => periodOf(window, atEpochMs))
@@ -59,7 +59,7 @@ export class Scores {
     return this.changed.size
   }
 
-  /** What is to be stored; from here on it counts as stored. */
+  /** Returns the rows to be stored, which then count as stored. */
   take(): ReadonlyArray<ScoreRow> {
     const rows = [...this.changed].map((row) => ({ ...row }))
     this.changed.clear()

@@ -1,6 +1,5 @@
 /**
- * The table of what concerned the security of accounts. Each event lies under its account, newest first, by its ordinal among those of
- * the account, which begin with 0 and leave none out. Nothing of one ever changes.
+ * The table of security events. Rows are clustered by account, newest first, by their gapless ordinals from 0. They never change.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,8 +1,8 @@
 /**
- * Where histories begin of a journal whose earlier records another version has decided, which this one cannot run again: at the step
- * by which it took over, with the state that this began with: what its own record decided is taken in as any record's. Positions that
- * were open then are begun with as they stood, and so are the orders, the fills, the transfers, the events of accounts' security and
- * what was told of money that were remembered; what had ended and was forgotten before is not known any more.
+ * Where histories begin if another version decided the journal's first records, which this one cannot replay: at the step by which
+ * this version took over, with the state before it; the step's own record is applied like any other. Open positions begin as they
+ * stood then, as do the remembered orders, fills, transfers, security events and money rows; what had ended and been forgotten
+ * before is unknown.
  */
 import * as Effect from "effect/Effect"
 import * as Ids from "../domain/Ids.js"
@@ -15,13 +15,13 @@ import type { OrderRow } from "./Orders.js"
 import { type Kept, venuesOwn } from "./Projection.js"
 import type { Batch, Place } from "./Tables.js"
 
-/** What there is to begin with, as one batch, and where it is. */
+/** The initial rows as one batch, with their place in the journal. */
 interface Seed {
   readonly batch: Batch
   readonly place: Place
 }
 
-/** What a projection goes on from behind a seed. */
+/** The state from which a projection continues after a seed. */
 export const keptOf = ({ batch: { born, episodes, fillCount, rescaled } }: Seed): Pick<Kept, "scales" | "episodes" | "born" | "fills"> => ({
   scales: rescaled,
   episodes,
@@ -29,13 +29,13 @@ export const keptOf = ({ batch: { born, episodes, fillCount, rescaled } }: Seed)
   fills: fillCount
 })
 
-/** What there is to begin with in front of the step of a journal. */
+/** The initial rows before a journal's step. */
 export const seedBefore = (feed: Pick<Feed["Type"], "standingBefore">, stepSequence: number): Effect.Effect<Seed, ReadError> =>
   Effect.map(feed.standingBefore(stepSequence), seedOf)
 
 type Engine = Before["engine"]
 
-/** Orders that are taken from the engine at once. */
+/** Orders taken from the engine at a time. */
 const ordersAtOnce = 1_000
 
 /** Every order that is remembered: one account after the other, while the engine stands where it is. */
@@ -91,7 +91,7 @@ const seedOf = ({ digest, engine }: Before): Seed => {
         exitNotionalAtoms: 0n,
         realizedPnlAtoms: position.realizedPnlAtoms,
         feesPaidAtoms: position.feesPaidAtoms,
-        // What is still in line is paid by records behind this, each with an event of its own.
+        // Funding still queued is paid by later records, each with an event of its own.
         fundingPaidAtoms: positions.fundingPaid(positions.find(account, position.market)),
         lastSequence: position.lastSequence
       }

@@ -8,13 +8,13 @@ import * as Option from "effect/Option"
 /** The database's own code for a failure; empty where there is none. */
 export const codeOf = ({ cause }: SqlError): string => cause instanceof Error && "code" in cause ? String(cause.code) : ""
 
-/** A failure in words, with its code: the library's own message is the same of every statement. */
+/** A failure in words with its code, since the library's own message is the same for every statement. */
 export const textOf = (error: SqlError): string => {
   const code = codeOf(error)
   return `${error.cause instanceof Error ? error.cause.message : error.message}${code === "" ? "" : ` (${code})`}`
 }
 
-/** The rows of a statement, by their columns' names; without the cost of a span: histories are written many times a second. */
+/** The rows of a statement by column name, without a tracing span: the histories are written many times a second. */
 export const run = <Row extends object>(
   sql: SqlClient.SqlClient,
   statement: string,
@@ -22,9 +22,9 @@ export const run = <Row extends object>(
 ): Effect.Effect<ReadonlyArray<Row>, SqlError> => Effect.withTracerEnabled(sql.unsafe<Row>(statement, parameters), false)
 
 /**
- * All of it or nothing. A COMMIT or ROLLBACK that fails is a defect to the library, and is a failure here: a full disk is met by the COMMIT
- * of what it has no room for. Where the statements failed, theirs is the failure: SQLite rolls some back by itself, and then knows of no
- * transaction that a ROLLBACK could end.
+ * Runs a transaction. The library treats a failing COMMIT or ROLLBACK as a defect; here it is a failure, since a full disk shows in
+ * the COMMIT. Where a statement failed, that failure is reported: SQLite rolls back by itself in some cases, and a ROLLBACK then
+ * finds no transaction.
  */
 export const inOne = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
   Effect.suspend(() => {
@@ -36,20 +36,20 @@ export const inOne = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E
     const failed = (error: SqlError): Effect.Effect<never, E | SqlError> =>
       own !== undefined && Exit.isFailure(own)
         ? Effect.failCause(own.cause)
-        // What was not committed may still be under way, and no other transaction could begin.
+        // After a failed COMMIT the transaction may still be open, and no other could begin.
         : Effect.zipRight(Effect.ignore(run(sql, "ROLLBACK")), Effect.fail(error))
     return Effect.catchSomeDefect(Effect.withTracerEnabled(sql.withTransaction(noted), false),
       (defect) => defect instanceof SqlError ? Option.some(failed(defect)) : Option.none())
   })
 
-/** A table whose rows have times that never go back from one key to the next, so that they need no index by time. */
+/** A table whose row times never decrease with the key, so that it needs no index by time. */
 interface Timed {
   readonly table: string
   readonly key: string
   readonly time: string
 }
 
-/** The first key whose row's time is not before one; undefined where there is none. Looks at as many rows as keys can be halved. */
+/** The first key whose row is at or after a time; undefined where there is none. Found by bisection over the keys. */
 export const firstKeySince = (
   sql: SqlClient.SqlClient,
   { key, table: name, time }: Timed,
@@ -57,8 +57,8 @@ export const firstKeySince = (
 ): Effect.Effect<number | undefined, SqlError> => {
   const middle = "(low + high) / 2"
   const isOld = `(SELECT ${time} FROM ${name} WHERE ${key} >= ${middle} ORDER BY ${key} LIMIT 1) < ?`
-  // All rows with keys below `low` are too old, and none from `high` on is. The least and the greatest key are asked for one by one: SQLite
-  // looks each up by itself, and goes through the whole table for both.
+  // Rows with keys below `low` are too old, and those from `high` on are not. The least and the greatest key are queried
+  // separately: SQLite looks up each at once, but would scan the whole table for both.
   const halved = `WITH RECURSIVE part (low, high) AS (
       SELECT (SELECT min(${key}) FROM ${name}), (SELECT max(${key}) FROM ${name}) + 1
       UNION ALL
@@ -68,12 +68,12 @@ export const firstKeySince = (
   return Effect.map(run<{ readonly first: number }>(sql, halved, [sinceEpochMs, sinceEpochMs]), ([row]) => row?.first)
 }
 
-/** Rows of one statement: what is made at once takes a millisecond or so, whatever a batch comes to. */
+/** Rows per statement, so that one takes about a millisecond however large the batch. */
 const rowsAtOnce = 256
 
 type Cells = ReadonlyArray<string | number | null>
 
-/** Runs a statement with rows as its one parameter, JSON: once for so many of them. */
+/** Runs a statement with rows as its only parameter, as JSON, in groups of limited size. */
 export const putEach = <Row>(
   sql: SqlClient.SqlClient,
   statement: string,
@@ -92,14 +92,14 @@ export const putEach = <Row>(
   })
 
 /**
- * How many rows one statement puts into a table: few different ones are prepared, whatever a batch comes to. Rows go in as parameters:
- * as JSON they would take a fifth more of the processor to be written and read.
+ * Rows that one INSERT takes: few distinct statements are prepared, however large the batch. Rows are passed as parameters: as JSON
+ * they would cost a fifth more processor time.
  */
 const sizes = [rowsAtOnce, 64, 16, 4, 1]
 
 const repeated = (what: string, times: number): string => Array.from({ length: times }, () => what).join()
 
-/** A table whose rows are put, each in the place of the one with the same key. */
+/** A table into which rows are put, replacing those with the same key. */
 export interface Table<Row> {
   readonly width: number
   readonly cells: (row: Row) => Cells

@@ -1,8 +1,8 @@
 /**
- * The tables of the histories, and how they are written: all rows of a batch and the place in the journal that they come from in
- * one transaction, so that rows and place are never of different times.
+ * The tables of the histories and how they are written: all rows of a batch and its place in the journal in one transaction, so
+ * that rows and place always agree.
  *
- * A row's whole numbers are safe integers, as the engine's are. Sums that may grow beyond those are kept as decimal text.
+ * Integers in rows are safe integers, as in the engine. Sums that may exceed these are stored as decimal text.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -29,14 +29,14 @@ const schemaVersion = 4
 
 /** Where in the journal the rows come from. */
 export interface Place {
-  /** The last record that was taken in, 0 for none; and its time. */
+  /** The last record applied, 0 for none, and its time. */
   readonly sequence: number
   readonly atEpochMs: number
   /** The digest of its block, hex; empty for none. */
   readonly digest: string
 }
 
-/** The database is not where this process has left it: another one goes on with it, and nothing of this one's belongs there. */
+/** The database is no longer where this process left it: another process continues it, and this one must not write to it. */
 export class Overtaken extends Schema.TaggedError<Overtaken>()("HistoriesOvertaken", {}) {
   override get message() {
     return "another process has written to them"
@@ -50,30 +50,30 @@ export const placeBehind = ({ digest, lastSequence, records }: Block): Place => 
   digest: Buffer.from(digest).toString("hex")
 })
 
-/** A place with what is counted on from there. */
+/** A place, with the counters that continue from there. */
 export interface Begun extends Place {
   /** Episodes and fills that the venue has ever had. */
   readonly born: number
   readonly fills: number
-  /** Whether it is still being made from the journal's first record, or from a step, and has never come to its end. */
+  /** Whether it is still being built from the journal's first record or from a step, and has never been complete. */
   readonly isUnfinished: boolean
 }
 
 const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", born: 0, fills: 0, isUnfinished: true }
 
-/** What the file says of itself until it has had all that there was, which may take several processes. */
+/** The mark in the file until it has been complete once, which may take several processes. */
 const unfinished = 1
 const marks = (applicationId: number): string => `PRAGMA application_id = ${applicationId}`
 
-/** Where an open episode stands among those that have ended: before all of them. */
+/** The rank of an open episode, before all ended ones. */
 const openRank = Number.MAX_SAFE_INTEGER
 
 const liquidation = closeReasons.indexOf("liquidation")
 
-/** What tells episodes that have ended by what became of them: those that are open have no reason. */
+/** The conditions for ended episodes by status: open ones have no reason. */
 const ended = { closed: `close_reason <> ${liquidation}`, liquidated: `close_reason = ${liquidation}` } as const
 
-/** Indexes of an account's episodes in all markets and in each, of a status or of any: a page is one run of rows in one of them. */
+/** Indexes of an account's episodes in all markets and in each, of one status or all: a page is a contiguous run in one of them. */
 const indexes = (name: string, where: string): ReadonlyArray<string> => [
   `CREATE INDEX episode${name}_of_account ON episode (account, close_rank, opened_at, born)${where}`,
   `CREATE INDEX episode${name}_of_market ON episode (account, market, close_rank, opened_at, born)${where}`
@@ -113,13 +113,13 @@ const statements: ReadonlyArray<string> = [
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
-/** Indexes that versions before had, and nothing reads any more. */
+/** Indexes of earlier versions that are no longer used. */
 const formerIndexes = ["orders_by_time", "fill_by_time"]
 
-/** Why a database is not the one that is wanted; undefined if it is. */
+/** Why a database is not the right one; undefined if it is. */
 export type Foreign = "another version's" | "another environment's"
 
-/** Makes the tables of an empty database: it is looked whether another process has made them meanwhile, once none can any more. */
+/** Creates the tables of an empty database. Within the transaction it checks whether another process has created them meanwhile. */
 const make = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<void, SqlError | Overtaken> =>
   inOne(
     sql,
@@ -134,14 +134,14 @@ const make = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<void
 const objectCount = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(run<{ readonly count: number }>(sql, "SELECT count(*) AS count FROM sqlite_schema"), ([objects]) => objects?.count ?? 0)
 
-/** How far the database is; why it is none of this venue's; or nowhere in one that was made by this. */
+/** The place of the database, or why it is not this venue's; a new one begins at place 0. */
 export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<Begun | Foreign, SqlError | Overtaken> =>
   Effect.gen(function*() {
-    // The journal is the truth: what a power failure takes from here is read again.
+    // The journal is the truth: what a power failure loses here is read again.
     yield* run(sql, "PRAGMA synchronous = NORMAL")
-    // Pages, 16 MiB: a page that many batches change is brought to its place once, and the disk is the journal's meanwhile.
+    // In pages, 16 MiB: a page changed by many batches is written back once, and the disk is left to the journal meanwhile.
     yield* run(sql, "PRAGMA wal_autocheckpoint = 4096")
-    // What a statement would put back if it failed half way: as a file, it took more of the processor than the rows themselves.
+    // The statement journal in memory: as a file it took more processor time than the rows themselves.
     yield* run(sql, "PRAGMA temp_store = MEMORY")
     const [version] = yield* run<{ readonly user_version: number }>(sql, "PRAGMA user_version")
     if (version?.user_version === 0 && (yield* objectCount(sql)) === 0) {
@@ -174,19 +174,19 @@ export interface Scale {
 
 /** What has changed since the last batch. */
 export interface Batch {
-  /** Markets whose candles are counted in other atoms from now on: those before are dropped. */
+  /** Markets whose prices are in other atoms from now on: their earlier candles are dropped. */
   readonly rescaled: ReadonlyArray<Scale>
   readonly candles: ReadonlyArray<CandleRow>
   readonly episodes: ReadonlyArray<Episode>
   readonly scores: ReadonlyArray<ScoreRow>
   /** Flags of accounts that have changed. */
   readonly flags: ReadonlyArray<readonly [account: number, flags: number]>
-  /** Orders that were placed, and what has changed of others. */
+  /** Orders placed, and changes of earlier ones. */
   readonly orders: { readonly placed: Iterable<OrderRow>; readonly changed: Iterable<OrderChange> }
   readonly fills: ReadonlyArray<FillRow>
   /** Changes of balances, and payments of funding. */
   readonly money: MoneyTables.MoneyRows
-  /** Transfers that are over, oldest told first, and events of accounts' security. */
+  /** Finished transfers in the order of their reports, and security events. */
   readonly transfers: Iterable<TransferTables.TransferRow>
   readonly notes: Iterable<SecurityTables.NoteRow>
   /** Episodes and fills that the venue has ever had. */
@@ -240,7 +240,7 @@ export const putCandles = (sql: SqlClient.SqlClient, candles: Iterable<CandleRow
 export const putEpisodes = (sql: SqlClient.SqlClient, episodes: Iterable<Episode>): Effect.Effect<void, SqlError> =>
   put(sql, episodeTable, episodes)
 
-/** Changes the row of the place, where that is still the one that was left. */
+/** Updates the place, if it is still the one that this process left. */
 const change = (
   sql: SqlClient.SqlClient,
   { digest, sequence }: Place,
@@ -252,7 +252,7 @@ const change = (
     (changed) => changed.length === 0 ? Effect.fail(new Overtaken()) : Effect.void
   )
 
-/** Writes what belongs to a place: nothing where the database is at another one by now. */
+/** Writes the rows of a place; nothing where the database is at another place by now. */
 export const writeAt = <E>(
   sql: SqlClient.SqlClient,
   place: Place,
@@ -260,8 +260,8 @@ export const writeAt = <E>(
 ): Effect.Effect<void, E | SqlError | Overtaken> => inOne(sql, Effect.zipRight(change(sql, place, "id = id", []), written))
 
 /**
- * Writes a batch that goes on from a place, and how far it goes; nothing where the database is at another place by now. The place is
- * written first, so that what it is compared with stays so. `isFinished`: with it a file that was being made has had all that there is.
+ * Writes a batch that continues from a place, and its new place; nothing where the database is at another place by now. The place
+ * is written first, so that it cannot change during the transaction. `isFinished`: the database is complete with this batch.
  */
 export const write = (
   sql: SqlClient.SqlClient,
@@ -333,7 +333,7 @@ export const scales = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Sc
     (found) => found.map((row) => ({ market: row.market, priceScale: row.price_scale, quantityScale: row.quantity_scale }))
   )
 
-/** Which candles: places of series and timeframe in their lists; the first from a time on, or without one the latest. */
+/** Selects candles by the indexes of series and timeframe: the first from a time on or, without one, the latest. */
 export interface CandlesAsked {
   readonly series: number
   readonly market: number
@@ -405,11 +405,11 @@ const episodeOf = (row: StoredEpisode): Episode => ({
 export const openEpisodes = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Episode>, SqlError> =>
   Effect.map(run<StoredEpisode>(sql, `SELECT * FROM episode WHERE close_rank = ${openRank}`), (found) => found.map(episodeOf))
 
-/** How episodes are narrowed to by what has become of them. */
+/** The statuses by which episodes can be filtered. */
 export const episodeStatuses = ["open", "closed", "liquidated"] as const
 export type EpisodeStatus = (typeof episodeStatuses)[number]
 
-/** A place in the order of an account's episodes: behind it come those that are older. */
+/** A place in the order of an account's episodes: older ones follow it. */
 export interface EpisodePlace {
   /** Undefined of an open one. */
   readonly closeSequence: number | undefined
@@ -432,13 +432,13 @@ const ofStatus: Readonly<Record<EpisodeStatus, string>> = {
   liquidated: `AND ${ended.liquidated}`
 }
 
-/** Episodes: the open ones first, newest opened first; then newest ended first, of one record newest opened first. */
+/** Episodes: open ones first, latest opened first; then latest ended first, those of one record by latest opening. */
 export const episodes = (
   sql: SqlClient.SqlClient,
   { account, after, limit, market, status }: EpisodesAsked
 ): Effect.Effect<ReadonlyArray<Episode>, SqlError> => {
   const place = after === undefined ? [] : [after.closeSequence ?? openRank, after.openedAtEpochMs, after.born]
-  // Named, since which one is shorter to go through is not for the planner to guess.
+  // The index is named, since the planner cannot guess which one is the shortest.
   const index = `episode${status === undefined || status === "open" ? "" : `_${status}`}_of_${market === undefined ? "account" : "market"}`
   return Effect.map(
     run<StoredEpisode>(

@@ -1,7 +1,7 @@
 /**
- * The table of deposits, withdrawals and changes of ledger parties that are over, each as it was when it was last told. It lies under
- * its account and kind, newest first, so that a page is one run of rows however many there are. Nothing is in it that anybody could
- * sign, or prove anything with.
+ * The table of finished deposits, withdrawals and changes of ledger parties, each as last reported. Rows are clustered by account
+ * and kind, newest first, so that a page is one contiguous run of rows. It contains nothing that could be signed or used as a
+ * proof.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

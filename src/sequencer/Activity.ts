@@ -1,13 +1,13 @@
 /**
- * What the writer decided in each market since the process started, for whoever watches the venue: orders, trades and refusals. It
- * decides nothing; a market's numbers are made with its first decision, and counting adds to them in place.
+ * What the writer has decided in each market since the process started, for monitoring: orders, trades and refusals. It affects no
+ * decision. A market's counters are allocated with its first decision and incremented in place.
  */
 import * as Market from "../domain/Market.js"
 import { Refusal } from "../domain/Refusal.js"
 import { Event } from "../engine/EventLog.js"
 import { type Command, type Outcome, refusalOf } from "../operations/Operations.js"
 
-/** Where a market's numbers stand; its refusals follow, by their codes. */
+/** Indexes of a market's counters; those of its refusals follow, by refusal code. */
 const ordersAt = 0
 const tradesAt = 1
 const deleveragedAt = 2
@@ -19,7 +19,7 @@ const haltedCode = Market.statuses.indexOf("halted")
 const codes: ReadonlyArray<Refusal> = Object.values(Refusal)
 const width = refusalsAt + Math.max(...codes) + 1
 
-/** How often something was refused in a market. */
+/** How often a refusal occurred in a market. */
 export interface Refusals {
   readonly refusal: Refusal
   readonly count: number
@@ -27,10 +27,10 @@ export interface Refusals {
 
 export class Activity {
   private readonly markets: Array<Float64Array | undefined> = []
-  /** The market of the deleveraging that was begun last, and what of it nobody has closed so far, size atoms. */
+  /** The market of the latest deleveraging, and the size that is still open, size atoms. */
   private readonly deleveraging = { market: -1, leftAtoms: 0 }
 
-  /** Orders that were accepted in a market, whether a client sent them or a trigger. */
+  /** Orders accepted in a market, from clients and from triggers. */
   orders(market: number): number {
     return this.markets[market]?.[ordersAt] ?? 0
   }
@@ -39,27 +39,27 @@ export class Activity {
     return this.markets[market]?.[tradesAt] ?? 0
   }
 
-  /** Positions of counterparties that were closed in a market to close somebody else's. */
+  /** Counterparty positions closed by deleveraging in a market. */
   deleveragings(market: number): number {
     return this.markets[market]?.[deleveragedAt] ?? 0
   }
 
   /**
-   * How often a market was halted because nobody was left to close against. One that an operator halts in the very record that
-   * left a deleveraging of it to the next is counted as well.
+   * How often a market was halted because no counterparty was left. A halt by an operator in the very record that left a
+   * deleveraging of the market unfinished is counted as well.
    */
   exhausted(market: number): number {
     return this.markets[market]?.[exhaustedAt] ?? 0
   }
 
-  /** What was refused in a market, by the refusals' codes; those that never came are left out. */
+  /** Refusals in a market by code, without those that never occurred. */
   refusals(market: number): ReadonlyArray<Refusals> {
     const numbers = this.markets[market]
     if (numbers === undefined) return []
     return codes.map((refusal) => ({ refusal, count: numbers[refusalsAt + refusal]! })).filter(({ count }) => count > 0)
   }
 
-  /** Takes in what a block came to. */
+  /** Counts the events of a block. */
   built(events: Float64Array): void {
     for (let at = 0; at < events.length; at += 2 + events[at + 1]!) {
       const code = events[at]
@@ -73,11 +73,11 @@ export class Activity {
         this.deleveraging.leftAtoms -= events[at + 5]!
       } else if (code === Event.MarketStatusSet) this.moved(events[at + 2]!, events[at + 3]!)
     }
-    // What a record leaves to the next begins again there.
+    // The record that continues an unfinished deleveraging reports its beginning again.
     this.deleveraging.market = -1
   }
 
-  /** Takes in that a market has another status. */
+  /** Counts a change of a market's status. */
   private moved(market: number, status: number): void {
     const { deleveraging } = this
     if (status !== haltedCode || deleveraging.market !== market || deleveraging.leftAtoms === 0) return
@@ -85,7 +85,10 @@ export class Activity {
     deleveraging.market = -1
   }
 
-  /** Takes in what a placement or an amendment was refused for, whole or in part; what is told again was counted before. */
+  /**
+   * Counts the refusals of a placement or an amendment, of the whole command or of its entries. A repeated answer was counted
+   * before.
+   */
   answered(command: Command, outcome: Outcome): void {
     if (outcome.replayed) return
     if (command.kind === "PlaceOrders") {
@@ -97,7 +100,7 @@ export class Activity {
   private refused(market: number, index: number, { entries, refusal }: Outcome): void {
     const entry = entries[index]
     const why = refusal !== Refusal.none || entry === undefined ? refusal : refusalOf(entry)
-    // A market that nobody knows has no numbers: whoever names them would make as many as they like.
+    // Unknown markets get no counters, since clients could otherwise create as many as they like.
     if (why !== Refusal.none && market >= 0) this.of(market)[refusalsAt + why]!++
   }
 

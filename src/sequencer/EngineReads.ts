@@ -1,4 +1,4 @@
-/** The writer's engine as everybody else may see it: for reading, behind the barrier. */
+/** Read access to the writer's engine for all other parts of the process, behind the barrier. */
 import * as Context from "effect/Context"
 import type { Reads } from "../engine/Reads.js"
 

@@ -1,11 +1,10 @@
 /**
- * Committed blocks with the events they came to, in order, from any sequence on, at each reader's own pace.
+ * Committed blocks with their events in order, from any sequence on, at each reader's own pace.
  *
- * Near the head a reader is given what the writer decided, from memory (`Recent`). One that begins behind that, or is
- * too slow for it, reads the segments and runs their records again on an engine of its own, from the newest snapshot
- * before them, comparing each block's digest; once it has caught up it lets the engine go. Either way it is given the
- * same blocks, each once, and none before it is durable. A reader holds one piece of the journal and at most one
- * engine, and the writer never waits for any.
+ * Near the head a reader gets what the writer decided from memory (`Recent`). A reader that begins further back, or is too slow,
+ * reads the segments and replays their records on an engine of its own, from the newest earlier snapshot, comparing each block's
+ * digest; once it has caught up, it drops the engine. Either way it gets the same blocks, each once, and none before it is durable.
+ * A reader holds one piece of the journal and at most one engine, and the writer never waits for any reader.
  */
 import * as Chunk from "effect/Chunk"
 import * as Context from "effect/Context"
@@ -32,53 +31,58 @@ import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBloc
 
 export type { DecodedEvent }
 
-/** A durable block, and what its records decided. */
+/** A durable block with the events of its records. */
 export interface Committed {
   readonly block: Block.Block
-  /** The words of an `EventLog`, those of each record behind those of the one before. */
+  /** The words of an `EventLog`, record after record. */
   readonly events: Float64Array
-  /** The words of a `Told`, of the same records. */
+  /** The words of a `Told` for the same records. */
   readonly told: Float64Array
 }
 
-/** Blocks one after the other with what they came to, as they lie in memory: to be read by `readRun`, in another thread perhaps. */
+/** Consecutive blocks with their events as they lie in memory, to be decoded by `readRun`, possibly in another thread. */
 export interface Run {
   readonly memory: ArrayBuffer
-  /** By block: bytes of it, of its events right behind, and of what it told behind these. */
+  /** Lengths by block: its bytes, followed by its events, followed by its `Told` rows. */
   readonly lengths: ReadonlyArray<readonly [block: number, events: number, told: number]>
 }
 
-/** The same with an engine that stands at the block's last record, until the next block is asked for. */
+/** A committed block with an engine that stands at the block's last record until the next block is requested. */
 export interface Standing extends Committed {
   readonly engine: Engine
-  /** What each record came to. */
+  /** The outcome of each record. */
   readonly outcomes: ReadonlyArray<Outcome>
 }
 
-/** An engine behind the block that ends before a record, and the digest of that block, hex. */
+/** An engine at the end of the block before a record, and that block's digest, hex. */
 export interface Before {
   readonly engine: Engine
   readonly digest: string
 }
 
-/** Looks at an engine that stands at its last record, whose events are the words of its log from a place on. */
+/** Called with an engine at its last record, whose events begin at `from` in its log. */
 export type EachRecord = (engine: Engine, from: number) => void
 
-/** An engine of a reader's own, beside the writer, that stands where a block ends and runs those behind it, one by one. */
+/** A reader's own engine beside the writer, which stands at the end of a block and replays the following ones, one by one. */
 export interface Rerun {
-  /** The last record that it has run. */
+  /** The sequence of the last record replayed. */
   readonly sequence: () => number
-  /** The newest snapshot that there was before the place that it was begun for: one that could not be begun with is not tried again. */
+  /**
+   * The newest snapshot that existed before the requested sequence, whether or not it was usable, so that an unusable one is not
+   * tried again.
+   */
   readonly begunFor: number
-  /** Runs the next block; `each` is called behind every record of it. At the head it waits for one. Once it has failed it is of no use. */
+  /**
+   * Replays the next block and calls `each` after every record. At the head it waits for a block. It is unusable after a failure.
+   */
   readonly next: (each: EachRecord) => Effect.Effect<void, ReadError>
   readonly close: Effect.Effect<void>
 }
 
-/** What was to be read elsewhere was not. */
+/** A reading that was delegated, for example to another thread, has failed. */
 export class Unread extends Schema.TaggedError<Unread>()("FeedUnread", {
   reason: Schema.String,
-  /** Whether the disk did not give it, whoever was to read it has ended, another version of the program decided it, or what else. */
+  /** What failed: the disk, the delegate, the program version (another one decided the records), or anything else. */
   why: Schema.Literal("disk", "ended", "version", "other")
 }) {
   override get message() {
@@ -86,10 +90,10 @@ export class Unread extends Schema.TaggedError<Unread>()("FeedUnread", {
   }
 }
 
-/** Why the journal cannot be read on. A reader may begin anew where it was. */
+/** Why the journal cannot be read any further. A reader may begin again where it was. */
 export type ReadError = Unreadable | Unknown | DiskError | Diverged | CapacityTooSmall | Unread
 
-/** What kind of failure it is. */
+/** The kind of a failure. */
 export const whyOf = (error: ReadError): Unread["why"] => {
   switch (error._tag) {
     case "FeedUnread":
@@ -105,26 +109,26 @@ export const whyOf = (error: ReadError): Unread["why"] => {
   }
 }
 
-/** Whether another version of the program decided what was to be read: it is not decided again. */
+/** Whether the records were decided by another version of the program, which this one does not replay. */
 export const isOfOthers = (error: ReadError): boolean => whyOf(error) === "version"
 
 export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
-  /** Blocks that hold `sequence` or a later one, oldest first. At the head it waits for the next; it never ends. */
+  /** Blocks that contain `sequence` or a later one, oldest first. At the head it waits for the next block; it never ends. */
   readonly from: (sequence: number) => Stream.Stream<Committed, ReadError>
-  /** The same, for readers that need the state: each runs an engine of its own all the time. */
+  /** The same for readers that need the state: each runs an engine of its own all the time. */
   readonly standingFrom: (sequence: number) => Stream.Stream<Standing, ReadError>
-  /** The state on which a record was decided that begins its block. */
+  /** The state on which a record that begins its block was decided. */
   readonly standingBefore: (sequence: number) => Effect.Effect<Before, ReadError>
   /**
-   * An engine at a sequence or before it: of those that stand already the nearest, or another one where a snapshot is nearer.
-   * `makeRoom` is done before that one is made.
+   * An engine at or before a sequence: the nearest of those in `standing`, or a new one where a snapshot is nearer. `makeRoom` runs
+   * before a new one is created.
    */
   readonly rerun: (sequence: number, standing: ReadonlyArray<Rerun>, makeRoom: Effect.Effect<void>) => Effect.Effect<Rerun, ReadError>
-  /** A sequence behind which is all that was decided at a time and later, and not much more. */
+  /** A sequence after which everything decided at the given time or later follows, and not much more. */
   readonly before: (atEpochMs: number) => Effect.Effect<number, ReadError>
 }>() {}
 
-/** Where nothing is committed. */
+/** A feed without blocks. */
 export const none: Feed["Type"] = {
   from: () => Stream.never,
   standingFrom: () => Stream.never,
@@ -139,7 +143,7 @@ export interface Decided {
   readonly events: ReadonlyArray<DecodedEvent>
 }
 
-/** A block's records, each with its own events, of which `RecordDecided` is the last. */
+/** A block's records, each with its own events, the last of which is `RecordDecided`. */
 export const decided = ({ block, events }: Committed): ReadonlyArray<Decided> => {
   const all = decode(events, 0, events.length)
   let from = 0
@@ -152,13 +156,13 @@ export const decided = ({ block, events }: Committed): ReadonlyArray<Decided> =>
   })
 }
 
-/** Where the journal ends, and what of it is in memory. */
+/** The journal's end, and its part in memory. */
 export interface Head {
   /** The last durable sequence. */
   readonly durableSequence: () => number
-  /** The durable block that holds a sequence, if it is in memory. */
+  /** The durable block that contains a sequence, if it is in memory. */
   readonly at: (sequence: number) => Committed | undefined
-  /** The durable block that holds a sequence, without what it came to, if it has been read already. */
+  /** The durable block that contains a sequence, without its events, if it has been read already. */
   readonly read: (sequence: number) => Block.Block | undefined
   /** Waits until a sequence is durable. */
   readonly reached: (sequence: number) => Effect.Effect<void, ReadError>
@@ -167,10 +171,10 @@ export interface Head {
 export interface Source {
   readonly journal: JournalReading
   readonly snapshots: Context.Tag.Service<typeof SnapshotStore>
-  /** The bounds of engines that run records again. */
+  /** The limits of engines that replay records. */
   readonly capacity: Capacity
   readonly head: Head
-  /** Lets other work in after a block was run again: it is done beside the writer. */
+  /** Yields to other work after a block was replayed, since this happens beside the writer. */
   readonly pause: Effect.Effect<void>
 }
 
@@ -179,27 +183,27 @@ export interface Reading<A> {
   readonly close: Effect.Effect<void>
 }
 
-/** A block from memory with what it came to, or one from the segments without. */
+/** A block from memory with its events, or one from the segments without. */
 interface Found {
   readonly block: Block.Block
   readonly events: Float64Array | undefined
   readonly told: Float64Array | undefined
 }
 
-/** Reads blocks one by one, from memory where it can. Moves over from the segments at any block. */
+/** Reads blocks one by one, from memory where possible. It can switch from the segments to memory at any block. */
 class Cursor {
   private segments: Segments | undefined
 
   constructor(private readonly source: Source, private nextSequence: number) {}
 
-  /** Reads on from another sequence. */
+  /** Continues from another sequence. */
   readonly seek = (sequence: number): Effect.Effect<void> =>
     Effect.suspend(() => {
       this.nextSequence = sequence
       return this.leaveSegments
     })
 
-  /** The block that holds the next sequence, once it is durable. */
+  /** The block that contains the next sequence, once it is durable. */
   readonly next: Effect.Effect<Found, ReadError> = Effect.suspend(() => {
     const { head } = this.source
     const held = head.at(this.nextSequence)
@@ -210,7 +214,7 @@ class Cursor {
     return Effect.zipRight(head.reached(this.nextSequence), this.next)
   })
 
-  /** Ends the reading of segments, if they are being read. */
+  /** Closes the segments, if they are open. */
   readonly leaveSegments: Effect.Effect<void> = Effect.suspend(() => {
     const { segments } = this
     this.segments = undefined
@@ -222,7 +226,7 @@ class Cursor {
     this.segments ??= yield* Segments.open(journal.replay(nextSequence))
     const block = yield* this.segments.next
     if (block !== undefined) return this.move({ block, events: undefined, told: undefined })
-    // They were read up to what was durable when they were opened; more is by now.
+    // They were read up to the durable end at their opening; more is durable by now.
     assert(!this.segments.unused, "what is durable can be read")
     yield* this.leaveSegments
     return yield* this.next
@@ -238,9 +242,9 @@ class Cursor {
 
 type Pull = Effect.Effect<Chunk.Chunk<Block.Block>, Option.Option<Unreadable | Unknown>>
 
-/** Segments that are being read, a piece at a time. */
+/** Segments being read, a piece at a time. */
 class Segments {
-  /** Nothing was read. */
+  /** Whether nothing has been read yet. */
   unused = true
   private blocks: ReadonlyArray<Block.Block> = []
   private index = 0
@@ -273,7 +277,7 @@ class Segments {
   readonly close: Effect.Effect<void> = Effect.suspend(() => Scope.close(this.scope, Exit.void))
 }
 
-/** Runs a block again, compares what it decides, and lets other work in. */
+/** Replays a block, compares its digest, and yields to other work. */
 const rerun = ({ pause }: Source, engine: Engine, block: Block.Block): Effect.Effect<Standing, Diverged | CapacityTooSmall> =>
   Effect.flatMap(withinRoom(() => runBlock(engine, block)), (outcomes) => {
     const diverged = divergence(engine, block)
@@ -284,7 +288,7 @@ const rerun = ({ pause }: Source, engine: Engine, block: Block.Block): Effect.Ef
     return Effect.as(pause, standing)
   })
 
-/** How many records are run again without letting other work in, and how many words of events: about a millisecond, also of dear ones. */
+/** Most records, and most words of events, that are replayed before yielding: about a millisecond even for expensive ones. */
 const mostAtOnce = 128
 const mostWordsAtOnce = 4_096
 
@@ -296,7 +300,7 @@ const rerunInParts = (
   each: EachRecord
 ): Effect.Effect<void, Diverged | CapacityTooSmall> => {
   const { events } = engine.state
-  /** Runs some from one of them on; tells which is the next. */
+  /** Replays some records beginning with the given index. Returns the index of the next. */
   const some = (from: number): number => {
     const begun = events.length
     let next = from
@@ -319,7 +323,7 @@ const rerunInParts = (
   })
 }
 
-/** One reader: where it is, and the engine it runs while it reads what memory does not have. */
+/** A reader: its position, and the engine it runs while it reads what memory does not have. */
 class Reader implements Reading<Committed> {
   private readonly cursor: Cursor
   private engine: Engine | undefined
@@ -344,7 +348,7 @@ class Reader implements Reading<Committed> {
     return this.cursor.leaveSegments
   }
 
-  /** Makes an engine that stands where a block begins, by what the journal has before it, and gives the block. */
+  /** Creates an engine at the beginning of a block from what the journal has before it, and returns the block with its events. */
   private behind(block: Block.Block): Effect.Effect<Committed, ReadError> {
     return Effect.gen(this, function*() {
       const { capacity, journal, snapshots } = this.source
@@ -357,13 +361,13 @@ class Reader implements Reading<Committed> {
   }
 }
 
-/** What is read, one after the other, until nobody wants more. */
+/** A stream of what is read, until the consumer stops. */
 export const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.Stream<A, ReadError> =>
   Stream.unwrapScoped(
     Effect.map(Effect.acquireRelease(open, ({ close }) => close), ({ next }) => Stream.repeatEffect(next))
   )
 
-/** Where the newest state that is kept at a sequence or before it stands, whether or not it can be begun with; 0 for none. */
+/** The sequence of the newest snapshot at or before a sequence, whether or not it is usable; 0 for none. */
 const snapshotBefore = ({ snapshots }: Source, sequence: number): Effect.Effect<number, DiskError> =>
   Effect.map(keptBefore(snapshots, sequence + 1), ([newest]) => newest?.sequence ?? 0)
 
@@ -393,7 +397,7 @@ const rerunTo = (
     }
   })
 
-/** Reads blocks one by one with an engine of its own: what `standingFrom` gives, for one who asks for each. */
+/** Reads blocks one by one with an engine of its own: like `standingFrom`, for callers that request each block. */
 export const standing = (source: Source, sequence: number): Effect.Effect<Reading<Standing>, ReadError> =>
   Effect.gen(function*() {
     const { capacity, head, journal, snapshots } = source
@@ -437,8 +441,8 @@ export const make = (source: Source): Feed["Type"] => ({
 })
 
 /**
- * The feed of a data directory beside whoever writes to it. Nothing is in memory: every reader runs an engine. What
- * stood when the journal was opened is durable by the time this returns.
+ * The feed of a data directory whose writer is another process. Nothing is in memory, so every reader runs an engine. What the
+ * journal held when it was opened is durable by the time this returns.
  */
 export const beside = (
   following: Following,

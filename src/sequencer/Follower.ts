@@ -1,11 +1,11 @@
 /**
- * A second engine beside the writer: it reads the journal as far as the writer says that it is durable, runs every record
- * again, compares what each block comes to with what the journal says, and takes the snapshots, so that the writer never
- * stops for one. It takes no lock, and writes nothing but snapshots.
+ * A second engine beside the writer. It reads the journal as far as the writer reports it durable, replays every record, compares
+ * each block's digest with the journal's, and takes the snapshots, so that the writer never pauses for one. It takes no lock, and
+ * writes nothing but snapshots.
  *
- * At the end of a block that the writer names it says the sample of its state (`StateSample`), and goes on. A snapshot is
- * taken at such a place alone, and saved once the writer has said that its own sample there is the same: of a state that
- * only one of the two has come to there is never one.
+ * At the end of a block that the writer names, it reports a sample of its state (`StateSample`) and continues. Snapshots are only
+ * taken there, and are saved once the writer has confirmed that its own sample is the same. A state that only one of the two has
+ * reached is therefore never saved.
  */
 import * as Effect from "effect/Effect"
 import type { Disk, DiskError } from "../journal/Disk.js"
@@ -17,14 +17,14 @@ import type { Ended, Said, Setting, Told } from "./FollowerHost.js"
 import { standing } from "./SnapshotTaker.js"
 import { stateSample } from "./StateSample.js"
 
-/** How often it looks for what has become durable, and for the writer's answer. */
+/** Intervals at which it polls for durable blocks, and for the writer's answer. */
 const lookEvery = "20 millis"
 const answerEvery = "5 millis"
 
-/** Why it cannot go on. It may begin anew. */
+/** Why it cannot continue. It may be restarted. */
 export type FollowError = Feed.ReadError | Unreadable | DiskError
 
-/** What others are told of that. */
+/** The failure as it is reported to others. */
 export const endedBy = (error: FollowError): Ended =>
   error._tag === "ReplayDiverged"
     ? {
@@ -33,13 +33,13 @@ export const endedBy = (error: FollowError): Ended =>
     }
     : { reason: error.message }
 
-/** Where what the writer has told to be durable ends, as far as it has been read. */
+/** The journal's head for the follower: as far as the writer reports it durable. */
 const headOf = ({ blockAt, durableSequence, look }: Following.Following, told: Told): Feed.Head => {
   const later = Effect.sleep(lookEvery)
   const reached = (sequence: number): Effect.Effect<void, Feed.ReadError> =>
     Effect.suspend(() => {
       if (durableSequence() >= sequence) return Effect.void
-      // Where nothing more is durable nothing is looked at: what stands there may still be on its way.
+      // What is not reported durable is not read, since it may still be in the process of being written.
       if (told.durable < sequence) return Effect.zipRight(later, reached(sequence))
       return Effect.zipRight(look,
         Effect.suspend(() => durableSequence() >= sequence ? Effect.void : Effect.zipRight(later, reached(sequence))))
@@ -47,11 +47,11 @@ const headOf = ({ blockAt, durableSequence, look }: Following.Following, told: T
   return { durableSequence, at: () => undefined, read: blockAt, reached }
 }
 
-/** Waits until the writer has said that it has come to the same state. */
+/** Waits until the writer has confirmed the same state. */
 const agreedAt = (told: Told, sequence: number): Effect.Effect<void> =>
   Effect.suspend(() => told.agreed >= sequence ? Effect.void : Effect.zipRight(Effect.sleep(answerEvery), agreedAt(told, sequence)))
 
-/** Follows the writer until it cannot any more; `pause` is made behind every block. */
+/** Follows the writer until it fails; `pause` runs after every block. */
 export const follow = (
   { capacity, fromSequence, snapshotEveryRecords }: Setting,
   told: Told,
@@ -69,7 +69,7 @@ export const follow = (
         savedSequence = engine.sequence
         return Effect.matchEffect(snapshots.save(standing(engine.state, digest)), {
           onSuccess: () => Effect.sync(() => say({ _tag: "Saved", sequence: savedSequence })),
-          // A snapshot only shortens a start: the next one is taken in its time.
+          // A missing snapshot only makes a start longer; the next one is taken when it is due.
           onFailure: ({ message }) =>
             Effect.sync(() => say({ _tag: "Warned", text: `the snapshot at sequence ${savedSequence} was not saved: ${message}` }))
         })
@@ -84,7 +84,7 @@ export const follow = (
     }
     return yield* Effect.acquireUseRelease(
       Feed.standing(source, fromSequence + 1),
-      // Not a stream of blocks: what one costs for each would be several times what the block does.
+      // A stream of blocks would cost several times as much per block as the replay itself.
       ({ next }) => {
         const goOn: Effect.Effect<never, Feed.ReadError> = Effect.flatMap(Effect.flatMap(next, came), () => goOn)
         return goOn

@@ -1,12 +1,12 @@
 /**
- * The leaf that runs a follower beside the writer: in a venue a thread of its own, in the simulator a process of its own.
- * Without one the writer takes the snapshots itself.
+ * The service that runs a follower beside the writer: in a venue as a thread, in the simulator as a process. Without one the writer
+ * takes the snapshots itself.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Capacity } from "../engine/State.js"
 
-/** How a follower is set up. */
+/** The configuration of a follower. */
 export interface Setting {
   readonly capacity: Capacity
   /** The newest snapshot that it may begin with; 0 for none. */
@@ -15,14 +15,14 @@ export interface Setting {
   readonly snapshotEveryRecords: number
 }
 
-/** What a follower says. */
+/** Messages from a follower. */
 export type Said =
-  /** The sample of its state at the sequence that it was asked for. */
+  /** The sample of its state at the requested sequence. */
   | { readonly _tag: "Sampled"; readonly sequence: number; readonly digest: string }
   | { readonly _tag: "Saved"; readonly sequence: number }
   | { readonly _tag: "Warned"; readonly text: string }
 
-/** Records that it decided otherwise than the journal says. */
+/** Records that the follower decided differently from the journal. */
 export interface Divergence {
   readonly lastSequence: number
   readonly expectedDigest: string
@@ -35,7 +35,7 @@ export interface Ended {
   readonly diverged?: Divergence | undefined
 }
 
-/** Places of the memory that both see. */
+/** Indexes in the shared memory. */
 const durablePlace = 0
 const askedPlace = 1
 const agreedPlace = 2
@@ -43,8 +43,8 @@ const standingPlace = 3
 const places = 4
 
 /**
- * Sequences that writer and follower tell each other without a message, in memory that both see: to tell one costs the
- * writer no more than to store a number. 0 for none yet.
+ * Sequences that the writer and the follower exchange through shared memory: publishing one costs the writer no more than storing a
+ * number. 0 for none yet.
  */
 export class Told {
   private readonly numbers: BigInt64Array<SharedArrayBuffer>
@@ -53,7 +53,7 @@ export class Told {
     this.numbers = new BigInt64Array(memory)
   }
 
-  /** By the writer: what is durable. */
+  /** Set by the writer: the last durable sequence. */
   get durable(): number {
     return this.get(durablePlace)
   }
@@ -62,7 +62,7 @@ export class Told {
     this.set(durablePlace, sequence)
   }
 
-  /** By the writer: the end of the block at which it wants to hear a sample. Told before that block is durable. */
+  /** Set by the writer: the end of the block at which it requests a sample. Set before that block is durable. */
   get asked(): number {
     return this.get(askedPlace)
   }
@@ -71,7 +71,7 @@ export class Told {
     this.set(askedPlace, sequence)
   }
 
-  /** By the writer: where the last sample was the same as its own. */
+  /** Set by the writer: the last sequence at which both samples were the same. */
   get agreed(): number {
     return this.get(agreedPlace)
   }
@@ -80,7 +80,7 @@ export class Told {
     this.set(agreedPlace, sequence)
   }
 
-  /** By the follower: where it stands. */
+  /** Set by the follower: the sequence it has reached. */
   get standing(): number {
     return this.get(standingPlace)
   }
@@ -100,8 +100,8 @@ export class Told {
 
 export interface Host {
   /**
-   * Runs a follower until it ends by itself, and fails with why. An interruption ends it, and is over when nothing of it goes
-   * on any more.
+   * Runs a follower until it ends by itself, and fails with the reason. Interrupting it ends the follower, and completes once
+   * nothing of it is running any more.
    */
   readonly run: (setting: Setting, told: Told, hear: (said: Said) => void) => Effect.Effect<never, Ended>
 }

@@ -1,10 +1,10 @@
 /**
- * Keeps a follower beside the writer: starts it again whatever it ended by, less and less often where it comes to nothing, and
- * compares its state with the writer's. A difference is told with both, and the venue ends by it; while there is no follower
- * snapshots are late, and nothing else waits.
+ * Keeps a follower running beside the writer: restarts it after any failure, with growing pauses while it makes no progress, and
+ * compares its state with the writer's. A difference is reported with both digests and ends the venue. While there is no follower,
+ * snapshots are late, but nothing else waits.
  *
- * One sample is on its way at a time: the writer takes one of its own state where a block ends, asks the follower for the
- * same, and takes the next when that one is answered. So a follower that lags is asked less, and nothing grows.
+ * One sample is outstanding at a time: the writer samples its own state at the end of a block, requests the same from the follower,
+ * and takes the next sample once that is answered. A lagging follower is therefore asked less often, and nothing accumulates.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,10 +14,13 @@ import type { Capacity, State } from "../engine/State.js"
 import { type Ended, type Host, type Said, Told } from "./FollowerHost.js"
 import { stateSample } from "./StateSample.js"
 
-/** Writer and follower have come to different states by the same records, or by one of them the journal was decided otherwise. */
+/**
+ * The writer and the follower have reached different states from the same records, or the follower decided a block differently from
+ * the journal.
+ */
 export class FollowerDiffers extends Schema.TaggedError<FollowerDiffers>()("FollowerDiffers", {
   sequence: Schema.Number,
-  /** Digests, lowercase hex: of samples of both states, or of what a block's records came to. */
+  /** Digests, lowercase hex: of samples of both states, or of a block's events. */
   writerDigest: Schema.String,
   followerDigest: Schema.String
 }) {
@@ -32,11 +35,11 @@ export class FollowerDiffers extends Schema.TaggedError<FollowerDiffers>()("Foll
 }
 
 export interface Options {
-  /** Records between two samples, at least. */
+  /** Fewest records between two samples. */
   readonly sampleEveryRecords: number
-  /** How long after the venue has begun to take requests the first one is started, so that it is not in the way of these. */
+  /** Delay of the first start after the venue has begun to serve requests, so that it does not compete with these. */
   readonly firstAfterMs: number
-  /** How long it is until a follower that ended is started again, and how long at most where it ends over and over. */
+  /** Pause before a follower is restarted, and the longest such pause where it ends again and again. */
   readonly pauseMs: number
   readonly longestPauseMs: number
 }
@@ -44,14 +47,14 @@ export interface Options {
 /** A sample costs some 50 microseconds, every 512 records. */
 export const defaultOptions: Options = { sampleEveryRecords: 512, firstAfterMs: 2_000, pauseMs: 1_000, longestPauseMs: 60_000 }
 
-/** How a follower stands, for whoever watches the process. */
+/** The status of the follower, for monitoring. */
 export interface FollowerStanding {
   readonly isRunning: boolean
-  /** How often one was started. */
+  /** How often a follower was started. */
   readonly starts: number
-  /** The last record that it has run, or that is in the newest snapshot: one that is started anew goes on from there. */
+  /** The last record that it has replayed, or that the newest snapshot contains: a restarted follower continues from there. */
   readonly sequence: number
-  /** The last record at which it was found to have come to the writer's state. */
+  /** The last record at which its state was found equal to the writer's. */
   readonly agreedSequence: number
   /** The newest snapshot, and when this process saved it; undefined where it has not saved one. */
   readonly snapshotSequence: number
@@ -62,14 +65,14 @@ interface Parts {
   readonly host: Host
   readonly state: State
   readonly capacity: Capacity
-  /** The snapshot that the writer began with; 0 for none. */
+  /** The snapshot from which the writer started; 0 for none. */
   readonly fromSequence: number
   readonly snapshotEveryRecords: number
   readonly clock: Clock.Clock
   readonly durableSequence: () => number
-  /** Logs what a follower warns of. */
+  /** Logs a warning of the follower. */
   readonly warn: (text: string) => void
-  /** Called where the states differ: the venue ends. */
+  /** Called where the states differ, which ends the venue. */
   readonly differs: (difference: FollowerDiffers) => void
 }
 
@@ -77,9 +80,9 @@ export class Followers {
   private told = new Told()
   private isRunning = false
   private starts = 0
-  /** Whether the running one has come to anything. */
+  /** Whether the present follower has made any progress. */
   private isOfUse = false
-  /** The sample that it is asked for. */
+  /** The outstanding sample request. */
   private asked: { readonly sequence: number; readonly digest: string } | undefined
   private lastAsked: number
   private agreedSequence = 0
@@ -92,11 +95,11 @@ export class Followers {
     const { fromSequence, snapshotEveryRecords, state } = parts
     this.snapshotSequence = fromSequence
     this.lastAsked = state.sequence
-    // A snapshot is taken where there is a sample.
+    // Snapshots are only taken where there is a sample.
     this.sampleEvery = snapshotEveryRecords === 0 ? options.sampleEveryRecords : Math.min(options.sampleEveryRecords, snapshotEveryRecords)
   }
 
-  /** Is told of each block with its last sequence, at which the engine stands, before it is durable. */
+  /** Called for each block before it is durable, with its last sequence, at which the engine stands. */
   built(lastSequence: number): void {
     if (!this.isRunning || this.asked !== undefined || lastSequence - this.lastAsked < this.sampleEvery) return
     this.asked = { sequence: lastSequence, digest: stateSample(this.parts.state) }
@@ -104,7 +107,7 @@ export class Followers {
     this.told.asked = lastSequence
   }
 
-  /** Is told how far the journal is durable. */
+  /** Called with the last durable sequence. */
   committed(lastSequence: number): void {
     this.told.durable = lastSequence
   }
@@ -115,7 +118,7 @@ export class Followers {
     return { isRunning, starts, sequence, agreedSequence, snapshotSequence, snapshotAtEpochMs }
   }
 
-  /** Begins to keep one. */
+  /** Begins to keep a follower running. */
   readonly start: Effect.Effect<void> = Effect.suspend(() => {
     const { firstAfterMs, pauseMs } = this.options
     const kept = Effect.zipRight(Effect.sleep(firstAfterMs), this.keep(pauseMs))
@@ -124,7 +127,7 @@ export class Followers {
     })
   })
 
-  /** Ends it, if there is one. It is over when nothing of it goes on any more. */
+  /** Ends the follower, if there is one. Completes once nothing of it is running any more. */
   readonly stop: Effect.Effect<void> = Effect.suspend(() => this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber))
 
   private keep(pauseMs: number): Effect.Effect<never> {
@@ -149,7 +152,7 @@ export class Followers {
     this.starts++
     const setting = { capacity, fromSequence: this.snapshotSequence, snapshotEveryRecords }
     return host.run(setting, told, (said) => {
-      // What one that is gone had said comes too late.
+      // A message of an earlier follower comes too late.
       if (told === this.told) this.hear(said)
     })
   })
@@ -182,7 +185,7 @@ export class Followers {
   private ended({ diverged }: Ended): void {
     this.isRunning = false
     this.asked = undefined
-    // What the writer has not run itself, another version may have decided.
+    // Records that the writer has not replayed itself may have been decided by another version.
     if (diverged === undefined || diverged.lastSequence <= this.parts.fromSequence) return
     const { actualDigest, expectedDigest, lastSequence } = diverged
     this.parts.differs(new FollowerDiffers({ sequence: lastSequence, writerDigest: expectedDigest, followerDigest: actualDigest }))

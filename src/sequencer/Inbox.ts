@@ -1,14 +1,15 @@
 /**
- * The bounded queue in front of the writer. A share is kept for commands that only take risk away and for the operator,
- * so that they are served when placements already are not, and they are taken first: a cancel does not wait behind
- * what others want to place.
+ * The bounded queue in front of the writer. A share of it is reserved for commands that only reduce risk and for the operator. They
+ * are also taken first, so that they are served when placements are refused, and a cancellation does not wait behind other clients'
+ * placements.
  *
- * An account's own commands keep their order. What takes risk away therefore waits in the line of the placements as long
- * as a command of its account does; so it cannot cancel an order that its account asked for before and that is not there yet.
+ * Commands of one account keep their order. A command that reduces risk therefore waits in the queue of placements as long as its
+ * account has a command there; otherwise it could cancel an order that was requested earlier and does not exist yet.
  *
- * What ends a key, a session or a ticket is the exception: it waits for no placement at all, its own account's neither, since those
- * may be by just what is to end. Cancels that came before it are taken before it, but for those that wait behind a placement of their
- * account: who may act no more is not to place first what he would cancel then.
+ * Commands that end a key, a session or a ticket are the exception: they wait for no placement, not even of their own account,
+ * since those may be authorised by the very credential that is to end. Earlier cancellations are taken before them, except those
+ * that wait behind a placement of their account: somebody who loses access shall not be able to place first what would be cancelled
+ * afterwards.
  *
  * The order in which commands are taken is the order in which they are decided and journaled.
  */
@@ -19,27 +20,29 @@ import { type Command, shareOf } from "../operations/Operations.js"
 import type { Answer } from "./Submit.js"
 
 export interface Bounds {
-  /** Commands that may wait. */
+  /** Most commands that may wait. */
   readonly capacity: number
-  /** How many of them placements may not take. */
+  /** How many of these places are not available to placements. */
   readonly reserved: number
 }
 
 export const defaultBounds: Bounds = { capacity: 8192, reserved: 2048 }
 
-/** How many may be taken out of the first line in a row while others wait: so many cancels hold placements up, and never stop them. */
+/**
+ * Most commands taken from the first queue in a row while placements wait: many cancellations delay placements but never stop them.
+ */
 export const firstInARow = 15
 
 export interface Waiting {
   readonly command: Command
   readonly answer: Answer
-  /** The ticket that it came by; undefined where it came by none. */
+  /** The ticket that authorised the command; undefined where there was none. */
   readonly shown?: ShownTicket | undefined
-  /** When it came, by the clock that its turn is told by. */
+  /** When it arrived, by the monotonic clock that measures waiting times. */
   readonly offeredAtNanos: number
 }
 
-/** First in, first out, in a ring of fixed size. */
+/** A FIFO queue in a ring of fixed size. */
 class Line {
   private readonly ring: Array<Waiting | undefined>
   private head = 0
@@ -66,15 +69,15 @@ class Line {
 }
 
 export class Inbox {
-  /** What only takes risk away, what ends authority, the operator's and the venue's own commands. */
+  /** Commands that reduce risk or end authority, and those of the operator and the venue. */
   private readonly first: Line
-  /** Placements, and what their accounts sent behind them. */
+  /** Placements, and commands that their accounts sent after them. */
   private readonly rest: Line
-  /** How many commands of an account wait in `rest`; accounts without any are left out. */
+  /** The number of commands of an account in `rest`; only accounts that have any. */
   private readonly behind = new Map<number, number>()
-  /** How many were taken out of `first` since one was taken out of `rest`. */
+  /** Commands taken from `first` since the last one from `rest`. */
   private inARow = 0
-  /** How many that end authority wait in `first`: as long as any does, nothing is taken out of `rest`. */
+  /** Commands in `first` that end authority: while there are any, nothing is taken from `rest`. */
   private revocations = 0
 
   constructor(readonly bounds: Bounds, private readonly reached?: Reached) {
@@ -86,7 +89,7 @@ export class Inbox {
     return this.first.count + this.rest.count
   }
 
-  /** Takes a command in, unless its share of the queue is full. */
+  /** Adds a command, unless its share of the queue is full. Returns whether it was added. */
   offer(waiting: Waiting): boolean {
     const { account } = waiting.command
     const share = shareOf(waiting.command)
@@ -110,11 +113,11 @@ export class Inbox {
     return true
   }
 
-  /** The command whose turn it is: the one that has waited longest in its line. */
+  /** Takes the next command: the one that has waited longest in the queue whose turn it is. */
   take(): Waiting | undefined {
     const isTurnOfRest = this.first.count === 0 || (this.inARow >= firstInARow && this.revocations === 0)
     if (this.rest.count > 0 && isTurnOfRest) return this.takeRest()
-    // Nobody was held up while nobody waited.
+    // Only turns in which a placement waited count.
     this.inARow = this.rest.count === 0 ? 0 : this.inARow + 1
     const waiting = this.first.shift()
     if (waiting !== undefined && shareOf(waiting.command) === "revocation") this.revocations--

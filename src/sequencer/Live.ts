@@ -1,11 +1,11 @@
-/** Records as they are decided, for whoever tells clients of them while they are fresh. */
+/** Records as they are decided, for streams that publish them to clients. */
 import * as Context from "effect/Context"
 
-/** Hears of records. It is called in the writer's own turn, so it does little, and never throws. */
+/** A listener for records. It is called in the writer's own turn, so it must be quick and never throw. */
 export interface Listening {
   /**
-   * A record was decided, and is not durable yet: nothing of it leaves the process. The engine stands at it until this returns;
-   * its events are the words from one place up to another.
+   * A record was decided and is not durable yet, so nothing of it may leave the process. The engine stands at it until this
+   * returns; its events are the words between `from` and `to`.
    */
   readonly decided: (sequence: number, words: Float64Array, from: number, to: number) => void
   /** Everything up to a sequence is durable. */
@@ -13,14 +13,14 @@ export interface Listening {
 }
 
 export class Live extends Context.Tag("venue/sequencer/Live")<Live, {
-  /** Has one more told, of what is decided from now on. */
+  /** Adds a listener for everything decided from now on. */
   readonly listen: (listening: Listening) => void
 }>() {}
 
-/** Where nothing is decided. */
+/** For a process that decides nothing. */
 export const none: Context.Tag.Service<Live> = { listen: () => {} }
 
-/** Those who listen to one writer. */
+/** The listeners of one writer. */
 export class Listeners implements Listening {
   private readonly all: Array<Listening> = []
 

@@ -1,7 +1,7 @@
 /**
- * A follower in a thread of its own (`NodeFollowerThread`), over the data directory beside its writer. It dies with the
- * process; where it dies alone, or is ended, it is over once the system does nothing for it any more, so that no two ever
- * write a snapshot at once.
+ * A follower in a thread of its own (`NodeFollowerThread`), over the data directory beside its writer. It ends with the process.
+ * Where the thread fails or is terminated alone, it counts as ended once the system has finished all its work, so that no two
+ * followers ever write a snapshot at once.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,14 +9,14 @@ import type { Worker } from "node:worker_threads"
 import * as NodeThreads from "../NodeThreads.js"
 import { type Ended, FollowerHost, type Said, type Setting, type Told } from "./FollowerHost.js"
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface Begun {
   readonly dataDir: string
   readonly setting: Setting
   readonly memory: SharedArrayBuffer
 }
 
-/** What the thread says: at last, why it ended. */
+/** Messages from the thread; the last one says why it ended. */
 export type Message = Said | { readonly _tag: "Ended"; readonly ended: Ended }
 
 const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said) => void): Effect.Effect<never, Ended> =>
@@ -26,7 +26,7 @@ const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said)
     try {
       worker = NodeThreads.begin(new URL("./NodeFollowerThread.js", import.meta.url), workerData)
     } catch (cause) {
-      // The system may have no thread left now, and have one later.
+      // The system may be out of threads now and have one later.
       return resume(Effect.fail({ reason: `its thread did not begin: ${String(cause)}` }))
     }
     let ended: Ended = { reason: "its thread has ended" }
@@ -43,7 +43,7 @@ const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said)
         resume(Effect.fail(ended))
       })
     })
-    // It alone does not keep the process.
+    // The thread alone does not keep the process alive.
     worker.unref()
     return Effect.promise(async () => {
       await worker.terminate()
@@ -51,6 +51,6 @@ const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said)
     })
   })
 
-/** Follows whoever writes to this data directory. */
+/** Follows the writer of this data directory. */
 export const layer = (dataDir: string): Layer.Layer<FollowerHost> =>
   Layer.succeed(FollowerHost, { run: (setting, told, hear) => runAt(dataDir, setting, told, hear) })

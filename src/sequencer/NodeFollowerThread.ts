@@ -1,4 +1,4 @@
-/** A follower as a thread: says what it comes to, and ends with why. The writer goes first where there is little of the processor. */
+/** The follower's thread: reports its progress, and why it ended. It runs at lower priority than the writer. */
 import { parentPort, workerData } from "node:worker_threads"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,9 @@
-/** How threads beside the writer let it go first where there is little of the processor. */
+/** Lowers the priority of threads beside the writer. */
 import * as os from "node:os"
 
-/** Sets the thread at hand back. Only Linux has priorities of threads: elsewhere the whole process would be set back. */
+/**
+ * Lowers the priority of the current thread. Only Linux has priorities per thread: elsewhere this would affect the whole process.
+ */
 export const stepBack = (): void => {
   if (os.platform() === "linux") os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL)
 }

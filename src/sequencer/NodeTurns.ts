@@ -1,4 +1,4 @@
-/** Turns after the event loop has polled for input. */
+/** Schedules turns after the event loop has polled for input. */
 import * as Layer from "effect/Layer"
 import { Turns } from "./Turns.js"
 

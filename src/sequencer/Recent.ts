@@ -1,19 +1,18 @@
 /**
- * The newest blocks with what they came to, in memory: what the feed is read from near the head. Blocks are
- * taken when they are decided and shown once they are durable. Bounded by count and bytes: the oldest go first,
- * whoever still reads them.
+ * The newest blocks with their events in memory, from which the feed is read near the head. Blocks are added when they are decided
+ * and become visible once they are durable. Limited by count and bytes: the oldest go first, even while they are being read.
  *
- * Everything is copied into one run of memory, round and round, so that the writer allocates next to nothing for it
- * and what it was given can be collected at once.
+ * Everything is copied into one ring of memory, so that the writer allocates next to nothing for it and the copied objects can be
+ * collected at once.
  */
 import { assert } from "../domain/Assert.js"
 import * as Block from "../journal/Block.js"
 import type { Committed, Run } from "./Feed.js"
 
 export interface Bounds {
-  /** Most blocks that are kept. 0 keeps none. */
+  /** Most blocks kept; 0 keeps none. */
   readonly blocks: number
-  /** Most bytes that are kept, of blocks and their events. */
+  /** Most bytes kept, of blocks and their events. */
   readonly bytes: number
 }
 
@@ -22,19 +21,19 @@ export const defaultBounds: Bounds = { blocks: 4_096, bytes: 16 << 20 }
 interface Kept {
   readonly firstSequence: number
   readonly lastSequence: number
-  /** Where its bytes begin, those of its events right behind, and behind these those of what it told. */
+  /** Where the block's bytes begin; its events follow, and then its `Told` rows. */
   readonly start: number
   readonly blockBytes: number
   readonly eventsBytes: number
   readonly toldBytes: number
-  /** The block until it is durable: the journal still writes into it. */
+  /** The block until it is durable, since the journal still writes into it. */
   encoded: Block.Encoded | undefined
 }
 
-/** What positions in the memory are multiples of, in bytes: a word of events. */
+/** Positions in the memory are multiples of this, in bytes: one word of events. */
 const alignment = 8
 
-/** Places at the front of the list, of blocks that were dropped, before it is moved up. */
+/** Most empty places of dropped blocks at the front of the list before the list is compacted. */
 const mostEmpty = 1_024
 
 export class Recent {
@@ -42,16 +41,16 @@ export class Recent {
   private readonly memory: ArrayBuffer
   private readonly bytes: Buffer
   private readonly words: Float64Array
-  /** Where the next block is put, unless it does not fit before the end. */
+  /** Where the next block is put, if it fits before the end. */
   private free = 0
   private kept: Array<Kept | undefined> = []
-  /** Where in `kept` the oldest block is. */
+  /** The index of the oldest block in `kept`. */
   private first = 0
-  /** Where in `kept` the oldest block is that is not durable. */
+  /** The index in `kept` of the oldest block that is not durable. */
   private undurable = 0
   private readonly waiting = new Set<() => void>()
 
-  /** `durable`: the last durable sequence, behind which the next block that is taken begins. */
+  /** `durable`: the last durable sequence, which the next block follows. */
   constructor(bounds: Bounds, private durable: number) {
     this.mostBlocks = bounds.blocks
     this.memory = new ArrayBuffer(bounds.blocks === 0 ? 0 : Math.floor(bounds.bytes / alignment) * alignment)
@@ -69,7 +68,7 @@ export class Recent {
     return this.kept.length - this.first
   }
 
-  /** Takes a block that was decided, and copies what it came to. One that is larger than all of the memory is not kept. */
+  /** Copies a decided block with its events. A block larger than the whole memory is not kept. */
   take(encoded: Block.Encoded, events: Float64Array, told: Float64Array): void {
     const { firstSequence, lastSequence } = encoded
     assert(firstSequence > (this.kept.at(-1)?.lastSequence ?? this.durable), "blocks are decided in order")
@@ -101,7 +100,7 @@ export class Recent {
     for (const wake of woken) wake()
   }
 
-  /** The durable block that holds a sequence, or undefined where it is not kept or not durable. */
+  /** The durable block that contains a sequence; undefined where it is not kept or not durable. */
   at(sequence: number): Committed | undefined {
     const place = this.placeOf(sequence)
     if (place === undefined) return undefined
@@ -110,7 +109,10 @@ export class Recent {
     return committed
   }
 
-  /** A copy of the durable blocks from the one that holds a sequence on, of about so many records; undefined where that one is not kept. */
+  /**
+   * A copy of consecutive durable blocks from the one that contains a sequence on, of about `records` records; undefined where that
+   * one is not kept.
+   */
   readonly run = (sequence: number, records: number): Run | undefined => {
     const place = this.placeOf(sequence)
     if (place === undefined) return undefined
@@ -119,7 +121,7 @@ export class Recent {
     let last = first
     for (let next = place + 1; next < this.undurable && last.lastSequence - sequence < records; next++) {
       const kept = this.kept[next]!
-      // One that is larger than the memory is left out of it, and what begins at its front again lies elsewhere.
+      // The run ends before a block that was too large to be kept, and where the ring wraps around.
       if (kept.firstSequence !== last.lastSequence + 1 || kept.start < last.start) break
       lengths.push(lengthsOf(kept))
       last = kept
@@ -145,17 +147,17 @@ export class Recent {
     return this.memory.slice(first.start, start + blockBytes + eventsBytes + toldBytes)
   }
 
-  /** Calls back when anything becomes durable after this; returns how to call that off. */
+  /** Calls back once when anything becomes durable after this. Returns a function that cancels the callback. */
   whenCommitted(callback: () => void): () => void {
     this.waiting.add(callback)
     return () => void this.waiting.delete(callback)
   }
 
-  /** Drops what lies where so many bytes go, and says where that is. */
+  /** Drops the blocks where `bytes` bytes are to go, and returns the position. */
   private makeRoom(bytes: number): number {
     let start = this.free
     if (start + bytes > this.bytes.length) {
-      // From the beginning again: what is left at the end is older than all there.
+      // Wraps around: the blocks left at the end are older than all those at the beginning.
       while (this.length > 0 && this.kept[this.first]!.start >= start) this.dropFirst()
       start = 0
     }
@@ -183,7 +185,7 @@ export class Recent {
 
 const lengthsOf = ({ blockBytes, eventsBytes, toldBytes }: Kept): Run["lengths"][number] => [blockBytes, eventsBytes, toldBytes]
 
-/** The blocks as whoever reads them from a segment has them, and what they came to. */
+/** Decodes a run into blocks, as if read from a segment, with their events. */
 export const readRun = ({ lengths, memory }: Run): ReadonlyArray<Committed> => {
   const bytes = Buffer.from(memory)
   let at = 0

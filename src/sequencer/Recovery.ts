@@ -1,6 +1,6 @@
 /**
- * Brings an engine to where the journal ends: from the newest snapshot that the journal vouches for, then by
- * running every record behind it again and comparing what it decides with what the block says was decided.
+ * Brings an engine to the end of the journal: from the newest snapshot that matches the journal, by replaying every record after it
+ * and comparing the outcome with the digest in its block.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,10 @@ import type { DiskError } from "../journal/Disk.js"
 import { stateDigest } from "./StateDigest.js"
 import type { Versions } from "../operations/Versions.js"
 
-/** Replay decided otherwise than the journal says: another program wrote it, or a rule is not deterministic. Never served. */
+/**
+ * Replay decided otherwise than the journal records: another program wrote it, or a rule is not deterministic. Such a journal is
+ * never served.
+ */
 export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
   firstSequence: Schema.Number,
   lastSequence: Schema.Number,
@@ -35,8 +38,8 @@ export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
 }
 
 /**
- * A snapshot is ahead of the journal. It was saved only once its last record was durable, so records that had been
- * acknowledged are gone: the venue does not go on without them by itself.
+ * A snapshot is ahead of the journal. It was saved only once its last record was durable, so acknowledged records are missing: the
+ * venue does not continue without them by itself.
  */
 export class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind", {
   snapshotSequence: Schema.Number,
@@ -45,14 +48,14 @@ export class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalB
   override get message() {
     return `the journal ends at sequence ${this.lastSequence}, and a snapshot of sequence ${this.snapshotSequence} `
       + "shows that more was durable: put the segments that hold it back from a backup"
-      // Before the first record there is nothing that could be gone on with.
+      // Before the first record there is nothing to continue from.
       + (this.lastSequence === 0 ? "" : `; only \`venue journal cut --at ${this.lastSequence + 1}\` goes on without it`)
   }
 }
 
 /**
- * A file is named like a snapshot of a sequence that the journal does not have, and is none that can be read. It may be a
- * stray one, or the last trace of records that are gone: the venue does not decide which.
+ * A file is named like a snapshot of a sequence that the journal does not have, and it cannot be read. It may be a stray file, or
+ * the last trace of missing records: the venue does not decide which.
  */
 export class SnapshotUnexplained extends Schema.TaggedError<SnapshotUnexplained>()("SnapshotUnexplained", {
   snapshotSequence: Schema.Number,
@@ -66,7 +69,9 @@ export class SnapshotUnexplained extends Schema.TaggedError<SnapshotUnexplained>
   }
 }
 
-/** The journal remembers more than the settings have room for: nothing is forgotten early, so the venue does not start under them. */
+/**
+ * The journal remembers more than the settings have room for. Nothing is forgotten early, so the venue does not start with them.
+ */
 export class CapacityTooSmall extends Schema.TaggedError<CapacityTooSmall>()("CapacityTooSmall", {
   setting: Schema.Literal("ORDER_CAPACITY", "IDEMPOTENCY_CAPACITY"),
   reason: Schema.String
@@ -76,7 +81,7 @@ export class CapacityTooSmall extends Schema.TaggedError<CapacityTooSmall>()("Ca
   }
 }
 
-/** Runs what may be out of room, and fails with the setting that is too small. */
+/** Runs something that may exceed a capacity, and fails with the setting that is too small. */
 export const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> =>
   Effect.suspend(() => {
     try {
@@ -88,8 +93,8 @@ export const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> 
   })
 
 /**
- * Records behind the last state that can be taken over were decided by another version: only that one can finish them. It
- * does so when it is started on the directory and stopped gracefully.
+ * Records after the last usable state were decided by another version, which alone can replay them. It has to be started on the
+ * directory and stopped gracefully.
  */
 export class UndecidedByOther extends Schema.TaggedError<UndecidedByOther>()("UndecidedByOther", {
   fromSequence: Schema.Number,
@@ -103,7 +108,7 @@ export class UndecidedByOther extends Schema.TaggedError<UndecidedByOther>()("Un
   }
 }
 
-/** The journal goes on under rules that this program does not know: a newer version has been here. */
+/** The journal continues under rules that this program does not know, written by a newer version. */
 export class NewerRules extends Schema.TaggedError<NewerRules>()("NewerRules", {
   rules: Schema.Number,
   program: Schema.String,
@@ -116,7 +121,7 @@ export class NewerRules extends Schema.TaggedError<NewerRules>()("NewerRules", {
   }
 }
 
-/** The state comes out of a migration otherwise than the step in the journal says. Never served. */
+/** The migrated state differs from what the step in the journal records. Never served. */
 export class MigrationDiffers extends Schema.TaggedError<MigrationDiffers>()("MigrationDiffers", {
   sequence: Schema.Number,
   expectedDigest: Schema.String,
@@ -128,10 +133,10 @@ export class MigrationDiffers extends Schema.TaggedError<MigrationDiffers>()("Mi
   }
 }
 
-/** The state that a step begins with could not be kept. Nothing of the step was journaled: the start may be tried again. */
+/** The state before a step could not be saved. Nothing of the step was journaled, so the start may be tried again. */
 export class StepNotKept extends Schema.TaggedError<StepNotKept>()("StepNotKept", {
   sequence: Schema.Number,
-  /** The operation of the disk that failed, and its code. */
+  /** The failed disk operation and its error code. */
   reason: Schema.String
 }) {
   override get message() {
@@ -146,7 +151,7 @@ export interface Step {
   readonly after: string
 }
 
-/** Where recovery started and what it did. */
+/** Where recovery started, and its result. */
 export interface Recovered {
   readonly engine: Engine
   /** The snapshot's sequence, 0 without one. */
@@ -156,7 +161,7 @@ export interface Recovered {
   readonly step: Step | undefined
 }
 
-/** Compares the digest of the engine's events, which are those of the block, with the one it was written with. */
+/** Compares the digest of the engine's events, which must be those of the block, with the recorded one. */
 export const divergence = (engine: Engine, block: Block.Block): Diverged | undefined => {
   const digest = Block.sha256(engine.state.events.bytes())
   if (digest.equals(block.outcomeDigest)) return undefined
@@ -168,7 +173,7 @@ export const divergence = (engine: Engine, block: Block.Block): Diverged | undef
   })
 }
 
-/** Runs a record; its events are behind those that there are already, and `each` is told where they begin. */
+/** Replays a record. Its events are appended to the log, and `each` is called with the index where they begin. */
 export const runRecord = (engine: Engine, record: Record, each?: (engine: Engine, from: number) => void): Outcome => {
   const from = engine.state.events.length
   const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
@@ -177,8 +182,8 @@ export const runRecord = (engine: Engine, record: Record, each?: (engine: Engine
 }
 
 /**
- * Runs a block's records: what each came to. The engine's events are those of the block, until the next; `each` is told where
- * in them those of the record begin at which the engine stands.
+ * Replays a block's records and returns their outcomes. The engine's log holds the block's events until the next call; `each` is
+ * called after every record with the index where its events begin.
  */
 export const runBlock = (
   engine: Engine,
@@ -189,7 +194,7 @@ export const runBlock = (
   return block.records.map((record) => runRecord(engine, record, each))
 }
 
-/** As `runBlock`, and compares the digest of what was decided. */
+/** Like `runBlock`, and compares the digest of the events. */
 export const applyBlock = (engine: Engine, block: Block.Block, each?: (engine: Engine, from: number) => void): Diverged | undefined => {
   runBlock(engine, block, each)
   return divergence(engine, block)
@@ -198,14 +203,14 @@ export const applyBlock = (engine: Engine, block: Block.Block, each?: (engine: E
 type JournalService = Context.Tag.Service<typeof Journal>
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
 
-/** A state to begin with. */
+/** A state to start from. */
 interface Beginning {
   readonly engine: Engine
   /** Set where the state was decided under other rules. */
   readonly step: Step | undefined
 }
 
-/** Whether a block of the journal ends where the snapshot says, with the digest that it names. */
+/** Whether a block of the journal ends at the snapshot's sequence with the digest that it names. */
 const isVouched = (journal: JournalReading, snapshot: Stored): Effect.Effect<boolean, Unreadable | Unknown> =>
   journal.links(snapshot.sequence).pipe(
     Stream.take(1),
@@ -215,11 +220,11 @@ const isVouched = (journal: JournalReading, snapshot: Stored): Effect.Effect<boo
     )
   )
 
-/** The engine of a snapshot, migrated where it is of an older schema. */
+/** The engine of a snapshot, migrated where its schema is older. */
 export const engineOf = (stored: Stored, capacity: Capacity): Effect.Effect<Engine, CapacityTooSmall> =>
   withinRoom(() => new Engine(Snapshot.unsafeDecode(Snapshot.migrate(stored.sections, stored.schema), capacity)))
 
-/** Why a stored state cannot be begun with; undefined where it can. */
+/** Why a stored state cannot be used; undefined where it can. */
 const objection = (journal: JournalReading, stored: Stored): Effect.Effect<string | undefined, Unreadable | Unknown> =>
   Snapshot.isKnown(stored.schema)
     ? Effect.map(isVouched(journal, stored), (vouched) => vouched ? undefined : "it does not belong to this journal")
@@ -229,7 +234,7 @@ const objection = (journal: JournalReading, stored: Stored): Effect.Effect<strin
         : `it is of schema ${stored.schema}, which this program does not read any more`
     )
 
-/** The first of what is kept that the journal vouches for and this program can read; each that is passed over is named in a warning. */
+/** The first candidate that matches the journal and that this program can read; each one skipped is named in a warning. */
 const firstVouched = Effect.fnUntraced(function*(journal: JournalReading, candidates: ReadonlyArray<Kept>) {
   for (const { load, name } of candidates) {
     const stored = yield* load
@@ -241,10 +246,10 @@ const firstVouched = Effect.fnUntraced(function*(journal: JournalReading, candid
   return undefined
 })
 
-/** Of what is kept, newest first, the first that the journal vouches for and this program can read. */
+/** The newest stored state that matches the journal and that this program can read. */
 const vouched = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService, kept: ReadonlyArray<Kept>) {
   const latest = yield* snapshots.latest
-  // Newer snapshots are damaged, of which a warning has been given.
+  // Newer snapshots are damaged, and a warning has been given.
   const candidates = kept.filter(({ isStep, sequence }) => isStep || latest !== undefined && sequence <= latest.sequence)
   return yield* firstVouched(
     journal,
@@ -253,8 +258,8 @@ const vouched = Effect.fnUntraced(function*(journal: JournalReading, snapshots: 
 })
 
 /**
- * An engine that stands before a sequence, at a block's end: as of the newest snapshot there that the journal vouches
- * for, or the state that the last step began with, or a new one.
+ * An engine at the end of a block before a sequence: from the newest earlier snapshot that matches the journal, the state before
+ * the last step, or a new one.
  */
 export const engineBefore = (
   journal: JournalReading,
@@ -267,7 +272,7 @@ export const engineBefore = (
     Effect.flatMap((stored) => stored === undefined ? Effect.sync(() => Engine.make(capacity)) : engineOf(stored, capacity))
   )
 
-/** The engine as of the newest snapshot the journal vouches for, or a new one. */
+/** The engine of the newest snapshot that matches the journal, or a new one. */
 const begin = Effect.fnUntraced(function*(
   journal: JournalService,
   snapshots: SnapshotsService,
@@ -295,7 +300,7 @@ const begin = Effect.fnUntraced(function*(
   return { engine, step } satisfies Beginning
 })
 
-/** Why the first block behind a state may not be replayed: another version decided it. */
+/** Why the first block after a state may not be replayed: another version decided it. */
 const undecided = (
   journal: JournalService,
   engine: Engine,
@@ -343,7 +348,7 @@ const refusal = (
   return undefined
 }
 
-/** Why an engine could not be brought to where the journal ends. */
+/** Why an engine could not be brought to the end of the journal. */
 export type RecoveryError =
   | Unreadable
   | Unknown
@@ -359,7 +364,7 @@ export type RecoveryError =
 
 const marked = (mark: Mark): Effect.Effect<void> => Effect.map(Marks, (reached) => reached?.(mark))
 
-/** An engine that has applied the whole journal, for a program of these versions to go on with. */
+/** An engine that has applied the whole journal, ready for a program of these versions to continue. */
 export const recover = (
   journal: JournalService,
   snapshots: SnapshotsService,

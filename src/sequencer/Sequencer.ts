@@ -1,10 +1,10 @@
 /**
- * The single writer. A turn takes what waits in the inbox, stamps sequence and time, runs the engine, and
- * hands one block to the journal; up to four blocks are on their way to the disk at once. Whatever was
- * computed is let out only when the sequence it was computed at is durable.
+ * The single writer. A turn takes commands from the inbox, stamps sequence and time, runs the engine, and hands one block to the
+ * journal; up to four blocks are on their way to the disk at once. Whatever was computed is released only when the sequence at
+ * which it was computed is durable.
  *
- * The first failure of any kind stops the writer for good: nothing more is decided, answered or let out,
- * and the process ends. It starts again from the journal.
+ * The first failure of any kind stops the writer for good: nothing more is decided, answered or released, and the process ends. It
+ * restarts from the journal.
  */
 import { assert } from "../domain/Assert.js"
 import type { Reached } from "../domain/Marks.js"
@@ -22,19 +22,19 @@ import type { FollowerDiffers } from "./Followers.js"
 import type { Answer } from "./Submit.js"
 import type { Turns } from "./Turns.js"
 
-/** Blocks written and not yet durable. */
+/** Most blocks written and not yet durable. */
 const maxInFlight = 4
 
 export interface Options {
   readonly inbox: Bounds
-  /** Most records one block takes. */
+  /** Most records in one block. */
   readonly maxRecords: number
   /**
-   * A turn takes no further command once the commands it took have so many entries: orders to place, orders to cancel. So
-   * a turn is short whatever the batches in it, and a cancel that arrives meanwhile is in the next one.
+   * A turn takes no further command once its commands have this many entries (orders to place or cancel). A turn is thus short
+   * whatever the batches in it, and a cancellation that arrives meanwhile is in the next one.
    */
   readonly maxEntries: number
-  /** A block takes no further record from this size on, bytes; well below the journal's own bound. */
+  /** A block takes no further record from this size on, bytes; well below the journal's own limit. */
   readonly fullBytes: number
 }
 
@@ -43,41 +43,41 @@ export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024,
 /** Why the writer stopped. */
 export type Failure = Fenced | Unknown | Full | FollowerDiffers | { readonly _tag: "Defect"; readonly cause: unknown }
 
-/** Told of what comes to the writer and what its turns take: for whoever watches the process from inside. */
+/** Observes incoming commands and what turns take, for monitoring from within the process. */
 export interface Watch {
-  /** A command came, and was taken into the inbox or refused for want of room. */
+  /** A command arrived, and was queued or refused because the inbox was full. */
   readonly offered: (command: Command, taken: boolean) => void
-  /** A turn took a command at this time, behind this record: `answered` without one of its own, or decided by the next. */
+  /** A turn took a command at this time, after this record: `answered` without a record of its own, or decided by the next. */
   readonly taken: (command: Command, sequence: number, atEpochMs: number, answered: Outcome | undefined) => void
 }
 
-/** What the writer needs from outside. */
+/** What the writer depends on. */
 export interface Leaves {
   readonly engine: Engine
   readonly journal: Context.Tag.Service<typeof Journal>
   readonly turns: Context.Tag.Service<typeof Turns>
   readonly now: () => number
-  /** A clock that nobody sets: how long things take is told by it. */
+  /** A monotonic clock for measuring durations. */
   readonly monotonicNanos: () => number
-  /** Where it counts how long commands wait and blocks take. */
+  /** Counters of how long commands wait and blocks take. */
   readonly stages: Stages
   /** Called once, when the writer has stopped for good. */
   readonly failed: (failure: Failure) => void
-  /** Called behind each record while the engine stands at it: what it decided are the words of the log from a place on. */
+  /** Called after each record while the engine stands at it; its events are the words of the log between `from` and `to`. */
   readonly decided?: (sequence: number, words: Float64Array, from: number, to: number) => void
   /**
-   * Called when a block has been handed to the journal, with the events that it came to, which hold until this returns:
-   * the engine stands at its last sequence.
+   * Called when a block has been handed to the journal, with its events, which are valid until this returns: the engine stands at
+   * the block's last sequence.
    */
   readonly built: (block: Block.Encoded, events: Float64Array, told: Float64Array) => void
   /** Called after each block became durable, with its last sequence. The engine may be ahead of it. */
   readonly committed: (lastSequence: number) => void
   readonly watch?: Watch | undefined
-  /** Told of rare branches, where somebody counts them. */
+  /** Called on rare branches, where a test or a simulation counts them. */
   readonly reached?: Reached | undefined
 }
 
-/** A block on its way to the disk, and who waits for it. */
+/** A block on its way to the disk, and the callers waiting for it. */
 interface InFlight {
   lastSequence: number
   readonly waiting: Array<() => void>
@@ -100,7 +100,7 @@ const hasRoom = (room: Room, command: Command): boolean => {
 }
 
 export class Sequencer {
-  /** What came of commands, by market. */
+  /** Outcomes of commands, by market. */
   readonly activity = new Activity()
   private readonly inbox: Inbox
   private readonly builder = new Block.Builder()
@@ -139,7 +139,7 @@ export class Sequencer {
     return this.inFlight.length
   }
 
-  /** For how long the oldest block in flight has been on its way to the disk, milliseconds; 0 where none is. */
+  /** How long the oldest block in flight has been on its way to the disk, milliseconds; 0 where there is none. */
   get pendingMs(): number {
     const [oldest] = this.inFlight
     return oldest === undefined ? 0 : Math.floor((this.leaves.monotonicNanos() - oldest.begunAtNanos) / 1e6)
@@ -182,7 +182,7 @@ export class Sequencer {
     this.building.waiting.push(callback)
   }
 
-  /** Takes nothing more; calls back when all that was taken is durable and answered. Never after a failure. */
+  /** Accepts no further commands, and calls back when all accepted ones are durable and answered. Never after a failure. */
   drain(callback: () => void): void {
     if (this.state === "failed") return
     this.state = "draining"
@@ -223,7 +223,7 @@ export class Sequencer {
     this.whenIdle()
   }
 
-  /** One turn: decides what waits, as far as a block holds, and sends the block off. */
+  /** One turn: decides waiting commands, as far as a block holds them, and sends the block off. */
   private decide(): void {
     const { engine, journal, stages } = this.leaves
     const atEpochMs = this.now()
@@ -283,13 +283,13 @@ export class Sequencer {
     events.clear()
   }
 
-  /** Why the block took no more of what waits. */
+  /** Reports why the block took no more commands. */
   private markFull(reached: Reached): void {
     if (this.builder.count >= this.options.maxRecords) reached("a block was full by its records")
     else if (this.builder.byteLength >= this.options.fullBytes) reached("a block was full by its size")
   }
 
-  /** Answers what was decided without a record, once the state it was decided on is durable. */
+  /** Answers a command that was decided without a record, once the state it was decided on is durable. */
   private release(outcome: Outcome, answer: Answer): void {
     this.whenDurable(outcome.sequence, () => answer(outcome))
   }
@@ -311,7 +311,7 @@ export class Sequencer {
     this.whenIdle()
   }
 
-  /** Stops for good, as after any failure of its own. */
+  /** Stops for good, as after a failure of its own. */
   fail(failure: Failure): void {
     if (this.state === "failed") return
     this.state = "failed"

@@ -1,6 +1,6 @@
 /**
- * Takes snapshots while the venue runs: the state at a block's end, encoded in the writer's turn and saved once that block
- * is durable, so that no snapshot is ahead of the journal. One is on its way at a time.
+ * Takes snapshots while the venue runs: the state at a block's end, encoded in the writer's turn and saved once that block is
+ * durable, so that no snapshot is ahead of the journal. At most one is being saved at a time.
  */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -18,22 +18,22 @@ const of = (state: State, blockDigest: Uint8Array, sections: Taken["sections"]):
   sections
 })
 
-/** A copy of a state: whoever it is of may go on at once. */
+/** A copy of a state, whose engine may continue at once. */
 const copied = (state: State, blockDigest: Uint8Array): Taken => of(state, blockDigest, Snapshot.encode(state))
 
-/** A state that stands still until it is saved, without a second one in memory. */
+/** A state that does not change until it is saved, without a second copy in memory. */
 export const standing = (state: State, blockDigest: Uint8Array): Taken => of(state, blockDigest, Snapshot.stream(state))
 
 export interface SnapshotTaker {
-  /** Is told of each block with its last sequence and digest, before it is written: takes the state when it is time to. */
+  /** Called for each block before it is written, with its last sequence and digest: takes the state when a snapshot is due. */
   readonly built: (lastSequence: number, digest: Uint8Array) => void
-  /** Is told how far the journal is durable: begins to save what was taken up to there. */
+  /** Called with the last durable sequence: begins to save what was taken up to there. */
   readonly committed: (lastSequence: number) => void
-  /** Takes the state as it is, which must be durable under this digest, and saves it. Fails, with why, where it was not saved. */
+  /** Takes and saves the present state, which must be durable under this digest. Fails with the reason where it was not saved. */
   readonly last: (blockDigest: Uint8Array) => Effect.Effect<void, string>
 }
 
-/** `every`: records between two snapshots, 0 for none but the last; `from`: the sequence of the newest that there is. */
+/** `every`: records between two snapshots, 0 for none but the last; `from`: the sequence of the newest existing one. */
 export const make = (
   snapshots: Context.Tag.Service<typeof SnapshotStore>,
   { every, from, runtime, state }: {
@@ -46,7 +46,7 @@ export const make = (
   const oneAtATime = Effect.unsafeMakeSemaphore(1)
   let lastTaken = from
   let saving = false
-  /** Taken and not yet on its way. */
+  /** Taken but not being saved yet. */
   let next: Taken | undefined
 
   const take = (blockDigest: Uint8Array): void => {
@@ -63,7 +63,7 @@ export const make = (
     )
   }))
 
-  /** A snapshot on the way only shortens a start. Without it the venue goes on, and says so. */
+  /** A snapshot during operation only makes the next start shorter: without it the venue goes on, and logs a warning. */
   const saveOrSay = Effect.catchAll(save, (reason) => Effect.logWarning(reason))
 
   return {

@@ -1,9 +1,9 @@
-/** What a state is known by: a digest that does not depend on how the state is stored. */
+/** The identity of a state: a digest that does not depend on how the state is stored. */
 import * as crypto from "node:crypto"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { State } from "../engine/State.js"
 
-/** Characters that are digested at once. */
+/** Characters digested at a time. */
 const batch = 1 << 16
 
 /** SHA-256 over a state's canonical form, lowercase hex. Takes seconds for a large one: for steps, tools and the simulator. */

@@ -1,27 +1,27 @@
 /**
- * A digest of a state that costs microseconds however large it is: all that is counted and summed, the markets with the best of
- * their books, and a few accounts with what they hold. Which ones depends on the sequence, so that one sample after the
- * other comes to everybody. It depends on nothing of how the state is stored: two engines that have applied the same records
- * have the same.
+ * A digest of part of a state that costs microseconds however large the state is: all counts and sums, some markets with the top of
+ * their books, and a few accounts with their positions and orders. The selection depends on the sequence, so that successive
+ * samples reach every account. It does not depend on how the state is stored: two engines that have applied the same records have
+ * the same sample.
  */
 import { none } from "../domain/None.js"
 import { sha256 } from "../journal/Block.js"
 import { type State, valueNames } from "../engine/State.js"
 
-/** Most of each kind that one sample looks at. */
+/** Most of each kind that one sample covers. */
 const marketsAtOnce = 8
 const accountsAtOnce = 16
 const positionsOfOne = 4
 const ordersOfOne = 4
 const ordersOfBook = 8
 
-/** Scatters sequences over what is looked at. */
+/** Spreads sequences over the sampled items. */
 const scatter = 2_654_435_761
 
-/** Where a sample at a sequence begins among so many. */
+/** The first index of `count` items in the sample at a sequence. */
 const beginning = (sequence: number, count: number): number => count === 0 ? 0 : (Math.imul(sequence, scatter) >>> 0) % count
 
-/** Calls back for so many of all, one after the other from a place on, and around. */
+/** Calls back for at most `atMost` of `count` indexes, beginning with `from` and wrapping around. */
 const around = (from: number, count: number, atMost: number, each: (index: number) => void): void => {
   for (let offset = 0; offset < Math.min(count, atMost); offset++) each((from + offset) % count)
 }

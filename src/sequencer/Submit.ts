@@ -7,14 +7,14 @@ import type { Command, Outcome } from "../operations/Operations.js"
 export type Answer = (outcome: Outcome) => void
 
 /**
- * Callers cannot tell a local writer from a remote one. An answer means durable; no answer at all (the
- * process ended) means unknown, and the same command with the same key finds out.
+ * Callers cannot tell a local writer from a remote one. An answer means durable; no answer (the process ended) means unknown, which
+ * repeating the same command under the same key resolves.
  */
 export class Submit extends Context.Tag("venue/sequencer/Submit")<Submit, {
   /**
-   * Puts a command in the inbox. It is answered exactly once: decided and durable, or refused without a
-   * record (`outcome.refusal`). `inboxFull` may be answered before this returns. Never throws. `shown`: the realtime ticket that the
-   * command came by, which has to be good still when its turn comes.
+   * Queues a command. It is answered exactly once: decided and durable, or refused without a record (`outcome.refusal`).
+   * `inboxFull` may be answered before this returns. Never throws. `shown` is the realtime ticket that authorised the command,
+   * which must still be valid when its turn comes.
    */
   readonly submit: (command: Command, answer: Answer, shown?: ShownTicket) => void
 }>() {}

@@ -1,7 +1,6 @@
 /**
- * Makes time pass for the engine when nothing else does: sleeps until something is due, then puts a `MarkTick` or a
- * `PassTime` in the inbox. What is due acts by the time inside a record, never by this clock; a sleep that ends late or
- * early only costs a record or a short delay.
+ * Drives the engine's time when no commands arrive: sleeps until something is due, then queues a `MarkTick` or a `PassTime`. What
+ * is due acts by the time in its record, never by this clock; a sleep that ends late or early only costs a record or a short delay.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,8 +13,8 @@ import type { Engine } from "../engine/Engine.js"
 import type { Answer } from "./Submit.js"
 
 /**
- * The longest a sleep lasts before the clock is looked at again. Sleeps run on while a clock is set forward, so this is
- * how late what is due may act after that.
+ * The longest sleep before the clock is checked again, milliseconds. A sleep does not notice when the clock is set forward, so this
+ * is the longest resulting delay.
  */
 const longestSleepMs = 500
 
@@ -23,9 +22,9 @@ const passTime: Command = { kind: "PassTime", ...internal(Principal.timer) }
 const markTick: Command = { kind: "MarkTick", ...internal(Principal.timer) }
 
 export interface Timers {
-  /** Looks at what is due next; cheap when that has not changed. Called after every block. */
+  /** Checks what is due next; cheap when that has not changed. Called after every block. */
   readonly arm: () => void
-  /** Ends the sleep. */
+  /** Ends the sleep for good. */
   readonly stop: Effect.Effect<void>
 }
 
@@ -38,18 +37,18 @@ export const make = (
 ): Timers => {
   let armedFor = Number.POSITIVE_INFINITY
   let sleeper: Fiber.RuntimeFiber<void> | undefined
-  /** A record waits for its turn: until then what it is to do is still due, and would be asked for with every block. */
+  /** Whether a record is waiting for its turn: until then its work is still due and would be requested again with every block. */
   let underWay = false
   let stopped = false
 
   const answered: Answer = ({ refusal }) => {
     underWay = false
-    // A tick that a halt came before is asked for no more until the halt lifts; whatever else is due is so all the same.
+    // A tick refused because of a halt is not requested again until the halt lifts; other work may still be due.
     if (refusal === Refusal.none || refusal === Refusal.engineHalted) arm()
     else later()
   }
 
-  /** What is due at a time, or undefined. A mark that is due comes first: its record does what else is due, too. */
+  /** The command that is due at a time, or undefined. A mark tick comes first, since its record does other due work too. */
   const dueAt = (nowEpochMs: number): Command | undefined =>
     engine.nextTickEpochMs(nowEpochMs) <= nowEpochMs ? markTick : engine.nextDueEpochMs <= nowEpochMs ? passTime : undefined
 
@@ -66,7 +65,7 @@ export const make = (
     sleeper = Runtime.runFork(runtime)(Effect.zipRight(Effect.sleep(waitMs), Effect.sync(then)))
   }
 
-  /** Where there was no room for the record, nothing else may ever look again. */
+  /** Where the inbox had no room, no later event may cause another check, so it is retried after a while. */
   const later = (): void => {
     if (stopped || sleeper !== undefined) return
     sleep(longestSleepMs, () => {

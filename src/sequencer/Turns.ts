@@ -1,6 +1,6 @@
 /**
- * The leaf that says when the writer's next turn begins: after the input at hand has been taken in, so that
- * what arrived together is decided together and made durable by one sync.
+ * The service that schedules the writer's next turn: after the pending input has been read, so that commands that arrive together
+ * are decided together and made durable by one sync.
  */
 import * as Context from "effect/Context"
 

@@ -1,4 +1,4 @@
-/** The versions that this program writes under. */
+/** The versions under which this program writes. */
 import { programVersion } from "../domain/Version.js"
 import { rulesVersion } from "../engine/Engine.js"
 import { codecVersion } from "../journal/Block.js"

@@ -1,6 +1,6 @@
 /**
- * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
- * Provides the way in (`Submit`), the way out (`Barrier`), the state to read (`EngineReads`) and the committed blocks (`Feed`).
+ * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes. Provides submission
+ * (`Submit`), release (`Barrier`), read access to the state (`EngineReads`) and the committed blocks (`Feed`).
  */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
@@ -41,41 +41,41 @@ export interface Options {
   readonly sequencer: Sequencer.Options
   /** A snapshot is taken after this many records, by the follower where there is one; 0: only at a graceful stop. */
   readonly snapshotEveryRecords: number
-  /** How a follower is kept, where there is a host for one; in the usual way unless told. */
+  /** Options of the follower, where there is a host for one; defaults for what is left out. */
   readonly followers?: Partial<Followers.Options>
-  /** The versions that it decides and writes under: this program's, but where a test is of another. */
+  /** The versions under which it decides and writes: this program's, except in tests. */
   readonly versions?: Versions
-  /** What the feed keeps in memory. */
+  /** Limits of the feed's memory. */
   readonly feed?: Partial<Recent.Bounds>
-  /** Told of every command that comes and is taken: nobody, but where a test watches. */
+  /** Observes commands, in tests. */
   readonly watch?: Sequencer.Watch
-  /** Where it counts how long commands take; nobody reads it unless told. */
+  /** Counters of command latencies; unread unless given. */
   readonly stages?: Stages.Stages
-  /** Told of the state that it has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
+  /** Called with the recovered state: from here on a stop leaves a snapshot, or reports what prevented it. */
   readonly recovered?: (state: Reads) => void
-  /** Told at a stop that all up to a sequence is durable, and that nothing but its snapshot is left to be done. */
+  /** Called during a stop once everything up to a sequence is durable, and only the snapshot is left. */
   readonly drained?: (sequence: number) => void
-  /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
+  /** Called with what prevented a clean stop, even where the stopping fiber loses its failure. */
   readonly stopFailed?: StopFailed
 }
 
 /**
- * Is told what kept a stop from its end: `NotSaved`, `NotFlushed`, `WriterStopped`, or a defect. The fiber dies of it too, and may
- * forget that: where one that was interrupted yields between the end of its finalizers and its own, Effect goes on with the
- * interruption alone, and nobody could tell that stop from one in good order.
+ * Called with what prevented a clean stop: `NotSaved`, `NotFlushed`, `WriterStopped`, or a defect. The fiber dies of it too, but
+ * may lose it: where an interrupted fiber yields between the end of its finalizers and its own end, Effect continues with the
+ * interruption alone, and the stop would look clean.
  */
 export type StopFailed = (fault: Error) => void
 
-/** Why a process ends otherwise than in good order: for what kept its stop from the end, also where the fiber has forgotten that. */
+/** Why a process did not end cleanly: the fault that prevented its stop takes effect even where the fiber has lost it. */
 export const whyEnded = (exit: Exit.Exit<unknown, unknown>, stopFault: Error | undefined): Cause.Cause<unknown> | undefined => {
   if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) return exit.cause
   return stopFault === undefined ? undefined : Cause.die(stopFault)
 }
 
-/** What else may refuse to go on from a recovered state: asked before anything on the disk is changed. */
+/** A further check that may refuse to continue from a recovered state, made before anything on the disk is changed. */
 export type Accept<E> = (state: Reads) => Effect.Effect<void, E>
 
-/** A stop gave up waiting for the disk: what it had been given is not known to be durable. */
+/** A stop gave up waiting for the disk: what had been handed to it is not known to be durable. */
 export class NotFlushed extends Error {
   override readonly name = "NotFlushed"
   constructor({ blocks, durableSequence, pendingMs, waiting }: {
@@ -92,7 +92,7 @@ export class NotFlushed extends Error {
   }
 }
 
-/** A stop in which all became durable, and that leaves no snapshot of it: whoever waits for one to go on from is told. */
+/** A stop after which everything is durable, but without a snapshot: an upgrade that waits for one has to know. */
 export class NotSaved extends Error {
   override readonly name = "NotSaved"
   constructor(sequence: number, reason: string) {
@@ -103,11 +103,11 @@ export class NotSaved extends Error {
   }
 }
 
-/** Why the writer stopped, for whoever operates it. */
+/** Why the writer stopped, in words for operators. */
 const reasonOf = (failure: Sequencer.Failure): string =>
   failure._tag === "JournalFenced" || failure._tag === "FollowerDiffers" ? failure.reason : String(failure.cause)
 
-/** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
+/** The writer stopped for good: whatever is not durable is unknown until a new start. */
 export class WriterStopped extends Error {
   override readonly name = "WriterStopped"
   readonly why: Sequencer.Failure["_tag"]
@@ -118,31 +118,31 @@ export class WriterStopped extends Error {
 }
 
 export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
-  /** Never ends while the writer lives; tells why it stopped for good. The process must end then. */
+  /** Completes when the writer has stopped for good, with the reason. The process must end then. */
   readonly failure: Effect.Effect<Sequencer.Failure>
   /** The snapshot recovery started from (0: none) and how many records it replayed. */
   readonly recovered: { readonly fromSequence: number; readonly records: number }
-  /** Set where the journal was written under other rules so far: its next record must be the step to this version's. */
+  /** Set where the journal was last written under other rules: its next record must be the step to this version's. */
   readonly step: Step | undefined
-  /** What came of commands, by market. */
+  /** Outcomes of commands, by market. */
   readonly activity: Activity
   readonly inboxDepth: () => number
   readonly inboxCapacity: number
   readonly blocksInFlight: () => number
   readonly durableSequence: () => number
-  /** Why placements are not journaled now, or nothing is; undefined where all goes well. */
+  /** Why placements or all commands cannot be journaled at present; undefined where there is no problem. */
   readonly trouble: () => string | undefined
   readonly journalSpace: () => Space
-  /** The latest durable blocks as they lie in memory, of about so many records; undefined where it does not have the first of them. */
+  /** The latest durable blocks as they lie in memory, about `records` records; undefined where the first is not there. */
   readonly run: Recent.Recent["run"]
-  /** Until a sequence is durable. */
+  /** Waits until a sequence is durable. */
   readonly reached: (sequence: number) => Effect.Effect<void>
   /**
-   * The first part of a stop: decides nothing more of its own accord and takes nothing more, until all that is sequenced is durable,
-   * nothing will be any more, or the disk has not answered for a moment. What kept it from that is told at the writer's own end.
+   * The first part of a stop: accepts and initiates nothing more, and waits until all that is sequenced is durable, or the writer
+   * has failed, or the disk has not answered for a while. The writer's own end reports what went wrong.
    */
   readonly quiet: Effect.Effect<void>
-  /** What keeps a follower beside it, once it is started; undefined where nothing hosts one. */
+  /** Keeps a follower running once started; undefined where there is no host for one. */
   readonly followers: Pick<Followers.Followers, "start" | "standing"> | undefined
 }>() {}
 
@@ -156,8 +156,8 @@ export const layer = <E = never>(
 > => Layer.scopedContext(make(options, accept))
 
 /**
- * Keeps the state that a step begins with. It is durable before the step is journaled, so that whatever follows the step
- * can be replayed from there.
+ * Saves the state before a step. It is durable before the step is journaled, so that everything after the step can be replayed from
+ * there.
  */
 const keepStep = (
   snapshots: Context.Tag.Service<typeof SnapshotStore>,
@@ -184,35 +184,41 @@ const headOf = (recent: Recent.Recent): Feed.Head & { readonly reached: (sequenc
     })
 })
 
-/** Lets what is waiting be done, the writer's turns among it. */
+/** Yields to waiting work, including the writer's turns. */
 export const pauseOf = (turns: Context.Tag.Service<typeof Turns>): Effect.Effect<void> =>
   Effect.async((resume) => turns.schedule(() => resume(Effect.void)))
 
-/** How long a graceful stop waits for what is sequenced to become durable. With the listener's drain it is over well within 10 s. */
+/**
+ * How long a graceful stop waits until everything sequenced is durable, milliseconds. Together with draining the listener it takes
+ * well under 10 s.
+ */
 const drainMs = 4_000
 
 /**
- * How long others wait for that before they end. A disk that does not answer is waited for by the writer itself, while they end: one
- * behind the other would be too long.
+ * How long other parts wait for that before they end, milliseconds. The writer itself goes on waiting for an unresponsive disk
+ * while they end: one after the other would take too long.
  */
 const quietMs = 2_000
 
 /**
- * How long it waits for its follower's end and its snapshot, where all became durable and little is remembered: what listener and
- * drain leave of 10 s, and some to spare. A follower may still be writing a snapshot, and two never write at once: it has half of
- * the time at most, and the snapshot all that is left.
+ * How long a stop waits for the follower's end and the snapshot once everything is durable, if the tables are small, milliseconds:
+ * what listener and drain leave of 10 s, with a margin. A follower may still be writing a snapshot, and two are never written at
+ * once: it gets at most half of the time, and the snapshot the rest.
  */
 const lastMs = 6_000
 
-/** What a million of orders, keys and accounts takes at most: a quiet machine encodes and saves them in a third of it. */
+/**
+ * The most time that encoding and saving a million orders, keys and accounts takes, milliseconds: three times that of an idle
+ * machine.
+ */
 const snapshotMsPerMillion = 10_000
 
-/** However much is remembered, whoever stops the process waits no longer than the service's file allows. */
+/** The longest such time, milliseconds: a stop has to fit the timeout in the service file. */
 const mostForTablesMs = 150_000
 
 /**
- * How much longer a stop may take for what is remembered, milliseconds. Below a million of orders, keys and accounts together it is
- * over within 10 s; a snapshot grows with them, and without it no version with other rules could take over.
+ * How much longer a stop may take because of large tables, milliseconds. With fewer than a million orders, keys and accounts in
+ * total it takes less than 10 s; the snapshot grows with them, and without it no version with other rules could take over.
  */
 export const stopMsForTables = (
   { occupancy: { accounts, idempotencyEntries, orders } }: {
@@ -220,7 +226,7 @@ export const stopMsForTables = (
   }
 ): number => Math.min(Math.floor((orders + idempotencyEntries + accounts) / 1_000_000) * snapshotMsPerMillion, mostForTablesMs)
 
-/** From when on a block that is on its way to the disk is trouble. */
+/** From this age on, milliseconds, a block that is not durable is reported as trouble. */
 const slowMs = 1_000
 
 const troubleOf = (pendingMs: number, { freeBytes, room, shortage }: Space): string | undefined => {
@@ -240,7 +246,7 @@ const lastSnapshot = (save: Effect.Effect<void, string>, ms: number): Effect.Eff
     onTimeout: () => `it took more than ${(ms / 1_000).toFixed(1)} s and was given up`
   })
 
-/** Waits until all that is sequenced is durable, or nothing will be any more. Whoever asked for the stop is told where it was none. */
+/** Waits until everything sequenced is durable, or never will be; reports where it will not. */
 const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequencer.Failure>): Effect.Effect<void> =>
   Effect.async<void>((resume) => sequencer.drain(() => resume(Effect.void))).pipe(
     Effect.raceFirst(Deferred.await(failure)),
@@ -261,15 +267,15 @@ const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequ
 interface Stopping {
   readonly followers: Followers.Followers | undefined
   readonly failed: () => Sequencer.Failure | undefined
-  /** Begun once, whoever waits for it: a disk that does not answer is waited for no longer than that. */
+  /** Started once, however many callers wait for it, so that an unresponsive disk is waited for only that long. */
   readonly drain: Effect.Effect<void>
   readonly last: Effect.Effect<void, string>
   readonly state: Reads
 }
 
 /**
- * A graceful stop, or what is left to be done where the writer has failed before. It dies with what kept it from its end, so that
- * nobody takes it for one: that the writer failed, also while it was stopped, and that there is no snapshot.
+ * A graceful stop, or what is left of it after the writer has failed. It dies with whatever prevented a clean stop, so that it is
+ * not mistaken for one: that the writer failed, even during the stop, or that there is no snapshot.
  */
 const stopping = (
   { drain, failed, followers, last, state }: Stopping,
@@ -295,8 +301,8 @@ const stopping = (
   })
 
 /**
- * Has a stop come to its end in a fiber of its own, and tells what kept it from that. Whoever interrupts a fiber that is stopping
- * interrupts its children, and a stop whose waits were broken off would end well without its snapshot.
+ * Runs a stop to its end in a fiber of its own, and reports what prevented it. Interrupting the stopping fiber would interrupt its
+ * children, and a stop whose waits were cut short would seem to succeed without its snapshot.
  */
 const undisturbed = (stop: Effect.Effect<void>, failed: StopFailed = () => {}): Effect.Effect<void> =>
   Effect.flatMap(Effect.forkDaemon(stop), (fiber) => {
@@ -306,7 +312,7 @@ const undisturbed = (stop: Effect.Effect<void>, failed: StopFailed = () => {}): 
     return Fiber.join(fiber)
   })
 
-/** Has it stop when its scope closes, and tells of the state that such a stop will leave. */
+/** Stops when the scope closes, and reports the state that such a stop will save. */
 const stopsWithScope = (
   parts: Stopping,
   { drained, recovered, stopFailed }: Options
@@ -316,7 +322,7 @@ const stopsWithScope = (
     Effect.sync(() => recovered?.(parts.state))
   )
 
-/** What others may ask of the writer at any time. */
+/** What other parts may ask the writer at any time. */
 const readersOf = (
   sequencer: Sequencer.Sequencer,
   journal: Context.Tag.Service<typeof Journal>,
@@ -334,7 +340,7 @@ const readersOf = (
   journalSpace: () => journal.space()
 })
 
-/** What keeps a follower beside the writer. */
+/** Keeps a follower running beside the writer. */
 const followersOf = (
   host: Host,
   { capacity, followers, snapshotEveryRecords }: Options,
@@ -356,7 +362,7 @@ const followersOf = (
     differs: (difference) => sequencer.fail(difference)
   }, { ...Followers.defaultOptions, ...followers })
 
-/** What others may do with the writer's parts. */
+/** The services that the writer provides. */
 const servicesOf = (
   sequencer: Sequencer.Sequencer,
   engine: Reads,
@@ -379,7 +385,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   const capacity = { ...options.capacity, reached: yield* Marks }
   const host = yield* FollowerHost
   const failure = yield* Deferred.make<Sequencer.Failure>()
-  // Whatever refuses the start does so before anything on the disk is changed.
+  // Any refusal to start comes before anything on the disk is changed.
   const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, capacity, options.versions ?? versions)
   yield* accept(engine)
   yield* journal.settle
@@ -422,7 +428,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     reached: capacity.reached
   }, options.sequencer)
   const followers = host === undefined ? undefined : followersOf(host, options, engine.state, fromSequence, clock, runtime, sequencer)
-  // Armed by the first block: the record of the start comes before all that is due.
+  // Armed by the first block, so that the start's record precedes everything that is due.
   const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)
 
   const drain = yield* Effect.cached(Effect.forkDaemon(Effect.zipRight(timers.stop, drained(sequencer, failure))))

@@ -1,11 +1,11 @@
 /**
- * Streams of candles. What the engine knows does not reach back to where a month began, so that a stream begins with what the
- * histories have: as of a record no earlier than the one at which somebody asked, with every price behind it put into it here,
- * by the same rule. From there on each record's prices are, in the writer's own turn. So a stream is never wrong by a trade, and is as
- * far as the engine while the histories are a moment behind. Only what somebody asks for is folded.
+ * Streams of candles. The engine does not reach back to the beginning of a month, so a stream begins with the candles of the
+ * histories, as of a record no earlier than the request, and applies every later price itself, by the same rule. From there on each
+ * record's prices are applied in the writer's own turn. A stream is therefore exact to the trade and as current as the engine,
+ * while the histories may lag a moment behind. Only requested candles are computed.
  *
- * Where the histories were not there for a while they may have been made anew, and what streams began with may have been wrong: once
- * they are there again each begins anew, and whoever asks for it is told so with a snapshot.
+ * If the histories were unavailable for a while, they may have been rebuilt, and what streams began with may have been wrong: once
+ * they are back, each stream is begun anew, and its clients get a snapshot.
  */
 import * as Effect from "effect/Effect"
 import { Event } from "../engine/EventLog.js"
@@ -18,9 +18,9 @@ import type { Payloads } from "./Payloads.js"
 
 /** Candles of a snapshot. */
 const latestCandles = 100
-/** Most streams of candles that are kept up, whoever asks for them. */
+/** Most candle streams maintained at a time. */
 const mostStreams = 1_000
-/** Prices that wait for the histories to come to where a stream begins; beyond, it does not begin. */
+/** Most prices held while the histories reach the beginning of a stream; with more, it does not begin. */
 const mostWaiting = 20_000
 
 /** Which candles. */
@@ -36,23 +36,23 @@ export interface PastCandles {
   readonly sequence: number
 }
 
-/** The latest candles as of a record, which is a given one or later; undefined where they cannot be had for now. */
+/** The latest candles as of the given record or a later one; undefined where they are not available at present. */
 export type Past = (which: Which, limit: number, fromSequence: number) => Effect.Effect<PastCandles | undefined>
 
-/** What streams of candles need beside. */
+/** The dependencies of candle streams. */
 export interface Around {
-  /** How much of a stream is kept for those who come back. */
+  /** How much of a stream is kept for resuming clients. */
   readonly kept: KeptOf
   readonly now: () => number
   readonly past: Past
-  /** Whether there are histories to read from now. */
+  /** Whether histories are available now. */
   readonly hasPast: () => boolean
   readonly fork: (effect: Effect.Effect<void>) => void
-  /** Takes what a record changed of a stream. */
+  /** Appends an update of a stream. */
   readonly add: (log: Log, update: Update) => void
 }
 
-/** Told the stream; undefined where what was before cannot be had for now. */
+/** Gets the stream; undefined where the past candles are not available at present. */
 export type Begun = (log: Log | undefined) => void
 
 interface Price {
@@ -80,7 +80,7 @@ class Folded {
     return this.current === undefined ? [] : [...this.over, this.current]
   }
 
-  /** Takes one record's prices: the candles that they changed, and before them one that is over by them. */
+  /** Applies one record's prices. Returns the candles that changed, preceded by one that they completed. */
   take(prices: ReadonlyArray<Price>): ReadonlyArray<Candle> {
     let ended: Candle | undefined
     for (const { atEpochMs, priceAtoms, sizeAtoms } of prices) {
@@ -101,25 +101,28 @@ class Folded {
 
 /** One stream, from when it was first asked for. */
 class CandleStream {
-  /** Records that came since, until the histories are read. */
+  /** Prices of later records, until the histories have been read. */
   waiting: Array<ReadonlyArray<Price>> = []
   waitingPrices = 0
   begun: Array<Begun> = []
   log: Log | undefined
   folded: Folded | undefined
-  /** The reading of the histories that it is to begin anew with; it goes on as it was meanwhile. Of others nothing is taken. */
+  /**
+   * The reading of the histories with which the stream will be begun anew; meanwhile it goes on unchanged. Results of any other
+   * reading are ignored.
+   */
   renewal: object | undefined
 
   constructor(readonly which: Which) {}
 
-  /** Keeps a record's prices until the histories are read; false where they are more than wait. */
+  /** Holds a record's prices until the histories have been read; false where there are too many. */
   wait(prices: ReadonlyArray<Price>): boolean {
     this.waiting.push(prices)
     this.waitingPrices += prices.length
     return this.waitingPrices <= mostWaiting
   }
 
-  /** What has waited, which does no more. */
+  /** The prices held so far, which are held no longer. */
   waited(): ReadonlyArray<ReadonlyArray<Price>> {
     const { waiting } = this
     this.waiting = []
@@ -134,17 +137,17 @@ export class CandleStreams {
   /** By market, and in it by length and series. */
   private readonly markets = new Map<number, Map<string, CandleStream>>()
   private streams = 0
-  /** Whether the histories were not there since streams began. */
+  /** Whether the histories have been unavailable since streams began. */
   private hasLostPast = false
 
   constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly around: Around) {}
 
-  /** How many there are, those among them that have yet to begin. */
+  /** The number of streams, including those that have not begun. */
   get size(): number {
     return this.streams
   }
 
-  /** Has the stream told of, now or once what was before is read; false where there is no room for one more. */
+  /** Calls back with the stream, now or once the past candles have been read; false where there is no room for another stream. */
   open(which: Which, begun: Begun): boolean {
     const known = this.markets.get(which.market)?.get(keyOf(which))
     if (known !== undefined) {
@@ -162,14 +165,14 @@ export class CandleStreams {
     return true
   }
 
-  /** Lets go of those that nobody has asked for since before a time. */
+  /** Drops the streams that nobody has requested since before a time. */
   sweep(beforeEpochMs: number): void {
     for (const streams of this.markets.values()) {
       for (const stream of streams.values()) if (stream.log?.isQuietSince(beforeEpochMs) === true) this.drop(stream)
     }
   }
 
-  /** Looks whether there are histories: where they were lost and are there again, every stream begins anew. */
+  /** Checks the histories: if they were lost and are back, every stream begins anew. */
   watch(): void {
     if (this.streams === 0) {
       this.hasLostPast = false
@@ -184,7 +187,7 @@ export class CandleStreams {
     for (const streams of this.markets.values()) for (const stream of streams.values()) this.renew(stream)
   }
 
-  /** Reads again what a stream began with. */
+  /** Reads anew what a stream began with. */
   private renew(stream: CandleStream): void {
     if (stream.log === undefined || stream.renewal !== undefined) return
     const renewal = {}
@@ -202,7 +205,7 @@ export class CandleStreams {
     if (log === undefined) return
     stream.renewal = undefined
     if (past === undefined) {
-      // They were lost once more, or are too long about it: it is tried again.
+      // The histories were lost again or take too long: another attempt follows.
       this.hasLostPast = true
       return
     }
@@ -212,7 +215,7 @@ export class CandleStreams {
     log.makeAnew()
   }
 
-  /** Takes a record's events, while the engine stands at it. */
+  /** Applies a record's events while the engine stands at it. */
   note(words: Float64Array, from: number, to: number): void {
     if (this.streams === 0) return
     this.watch()
@@ -252,10 +255,10 @@ export class CandleStreams {
     around.add(log, { sequence: prices[0]!.sequence, entries, more: "" })
   }
 
-  /** The stream begins with what was before, and all that came since; or not at all. */
+  /** Begins the stream with the past candles and everything that came since, or gives it up. */
   private begin(stream: CandleStream, past: PastCandles | undefined): void {
     const { begun, which } = stream
-    // It was given up for want of room.
+    // The stream was dropped for lack of room.
     if (begun.length === 0) return
     stream.begun = []
     const waiting = stream.waited()

@@ -1,9 +1,9 @@
 /**
- * What the account channels tell, for whoever asks for it instead of listening: all of an account's events behind a sequence, in
- * the order of the journal, whole records at a time, and up to which record was looked. Lately it is read from the streams
- * themselves, which are kept up for whoever asked; further back from the journal. Nothing is told that is not durable.
+ * The content of the account channels for polling clients: all of an account's events after a sequence in journal order, in whole
+ * records, and the last record covered. Recent events are read from the streams themselves, which are maintained for the caller
+ * from then on; older ones from the journal. Nothing is returned before it is durable.
  *
- * Whoever waits for the next event waits within bounds, and is woken by it, or by the end of a credential.
+ * A caller may wait for the next event, within limits; it is woken by an event, or by the end of a credential.
  */
 import * as Effect from "effect/Effect"
 import { Multimap } from "../domain/Multimap.js"
@@ -18,49 +18,49 @@ import { Gathering, type Told } from "./Gathering.js"
 import type { Replaying } from "./Replay.js"
 import type { Retention } from "./Retention.js"
 
-/** How often whoever waits is looked after, whatever happens. */
+/** How often waiting callers are checked in any case, in ms. */
 const lookedAfterEveryMs = 1_000
 
 export interface Bounds {
-  /** Requests that wait at once: of one account, and of all. */
+  /** Most requests waiting at once: of one account, and in all. */
   readonly waitsOfAccount: number
   readonly waits: number
 }
 
 const usualBounds: Bounds = { waitsOfAccount: 4, waits: 1_024 }
 
-/** Events behind a sequence, and the last record that was looked at. */
+/** Events after a sequence, and the last record covered. */
 export interface Page {
   readonly told: ReadonlyArray<Told>
   readonly throughSequence: number
-  /** Whether there are durable records behind it, which were not looked at. */
+  /** Whether there are further durable records that were not covered. */
   readonly hasMore: boolean
 }
 
 /** Why there is no page. */
 export type Without =
-  /** What lies behind the sequence is told no more, but from `oldestSequence` on. */
+  /** The requested range is no longer retained; it is from `oldestSequence` on. */
   | { readonly without: "retention"; readonly oldestSequence: number }
-  /** More wait for the journal to be read, or for the next event, than there is room for. */
+  /** Too many callers are waiting for the journal or for the next event. */
   | { readonly without: "room"; readonly of: "account" | "venue" }
 
 /** What somebody asks for. */
 export interface Asked {
   readonly account: number
-  /** Exclusive; no later than the last record that the engine has decided. */
+  /** Exclusive; at most the last record that the engine has decided. */
   readonly after: number
-  /** Records of which an answer tells at most. */
+  /** Most records in one answer. */
   readonly mostRecords: number
 }
 
-/** How somebody waits where there is nothing yet. */
+/** How a caller waits while there are no events. */
 export interface Wait {
   readonly forMs: number
-  /** When the credential is over by which he waits, epoch milliseconds. */
+  /** When the caller's credential expires, epoch milliseconds. */
   readonly endsAtEpochMs: number
-  /** Whether the answer is due now, whatever there is: asked whenever something may have changed that. */
+  /** Whether the answer is due now in any case; checked whenever this may have changed. */
   readonly isOver: () => boolean
-  /** Has it said that the client has gone; gives how that is no longer asked for. */
+  /** Calls back when the client has disconnected. Returns a function that cancels this. */
   readonly whenGone: (then: () => void) => () => void
 }
 
@@ -73,14 +73,14 @@ export interface Around {
   readonly durableSequence: () => number
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   readonly monotonicNanos: () => number
 }
 
-/** Events by which somebody may not read any more what he could read before. */
+/** Events that may end a caller's right to read. */
 const ends: ReadonlySet<number> = new Set([Event.ApiKeyRevoked, Event.SessionEnded])
 
-/** Somebody who waits for the next event of an account. */
+/** A caller waiting for the next event of an account. */
 class Waiter implements Taker {
   private hasHeard = false
   private resume: () => void = () => {}
@@ -98,12 +98,12 @@ class Waiter implements Taker {
     this.resume()
   }
 
-  /** Begins to look: what comes from here on wakes. */
+  /** Begins a check: events from here on wake the caller. */
   look(): void {
     this.hasHeard = false
   }
 
-  /** Until something was heard. */
+  /** Waits until an event has been heard. */
   readonly heard: Effect.Effect<void> = Effect.async<void>((resume) => {
     if (this.hasHeard) return resume(Effect.void)
     this.resume = () => resume(Effect.void)
@@ -137,7 +137,7 @@ export class Changes implements Listening {
     for (const waiter of this.waiters.values()) waiter.wake()
   }
 
-  /** What there is now; or what comes first within a time, where there is nothing now. */
+  /** The present page or, where it is empty, the first one within a time. */
   read(asked: Asked, wait: Wait): Effect.Effect<Page | Without, ReadError> {
     return Effect.flatMap(this.now(asked), (page) => {
       if ("without" in page || page.told.length > 0 || page.hasMore || wait.forMs === 0) return Effect.succeed(page)
@@ -151,11 +151,11 @@ export class Changes implements Listening {
       const { durableSequence, retention } = this.around
       const durable = durableSequence()
       if (after >= durable) {
-        // The streams are kept up from here on, for whoever comes back with the answer.
+        // The streams are maintained from here on for the caller's next request.
         this.logsOf(account)
         return Effect.succeed<Page>({ told: [], throughSequence: Math.max(after, durable), hasMore: false })
       }
-      // Streams know what changed them last: of an account that nothing has touched since they have all, however long that is ago.
+      // Streams know when they last changed: for an untouched account they are complete however long ago that was.
       const kept = this.kept(asked, durable)
       if (kept !== undefined) return Effect.succeed(kept)
       if (retention.isNear(after)) return this.replayed(asked, durable)
@@ -165,23 +165,23 @@ export class Changes implements Listening {
     })
   }
 
-  /** What the journal has. */
+  /** The page from the journal. */
   private replayed({ account, after, mostRecords: most }: Asked, durable: number): Effect.Effect<Page | Without, ReadError> {
     return Effect.map(this.around.replays.page(account, after, durable, most),
       (page): Page | Without =>
         page === undefined ? { without: "room", of: "venue" } : { ...page, hasMore: page.throughSequence < durable })
   }
 
-  /** The account's streams, kept up from now on; undefined where there is no room for them. */
+  /** The account's streams, maintained from now on; undefined where there is no room for them. */
   private logsOf(account: number): ReadonlyArray<Log> | undefined {
     const { hub } = this.around
-    // Streams that have stopped know nothing of what has been since.
+    // Streams that have stopped miss everything since.
     if (hub.hasFailed) return undefined
     const logs = accountChannels.map((channel) => hub.open(channel, account))
     return logs.includes(undefined) ? undefined : logs as ReadonlyArray<Log>
   }
 
-  /** What streams that are kept up have; undefined where that is not all. */
+  /** The page from maintained streams; undefined where it would be incomplete. */
   private kept({ account, after, mostRecords: most }: Asked, durable: number): Page | undefined {
     const logs = this.logsOf(account)
     if (logs === undefined || logs.some(({ since }) => since > after)) return undefined
@@ -225,14 +225,14 @@ export class Changes implements Listening {
     })
   }
 
-  /** What there is, once there is something, or the time is over. */
+  /** The page once it is not empty, or the time is up. */
   private next(asked: Asked, waiter: Waiter, wait: Wait, endNanos: number): Effect.Effect<Page | Without, ReadError> {
     return Effect.suspend(() => {
       waiter.look()
       return Effect.flatMap(this.now(asked), (page) => {
         const leftMs = (endNanos - this.around.monotonicNanos()) / 1e6
         if ("without" in page || page.told.length > 0 || page.hasMore || leftMs <= 0 || wait.isOver()) return Effect.succeed(page)
-        // A credential that is over is not waited with any longer than it was good.
+        // The wait does not extend beyond the expiry of the credential.
         const goodMs = wait.endsAtEpochMs - this.around.now()
         const pause = Effect.sleep(Math.min(lookedAfterEveryMs, Math.ceil(leftMs), goodMs > 0 ? goodMs : lookedAfterEveryMs))
         return Effect.zipRight(Effect.race(waiter.heard, pause),

@@ -1,10 +1,10 @@
-/** The channels of the stream: what each is about, and what becomes of it where a client takes it too slowly. */
+/** The channels of the stream: their subjects, and the policy for slow clients. */
 
-/** About a market, for anybody; in the order in which what one record changed is sent. */
+/** Channels about a market, public, in the order in which the changes of one record are sent. */
 export const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status"] as const
 export type MarketChannel = (typeof marketChannels)[number]
 
-/** About an account, for whoever has shown a ticket for it; in the same sense in order. */
+/** Channels about an account, for clients with a ticket for it, in the same kind of order. */
 export const accountChannels = [
   "account.orders",
   "account.fills",
@@ -23,8 +23,8 @@ export type Channel = MarketChannel | CandleChannel | AccountChannel
 export const channels: ReadonlyArray<Channel> = [...marketChannels, candleChannel, ...accountChannels]
 
 /**
- * `lossless`: every update, or the connection is closed. `by_key`: a slow client gets several updates as one, each thing in it
- * as it is last. `replaced`: a slow client gets a resync and a snapshot.
+ * `lossless`: every update, or the connection is closed. `by_key`: a slow client gets several updates merged into one, each key
+ * with its last value. `replaced`: a slow client gets a resync and a snapshot.
  */
 export type Policy = "lossless" | "by_key" | "replaced"
 

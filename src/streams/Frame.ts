@@ -1,6 +1,6 @@
-/** A text on its way to clients. Whoever puts it on a wire may keep its bytes there: one frame goes to many. */
+/** A text on its way to clients. Its encoded bytes may be cached here, since one frame goes to many. */
 export class Frame {
-  /** The frame as the wire has it, once somebody has made it. */
+  /** The encoded frame, once made. */
   wire: Uint8Array | undefined = undefined
 
   constructor(readonly text: string) {}

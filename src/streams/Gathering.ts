@@ -1,11 +1,11 @@
-/** A page of what an account's channels told: whole records, until one more would be too many. */
+/** Collects a page of an account's events in whole records, up to a limit. */
 import type { AccountChannel } from "./Channels.js"
 import type { Update } from "./Log.js"
 
 /** Characters of events from which on a page takes no further record. */
 const mostText = 1 << 20
 
-/** What one record changed of one of an account's channels. */
+/** What one record changed in one of an account's channels. */
 export interface Told {
   readonly channel: AccountChannel
   readonly update: Update
@@ -31,7 +31,7 @@ export class Gathering {
     }
   }
 
-  /** The last record up to which it has all, of those that were looked at. */
+  /** The last record that the page covers completely, of those examined. */
   through(lookedAt: number): number {
     return this.isFull() ? this.told.at(-1)!.update.sequence : lookedAt
   }

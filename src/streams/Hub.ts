@@ -1,7 +1,7 @@
 /**
- * All streams of one venue. While somebody asks for a stream, and for a while after, each record that changes it becomes an
- * update in the writer's own turn, while the engine stands at it; it is given to clients once it is durable. What nobody
- * asks for costs a look at a map.
+ * All streams of one venue. While a stream is subscribed, and for a while after, each record that changes it becomes an update in
+ * the writer's own turn, while the engine stands at it; clients get it once it is durable. For streams that nobody has requested
+ * this costs one map lookup.
  */
 import { assert } from "../domain/Assert.js"
 import type * as Effect from "effect/Effect"
@@ -16,52 +16,52 @@ import { type Asker, type Bound, type KeptOf, Log, type Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { MarketTouched, touchedBy } from "./Touched.js"
 
-/** A stream that nobody asks for is kept up so long, for those who come back. */
+/** How long an unused stream is maintained for resuming clients, in ms. */
 const quietMs = 10 * 60 * 1000
-/** How often it is looked for such streams. */
+/** How often unused streams are looked for, in ms. */
 const sweptEveryMs = 60_000
-/** Most streams that are kept up, whoever asks for them. */
+/** Most streams maintained at a time. */
 const mostStreams = 20_000
-/** A book's checksum comes with every so many of its updates. */
+/** One in this many updates of a book carries its checksum. */
 const provedEvery = 100
 
-/** What is read from the engine alone. */
+/** Channels that need nothing but the engine. */
 type Channel = MarketChannel | AccountChannel
 
-/** Streams that are kept up of one market or account. */
+/** Maintained streams of one market or account. */
 type Kept<C extends Channel> = Map<C, Log>
 
-/** Prices of a book that the record at hand has changed. */
+/** Prices of a book that the current record has changed. */
 interface Changed {
   readonly bids: Set<number>
   readonly asks: Set<number>
 }
 
-/** Of an account's stream, which is told again from the journal, so many bytes are kept at most: there may be very many of them. */
+/** Most bytes kept of one account's stream, which can also be read from the journal: there may be very many of them. */
 const keptBytesOfAccount = 512 * 1024
-/** Of all accounts' streams together: a part of the heap that a process has unless it is told otherwise. */
+/** Most bytes kept of all accounts' streams together: a fraction of the default heap. */
 const keptBytesOfAccounts = 256 * 1024 * 1024
 
-/** What streams need of the process. */
+/** The hub's dependencies. */
 export interface Outside {
-  /** How much of a market's stream is kept for those who come back. */
+  /** How much of a market's stream is kept for resuming clients. */
   readonly kept: KeptOf
   /** Bytes that are kept of all accounts' streams together. Absent: as many as usual. */
   readonly keptOfAccounts?: number | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   readonly monotonicNanos: () => number
-  /** Where it is counted how long what was decided takes to be given out. */
+  /** The histogram of delays between decision and delivery. */
   readonly delays: Histogram
-  /** Called when a turn's updates have been given out. */
+  /** Called when a turn's updates have been delivered. */
   readonly delivered: () => void
   /** Candles as the histories have them. */
   readonly past: Past
-  /** Whether there are histories that candles can be read from now. */
+  /** Whether candles can be read from the histories now. */
   readonly hasPast: () => boolean
   readonly fork: (effect: Effect.Effect<void>) => void
-  /** Called once, when what is said of a record could not be made: no stream goes on. */
+  /** Called once, when a record's updates could not be made: all streams stop. */
   readonly failed: (cause: unknown) => void
 }
 
@@ -70,20 +70,20 @@ const nothingChanged: Changed = { bids: new Set(), asks: new Set() }
 export class Hub implements Listening {
   private readonly markets = new Map<number, Kept<MarketChannel>>()
   private readonly accounts = new Map<number, Kept<AccountChannel>>()
-  /** By market whose figures somebody asks for: the journal's time from which on they are stale; infinite where they are told so. */
+  /** By market with subscribed figures: the journal time at which its index becomes stale; infinite once it was reported stale. */
   private readonly staleFrom = new Map<number, number>()
-  /** Books that the record at hand has changed, of those that are streamed. */
+  /** Streamed books that the current record has changed. */
   private readonly changed = new Map<number, Changed>()
-  /** Decided and not yet durable, in order. */
+  /** Updates decided and not yet durable, in order. */
   private pending: Array<{ readonly log: Log; readonly update: Update; readonly atNanos: number }> = []
   private readonly together: KeptTogether
   private streams = 0
-  /** How often somebody has asked for a stream, or ceased to. */
+  /** Counts subscriptions and unsubscriptions. */
   private asked = 0
   private sweptAtEpochMs = 0
   private failure: unknown = undefined
 
-  /** Candles, which are no part of the engine's state. */
+  /** Candles, which are not part of the engine's state. */
   readonly candles: CandleStreams
 
   constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly outside: Outside) {
@@ -106,11 +106,11 @@ export class Hub implements Listening {
     return this.failure !== undefined
   }
 
-  /** The stream, kept up from now on; undefined where there is no room for one more. */
+  /** The stream, maintained from now on; undefined where there is no room for another. */
   open(channel: Channel, subject: number): Log | undefined {
     const known = this.keptOf(channel, subject)?.get(channel)
     if (known !== undefined) {
-      // Who asks again and again and never waits is nobody's asker, and comes back all the same.
+      // A polling caller is not registered as an asker, but is expected to come back.
       this.wasAsked(known)
       return known
     }
@@ -164,7 +164,7 @@ export class Hub implements Listening {
     })
   }
 
-  /** Lets go of streams that nobody has asked for so long, milliseconds. */
+  /** Drops streams that have been unused for longer than the given milliseconds. */
   private sweep(longerMs: number): void {
     this.sweptAtEpochMs = this.outside.now()
     const before = this.sweptAtEpochMs - longerMs
@@ -172,7 +172,7 @@ export class Hub implements Listening {
     for (const log of this.logs()) if (log.isQuietSince(before)) this.letGo(log)
   }
 
-  /** Lets go of a quarter of the streams that nobody listens to: those asked for longest ago, however the clock was set meanwhile. */
+  /** Drops a quarter of the streams without subscribers, those requested longest ago, independent of the clock. */
   private makeRoom(): void {
     const quiet = this.logs().filter(({ askers }) => askers.size === 0)
     quiet.sort((one, other) => one.lastAsked - other.lastAsked)
@@ -197,7 +197,7 @@ export class Hub implements Listening {
     if (channel === "market.ticker") this.staleFrom.delete(subject)
   }
 
-  /** Somebody does not ask for a stream any more. */
+  /** Notes that an asker no longer uses a stream. */
   quieted(log: Log, asker: Asker): void {
     log.askers.delete(asker)
     this.wasAsked(log)
@@ -205,12 +205,12 @@ export class Hub implements Listening {
 
   decided(sequence: number, words: Float64Array, from: number, to: number): void {
     if (this.size === 0 || this.failure !== undefined) return
-    // Whoever was the last to listen may be gone, and nobody else is there to look: what is told to nobody costs each record.
+    // The last subscriber may have gone, and unused streams still cost work with every record.
     if (Math.abs(this.outside.now() - this.sweptAtEpochMs) >= sweptEveryMs) this.sweep(quietMs)
     try {
       this.note(sequence, words, from, to)
     } catch (cause) {
-      // What cannot be told ends the streams, and not the venue: nothing is skipped in silence.
+      // A failure ends the streams but not the venue: no update is skipped silently.
       this.failure = cause
       this.pending = []
       this.outside.failed(cause)
@@ -249,14 +249,14 @@ export class Hub implements Listening {
     }
   }
 
-  /** Markets whose figures somebody asks for and have moved with a sample of their books, or with time alone: of neither an event tells. */
+  /** Markets with subscribed figures that changed by a book sample or by time alone, of which no event tells. */
   private moved(): ReadonlyArray<number> {
     const moved: Array<number> = []
     for (const market of this.staleFrom.keys()) if (this.reads.hasSampled(market) || this.becomesStale(market)) moved.push(market)
     return moved
   }
 
-  /** Whether the index of a market whose figures were last told as fresh is stale by the record at hand, which another market may have. */
+  /** Whether a market's index, last reported as fresh, is stale at the current record, which may concern another market. */
   private becomesStale(market: number): boolean {
     return this.reads.atEpochMs >= (this.staleFrom.get(market) ?? Number.POSITIVE_INFINITY)
   }
@@ -269,15 +269,15 @@ export class Hub implements Listening {
   private add(log: Log, update: Update): void {
     if (update.entries.length === 0) return
     const { name: { channel }, subject } = log
-    // Whoever comes back with a sequence that is no earlier than this is told to have missed nothing.
+    // A client that resumes from this sequence or a later one is told that it has missed nothing.
     assert(
       channel === "market.candles" || this.payloads.changedAt(this.reads, channel, subject) >= update.sequence,
       `what changes ${channel} is known to have`
     )
     log.append(update)
-    // Whoever asks for it before it is durable is given it then.
+    // Subscribers that come before it is durable get it as well.
     this.pending.push({ log, update, atNanos: this.outside.monotonicNanos() })
-    // What is told late of earlier records goes before what waits already of later ones.
+    // A late update for an earlier record is inserted before those of later ones.
     for (let at = this.pending.length - 1; at > 0 && this.pending[at - 1]!.update.sequence > update.sequence; at--) {
       const later = this.pending[at - 1]!
       this.pending[at - 1] = this.pending[at]!

@@ -1,7 +1,7 @@
 /**
- * What all streams of accounts keep, together. Each has a bound of its own, and there may be very many of them: where all keep more
- * than there is room for, those that keep most let go of their oldest updates, so that a few busy accounts take nothing from the
- * many that keep little. Which one it is follows from what was appended alone, and costs no look at all of them.
+ * The common limit on what all account streams keep. Each has its own limit, but there may be very many of them: when the total is
+ * exceeded, the streams that keep most drop their oldest updates, so that a few busy accounts take nothing from the many that keep
+ * little. The choice depends only on what was appended, and needs no search.
  */
 import type { Frame } from "./Frame.js"
 
@@ -10,13 +10,13 @@ export interface Keeper {
   readonly forgetOldest: () => void
 }
 
-/** Streams that keep about as much stand in one class: so many bytes are a class, and what keeps more than the last one stands in it. */
+/** Streams are grouped by the bytes they keep, in classes of this size; the last class has no upper limit. */
 const classBytes = 4 * 1024
 const classes = 256
 
 const classOf = (bytes: number): number => Math.min(classes - 1, Math.floor(bytes / classBytes))
 
-/** An update as it is sent to whoever has had the one before. */
+/** An update's frame for recipients that have the previous update. */
 interface Made {
   readonly update: object
   readonly previousSequence: number
@@ -25,13 +25,13 @@ interface Made {
 
 export class KeptTogether {
   private sum = 0
-  /** Those that keep anything, by how much that is; in a class in the order in which they came to it. */
+  /** Streams that keep anything, by class; within a class in the order in which they reached it. */
   private readonly byClass = Array.from({ length: classes }, () => new Set<Keeper>())
-  /** No class behind it has any. */
+  /** The highest class that may have members. */
   private fullest = 0
   private made: Made | undefined = undefined
 
-  /** @param most bytes that all of them keep at most */
+  /** @param most limit in bytes for all streams together */
   constructor(private readonly most: number) {}
 
   /** Bytes that all of them keep. */
@@ -39,7 +39,7 @@ export class KeptTogether {
     return this.sum
   }
 
-  /** One of them keeps more or less than before. */
+  /** Notes that a stream keeps more or less than before. */
   changed(keeper: Keeper, before: number, after: number): void {
     this.sum += after - before
     if (before > 0 && after > 0 && classOf(before) === classOf(after)) return
@@ -49,7 +49,7 @@ export class KeptTogether {
     this.fullest = Math.max(this.fullest, classOf(after))
   }
 
-  /** Has the oldest updates of those that keep most let go of, until there is room for what is left. */
+  /** Drops the oldest updates of the largest streams until the total is within the limit. */
   makeRoom(): void {
     while (this.sum > this.most) {
       while (this.byClass[this.fullest]!.size === 0) this.fullest--
@@ -58,8 +58,8 @@ export class KeptTogether {
   }
 
   /**
-   * An update's frame, the same for all who are given it one after another. It is kept until the next one is made: what an account is
-   * told goes to few, and kept with each update it would be the same text twice more, as it is and as the wire has it.
+   * An update's frame, shared by all recipients in a row. Only the latest one is cached: account updates go to few recipients, and
+   * a frame kept with every update would hold its text twice more, plain and encoded.
    */
   frame(update: object, previousSequence: number, make: () => Frame): Frame {
     const { made } = this

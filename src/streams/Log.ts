@@ -1,6 +1,6 @@
 /**
- * One stream: what one channel tells of one market or account, record by record, since somebody first asked for it. The
- * latest updates are kept, within a bound, for clients that come back.
+ * One stream: the updates of one channel for one market or account, record by record, since it was first requested. The latest are
+ * kept, within limits, for resuming clients.
  */
 import type { Series } from "../readmodel/Candles.js"
 import type { Timeframe } from "../readmodel/Timeframes.js"
@@ -13,7 +13,7 @@ import type { Entry } from "./Payloads.js"
 export interface Update {
   readonly sequence: number
   readonly entries: ReadonlyArray<Entry>
-  /** Members beside the entries, JSON that begins with a comma; empty for none. */
+  /** Further members besides the entries, JSON beginning with a comma; empty for none. */
   readonly more: string
 }
 
@@ -22,13 +22,13 @@ export interface Taker {
   readonly take: (update: Update) => void
 }
 
-/** Asks for a stream, whether or not it is told of it already. */
+/** A user of a stream, whether or not it gets updates already. */
 export interface Asker {
-  /** What was told of the stream so far is no good any more. */
+  /** Called when everything sent of the stream so far has become invalid. */
   readonly madeAnew: () => void
 }
 
-/** How much of a stream is kept for those who come back: so many updates, and no more bytes of them. */
+/** How much of a stream is kept for resuming clients: a number of updates, and a number of bytes. */
 export interface KeptOf {
   readonly updates: number
   readonly bytes: number
@@ -36,35 +36,35 @@ export interface KeptOf {
 
 /** The bound of one stream. */
 export interface Bound extends KeptOf {
-  /** Where others keep theirs within one bound beside it. */
+  /** The common limit shared with other streams, if any. */
   readonly together?: KeptTogether | undefined
 }
 
 interface Kept {
   readonly update: Update
   readonly bytes: number
-  /** The last record before it that changed the stream. */
+  /** The previous record that changed the stream. */
   readonly previousSequence: number
-  /** As it is sent to whoever has had that one, once somebody was, where many may be. */
+  /** The frame for recipients that have the previous update, cached where there may be many of them. */
   frame: Frame | undefined
 }
 
 /**
- * So many updates, and entries of them, may lie behind a whole that is given once more. A whole book takes as long to make as many of its
- * updates: so it is made at most once for so many, however many ask for it. The entries are half of what may be put together for a client
- * that is slow, so that none of them is too slow for what a whole comes with.
+ * Most updates, and entries of them, that a reused snapshot may be behind. A whole book takes as long to make as many of its
+ * updates, so it is made at most once per this many, however many clients ask for it. The number of entries is half of what may be
+ * merged for a slow client, so that none is too slow for the updates that come with a snapshot.
  */
 export const mostBehindWhole = { updates: 64, entries: 2_048 } as const
 
-/** All of a stream as of a sequence, and what has changed it since. */
+/** The whole stream as of a sequence, with the updates since. */
 export interface Whole {
   readonly sequence: number
   readonly frame: Frame
-  /** What was decided behind it, and may not be durable yet. */
+  /** Updates decided since, which may not be durable yet. */
   readonly updates: ReadonlyArray<Update>
 }
 
-/** What a stream is called in frames: its channel, and its market where it is about one. */
+/** The name of a stream in frames: its channel, and its market if any. */
 export interface Name {
   readonly channel: Channel
   /** Undefined where it is about an account. */
@@ -78,10 +78,10 @@ const nameText = ({ candles, channel, marketId }: Name, member: "channel" | "str
   `,"${member}":"${channel}"` + (marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`)
   + (candles === undefined ? "" : `,"timeframe":"${candles.timeframe}","series":"${candles.series}"`)
 
-/** Why what a client has of a stream is no good any more. */
+/** Why what a client has of a stream has become invalid. */
 export type ResyncReason = "gap" | "retention" | "slow_consumer" | "projector_reset"
 
-/** That what the client has is no good any more, and that a snapshot of a sequence follows. */
+/** The frame announcing that a client's copy is invalid, and that a snapshot of a sequence follows. */
 export const resyncText = (name: Name, fromSequence: number, reason: ResyncReason): string =>
   `{"type":"resync"${nameText(name, "stream")},"fromSequence":${fromSequence},"reason":"${reason}"}`
 
@@ -94,39 +94,38 @@ export const updateText = (name: Name, previousSequence: number, { entries, more
   `{"type":"update"${nameText(name)},"previousSequence":${previousSequence},"sequence":${sequence}${more}`
   + `,"data":[${entries.map(({ text }) => text).join(",")}]}`
 
-/** How long an update is as it is sent. */
+/** The length of an update's text. */
 const lengthOf = (name: Name, previousSequence: number, update: Update): number => {
   const around = updateText(name, previousSequence, { ...update, entries: [] }).length
   return update.entries.reduce((sum, { text }) => sum + text.length, around + Math.max(0, update.entries.length - 1))
 }
 
 /**
- * Has a text that was put together held as one piece, which a look at any of its characters does. Held as its parts, and the order
- * in which they follow one another, it takes several times its length for as long as it is kept.
+ * Flattens a concatenated string, by reading one of its characters: V8 would otherwise keep its parts, at several times the memory.
  */
 const inOnePiece = (text: string): void => void text.charCodeAt(0)
 
 export class Log {
-  /** Who is told of updates. */
+  /** Recipients of updates. */
   readonly subscriptions = new Set<Taker>()
-  /** Who asks for it, whether or not they are told already. */
+  /** Users of the stream, whether or not they get updates already. */
   readonly askers = new Set<Asker>()
   private kept: Array<Kept> = []
   private bytes = 0
   private whole: { readonly sequence: number; readonly terms: object; readonly frame: Frame } | undefined = undefined
-  /** Updates behind the whole, and their entries. */
+  /** Updates since the cached snapshot, and their entries. */
   private behindWhole = { updates: 0, entries: 0 }
   /** How many updates there were. */
   count = 0
-  /** Since when nobody has asked for it, epoch milliseconds. */
+  /** When the last user left, epoch milliseconds. */
   quietSinceEpochMs: number
-  /** The place of whoever asked for it last among all who asked for any. */
+  /** The serial number of the last request for it, among all streams' requests. */
   lastAsked = 0
 
-  /** Every update behind this sequence is kept. */
+  /** Every update after this sequence is kept. */
   since: number
 
-  /** What clients have of it up to here is no good: it was made anew then. */
+  /** What clients have up to this sequence is invalid, since the stream was then rebuilt. */
   anewSequence = -1
 
   /** @param lastSequence the last record that changed it */
@@ -136,7 +135,7 @@ export class Log {
     public lastSequence: number,
     nowEpochMs: number,
     private readonly most: Bound,
-    /** All of it, JSON; undefined where that is read from the engine. */
+    /** The whole stream as JSON; undefined where it is read from the engine. */
     readonly contents?: () => string
   ) {
     this.since = lastSequence
@@ -162,7 +161,7 @@ export class Log {
     this.most.together?.makeRoom()
   }
 
-  /** Lets go of the oldest update that is kept. */
+  /** Drops the oldest update kept. */
   forgetOldest(): void {
     const gone = this.kept.shift()!
     this.since = gone.update.sequence
@@ -181,7 +180,7 @@ export class Log {
     this.bytes = bytes
   }
 
-  /** What it says was made anew: nothing that was told so far is gone on from. */
+  /** The stream was rebuilt: nothing sent so far can be resumed from. */
   makeAnew(): void {
     this.forget()
     this.anewSequence = this.lastSequence
@@ -190,9 +189,9 @@ export class Log {
   }
 
   /**
-   * The whole of it as it is sent, where that depends on nothing but what has changed it, and on the market's own terms: made once for all
-   * who ask before they are others or much has changed, and given with what has.
-   * @param notBefore what the client has already: it is given nothing from before that
+   * The snapshot frame, where it depends only on the stream's updates and the market's terms: made once for all who ask until the
+   * terms or much else have changed, and sent with the updates since.
+   * @param notBefore what the client already has: it never gets an older snapshot
    */
   snapshot(terms: object, notBefore: number, make: () => Frame): Whole {
     const { whole } = this
@@ -205,13 +204,13 @@ export class Log {
     return { sequence: made.sequence, frame: made.frame, updates: [] }
   }
 
-  /** Whether all that has changed since the whole was made is kept, and is little. */
+  /** Whether all changes since the cached snapshot are kept, and few. */
   private isNear(wholeSequence: number): boolean {
     const { entries, updates } = this.behindWhole
     return wholeSequence >= this.since && updates <= mostBehindWhole.updates && entries <= mostBehindWhole.entries
   }
 
-  /** An update for whoever was last given `previousSequence`. */
+  /** An update's frame for a recipient that last got `previousSequence`. */
   frame(update: Update, previousSequence: number): Frame {
     const make = (): Frame => new Frame(updateText(this.name, previousSequence, update))
     if (this.most.together !== undefined) return this.most.together.frame(update, previousSequence, make)

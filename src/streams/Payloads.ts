@@ -1,10 +1,10 @@
-/** What is said of things that are streamed: whoever knows how the venue speaks to clients gives it. */
+/** The payloads of streams, supplied by the code that knows the venue's public formats. */
 import type { Reads } from "../engine/Reads.js"
 import type { Candle } from "../readmodel/Candles.js"
 import type { AccountChannel, MarketChannel } from "./Channels.js"
 import type { AccountTouched, MarketTouched } from "./Touched.js"
 
-/** One thing as it is after a record. Of several with one key the last is what holds. */
+/** One keyed item after a record. Of several with one key the last is valid. */
 export interface Entry {
   readonly key: string
   /** JSON. */
@@ -22,15 +22,16 @@ export interface Payloads {
   readonly ofMarket: (reads: Reads, channel: MarketChannel, market: number, touched: MarketTouched, levels: Levels) => ReadonlyArray<Entry>
   readonly ofAccount: (reads: Reads, channel: AccountChannel, account: number, touched: AccountTouched) => ReadonlyArray<Entry>
   /**
-   * All of it, JSON. `subject` is a market or an account, `nowEpochMs` when it is made, which may be long behind the last record: a feed
-   * that fell silent ends what may be withdrawn, and makes an index stale, without one. An update is of its record's time.
+   * The whole content as JSON. `subject` is a market or an account; `nowEpochMs` is the present time, which may be long after the
+   * last record: when a feed falls silent, money becomes unavailable for withdrawal and the index stale without any record. Updates
+   * are as of their record's time.
    */
   readonly snapshot: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number, nowEpochMs: number) => string
-  /** The journal's time from which on a market's figures say that its index is stale, if nothing happens; infinite where they never do. */
+  /** The journal time at which a market's figures will show a stale index if nothing happens; infinite where they never will. */
   readonly staleFrom: (reads: Reads, market: number) => number
-  /** The last record that changed it, or a later one up to which it is known not to have changed. */
+  /** The last record that changed it, or a later one up to which it is known to be unchanged. */
   readonly changedAt: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number) => number
   readonly candle: (reads: Reads, market: number, candle: Candle) => Entry
-  /** Members that an update of a book has now and then, JSON that begins with a comma. */
+  /** Further members in some updates of a book, JSON beginning with a comma. */
   readonly proof: (reads: Reads, market: number) => string
 }

@@ -1,11 +1,11 @@
 /**
- * What clients missed of their accounts' streams, from the journal: its records are run again on engines of their own, beside the
- * writer or in a thread of their own, and each says what it said then. One reading is under way at a time, and serves all who wait
- * and whom it comes past: after a restart a thousand clients come back, and one reading serves them. It takes turns between what is
- * near and what is far, so that who missed a moment does not wait behind who missed a week.
+ * Reads from the journal what clients have missed of their accounts' streams: the records are replayed on separate engines, beside
+ * the writer or in a thread of their own, and yield the same updates as before. One reading is in progress at a time and serves
+ * every caller whose range it passes: after a restart a thousand clients come back, and one reading serves them all. Readings of
+ * recent and of older ranges take turns, so that a client that missed a moment need not wait behind one that missed a week.
  *
- * Nobody is given more than a piece at a time: whoever has taken it asks for the next. Engines stay where they are for a while,
- * so that a piece begins where the one before ended, and not at a snapshot again.
+ * Callers get one piece at a time, and request the next when they have received it. Engines stay where they are for a while, so
+ * that a piece can begin where the previous one ended rather than at a snapshot.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -20,16 +20,16 @@ import type { Payloads } from "./Payloads.js"
 import { type AccountTouched, touchedBy } from "./Touched.js"
 
 export interface Bounds {
-  /** Characters of what one client missed, from which on a piece of it ends with the block at hand. */
+  /** Characters of one client's missed updates from which on a piece ends with the current block. */
   readonly pieceText: number
-  /** Records that are looked at for a piece of a stream, and for a page, until it ends with the block at hand. */
+  /** Records examined for a piece of a stream, and for a page, before it ends with the current block. */
   readonly pieceRecords: number
   readonly pageRecords: number
-  /** Records that are run for some before others have their turn. */
+  /** Records replayed in one turn before other ranges have theirs. */
   readonly turnRecords: number
-  /** What is no further back is near. */
+  /** Ranges that begin no further back than this count as recent. */
   readonly nearRecords: number
-  /** How long engines stay where they are, once nobody waits. */
+  /** How long idle engines stay where they are, in ms. */
   readonly standingMs: number
 }
 
@@ -42,36 +42,36 @@ export const usualBounds: Bounds = {
   standingMs: 5_000
 }
 
-/** Characters of what all who wait, or take it, missed, from which on each piece ends with the block at hand. */
+/** Characters held for all callers together from which on each piece ends with the current block. */
 const mostTextOfAll = 256 << 20
-/** Most who wait for the journal to be read for them. */
+/** Most callers waiting. */
 const mostWaiting = 32_768
-/** Blocks after which it is looked whether anybody still wants the rest. */
+/** Blocks between checks whether anybody still wants the rest. */
 const lookedEvery = 64
-/** Engines that stand at once: each takes as much memory as the venue's tables. */
+/** Most engines kept at once: each takes as much memory as the venue's tables. */
 const mostStanding = 2
-/** Pages that ended within a block, of which it is known what the block had behind them. */
+/** Most pages that ended within a block whose further events are remembered. */
 const mostRests = 64
 
-/** What a client missed of one channel, and up to which record that is all. */
+/** A client's missed updates of one channel, and the record up to which they are complete. */
 export interface Piece {
   readonly updates: ReadonlyArray<Update>
   readonly throughSequence: number
 }
 
-/** What was told of an account behind a record, whole records of it, and up to which record that is all. */
+/** An account's events after a record, in whole records, and the record up to which they are complete. */
 export interface Page {
   readonly told: ReadonlyArray<Told>
   readonly throughSequence: number
 }
 
-/** Has the journal read for clients. Whoever goes away leaves the others where they are. */
+/** Reads the journal for clients. A caller that leaves does not affect the others. */
 export interface Replaying {
-  /** How many engines stand. */
+  /** The number of engines kept. */
   readonly engines: number
   /**
-   * Has a piece of a channel given behind one sequence, of what there is up to another; undefined where too many wait. What it holds
-   * counts among what all have been given until `give` is over.
+   * Reads a piece of a channel between two sequences; undefined where too many callers are waiting. Its size counts against the
+   * common limit until `give` has completed.
    */
   readonly missed: <A>(
     channel: AccountChannel,
@@ -81,47 +81,47 @@ export interface Replaying {
     give: (piece: Piece) => Effect.Effect<A>
   ) => Effect.Effect<A | undefined, ReadError>
   /**
-   * What each record behind one sequence changed of an account, until so many records told something or a page's records were looked
-   * at; undefined where too many wait.
+   * The changes of each record after a sequence to an account, until the given number of records had any or a page's records were
+   * examined; undefined where too many callers are waiting.
    */
   readonly page: (account: number, after: number, upTo: number, mostRecords: number) => Effect.Effect<Page | undefined, ReadError>
 }
 
 /** Takes what was told of an account. */
 interface Taking {
-  /** All that one record told. */
+  /** Takes the events of one record. */
   readonly take: (told: ReadonlyArray<Told>) => void
-  /** Whether no more is wanted. */
+  /** Whether the caller has enough. */
   readonly isEnough: () => boolean
 }
 
-/** What somebody wants to have read. */
+/** A requested reading. */
 interface Wish {
   readonly channels: ReadonlyArray<AccountChannel>
   readonly account: number
-  /** The last record that is known already. */
+  /** The last record that the caller has. */
   readonly after: number
-  /** The last record that is wanted, which is durable. */
+  /** The last record wanted, which is durable. */
   readonly upTo: number
-  /** Records that are looked at, until it ends with the block at hand. */
+  /** Records examined before it ends with the current block. */
   readonly mostRecords: number
-  /** Whether what ends within a block takes all of it; otherwise it ends with a record. */
+  /** Whether it takes the rest of a block in which it has enough; otherwise it ends with a record. */
   readonly takesBlocks: boolean
 }
 
-/** Somebody who waits for a part of the journal. */
+/** A waiting caller. */
 class Asked {
-  /** Why the reading that was to serve this one has failed. */
+  /** Why the reading for this caller has failed. */
   failure: Cause.Cause<ReadError> | undefined = undefined
-  /** Lets it see that it is served, or that it failed. */
+  /** Wakes the caller when it has been served, or the reading has failed. */
   wake: () => void = () => {}
-  /** All up to here was given. */
+  /** Everything up to here has been given. */
   throughSequence: number
-  /** Whether a turn was its own before. */
+  /** Whether it has had a turn of its own before. */
   hadTurn = false
-  /** Where the block begins in which it had enough. */
+  /** The beginning of the block in which it had enough. */
   private fullIn: number | undefined = undefined
-  /** What that block told behind this. */
+  /** Events of that block after the page. */
   rest: Array<ReadonlyArray<Told>> = []
 
   constructor(readonly wish: Wish, private readonly taking: Taking) {
@@ -133,7 +133,7 @@ class Asked {
     return throughSequence >= upTo || this.fullIn !== undefined || throughSequence - after >= mostRecords
   }
 
-  /** Takes what a record of a block told; whether that was enough. */
+  /** Takes the events of a record. Returns whether that was enough. */
   take(told: ReadonlyArray<Told>, firstOfBlock: number): boolean {
     const { taking, wish: { takesBlocks } } = this
     if (this.fullIn !== undefined) {
@@ -149,7 +149,7 @@ class Asked {
     return true
   }
 
-  /** Behind the block in which it had enough: what that told behind this. */
+  /** After the block in which it had enough: the events of that block after the page. */
   ended(lastOfBlock: number): Rest | undefined {
     const { rest, throughSequence, wish: { account, takesBlocks, upTo } } = this
     this.rest = []
@@ -157,13 +157,13 @@ class Asked {
     return takesBlocks ? undefined : { account, after: throughSequence, told: rest, throughSequence: lastOfBlock }
   }
 
-  /** All up to a record was given, unless it had enough before. */
+  /** Notes that everything up to a record was given, unless the caller had enough before. */
   reached(sequence: number): void {
     if (this.fullIn === undefined) this.throughSequence = Math.max(this.throughSequence, Math.min(this.wish.upTo, sequence))
   }
 }
 
-/** What the block in which a page ended told of its account behind the page. */
+/** The events of an account in the rest of the block in which a page ended. */
 interface Rest {
   readonly account: number
   readonly after: number
@@ -173,7 +173,7 @@ interface Rest {
   readonly throughSequence: number
 }
 
-/** What one record told of one account, made once for all who ask for it. */
+/** The events of one account in one record, made once for all callers. */
 class Telling {
   private readonly made = new Map<AccountChannel, Told | undefined>()
 
@@ -197,19 +197,19 @@ class Telling {
   }
 }
 
-/** Reads the journal beside whoever runs this. */
+/** Reads the journal beside the code that runs this. */
 export class Replays implements Replaying {
   /** In the order in which they came. */
   private readonly waiting = new Set<Asked>()
-  /** Engines that stand where a reading has left them, the one that was used last at the end. */
+  /** Engines where readings have left them, the most recently used one last. */
   private standing: ReadonlyArray<Rerun> = []
   private rests: ReadonlyArray<Rest> = []
   private isReading = false
-  /** Whether the last turn was that of what is near. */
+  /** Whether the last turn was for a recent range. */
   private wasNear = false
-  /** Lets the reading go on, where it rests. */
+  /** Wakes the idle reading. */
   private wake: () => void = () => {}
-  /** Characters that those who wait, or take it, have been given. */
+  /** Characters held for all callers. */
   private text = 0
 
   constructor(
@@ -217,7 +217,7 @@ export class Replays implements Replaying {
     private readonly payloads: Payloads,
     private readonly lastSequence: () => number,
     private readonly bounds: Bounds = usualBounds,
-    /** Told how many engines stand, whenever that changes. */
+    /** Called with the number of engines whenever that changes. */
     private readonly stand: (engines: number) => void = () => {}
   ) {}
 
@@ -276,7 +276,7 @@ export class Replays implements Replaying {
     )
   }
 
-  /** Gives what the block told in which the page before ended. */
+  /** Gives the rest of the block in which the previous page ended. */
   private giveRest(asked: Asked): void {
     const { account, after, takesBlocks, upTo } = asked.wish
     const rest = takesBlocks ? undefined : this.rests.find((one) => one.account === account && one.after === after)
@@ -290,7 +290,7 @@ export class Replays implements Replaying {
     if (rest !== undefined) this.rests = [...this.rests, rest].slice(-mostRests)
   }
 
-  /** Has the journal read for as long as anybody waits, beside all who do. */
+  /** Starts the reading in the background for as long as anybody is waiting. */
   private readonly begin: Effect.Effect<void> = Effect.suspend(() => {
     if (this.isReading) {
       this.wake()
@@ -304,7 +304,7 @@ export class Replays implements Replaying {
     return [...this.waiting].filter((asked) => !asked.isDone && asked.failure === undefined)
   }
 
-  // Whoever asks in the same turn is served by the same reading.
+  // Callers of the same turn are served by the same reading.
   private readonly reading: Effect.Effect<void> = Effect.flatMap(Effect.yieldNow(), () => {
     const unserved = this.unserved
     if (unserved.length > 0) return Effect.zipRight(this.turn(unserved), this.reading)
@@ -316,7 +316,7 @@ export class Replays implements Replaying {
     })
   })
 
-  /** Until somebody waits. */
+  /** Waits until there is a caller. */
   private readonly wanted: Effect.Effect<void> = Effect.async<void>((resume) => {
     this.wake = () => resume(Effect.void)
     if (this.waiting.size > 0) this.wake()
@@ -339,8 +339,9 @@ export class Replays implements Replaying {
   }
 
   /**
-   * Whose turn it is: of near and far in turns, who has waited longest; and whoever wants to go on about where that one does. From its
-   * second turn on the reading goes back for nobody: as long as others came who want to begin further back, it would get no further.
+   * The next turn: alternately of recent and older ranges, for the caller that has waited longest and for all who continue nearby.
+   * From a caller's second turn on the reading does not go back for others: otherwise it would make no progress while new callers
+   * kept coming that begin further back.
    */
   private next(unserved: ReadonlyArray<Asked>): { readonly from: number; readonly all: ReadonlyArray<Asked> } {
     const { nearRecords, turnRecords } = this.bounds
@@ -355,13 +356,13 @@ export class Replays implements Replaying {
     return { from: all.reduce((from, { throughSequence }) => Math.min(from, throughSequence), at), all }
   }
 
-  /** Where the engine stands that goes on from a sequence; there itself if none does. */
+  /** The position of the engine from which a sequence can be continued; the sequence itself where there is none. */
   private standingBefore(sequence: number): number {
     const before = this.standing.map((one) => one.sequence()).filter((stands) => stands <= sequence)
     return before.length === 0 ? sequence : Math.max(...before)
   }
 
-  /** Reads for some of them, for as long as a turn is. */
+  /** Reads for some of the callers for the length of a turn. */
   private turn(unserved: ReadonlyArray<Asked>): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { from, all } = this.next(unserved)
@@ -414,7 +415,7 @@ export class Replays implements Replaying {
   }
 }
 
-/** Waits until it is served: tells the last record up to which it was given all. */
+/** Waits until the caller is served. Returns the last record up to which it has everything. */
 const served = (asked: Asked): Effect.Effect<number, ReadError> =>
   Effect.async((resume) => {
     const look = (): void => {
@@ -425,7 +426,7 @@ const served = (asked: Asked): Effect.Effect<number, ReadError> =>
     look()
   })
 
-/** Gives what the record changed at which an engine stands, to whoever wants it. */
+/** Gives the changes of the engine's current record to all callers that want them. */
 const give = (
   payloads: Payloads,
   reads: Reads,

@@ -1,6 +1,6 @@
 /**
- * The leaf that has the journal read for clients somewhere else than beside the writer: in a venue by a thread of its own. Without one
- * it is read beside the writer, which then waits while an engine is made of a snapshot.
+ * The service that reads the journal for clients somewhere other than beside the writer: in a venue in a thread of its own. Without
+ * it the reading happens beside the writer, which has to wait while an engine is restored from a snapshot.
  */
 import * as Context from "effect/Context"
 import type { Replaying } from "./Replay.js"

@@ -1,17 +1,17 @@
 /**
- * How far back an account's channels are told again: so many of the latest records, however fast they came, and so long, however
- * many that are. Time is the journal's own, so that a clock that is set takes nothing away.
+ * How far back an account's channels can be resumed: at least a number of the latest records, and at least a period of time. Time
+ * is the journal's own, so that setting the clock takes nothing away.
  */
 import * as Effect from "effect/Effect"
 import type { ToldAgain } from "../domain/Retention.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Feed, ReadError } from "../sequencer/Feed.js"
 
-/** Where what is told begins is looked for again when this part of the time is over: until then a little more is told. */
+/** The beginning of the period is looked up again after this fraction of it; until then slightly more is retained. */
 const lookedAgainAfter = 1 / 1_024
 
 export class Retention {
-  /** Where it began when it was last looked for, and of which time that was. */
+  /** The beginning found by the last lookup, and the time that it was for. */
   private known: { readonly sequence: number; readonly sinceEpochMs: number } | undefined
 
   constructor(
@@ -20,12 +20,12 @@ export class Retention {
     private readonly toldAgain: ToldAgain
   ) {}
 
-  /** Whether what is behind a sequence is told for its number alone, which takes no look at the journal. */
+  /** Whether a sequence is retained by its number alone, which needs no lookup in the journal. */
   isNear(after: number): boolean {
     return this.reads.sequence - after <= this.toldAgain.records
   }
 
-  /** The oldest sequence behind which all is told. */
+  /** The oldest sequence after which everything can be given. */
   readonly oldest: Effect.Effect<number, ReadError> = Effect.suspend(() => {
     const { reads, toldAgain: { ms, records } } = this
     const sinceEpochMs = reads.atEpochMs - ms
@@ -39,7 +39,7 @@ export class Retention {
     })
   })
 
-  /** Whether all behind a sequence is told. */
+  /** Whether everything after a sequence can be given. */
   isTold(after: number): Effect.Effect<boolean, ReadError> {
     return Effect.suspend(() => this.isNear(after) ? Effect.succeed(true) : Effect.map(this.oldest, (sequence) => after >= sequence))
   }

@@ -1,57 +1,60 @@
 /**
- * One client's place in one stream. Every update comes once, in order, each naming the sequence that the client was given
- * before; what a client takes too slowly becomes of it what its channel's policy says.
+ * One client's position in one stream. Every update is sent once and in order, naming the sequence that the client had before; for
+ * a slow client the channel's policy applies.
  */
 import { policies } from "./Channels.js"
 import { Frame } from "./Frame.js"
 import { type Log, type Update, updateText } from "./Log.js"
 import type { Entry } from "./Payloads.js"
 
-/** Where frames go: one connection. */
+/** The destination of frames: one connection. */
 export interface Sink {
-  /** Sends a frame by which the client has the stream up to a sequence; undefined where what it had before is no good any more. */
+  /** Sends a frame after which the client has the stream up to a sequence; undefined where what it had has become invalid. */
   readonly send: (frame: Frame, through: number | undefined) => void
-  /** Sends a snapshot: until the client has had time to take it, it is not counted against what the connection may hold. */
+  /** Sends a snapshot, which does not count against the connection's limit until the client has had time to receive it. */
   readonly sendWhole: (frame: Frame, through: number) => void
-  /** Whether so much is on its way that what may be put together is. */
+  /** Whether so much is waiting that mergeable updates are merged. */
   readonly isBehind: () => boolean
-  /** Whether more is on its way than the connection may hold. */
+  /** Whether more is waiting than the connection may hold. */
   readonly isOver: () => boolean
-  /** Something is held back: it is asked for when the client takes things again. */
+  /** Notes that updates are held back, so that `drained` is called when the client is receiving again. */
   readonly held: () => void
-  /** A stream that loses nothing cannot be sent any more. */
+  /** A lossless stream cannot be continued. */
   readonly tooSlow: () => void
-  /** What was to be sent could not be made, for a defect. */
+  /** A frame could not be made because of a defect. */
   readonly failed: (cause: unknown) => void
 }
 
-/** What several updates came to, up to one that has a checksum. */
+/** Merged updates up to one with a checksum. */
 interface Proved {
   readonly sequence: number
   readonly entries: Map<string, Entry>
   readonly more: string
 }
 
-/** Entries that updates put together hold at most; beyond, the client gets a snapshot instead. */
+/** Most entries of merged updates; beyond this the client gets a snapshot instead. */
 const mostMerged = 4_096
 
 export class Subscription {
-  /** The last sequence that the client was given of the stream. */
+  /** The last sequence sent to the client. */
   last = 0
-  /** What was put together since, by key; undefined while nothing waits. */
+  /** Updates merged since, by key; undefined while nothing waits. */
   private merged: Map<string, Entry> | undefined = undefined
   private mergedSequence = 0
-  /** What was put together before that, up to the latest checksum. A checksum is right for that alone: it is sent in front, by itself. */
+  /**
+   * Updates merged before those, up to the latest checksum. A checksum is only valid at its own sequence, so they are sent first
+   * and separately.
+   */
   private proved: Proved | undefined = undefined
-  /** Whether the client has to be given a snapshot before anything else. */
+  /** Whether the client needs a snapshot before anything else. */
   isStale = false
 
   constructor(readonly log: Log, private readonly sink: Sink) {}
 
-  /** Begins to be told, behind a sequence that the client has. */
+  /** Begins to receive updates after a sequence that the client has. */
   begin(last: number): void {
     this.last = last
-    // A snapshot may be from before what was put together last, and what is behind it is told again.
+    // A snapshot may be older than what was last merged, and the updates after it are sent again.
     this.mergedSequence = last
     this.merged = undefined
     this.proved = undefined
@@ -59,12 +62,12 @@ export class Subscription {
     this.log.subscriptions.add(this)
   }
 
-  /** Is told nothing any more. */
+  /** Stops receiving updates. */
   end(): void {
     this.log.subscriptions.delete(this)
   }
 
-  /** Takes a durable update. Whoever gives it out has others to give it to: a defect here is this client's alone. */
+  /** Takes a durable update. The caller has other recipients, so a defect here must affect this client only. */
   take(update: Update): void {
     try {
       this.receive(update)
@@ -98,7 +101,7 @@ export class Subscription {
     this.isStale = true
   }
 
-  /** All that waits ends with an update that has a checksum: what comes behind is put together anew. */
+  /** Waiting updates are closed with one that has a checksum; later ones are merged separately. */
   private prove({ more, sequence }: Update): void {
     const entries = this.proved?.entries ?? new Map<string, Entry>()
     for (const [key, entry] of this.merged!) entries.set(key, entry)
@@ -106,7 +109,7 @@ export class Subscription {
     this.merged = new Map()
   }
 
-  /** Gives what waits, now that the client takes things again. */
+  /** Sends what waits, now that the client is receiving again. */
   drained(): void {
     const { merged, proved } = this
     if (merged === undefined || this.isStale) return

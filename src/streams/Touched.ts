@@ -1,4 +1,4 @@
-/** Which of the things that are streamed a record has changed: read from the events that it came to. */
+/** Determines from a record's events which streamed items it has changed. */
 import * as Order from "../domain/Order.js"
 import { EventFields, type EventName, eventNames } from "../engine/EventLog.js"
 import type { Reads } from "../engine/Reads.js"
@@ -7,15 +7,15 @@ import type { Reads } from "../engine/Reads.js"
 export class AccountTouched {
   /** Order numbers, in the order in which they were first touched. */
   readonly orders = new Set<number>()
-  /** How many fills it had. */
+  /** The number of its fills. */
   fills = 0
   /** Markets. */
   readonly positions = new Set<number>()
-  /** Numbers of transfers; `none` among them where all that are open may have changed, as with the account's party. */
+  /** Numbers of transfers; includes `none` where all open ones may have changed, as with a change of the account's party. */
   readonly transfers = new Set<number>()
 }
 
-/** What a record changed of one market, beside its book. */
+/** What a record changed in one market, other than its book. */
 export class MarketTouched {
   trades = 0
   hasNewStatus = false
@@ -23,11 +23,11 @@ export class MarketTouched {
   hasNewFunding = false
 }
 
-/** What is asked for: others are passed over. */
+/** What is wanted; everything else is skipped. */
 export interface Wanted {
   readonly account: (account: number) => boolean
   readonly market: (market: number) => boolean
-  /** Whether orders are to be told apart, which takes looking each of them up. */
+  /** Whether orders have to be identified, which takes a lookup of each. */
   readonly anyAccount: boolean
 }
 
@@ -36,13 +36,13 @@ export interface Touched {
   readonly markets: ReadonlyMap<number, MarketTouched>
 }
 
-/** What of a market or an account an event changes. */
+/** What an event changes in a market or an account. */
 interface Meaning {
-  /** Where its fields of these names are. */
+  /** The positions of its fields with these names. */
   readonly accounts: ReadonlyArray<number>
   readonly market: number
   readonly orders: ReadonlyArray<number>
-  /** The number of what closes by itself, where it ends: an open order is told without it from then on. */
+  /** The number of an ending bracket, which an open order no longer shows from then on. */
   readonly bracket: number
   readonly transfer: number
   readonly figures: boolean
@@ -54,7 +54,7 @@ interface Meaning {
 const accountFields: ReadonlySet<string> = new Set(["account", "makerAccount", "takerAccount", "counterparty"])
 const orderFields: ReadonlySet<string> = new Set(["orderNumber", "makerOrder", "takerOrder"])
 
-/** Events that change what a market's figures say. */
+/** Events that change a market's figures. */
 const ofFigures: ReadonlySet<EventName> = new Set([
   "Traded",
   "MarkSet",
@@ -68,7 +68,7 @@ const ofFigures: ReadonlySet<EventName> = new Set([
   "MarketSessionSet"
 ])
 
-/** Events that change what a market is, or whether it can be traded: not its last price, which trades tell. */
+/** Events that change a market's description or whether it can be traded; not its last price, which trades show. */
 const ofStatus: ReadonlySet<EventName> = new Set([
   "MarketPut",
   "MarketStatusSet",
@@ -82,7 +82,7 @@ const ofStatus: ReadonlySet<EventName> = new Set([
 const ofPositions: ReadonlySet<EventName> = new Set(["Traded", "PositionChanged", "FundingPaid", "LeverageSet", "Deleveraged", "Settled",
   "TakenOver"])
 
-/** Events that change nothing of an account that is streamed, though they name it. */
+/** Events that name an account but change nothing that is streamed of it. */
 const silent: ReadonlySet<EventName> = new Set([
   "EntryDecided",
   "ApiKeyIssued",
@@ -129,9 +129,9 @@ const entry = <V>(map: Map<number, V>, key: number, make: () => V): V => {
 }
 
 /**
- * The account of an open order that a bracket has ended of: the two have one number. What an order is told to close by is there from its
- * placement on, and changes in no other way than that it is gone: how much of it is armed is no part of the order. Of an order that is
- * over nothing more is told, and a bracket that was set for a whole position is no order's.
+ * The account of the open order to which an ended bracket belonged: both have the same number. An order shows its bracket from its
+ * placement on, without the armed quantity, and the only change is that the bracket is gone. Ended orders are not streamed any
+ * more, and a bracket that was set for a whole position belongs to no order.
  */
 const openOrderAccount = (reads: Pick<Reads, "findOrder" | "orderAccount">, bracket: number): number => {
   const account = reads.orderAccount(bracket)

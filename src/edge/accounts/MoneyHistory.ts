@@ -1,7 +1,7 @@
 /**
- * What an account is told of its money, wherever that is: the latest from the engine, what is behind it from the histories. Both go
- * newest first by the same places, and the engine forgets the oldest first. Histories that have not come to what it has forgotten
- * are no reason to end the list: then there is no answer at all.
+ * An account's money history from two sources: the latest rows from the engine, older ones from the histories. Both list newest
+ * first by the same places, and the engine forgets the oldest first. Where the histories have not reached what the engine has
+ * forgotten, there is no answer at all, since a list that ends there would look complete.
  */
 import * as Effect from "effect/Effect"
 import { anyMarket } from "../../domain/None.js"
@@ -13,11 +13,11 @@ import { fail } from "../http/Executor.js"
 
 type Reading = Pick<Services, "histories" | "state">
 
-/** A list of which the engine has the newest part. */
+/** A list whose newest part is in the engine. */
 interface Parts<Row> {
-  /** What the engine has of it by now. */
+  /** The rows that the engine has at the time of the call. */
   readonly retained: () => ReadonlyArray<Row>
-  /** The record of the oldest row that the engine has of anybody; 0 while none that is asked for is forgotten. */
+  /** The record of the oldest row that the engine has of any account; 0 while none of these has been forgotten. */
   readonly oldestSequence: () => number
   readonly histories: Effect.Effect<Read<ReadonlyArray<Row>>, unknown>
 }
@@ -25,7 +25,7 @@ interface Parts<Row> {
 const isOlder = (row: BalancePlace, than: BalancePlace): boolean =>
   row.sequence < than.sequence || (row.sequence === than.sequence && row.place > than.place)
 
-/** The first `limit` rows, and what is made of them while the engine stands where they were read. */
+/** The first `limit` rows, passed on while the engine stands at the state in which they were read. */
 const listed = <Row extends BalancePlace, A>(
   { histories, oldestSequence, retained }: Parts<Row>,
   limit: number,
@@ -45,7 +45,7 @@ const listed = <Row extends BalancePlace, A>(
   )
 }
 
-/** Which of an account's: older than a place if one is given. */
+/** The rows of an account, before a place if one is given. */
 interface Asked {
   readonly account: number
   readonly before: BalancePlace | undefined
@@ -87,6 +87,6 @@ export const paymentsBefore = <A>(
       histories: histories.paymentsBefore({ account, before, limit })
     },
     limit,
-    // Times never go back: what is before the one that is asked for is behind all that is not.
+    // Record times never decrease, so everything before the requested time follows everything after it.
     (rows) => then(rows.filter(({ atEpochMs }) => atEpochMs >= sinceEpochMs))
   )

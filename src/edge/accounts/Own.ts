@@ -1,11 +1,11 @@
-/** The account that a path names, which must be the caller's own: foreign and unknown ones are answered alike. */
+/** The account in a path, which must be the caller's own. Other accounts and unknown ones get the same answer. */
 import type * as Effect from "effect/Effect"
 import { Refusal } from "../../domain/Refusal.js"
 import type { Reads, Trader } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
 
-/** Goes on with the caller's account, or fails with what is told of every other. */
+/** Continues with the caller's account, or fails with the given answer for any other. */
 const unless = (foreign: Errors.Failure) =>
 <A>(
   state: Reads,

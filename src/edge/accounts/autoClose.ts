@@ -117,7 +117,7 @@ const outcomeOf = (outcome: Outcome): AutoCloseSet => {
 
 const canonical = new Canonical()
 
-/** Cancels what closes an account's positions, in one market, or in all where none is named. */
+/** Cancels brackets of an account's positions, in one market, or in all where none is named. */
 const cancel = (
   services: Services,
   trader: Trader,
@@ -208,7 +208,7 @@ export const setAutoClose = Route.hot({
       )
     }
     if (Requests.isFailure(grid)) {
-      // It may have been decided without the zeros at its ends, or before its market was to be seen.
+      // The request may have been decided before with its trailing zeros removed, or before its market became visible.
       const before = AutoCloseBody.onGrid(view, withPlainDecimals(body), "")
       return Submission.failUndecided(call, admitted, Operation.setAutoCloseV1, grid,
         answer(Requests.isFailure(before) ? AutoCloseBody.none : before))

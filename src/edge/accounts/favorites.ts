@@ -26,7 +26,7 @@ const MarketFavorite = Schema.Struct({
 const path = "/v1/accounts/:accountId/favorites/:marketId"
 const target = `/v1/accounts/${Example.accountId}/favorites/${Example.marketId}`
 
-/** Sees to it that a market is a favorite, or none: what is so already needs no record. */
+/** Makes a market a favorite, or removes it; where it already is as requested, no record is needed. */
 const set = (
   services: Services,
   trader: Trader,
@@ -69,7 +69,7 @@ export const removeFavorite = Route.effect({
   handler: (services) => ({ path, trader }) =>
     withAccount(services.state, trader, path.accountId, (account) => {
       const market = services.state.findMarket(path.marketId)
-      // One that the public does not see (any more) is told of to whom it is a favorite alone.
+      // A market that is not public (any more) is only acknowledged to an account that has it as a favorite.
       return market >= 0 && services.state.isFavorite(account, market)
         ? set(services, trader, market, false, path)
         : withMarket(services.state, path, ({ index }) => set(services, trader, index, false, path))

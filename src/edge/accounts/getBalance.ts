@@ -47,8 +47,8 @@ const CompatBalance = Schema.Struct({
 type CompatBalance = typeof CompatBalance.Type
 
 /**
- * An account's money as of a record or, where it is given, a later time: a feed that fell silent ends what may be withdrawn without a
- * record.
+ * An account's money as of the last record or, if given, a later time: when a feed falls silent, money becomes unavailable for
+ * withdrawal without any record.
  */
 export const balance = (state: Reads, account: number, nowEpochMs?: number): Balance => {
   const view = state.balance(account, nowEpochMs)

@@ -1,4 +1,4 @@
-/** What the account channels of the stream tell, for servers that ask: `GET /v1/accounts/{accountId}/changes`. */
+/** The content of the stream's account channels for servers that poll: `GET /v1/accounts/{accountId}/changes`. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
@@ -93,7 +93,7 @@ const withoutPage = (without: Without, fromSequence: number, head: number): Erro
   return Errors.sequenceNotRetained({ limit: String(oldestSequence), actual: String(fromSequence), nearest: String(head) })
 }
 
-/** How a call waits: until its client goes, its credential ends, or the venue stops. */
+/** A call waits until its client disconnects, its credential expires, or the venue stops. */
 const waiting = (call: Call, trader: Trader, forMs: number): Wait => ({
   forMs,
   endsAtEpochMs: trader.expiresAtEpochMs,

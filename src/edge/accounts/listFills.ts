@@ -59,7 +59,7 @@ const CompatOwnTrade = Schema.Struct({
 }).annotations({ identifier: "CompatOwnTrade" })
 type CompatOwnTrade = typeof CompatOwnTrade.Type
 
-/** What a fill is to one of its two accounts. */
+/** The side, liquidity and fee of a fill for one of its two accounts. */
 const ownSide = (fill: Fill, account: number) =>
   fill.takerAccount === account
     ? { orderNumber: fill.takerOrder, side: Order.sides[fill.takerSide], liquidity: "taker" as const, feeAtoms: fill.takerFeeAtoms }
@@ -102,7 +102,7 @@ const compatOwnTrade = (market: Market.Parameters, accountId: string, account: n
   const fee = {
     cost: Units.toNumber(feeAtoms, Units.moneyScale),
     currency: market.settlementAsset,
-    // A liquidation of the venue's own takes none.
+    // The venue's own liquidation orders pay no fee.
     rate: feeAtoms === 0 ? 0 : feeBps / Units.bpsOne
   }
   return {

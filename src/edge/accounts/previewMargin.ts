@@ -1,4 +1,4 @@
-/** `POST /v1/accounts/{accountId}/margin/preview`: what a placement would come to. It writes nothing. */
+/** `POST /v1/accounts/{accountId}/margin/preview`: the result of a placement that is not made. It writes nothing. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
@@ -39,7 +39,7 @@ const AccountMargin = Schema.Struct({
 }).annotations({ identifier: "AccountMargin" })
 type AccountMargin = typeof AccountMargin.Type
 
-/** Why the order would be refused, as a placement would be told. */
+/** Why the order would be refused, in the form of a placement's refusal. */
 const RefusedPreview = Schema.Struct({ ...Envelopes.Refused, safeMessage: Fields.Text, ...Envelopes.Comparison }).annotations({
   identifier: "RefusedPreview"
 })
@@ -115,7 +115,7 @@ const orderOf = (market: Scales, decided: OrderDecided, feesAtoms: number): Prev
   }
 }
 
-/** What is told of a preview, but for what it is of. */
+/** The answer to a preview, except for the fields that name the order. */
 const told = (market: Scales, prepared: Placing.Prepared, { after, before, feesAtoms, outcome }: PreviewView) => ({
   accepted: outcome._tag === "OrderDecided",
   refusal: outcome._tag === "Refused" ? refusalOf(prepared, outcome) : null,

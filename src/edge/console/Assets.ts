@@ -1,10 +1,10 @@
 /**
- * The owner's pages as they are served: one document and the files that it names, all of them text, held in memory. Whoever
- * starts the venue reads them once; without any the venue says so in their place, and everything else is as ever.
+ * The owner's pages as served: one document and the text files that it names, all in memory. They are read once at start; without
+ * them the venue says so in their place, and everything else works as usual.
  */
 import * as Context from "effect/Context"
 
-/** One file that the document names. Its name changes with what is in it. */
+/** A file that the document names. Its name changes with its content. */
 export interface Asset {
   readonly contentType: string
   readonly body: string

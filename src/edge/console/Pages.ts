@@ -17,8 +17,8 @@ import * as Fields from "../http/Fields.js"
 import type { Run } from "../http/Route.js"
 
 /**
- * Nothing is loaded from elsewhere or written into the page, nothing can frame it, and no form of it is ever sent anywhere: what
- * it asks, it asks by `fetch` of the venue that served it.
+ * Nothing is loaded from elsewhere or inlined, no other page can frame it, and no form is ever submitted: every request is a
+ * `fetch` to the venue that served it.
  */
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
   + "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -30,7 +30,7 @@ const security: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff"
 }
 
-/** The document names files by what is in them, so it is the one thing that is asked for each time. */
+/** The document names files by their content, so it alone has to be revalidated on each load. */
 const documentHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-cache",
   "content-security-policy": contentSecurityPolicy,
@@ -47,7 +47,7 @@ const AssetText = Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", 
 const notBuilt = "The owner's pages are not built here: run `npm run build` and start the venue again.\n"
   + "The API is served all the same; its reference is at /docs.\n"
 
-/** A query is the page's own matter: it is neither looked at nor refused. */
+/** The query is for the page itself: the venue neither reads nor rejects it. */
 const document: Run = (call) => {
   const { assets } = call.services
   if (assets === undefined) call.send(200, "text/plain; charset=utf-8", notBuilt, documentHeaders)

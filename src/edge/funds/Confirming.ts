@@ -1,6 +1,6 @@
 /**
- * The loop in which an owner approves a transfer step by step. `initiate` goes on with it as far as the venue can and asks for the
- * next approval; `complete` takes one, and executes what it approves. Both may be repeated, whatever was lost.
+ * The loop in which an owner approves a transfer step by step. `initiate` continues it as far as the venue can and asks for the
+ * next approval; `complete` takes an approval and submits what it approves. Both may be repeated after any lost answer.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -24,7 +24,7 @@ import { failureOf } from "./Troubles.js"
 
 type SigningStep = typeof SigningStep.Type
 
-/** What `complete` brings beside what names the transfer. */
+/** The fields of `complete` besides those that name the transfer. */
 export const completion = {
   action: Schema.Literal("complete").annotations({
     description: "May be sent again: while the first one is being decided it waits for that, and an accepted one is answered by how things "
@@ -43,7 +43,7 @@ export const initiation = {
   })
 }
 
-/** Where the transfer is, and the approval that is due, if one is. */
+/** The state of the transfer, and the approval that is due, if any. */
 export interface Confirmed {
   readonly transfer: Shown
   readonly due: { readonly signingStep: SigningStep; readonly challenge: Factor.Challenge } | undefined
@@ -53,7 +53,7 @@ const conflict = Errors.refused(Refusal.stepConflict)
 
 const notFound = Errors.refused(Refusal.transferNotFound)
 
-/** A transfer of the account by its number; unknown and foreign ones are answered alike. */
+/** A transfer of the account by its number. Unknown ones and those of other accounts get the same answer. */
 export const withTransfer = <A>(
   services: Services,
   { account }: SessionView,
@@ -66,11 +66,11 @@ export const withTransfer = <A>(
     (found) => found === undefined ? fail(notFound) : then(found)
   )
 
-/** A transfer as it is by now, which may be over and forgotten since it was looked at. */
+/** The present state of a transfer, which may have finished and been forgotten since it was last read. */
 const standing = (services: Services, { account, kind, number }: Shown): Effect.Effect<Found, Errors.Failure> =>
   Effect.flatMap(findTransfer(services, account, kind, number), (found) => found === undefined ? fail(notFound) : Effect.succeed(found))
 
-/** Gives a transfer up; where it stands then. */
+/** Cancels a transfer. Returns its state afterwards. */
 export const giveUp = (services: Services, trader: SessionView, found: Found): Effect.Effect<Shown, Errors.Failure> => {
   if ("over" in found) return fail(conflict)
   const { kept: transfer } = found
@@ -85,10 +85,10 @@ const awaited = ({ awaits, stepAtHand: step }: TransferView) => {
   return binding === null || preparation === null ? undefined : { name, commandId: binding.commandId, hash: preparation.hash }
 }
 
-/** Whether nothing may be asked before the venue has done something for it; of what is over nothing is asked anyway. */
+/** Whether the venue has to do something before the owner can be asked. Nothing is asked about a finished transfer anyway. */
 const isVenues = ({ awaits, end }: TransferView): boolean => end === null && (awaits === "party" || awaits === "preparation")
 
-/** The question that is open about what is prepared, or a new one. */
+/** The open challenge for what is prepared, or a new one. */
 const question = (services: Services, transfer: TransferView): Effect.Effect<Confirmed, Errors.Failure> =>
   Effect.gen(function*() {
     const { funds, now, state } = services
@@ -102,34 +102,35 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
       (nonce) => approvalChallenge({ kind, id, step: name, commandId, hash: Buffer.from(hash, "hex"), nonce }), at)
     if (open === undefined) return yield* fail(Errors.identityBusy)
     const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", decidedAt(services))
-    // Where the signer cannot be asked now, it is asked when the approval comes.
+    // If the signer cannot be asked now, it is asked when the approval arrives.
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(transfer.account)), () => undefined)
     const allowed = keys === undefined ? may : may.filter((each) => keys.credentialIds.includes(each))
     return { transfer, due: { signingStep: name, challenge: Factor.asked(services, open, allowed) } }
   })
 
-/** Goes on with a transfer, and asks for the approval that is due. */
+/** Continues a transfer, and asks for the approval that is due. */
 export const initiate = (services: Services, found: Found, signingStep?: SigningStep): Effect.Effect<Confirmed, Errors.Failure> =>
   Effect.gen(function*() {
-    // The offer of a deposit that is over the venue takes back by itself: nobody waits for that, or is told how it goes.
+    // The venue withdraws the offer of a failed deposit by itself: no caller waits for that or is told how it goes.
     const mayGoOn = "kept" in found && found.kept.end === null && found.kept.stepAtHand !== undefined
     const asked = mayGoOn ? yield* Effect.either(services.funds.ask(found.kept.number)) : undefined
     const now = mayGoOn ? yield* standing(services, found.kept) : found
-    // Of one that is over and forgotten no step is to be gone on with.
+    // No step of a transfer that is finished and forgotten can be continued.
     if ("over" in now) return signingStep === undefined ? { transfer: now.over, due: undefined } : yield* fail(conflict)
     const { kept: transfer } = now
     if (isVenues(transfer)) {
       return yield* fail(asked?._tag === "Left" ? failureOf(asked.left, transfer) : Errors.ledgerUnavailable)
     }
     if (signingStep !== undefined && transfer.stepAtHand?.name !== signingStep) return yield* fail(conflict)
-    // What only an operator can set right is not executed however it is approved, and once it was approved it would not expire either.
+    // What only an operator can resolve would not be submitted even if it were approved, and once approved it could not expire
+    // either.
     if (asked?._tag === "Left" && asked.left._tag === "Stopped" && transfer.awaits === "approval") {
       return yield* fail(failureOf(asked.left, transfer))
     }
     return yield* question(services, transfer)
   })
 
-/** Whether an answer is the one by which one of the steps was approved: then it was taken before. */
+/** Whether this answer approved one of the steps before. */
 const isTaken = ({ id, kind, steps }: TransferView, { firstFactor, signingStep }: Completion): boolean =>
   steps.some(({ approval, binding, name, preparation }) => {
     if (name !== signingStep || approval === null || binding === null || preparation === null) return false
@@ -140,7 +141,7 @@ const isTaken = ({ id, kind, steps }: TransferView, { firstFactor, signingStep }
       && Factor.answered(firstFactor) === approvalChallenge({ kind, id, step: name, commandId, hash, nonce })
   })
 
-/** What is answered to an approval that answers no open question: how things stand where it is the one that was taken. */
+/** The reply to an approval that answers no open challenge: the transfer's state, if it is the approval that was taken before. */
 const repeated = (services: Services, transfer: TransferView, body: Completion): Effect.Effect<Confirmed, Errors.Failure> =>
   Effect.flatMap(standing(services, transfer), (found) => {
     if ("over" in found) return fail(conflict)
@@ -149,7 +150,7 @@ const repeated = (services: Services, transfer: TransferView, body: Completion):
       : fail(Factor.over)
   })
 
-/** Has an answer to the question about a step looked at and journaled. */
+/** Verifies the answer to a step's challenge, and journals the approval. */
 const approve = (
   services: Services,
   trader: SessionView,
@@ -188,7 +189,7 @@ const approve = (
     return undefined
   })
 
-/** Takes an approval, and executes what it approves: what came of that is told as far as it is known. */
+/** Takes an approval and submits what it approves. Returns the result as far as it is known. */
 export const complete = (
   services: Services,
   trader: SessionView,
@@ -206,7 +207,7 @@ export const complete = (
     const came = yield* funds.steps.answered(answer, now(),
       (question) => approve(services, trader, transfer, body, question, remoteAddress), () => repeated(services, transfer, body))
     if (came !== undefined) return came
-    // It is approved for good: whatever is in the way of its execution now, the venue goes on with it by itself.
+    // The approval is final: whatever prevents the submission now, the venue continues by itself.
     yield* Effect.either(funds.ask(number))
     return { transfer: shownOf(yield* standing(services, transfer)), due: undefined }
   })

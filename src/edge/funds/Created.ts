@@ -1,11 +1,13 @@
-/** A transfer just asked for: made of the request and of what it came to alone, so that a repeated one gets the same answer. */
+/**
+ * A transfer that was just requested, rendered from the request and its outcome alone, so that a repetition gets the same answer.
+ */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { type StepName, type TransferKind, transferKinds } from "../../operations/funds/Transfers.js"
 import type { Outcome } from "../../operations/Operations.js"
 import type { Shown } from "./TransferRecord.js"
 
-/** All steps that a transfer of a kind may take: a later deposit leaves the first out. */
+/** All steps of a kind of transfer; a deposit after the first one omits the first step. */
 const steps: Readonly<Record<TransferKind, ReadonlyArray<StepName>>> = {
   deposit: ["owner_account_acceptance", "treasury_offer", "owner_offer_acceptance"],
   withdrawal: ["treasury_withdrawal"],

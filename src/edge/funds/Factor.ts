@@ -1,4 +1,4 @@
-/** What an owner approves by: the challenge that is asked, and the assertion that answers it, in the shapes of the contract. */
+/** How an owner approves: the challenge, and the assertion that answers it, in the shapes of the contract. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { PasskeyView } from "../../engine/Reads.js"
@@ -44,7 +44,7 @@ export const Challenge = Schema.Struct({
 }).annotations({ identifier: "ApprovalChallenge" })
 export type Challenge = typeof Challenge.Type
 
-/** A question as its owner is asked it. */
+/** A challenge as it is sent to its owner. */
 export const asked = (
   { identity: { rpId } }: Services,
   { challenge, challengeIdentifier, expiresAtEpochMs }: Question<unknown>,
@@ -70,7 +70,7 @@ const responseOf = (
 
 const unproved = Errors.assertionInvalid("The assertion approves nothing: it was not made by a passkey of the account for this challenge.")
 
-/** What an answer to no open question is told. */
+/** The failure for an answer to no open challenge. */
 export const over = Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's.")
 
 /** Proves that a passkey of the account has answered a challenge. */
@@ -100,6 +100,9 @@ export const prove = (
 /** The challenge that an assertion says it answers; undefined where it says none. */
 export const answered = ({ credentialAssertion: { clientData } }: FirstFactor): string | undefined => PasskeyRules.challengeOf(clientData)
 
-/** Those of the account's passkeys that may approve at a time: all of them a deposit; the rest not in their first day. */
+/**
+ * The account's passkeys that may approve at a given time: for a deposit all of them, otherwise those that are not in their first
+ * day.
+ */
 export const approving = (passkeys: ReadonlyArray<PasskeyView>, isDeposit: boolean, atEpochMs: number): ReadonlyArray<string> =>
   passkeys.filter(({ approvesFromEpochMs }) => isDeposit || approvesFromEpochMs <= atEpochMs).map(({ credentialId }) => credentialId)

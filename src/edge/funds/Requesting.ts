@@ -1,4 +1,4 @@
-/** What a request for money says: the asset and the amount, which the engine judges, so that each refusal is a decision of its own. */
+/** The asset and the amount of a request, which the engine judges, so that each refusal is a decision of its own. */
 import * as Schema from "effect/Schema"
 import * as Fields from "../http/Fields.js"
 
@@ -10,7 +10,7 @@ const Amount = Schema.Struct(amountBody)
 
 const digits = /^[1-9][0-9]{0,15}$/
 
-/** The asset and the amount as they are journaled; what is none of that is journaled as it was sent. */
+/** The asset and the amount as journaled; invalid values are journaled as they were sent. */
 export const amountOf = ({ amountAtoms, asset }: typeof Amount.Type) => {
   const atoms = digits.test(amountAtoms) ? Number(amountAtoms) : Number.NaN
   const isAmount = Number.isSafeInteger(atoms)

@@ -1,9 +1,9 @@
 /**
- * Deposits, withdrawals and changes of party wherever they are: in the engine while it keeps them, in the histories behind that.
+ * Deposits, withdrawals and changes of party from two sources: the engine while it keeps them, then the histories.
  *
- * The engine never forgets one of which anything may still come, and of those that are over the ones that ended first. The histories
- * have each of these as it was told last. So of one that the engine does not know they have all there is, once they have come to the
- * record by which one was last forgotten; until then nothing that is not found is said to be absent.
+ * The engine keeps every transfer that may still change, and forgets those that ended first. The histories have the last published
+ * form of each finished one. For a transfer that the engine does not know they are therefore complete, once they have reached the
+ * record that last forgot one; until then nothing may be reported as absent.
  */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
@@ -18,7 +18,7 @@ import type { Shown } from "./TransferRecord.js"
 type Reading = Pick<Services, "histories" | "state">
 type Kind = TransferView["kind"]
 
-/** A transfer that the engine keeps, or one that is over and that the histories alone have. */
+/** A transfer that the engine keeps, or a finished one that only the histories have. */
 export type Found = { readonly kept: TransferView } | { readonly over: Shown }
 
 export const shownOf = (found: Found): Shown => "kept" in found ? found.kept : found.over
@@ -46,7 +46,7 @@ const shown = (row: TransferRow): Shown => ({
 
 const unavailable = () => Errors.historiesUnavailable
 
-/** Which of an account's transfers of a kind: older than a number (`Infinity`: from the newest). */
+/** An account's transfers of a kind, below a number (`Infinity`: from the newest). */
 interface Asked {
   readonly account: number
   readonly kind: Kind
@@ -54,7 +54,7 @@ interface Asked {
   readonly limit: number
 }
 
-/** The engine's page, if none that it has forgotten can stand between its rows or behind them. */
+/** The engine's page, if no forgotten transfer can belong between or after its rows. */
 const keptPage = (state: Reads, { account, before, kind, limit }: Asked): ReadonlyArray<TransferView> | undefined => {
   const { knownFrom } = state.forgottenTransfers(account)
   const kept = state.transfersOf(account, kind, before, limit)
@@ -62,7 +62,7 @@ const keptPage = (state: Reads, { account, before, kind, limit }: Asked): Readon
   return knownFrom === 0 || isWhole ? kept : undefined
 }
 
-/** The page of what either has by now; undefined where the histories may lack something of it. */
+/** The page from both sources; undefined where the histories may be missing part of it. */
 const joined = (state: Reads, { account, before, kind, limit }: Asked, { found, standing }: Read<ReadonlyArray<TransferRow>>) => {
   if (standing.sequence < state.forgottenTransfers(account).bySequence) return undefined
   const kept: ReadonlyArray<Found> = state.transfersOf(account, kind, before, limit).map((view) => ({ kept: view }))
@@ -72,7 +72,7 @@ const joined = (state: Reads, { account, before, kind, limit }: Asked, { found, 
   return [...kept, ...forgotten].sort((one, other) => shownOf(other).number - shownOf(one).number).slice(0, limit)
 }
 
-/** The first `limit` of an account's transfers of a kind, newest first, and what is made of them where they were read. */
+/** The first `limit` transfers of an account and a kind, newest first, passed on in the state in which they were read. */
 export const transfersBefore = <A>(
   { histories, state }: Reading,
   asked: Asked,

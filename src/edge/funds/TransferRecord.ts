@@ -1,6 +1,6 @@
 /**
- * Deposits, withdrawals and changes of the ledger party as their owners are told of them: never a prepared transaction, a hash, a
- * signature or anything that a credential is made of.
+ * Deposits, withdrawals and changes of the ledger party as their owners see them: without prepared transactions, hashes,
+ * signatures, or any part of a credential.
  */
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
@@ -37,7 +37,7 @@ const LedgerOutcome = Schema.Struct({
   guard: Schema.NullOr(Fields.Text).annotations({ description: "What it was refused for: the ledger's code, or one of the venue's." })
 }).annotations({ identifier: "LedgerOutcome", description: "What the ledger last said. Absent while nothing was executed." })
 
-/** What a transfer may have come to, as it is told: of withdrawals, and of all others. */
+/** Public statuses of withdrawals, and of all other transfers. */
 export const statuses = {
   withdrawal: ["requested", "submitted", "submitted_unknown", "ledger_confirmed", "rejected", "expired"],
   other: ["bound", "submitted", "submitted_unknown", "ledger_confirmed", "rejected", "expired"]
@@ -91,7 +91,7 @@ export const PartyChange = Schema.Struct({
 }).annotations({ identifier: "PartyChange" })
 export type PartyChange = typeof PartyChange.Type
 
-/** Of a transfer what is shown. */
+/** The fields of a transfer that are shown. */
 export interface Shown extends
   Pick<
     TransferView,
@@ -110,7 +110,7 @@ export interface Shown extends
   readonly failure: Pick<NonNullable<TransferView["failure"]>, "stage"> | null
 }
 
-/** What is told of every kind alike. */
+/** The fields common to all kinds. */
 const told = ({ environment, state }: Pick<Services, "environment" | "state">, transfer: Shown) => {
   const { account, ledgerOutcome, requestedAtEpochMs, updatedAtEpochMs } = transfer
   const accountId = state.accountId(account)

@@ -1,4 +1,4 @@
-/** What is in the way of a transfer, as its owner is told of it. */
+/** What prevents a transfer from continuing, as its owner sees it. */
 import type { TransferView } from "../../engine/Reads.js"
 import type { Trouble } from "../../funds/Trouble.js"
 import { codes } from "../../ledger/Ledger.js"

@@ -32,7 +32,7 @@ const LedgerParty = Schema.Struct({
   change: Schema.NullOr(PartyChange).annotations({ description: "The latest change that was asked for." })
 }).annotations({ identifier: "LedgerParty" })
 
-/** The account's change of party that is not over, or the latest; undefined where it never asked for one. */
+/** The account's unfinished change of party, or the latest one; undefined where it never requested any. */
 const withLatest = <A>(
   services: Services,
   account: number,
@@ -86,7 +86,7 @@ export const changeLedgerParty = Route.effect({
       ))
 })
 
-/** The same where there has to be one. */
+/** The same where there must be one. */
 const withChange = <A>(
   services: Services,
   account: number,

@@ -1,6 +1,7 @@
 /**
- * Passkeys that the signer takes approvals by: `POST /v1/accounts/{accountId}/ledger-party/passkeys`. The signer pins an account's
- * passkeys when it makes the account's first key, and changes them only by an approval of one that is pinned, one change at a time.
+ * The passkeys whose approvals the signer accepts: `POST /v1/accounts/{accountId}/ledger-party/passkeys`. The signer pins an
+ * account's passkeys when it creates the account's first key, and changes them only on an approval by a pinned one, one change at a
+ * time.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -41,8 +42,8 @@ const Pins = Schema.Struct({
 }).annotations({ identifier: "LedgerPartyPasskeys" })
 
 /**
- * What has to change next so that what is pinned is what the account has; undefined where it is. What is missing is added first, so that
- * there is one more to approve by; where no more can be pinned, what is left over goes first.
+ * The next change that brings the pinned passkeys closer to the account's; undefined where they are the same. Missing ones are
+ * added first, so that there is one more to approve with; where no more can be pinned, a superfluous one is removed first.
  */
 const dueOf = ({ state }: Services, account: number, { accountId, credentialIds, revision }: AccountKeys): PinsQuestion | undefined => {
   const own = state.passkeys(account)
@@ -52,7 +53,7 @@ const dueOf = ({ state }: Services, account: number, { accountId, credentialIds,
     const { credentialId, publicKey } = missing
     return { accountId, change: "add", passkey: { credentialId, publicKey }, revision }
   }
-  // Of one that is removed the signer looks at its id alone; the venue does not know its key any more.
+  // For a removal the signer only looks at the id; the venue no longer has the public key.
   return left === undefined ? undefined : { accountId, change: "remove", passkey: { credentialId: left, publicKey: "none" }, revision }
 }
 
@@ -67,20 +68,20 @@ const withKeys = <A>(
   )
 
 /**
- * Whether a passkey has approved a transfer whose signature has yet to be asked for, with a counter below another one. The signer takes
- * no counter that goes back: were the pins changed first, it would refuse the transfer for good. By then the transfer is signed, or the
- * time of its transaction is over.
+ * Whether a passkey has approved, with a lower counter than the given one, a transfer whose signature has not been requested yet.
+ * The signer refuses counters that go backwards: if the pins were changed first, it would refuse that transfer for good. The
+ * condition ends when the transfer is signed or its transaction has expired.
  */
 const isBehind = ({ now, state }: Services, account: number, credentialId: string, counter: number): boolean =>
   approvedBefore(state, account, credentialId, counter, now()).length > 0
 
-/** The same of a passkey that is to answer yet. One that counts nothing, and always says 0, is behind nothing. */
+/** The same for a passkey that has not answered yet. One that does not count always reports 0 and is never behind. */
 const willBeBehind = ({ now, state }: Services, account: number, credentialId: string): boolean =>
   approvedBefore(state, account, credentialId, Infinity, now()).some(({ stepAtHand }) =>
     counterOf(stepAtHand?.approval?.authenticatorData ?? "") > 0
   )
 
-/** The change that is due, asked of a passkey that is pinned; `isFirst`: not behind one that has just been made. */
+/** The change that is due, as a challenge to a pinned passkey; `isFirst`: not directly after another change. */
 const due = (services: Services, account: number, isFirst: boolean): Effect.Effect<typeof Pins.Type, Errors.Failure> =>
   withKeys<typeof Pins.Type>(services, account, (keys) => {
     const { accountId } = keys
@@ -106,7 +107,10 @@ const due = (services: Services, account: number, isFirst: boolean): Effect.Effe
     })
   })
 
-/** Has the signer make a change. It alone judges the assertion: what is pinned may be a passkey that the account no longer has. */
+/**
+ * Has the signer make a change. It alone verifies the assertion, since the pinned passkey may be one that the account no longer
+ * has.
+ */
 const repin = (
   { funds }: Services,
   { about, nonce }: Question<PinsQuestion>,
@@ -137,11 +141,11 @@ export const pinPasskeys = Route.effect({
       Effect.gen(function*() {
         if (payload.action === "initiate") return yield* due(services, account, true)
         const { authenticatorData, clientData: clientDataJSON, credId: credentialId, signature } = payload.firstFactor.credentialAssertion
-        // Before the question is taken, so that the same answer may be given again.
+        // Checked before the challenge is consumed, so that the same answer can be given again.
         if (isBehind(services, account, credentialId, counterOf(authenticatorData))) return yield* fail(Errors.approvalFirst)
         const answer = { challengeIdentifier: payload.challengeIdentifier, by: `${accountId}/${credentialId}/${clientDataJSON}` }
         const assertion = { credentialId, clientDataJSON, authenticatorData, signature }
-        // Whoever has sent the same once more, before the first was decided, is told what became of that.
+        // A repetition sent before the first answer was decided gets the same result.
         yield* services.funds.pins.answered(answer, services.now(), (question) =>
           question.about.accountId === accountId ? repin(services, question, assertion) : fail(Factor.over), (isAccepted) =>
           isAccepted ? Effect.void : fail(Factor.over))

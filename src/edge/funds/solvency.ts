@@ -1,6 +1,6 @@
 /**
- * What anybody may check the venue's solvency by, `GET /v1/solvency`, and what shows an owner that their balance is counted in it,
- * `GET /v1/accounts/{accountId}/solvency-proof`.
+ * The public proof of the venue's solvency, `GET /v1/solvency`, and an owner's proof that their balance is counted in it, `GET
+ * /v1/accounts/{accountId}/solvency-proof`.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -46,7 +46,7 @@ const Treasury = Schema.Struct({
   )
 }).annotations({ identifier: "SolvencyTreasury" })
 
-/** What is told of the tree alike by both routes. */
+/** The description of the tree that both routes share. */
 const root = {
   journalSequence: told(Fields.Sequence, "Where all of this holds."),
   rootHash: Bytes32,
@@ -129,7 +129,7 @@ const publishedOf = (one: Published): typeof PublishedSolvency.Type => ({
   }
 })
 
-/** What was published at the sequence that is asked for, or why there is none. */
+/** What was published at the requested sequence, or why there is nothing. */
 const published = (
   { solvency }: Services,
   { sequence }: typeof SequenceQuery.Type
@@ -194,5 +194,5 @@ export const getSolvencyProof = Route.effect({
       }))
 })
 
-/** Whether the latest is meant: an account that was opened after it is in the next. */
+/** Whether the latest publication is requested: an account opened after it is in the next one. */
 const sequenceless = ({ sequence }: typeof SequenceQuery.Type): boolean => sequence === undefined

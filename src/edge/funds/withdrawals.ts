@@ -53,7 +53,7 @@ export const createWithdrawal = Route.effect({
       const { destinationPartyId } = payload
       const amount = amountOf(payload)
       const sent = { accountId, ...payload }
-      // The engine refuses it, under the key, so that a repeat is answered alike.
+      // The engine refuses this under the request's key, so that a repetition gets the same answer.
       const isTreasury = services.funds.standing().treasury === destinationPartyId
       const values = { ...amount, destinationPartyId: isTreasury ? "" : destinationPartyId, remoteAddress }
       return Effect.map(

@@ -9,20 +9,23 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Context from "effect/Context"
 import type { ApiKeyView, SessionView, Trader } from "../../engine/Reads.js"
 
-/** What may be asked of whoever acts for an account: a key with the scope to read or to trade, or instead of it the owner's session. */
+/**
+ * What may be required of a credential that acts for an account: a key with the scope to read or to trade, or the owner's session
+ * in its place.
+ */
 export type TraderLevel = "read" | "trade"
 /** An API key alone: any, or one with the scope to read. */
 export type KeyLevel = "key" | "key_read"
 
 /**
- * `system` needs nothing and is served before the venue is ready; `public` needs nothing; `read` and `trade` need an API key
- * with that scope or the owner's session; `key` and `key_read` need an API key; `owner` needs the session of the account's
- * owner, `anyone_or_owner` takes it where it is sent; `anyone_or_trader` needs nothing, and knows who reads where a credential is
- * good for that; `operator` needs the operator's token.
+ * `system` needs nothing and is served before the venue is ready; `public` needs nothing; `read` and `trade` need an API key with
+ * that scope or the owner's session; `key` and `key_read` need an API key; `owner` needs the session of the account's owner;
+ * `anyone_or_owner` uses that session if it is sent; `anyone_or_trader` needs nothing, and identifies the reader where a valid
+ * credential is sent; `operator` needs the operator's token.
  */
 export type Level = "system" | "public" | TraderLevel | KeyLevel | "owner" | "anyone_or_owner" | "anyone_or_trader" | "operator"
 
-/** Who calls, on the levels that need a credential of an account. */
+/** The caller, for levels that need a credential of an account. */
 export type TraderOf<L extends Level> = L extends TraderLevel ? Trader
   : L extends KeyLevel ? ApiKeyView
   : L extends "owner" ? SessionView

@@ -1,4 +1,4 @@
-/** Lets a call in or answers it, by what its endpoint declares: the one place where access is enforced, for every route. */
+/** Admits a call or answers it, as its endpoint declares: the one place where access is enforced, for every route. */
 import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import { Principal } from "../../operations/Header.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -13,7 +13,7 @@ import * as Limiting from "./Limiting.js"
 
 /** Who calls. */
 export interface Caller {
-  /** Whoever acts for an account, on routes that need one. */
+  /** The credential that acts for an account, on routes that need one. */
   readonly trader: Trader | undefined
 }
 
@@ -22,19 +22,22 @@ const anyone: Caller = { trader: undefined }
 /** The bits of a key's scopes that a level needs. */
 const scopes: Readonly<Record<TraderLevel | KeyLevel, number>> = { key: 0, key_read: scopeRead, read: scopeRead, trade: scopeTrade }
 
-/** Notes the use of a key by one of its tickets, which is a use like any other: its owner is to see when and from where. */
+/** Notes the use of a key through one of its tickets, like any other use, so that its owner sees when and from where. */
 export const noteUse = ({ keyUses, now, state }: Services, apiKey: number, address: string): void => {
   const key = state.apiKey(apiKey)
   if (key !== undefined) keyUses.note(key, address, now())
 }
 
-/** Whoever the credential is of, if it may act now; otherwise why not. */
+/** The credential's holder, if the credential may act now; otherwise why not. */
 const identify = ({ request, services }: Call): Trader | Credentials.Rejection =>
   request.ticketOf === undefined
     ? Credentials.identify(request.headers["authorization"], services.state, services.tokens, decidedAt(services))
     : ApiKeys.standing(services.state.apiKey(request.ticketOf.apiKey), decidedAt(services))
 
-/** Counts a call for whom it is of; the use of a key is noted where it is let in. Whether it is; it was answered otherwise. */
+/**
+ * Counts a call against its trader's limit, and notes the use of the key. Returns whether the call is admitted; otherwise it has
+ * been answered.
+ */
 const letIn = (call: Call, trader: Trader): boolean => {
   if (!Limiting.ofTrader(call, trader)) return false
   const { keyUses, now } = call.services
@@ -42,7 +45,7 @@ const letIn = (call: Call, trader: Trader): boolean => {
   return true
 }
 
-/** What is said of a credential that may not act. */
+/** The failure for a credential that may not act. */
 const rejected = (call: Call, rejection: Credentials.Rejection): Errors.Failure =>
   rejection === "session_ended"
     ? Errors.refused(Refusal.sessionEnded)
@@ -50,21 +53,21 @@ const rejected = (call: Call, rejection: Credentials.Rejection): Errors.Failure 
     ? Errors.bearerMissing
     : Errors.keyRejected(rejection)
 
-/** Why a call that was let in would not be let in any more: for answers that come a while after. */
+/** Why an admitted call would not be admitted any more: for answers that are given after a while. */
 export const outBy = (call: Call): Errors.Failure | undefined => {
   const { state, tokens } = call.services
   const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, decidedAt(call.services))
   return typeof trader === "string" ? rejected(call, trader) : undefined
 }
 
-/** Whoever the credential is of; undefined when the call was answered. */
+/** The credential's holder; undefined when the call was answered. */
 const identified = (call: Call): Trader | undefined => {
   const trader = identify(call)
   if (typeof trader !== "string") return letIn(call, trader) ? trader : undefined
-  // Whoever guesses at credentials is held up like anybody without one.
+  // Calls with invalid credentials are limited by address like those without any, which slows down guessing.
   if (!Limiting.ofAddress(call)) return undefined
   const failure = rejected(call, trader)
-  // What was not looked up in the state is no later than it.
+  // This failure was not derived from the state, so it need not wait for anything to be durable.
   if (trader === "missing" || trader === "malformed") call.fail(failure)
   else call.failDurably(failure)
   return undefined
@@ -85,7 +88,7 @@ const withTrader = (call: Call, level: TraderLevel | KeyLevel): Caller | undefin
   return undefined
 }
 
-/** No key ever gets here: what is an owner's is behind a passkey. */
+/** No API key is accepted here: what belongs to the owner requires a passkey. */
 const owner = (call: Call): Caller | undefined => {
   if ((call.request.headers["authorization"] ?? "") === "") {
     if (Limiting.ofAddress(call)) call.fail(Errors.signInNeeded)
@@ -98,7 +101,7 @@ const owner = (call: Call): Caller | undefined => {
   return undefined
 }
 
-/** Whoever may read by the credential that was sent; one that is not good for that says nothing of the caller. */
+/** The reader identified by the credential, if any; an invalid one identifies nobody. */
 const reader = (call: Call): Caller | undefined => {
   const trader = identify(call)
   if (typeof trader === "string") return Limiting.ofAddress(call) ? anyone : undefined
@@ -120,7 +123,7 @@ const operator = (call: Call): Caller | undefined => {
   return anyone
 }
 
-/** Who calls, if they may; undefined when the call was answered. */
+/** The caller, if admitted; undefined when the call was answered. */
 export const admit = (call: Call): Caller | undefined => {
   const { access } = call.endpoint
   switch (access) {

@@ -1,14 +1,14 @@
 /**
- * Which of the limits of requests an endpoint draws on. A route declares it once, beside who may call it: admission counts
- * by that declaration, and the reference documents it.
+ * The request limit that an endpoint draws on. A route declares it once, next to its access: admission counts by it, and the
+ * reference documents it.
  */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as Context from "effect/Context"
 
 /**
- * `none` is never limited; `operator` neither, but a request whose token is refused draws on its address; `public` draws on
- * its remote address, `sign_in` on its address's attempts to sign in; `key` draws on the API key or the owner's session that
- * calls, or where it is refused on the address; `cancel` likewise, and a key that is over its limit has as many cancels again.
+ * `none` is never limited. `operator` is not either, but a request whose token is refused draws on its address. `public` draws on
+ * the remote address, `sign_in` on the address's sign-in attempts. `key` draws on the calling API key or session or, where that is
+ * refused, on the address; `cancel` likewise, and a key that is over its limit has the same number of cancellations again.
  */
 export type Budget = "none" | "operator" | "public" | "sign_in" | "key" | "cancel"
 

@@ -1,4 +1,4 @@
-/** One request under way: what it asks, and the one answer it gets. */
+/** One request being served: what it asks, and the one answer it gets. */
 import * as Ids from "../../domain/Ids.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
@@ -43,7 +43,7 @@ export interface Services {
   readonly funds: Context.Tag.Service<Funds>
   readonly histories: Context.Tag.Service<Histories>
   readonly solvency: Solvency
-  /** What the account channels tell, for who asks. */
+  /** The content of the account channels, for polling clients. */
   readonly changes: Changes
   readonly keyUses: Context.Tag.Service<KeyUses>
   readonly indexWatch: Context.Tag.Service<IndexWatch>
@@ -62,11 +62,11 @@ export interface Services {
   /** Undefined: prices are not streamed here. */
   readonly indexStream: IndexStream | undefined
   readonly readiness: Context.Tag.Service<Readiness>
-  /** The contract as a document and as pages by name, of which the first has none; undefined for a name that is no page's. */
+  /** The contract as a document, and as pages by name, where the empty name is the first page; undefined for an unknown name. */
   readonly reference: { readonly openApi: () => string; readonly page: (name: string) => string | undefined }
   /** The owner's pages; undefined where they are not built. */
   readonly assets: Built | undefined
-  /** What several routes of one venue share: made when first asked for, once for each maker. */
+  /** Objects that several routes of a venue share, created on first use, one per maker. */
   readonly shared: <A>(make: (state: Reads) => A) => A
   /** Logs a defect that a request met. */
   readonly defect: (call: Call, cause: unknown) => void
@@ -74,7 +74,7 @@ export interface Services {
 
 export type Params = Readonly<Record<string, string | undefined>>
 
-/** In place of a limit: the request drew on none. */
+/** The limit of a request that drew on none. */
 const undrawn = -1
 
 const put = (headers: Record<string, string>, more: Readonly<Record<string, string>>): void => {
@@ -83,15 +83,15 @@ const put = (headers: Record<string, string>, more: Readonly<Record<string, stri
 
 export class Call {
   answered = false
-  /** When it was framed. */
+  /** When the request was framed. */
   readonly begunAtNanos: number
-  /** What the request drew on, as its answer tells it; `undrawn`: on nothing. */
+  /** The limit that the answer reports; `undrawn` where the request drew on none. */
   private limit = undrawn
   private remaining = 0
   private resetSeconds = 0
-  /** The record that decided it: of several the last; 0 where nothing was decided. */
+  /** The sequence of the record that decided the request, the last of several; 0 where nothing was decided. */
   private decidedBy = 0
-  /** Whether all that was decided is told again, of earlier requests under the same keys. */
+  /** Whether everything decided was a repetition of earlier requests under the same keys. */
   private isRepeated = false
 
   constructor(
@@ -100,33 +100,33 @@ export class Call {
     readonly counts: RouteCounts,
     readonly request: Request,
     readonly params: Params,
-    /** Behind the question mark, as sent; empty where there was none. */
+    /** The part after the question mark, as sent; empty where there is none. */
     readonly query: string,
-    /** Random, and this request's alone. */
+    /** A random id, unique to this request. */
     private readonly drawnId: string,
     private readonly reply: Reply
   ) {
     this.begunAtNanos = services.monotonicNanos()
   }
 
-  /** What the answer, and what is logged of the request, is known by: behind a decision it names the record. */
+  /** The id of the answer and of log entries about the request; after a decision it includes the record. */
   get requestId(): string {
     return this.decidedBy === 0 ? this.drawnId : Ids.requestId(this.drawnId, this.decidedBy)
   }
 
-  /** Notes a command's outcome: the answer will tell by which record it was decided, and whether that was done before. */
+  /** Notes a command's outcome: the answer reports the record that decided it, and whether it was a repetition. */
   decided({ refusal, replayed, sequence }: Outcome): void {
     if (refusal !== Refusal.none) return
     this.isRepeated = replayed && (this.decidedBy === 0 || this.isRepeated)
     this.decidedBy = sequence
   }
 
-  /** Where the request comes from, behind the venue's own proxies: an address, or the network of one of version 6. */
+  /** The origin of the request in front of the venue's own proxies: an IPv4 address, or an IPv6 network. */
   get remoteAddress(): string {
     return clientAddress(this.request, this.services.trustedProxies)
   }
 
-  /** The answer will tell how whoever asks stands. */
+  /** Sets what the answer reports about the caller's limit. */
   limited(limit: number, remaining: number, resetSeconds: number): void {
     this.limit = limit
     this.remaining = remaining
@@ -134,8 +134,8 @@ export class Call {
   }
 
   /**
-   * The headers of every answer. They are put into one record after another: of copies (`{ ...some }`) V8 keeps what they were made
-   * for through collections of what is young, with all that a request holds.
+   * The headers of every answer. They are copied property by property into a new object: for spread copies (`{ ...some }`) V8 keeps
+   * the source alive through young-generation collections, with everything that a request holds.
    */
   private headers(contentType: string): Record<string, string> {
     const headers: Record<string, string> = {}
@@ -149,7 +149,7 @@ export class Call {
     return headers
   }
 
-  /** Answers with a body as it is, which may be the same for whoever asks (`isFixed`). Nothing may be answered twice. */
+  /** Answers with a body as given, which may be the same for every caller (`isFixed`). A call is answered once. */
   send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>, isFixed?: boolean): void {
     if (this.answered) return
     this.answered = true
@@ -178,19 +178,19 @@ export class Call {
     )
   }
 
-  /** Like `fail`, for what was read from the engine: waits until that is durable. */
+  /** Like `fail`, for failures derived from the engine's state: waits until that is durable. */
   failDurably(failure: Errors.Failure): void {
     this.services.barrier.whenDurable(this.services.state.sequence, () => this.fail(failure))
   }
 
-  /** Answers a command that was refused as a whole or has no entry to show for itself; whether it did. */
+  /** Answers a command that was refused as a whole or has no entries. Returns whether it did. */
   failedWhole(outcome: Outcome): boolean {
     if (outcome.refusal === Refusal.none) return false
     this.fail(Errors.refused(outcome.refusal))
     return true
   }
 
-  /** Answers a defect: the client learns nothing of it. */
+  /** Answers a defect without revealing anything about it. */
   crash(cause: unknown): void {
     this.services.defect(this, cause)
     this.fail(Errors.internal)

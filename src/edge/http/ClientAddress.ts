@@ -1,9 +1,9 @@
-/** Who a request comes from, as limits count it: behind proxies of the venue's own, what the outermost of them saw. */
+/** The address that a request counts for: behind the venue's own proxies, the one that the outermost of them saw. */
 import { isIP } from "node:net"
 import { originOf } from "./Connections.js"
 import type { Request } from "./Listener.js"
 
-/** The entry so many from the right of a list; undefined where there are fewer. */
+/** The entry at a position counted from the right of a list; undefined where there are fewer. */
 const fromTheRight = (list: string, count: number): string | undefined => {
   let end = list.length
   for (let passed = 1; passed < count; passed++) {
@@ -14,9 +14,9 @@ const fromTheRight = (list: string, count: number): string | undefined => {
 }
 
 /**
- * The origin that a request counts for: an IPv4 address, or the network of an IPv6 address. `proxies`: how many of the
- * venue's own stand before it, each of which adds whom it saw to `X-Forwarded-For` at the right; what is farther left anybody
- * may have written. Where there is no such entry, or it is no address, it counts for who is connected.
+ * The origin that a request counts for: an IPv4 address, or the network of an IPv6 address. `proxies` is the number of the venue's
+ * own proxies; each appends the address it saw to `X-Forwarded-For`, and clients can forge everything further left. Where there is
+ * no such entry, or it is not an address, the connection's own address counts.
  */
 export const clientAddress = ({ headers, remoteAddress }: Pick<Request, "headers" | "remoteAddress">, proxies: number): string => {
   if (proxies === 0) return originOf(remoteAddress)

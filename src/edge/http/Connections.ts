@@ -1,20 +1,19 @@
 /**
- * The connections that are open, within what the system gives: so many in all, and so many of one remote address, so
- * that nobody alone keeps everybody else out. A newcomer beyond either takes the place of the connection that
- * has been quiet longest, of its own address or of all; where none is quiet, of the stream that nobody has shown a ticket on
- * for longest; and where there is none either, it is turned away. So many are looked at for one newcomer; the next one goes on from
- * there.
+ * Open connections within the system's limits: a maximum in all, and a maximum per remote address, so that no single client keeps
+ * all others out. A new connection beyond either limit replaces the one that has been idle longest, of its own address or of all;
+ * without an idle one, the stream that has been without a ticket longest; otherwise it is turned away. Only a bounded number of
+ * connections is examined for each new one, and the next continues from there.
  */
 
 /** What is known of a connection. */
 export interface Connection {
-  /** Who shares with it: an IPv4 address, or the network of an IPv6 address. */
+  /** The address that shares its limit: an IPv4 address, or the network of an IPv6 address. */
   readonly origin: string
-  /** Whether closing it takes no answer from anyone. */
+  /** Whether nobody loses an answer when it is closed. */
   readonly isIdle: () => boolean
-  /** Whether it speaks for nobody, however busy: such connections cost who opens them nothing. */
+  /** Whether it is unauthenticated, however busy: such connections cost their owner nothing. */
   readonly isAnonymous: () => boolean
-  /** Whether nothing has come on it. */
+  /** Whether nothing has been received on it. */
   readonly isSilent: () => boolean
   readonly destroy: () => void
 }
@@ -31,12 +30,12 @@ export const originOf = (address: string): string => {
   return `${groups.slice(0, 4).join(":")}::/64`
 }
 
-/** Most connections that are looked at for one newcomer: who only connects counts for no limit, and must cost little. */
+/** Most connections examined for a new one: merely connecting counts against no request limit, and has to be cheap to handle. */
 const mostLookedAt = 256
 
 /**
- * The one of these that makes room: that has been quiet longest, or else the first that is anonymous; undefined where none is
- * either. Those that are not quiet go behind the others.
+ * The connection to be replaced: the one idle longest, or else the first unauthenticated one; undefined where there is neither.
+ * Busy ones are moved to the end.
  */
 const leavingOf = (connections: Set<Connection>): Connection | undefined => {
   let looked = Math.min(mostLookedAt, connections.size)
@@ -52,7 +51,7 @@ const leavingOf = (connections: Set<Connection>): Connection | undefined => {
 }
 
 export class Connections {
-  /** Longest quiet first, but for those that are busy now. */
+  /** All connections, longest idle first, apart from those that are busy now. */
   private readonly all = new Set<Connection>()
   private readonly byOrigin = new Map<string, Set<Connection>>()
   /** Connections that were closed for a newcomer. */
@@ -60,7 +59,7 @@ export class Connections {
   /** Newcomers for whom there was no room. */
   turnedAway = 0
 
-  /** `limit` in all, `share` of one origin; `pressed` hears of each newcomer that found no room. */
+  /** `limit` in all, `share` per origin; `pressed` is called for each new connection that found no room. */
   constructor(readonly limit: number, readonly share: number, private readonly pressed: (origin: string) => void) {}
 
   get size(): number {
@@ -99,7 +98,7 @@ export class Connections {
     for (const connection of this.all) if (connection.isSilent()) connection.destroy()
   }
 
-  /** A connection has become quiet. */
+  /** Notes that a connection has become idle. */
   quieted(connection: Connection): void {
     const own = this.byOrigin.get(connection.origin)
     if (own === undefined || !this.all.delete(connection)) return

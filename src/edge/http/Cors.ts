@@ -1,6 +1,6 @@
 /**
- * Which sites' pages may call the venue from a browser: none, unless the operator lists their origins. There are no cookies,
- * so no mode with credentials is needed: a page sends its bearer in a header, which a listed origin may.
+ * Which sites' pages may call the venue from a browser: none, unless the operator lists their origins. There are no cookies, so no
+ * credentials mode is needed: a page sends its bearer token in a header, which listed origins may do.
  */
 import type { Application, Request, Response } from "./Listener.js"
 import * as LimitHeaders from "./LimitHeaders.js"
@@ -14,17 +14,17 @@ const requestHeaders = "authorization, content-type, idempotency-key"
 const answerHeaders = "x-request-id, idempotent-replayed, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, allow, "
   + "x-service-runtime-policy-version"
 
-/** What a page is told of an answer to it. */
+/** Headers that let a page read an answer. */
 const allowing = (origin: string): Readonly<Record<string, string>> => ({
   "access-control-allow-origin": origin,
   "access-control-expose-headers": answerHeaders,
   vary: "origin"
 })
 
-/** What is said where it is no page's that is listed: with another origin the answer would be another. */
+/** For pages that are not listed: the answer would differ for another origin. */
 const others = { vary: "origin" } as const
 
-/** To a browser that asks ahead what a listed page may send. */
+/** The answer to a browser's preflight request of a listed page. */
 const preflight = (origin: string, requestId: string, standing: Readonly<Record<string, string>>): Response => ({
   status: 200,
   headers: {
@@ -44,9 +44,8 @@ const isPreflight = ({ headers, method }: Request): boolean =>
   method === "OPTIONS" && headers["access-control-request-method"] !== undefined
 
 /**
- * The application, callable by pages of these origins. Who is not listed is answered as ever, without the headers for which a
- * browser would show the answer to the page; what was not asked by a page at all likewise. So is whatever never became a request, or
- * no WebSocket: a page is told why by the same rule.
+ * The application, callable by pages of these origins. Other callers get the usual answers, without the headers that would let a
+ * browser show them to a page. Refusals of malformed requests and of WebSocket upgrades follow the same rule.
  */
 export const over = (
   application: Required<Application>,
@@ -76,7 +75,7 @@ export const over = (
   }
 }
 
-/** Why a text is no origin as browsers send it: scheme, host and a port that is not the scheme's own, and nothing behind. */
+/** Why a text is not an origin as browsers send it: scheme, host and a non-default port, and nothing else. */
 export const faultOfOrigin = (text: string): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url !== undefined && (url.protocol === "https:" || url.protocol === "http:") && url.origin === text

@@ -1,16 +1,15 @@
 /**
- * Where a page begins, as clients carry it: base64url of a small JSON object. A cursor names a place in an
- * order that never changes (newest first by numbers that only grow), so that what arrives in between
- * neither doubles nor hides an entry. It says nothing that the entries do not say themselves: of orders and trades their
- * numbers, which are their ids; of an account's ledger and payments of funding the record, and how many of its own that record has
- * behind this one.
+ * Page cursors as clients carry them: a small JSON object in base64url. A cursor names a place in an order that never changes
+ * (newest first, by increasing numbers), so that new entries neither duplicate nor hide others. It reveals nothing that the entries
+ * do not: for orders and trades their numbers, which are their ids; for an account's ledger and funding payments the record, and
+ * how many later entries of the account that record has.
  */
 import * as Ids from "../../domain/Ids.js"
 import type { BalancePlace } from "../../engine/Reads.js"
 import type { EpisodePlace } from "../../readmodel/Tables.js"
 import { type WindowKind, windowKinds } from "../../readmodel/Windows.js"
 
-/** What is listed by numbers: a cursor of one kind is none of another. */
+/** Listings by number: a cursor of one kind is invalid for another. */
 export type Kind = "orders" | "fills" | "trades" | "events" | "deposits" | "withdrawals"
 
 /** Members as a cursor says them. */
@@ -18,7 +17,7 @@ const said = (members: object): string => Buffer.from(JSON.stringify(members), "
 
 const isCount = (value: unknown): value is number => typeof value === "number" && Number.isSafeInteger(value) && value >= 0
 
-/** What a text says; undefined where it is no cursor. */
+/** The members of a cursor; undefined where the text is none. */
 const membersOf = (text: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"))
@@ -60,7 +59,7 @@ export const decodeRank = (text: string): Ranked | undefined => {
 export const encodeEpisode = ({ born, closeSequence, openedAtEpochMs }: EpisodePlace): string =>
   said({ closeSequence: closeSequence ?? null, openedAtEpochMs, positionId: Ids.positionId(born) })
 
-/** The place of such a cursor; undefined for any other text: also for one that does not say when an episode closed. */
+/** The place of such a cursor; undefined for any other text, including one without the time of the close. */
 export const decodeEpisode = (text: string): EpisodePlace | undefined => {
   const { closeSequence, openedAtEpochMs, positionId } = membersOf(text) ?? {}
   const born = typeof positionId === "string" ? Ids.parsePositionId(positionId) : undefined
@@ -69,7 +68,7 @@ export const decodeEpisode = (text: string): EpisodePlace | undefined => {
   return encodeEpisode(place) === text ? place : undefined
 }
 
-/** What is listed by places: an account's ledger, and its payments of funding. */
+/** Listings by place: an account's ledger, and its funding payments. */
 export type PlacedKind = "entries" | "payments"
 
 /** A cursor behind which what is older of an account's follows. */

@@ -1,4 +1,4 @@
-/** Endpoints of a contract as the edge serves them: what of an `HttpApi` the router, the routes and the tests look at. */
+/** Endpoints of a contract as the edge serves them: the parts of an `HttpApi` that the router, the routes and the tests need. */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiError from "@effect/platform/HttpApiError"
 import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -30,7 +30,7 @@ export interface Described {
   readonly family: Family
   readonly access: Level
   readonly budget: Budget
-  /** What has to be on here for the endpoint to be there at all; undefined where nothing has. */
+  /** The feature that has to be enabled for the endpoint to exist; undefined for none. */
   readonly feature: FeatureName | undefined
   /** Whether a request without a body counts as one with an empty object. */
   readonly bodyIsOptional: boolean
@@ -40,11 +40,11 @@ export interface Described {
   readonly payloadSchema: Schema.Schema<unknown, unknown> | undefined
   /** Whether its success is 204, without a body. */
   readonly isEmpty: boolean
-  /** By HTTP status, what has a body: successes and envelopes. */
+  /** Answers with a body by HTTP status: successes and envelopes. */
   readonly answers: ReadonlyMap<number, Answer>
 }
 
-/** The family that a path belongs to, as the router reads it: percent-encoded letters are the letters. */
+/** The family of a path as the router reads it: percent-encoded letters count as the letters. */
 export const familyOf = (path: string): Family => {
   const end = path.indexOf("/", 1)
   const first = end < 0 ? path : path.slice(0, end)

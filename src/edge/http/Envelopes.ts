@@ -126,8 +126,8 @@ const compatNames = [
 export const CompatName = Schema.Literal(...compatNames)
 
 /**
- * What the refusal compared, where it compared: decimal strings in the guard's own unit (a price, a
- * quantity, money), a whole number for `open_order_limit`, a market's status for `market_not_accepting`.
+ * The values that the refusal compared, if any: decimal strings in the guard's own unit (a price, a quantity, money), an integer
+ * for `open_order_limit`, a market's status for `market_not_accepting`.
  */
 export const Comparison = {
   limit: Fields.optional(Fields.Text).annotations({ description: "The bound that refused, in the guard's unit." }),
@@ -180,7 +180,7 @@ const compat = (status: Status) =>
 /** What is said of an answer with an envelope: its status and every code that it may have. */
 export const describe = (status: Status): string => `${status}: ${codes[status].join(", ")}`
 
-/** Made once for each status that is asked for: hundreds of endpoints share them, and a start would wait for the making. */
+/** Created once per status: hundreds of endpoints share them, and creating each anew would delay the start. */
 const once = <A>(make: (status: Status) => A): (status: Status) => A => remembered(statuses.length, make)
 
 /** The native envelope as sent with a status. */

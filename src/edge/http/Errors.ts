@@ -16,15 +16,15 @@ import * as Protection from "./Protection.js"
 /** A failure on its way to an envelope. */
 export interface Failure {
   readonly description: Refusal.Description
-  /** Said instead of the description's message: which member was wrong, and how. */
+  /** Replaces the description's message: which member was wrong, and how. */
   readonly message?: string
   /** What the refusal compared, in the guard's unit. */
   readonly comparison?: Comparison
   /** For a remembered decision: when it was made. */
   readonly decidedAtEpochMs?: number
-  /** Of a 429, where it is not a minute: how long until the same request may be taken. */
+  /** For a 429 whose wait is not a minute: how long until the same request may succeed. */
   readonly retryAfterSeconds?: number
-  /** Headers that it brings whatever it is. */
+  /** Further headers of the answer. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -60,11 +60,11 @@ const unauthorized = (name: string, apiKeyRejection: string, safeMessage: string
   }
 })
 
-/** Whether a refusal for margin tells a bound below zero, which is more than "too little" explains. */
+/** Whether a margin refusal reports a negative limit, which needs more explanation than "too little". */
 export const isBelowZero = (refusal: Refusal.Refusal, comparison: Comparison | undefined): boolean =>
   refusal === Refusal.Refusal.marginInsufficient && comparison?.limit?.startsWith("-") === true
 
-/** What is said of a refusal beside its own words, made of what it compared alone: a repeat is told the same. */
+/** An additional explanation derived only from the compared values, so that a repetition gets the same one. */
 const explained = (refusal: Refusal.Refusal, comparison: Comparison): string | undefined => {
   if (refusal !== Refusal.Refusal.marginInsufficient) return undefined
   const { nearest } = comparison
@@ -93,7 +93,9 @@ const tooFineNames: ReadonlyMap<Refusal.Refusal, string> = new Map([
   [Refusal.Refusal.triggerInvalid, "TriggerTooFine"]
 ])
 
-/** A native request with more decimals than its market has: no order, with the guard that an order off the grid meets. */
+/**
+ * A native request with more decimals than its market has. It never becomes an order, and gets the guard of an order off the grid.
+ */
 export const offGrid = (refusal: Refusal.Refusal, message: string, comparison: Comparison): Failure => {
   const { compares, guard } = Refusal.describe(refusal)
   const name = tooFineNames.get(refusal)
@@ -105,13 +107,13 @@ export const routeNotFound: Failure = {
   description: { ...invalid, name: "RouteNotFound", status: 404, code: "route_not_found", safeMessage: "There is no such route." }
 }
 
-/** There is no such route, and which one may be meant. */
+/** There is no such route; the message suggests the one that may be meant. */
 export const routeMeant = ({ method, path }: { readonly method: string; readonly path: string }): Failure => ({
   ...routeNotFound,
   message: `${routeNotFound.description.safeMessage} Did you mean ${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}?`
 })
 
-/** The stream's path is no route: a request for it that is no upgrade has mostly lost that on its way. */
+/** A request for the stream's path without an upgrade: usually a proxy on the way has removed it. */
 export const upgradeMissing: Failure = {
   ...routeNotFound,
   message: "There is no such route: this path takes WebSocket upgrades alone, and the request came without Upgrade and Connection. "
@@ -179,7 +181,7 @@ export const operationNotAvailable = (message: string): Failure => ({
   message
 })
 
-/** A cursor that this listing never gave, or gave in another form. */
+/** A cursor that this listing never issued, or issued in another format. */
 export const staleCursor: Failure = {
   description: {
     ...invalid,
@@ -249,14 +251,14 @@ const indexStreamConflict = (name: string, safeMessage: string, action: "refresh
   description: { ...invalid, name, status: 409, code: "index_stream_conflict", recoveryActions: [action], safeMessage }
 })
 
-/** Another process opened a session since, the venue started anew, or nobody opened one. */
+/** Another process has opened a session since, the venue has restarted, or no session was opened. */
 export const indexSessionEnded: Failure = indexStreamConflict(
   "IndexSessionEnded",
   "The index stream has no such session any more. Nothing was done; open another one.",
   "refresh_state"
 )
 
-/** A batch whose predecessor was never taken. */
+/** A batch whose predecessor has not been accepted. */
 export const indexSequenceGap: Failure = indexStreamConflict(
   "IndexSequenceGap",
   "A batch of the index stream was left out. Nothing was done; go on with the expected number.",
@@ -321,7 +323,7 @@ const operatorUnauthorized: Failure = {
   }
 }
 
-/** A credential without the word that says what it is. */
+/** A credential without the word `Bearer`. */
 export const bearerMissing = unauthorized(
   "BearerMissing",
   "malformed",
@@ -336,7 +338,7 @@ const keyFailures: Readonly<Record<Rejection, Failure>> = {
   expired: refused(Refusal.Refusal.keyExpired)
 }
 
-/** A credential that is no API key that may act. */
+/** A credential that is not an active API key. */
 export const keyRejected = (rejection: Rejection): Failure => keyFailures[rejection]
 
 const unsigned = (name: string, safeMessage: string): Failure => ({
@@ -366,7 +368,7 @@ export const passkeyRequired: Failure = {
 /** What is told of a challenge that cannot be answered any more, whatever it was asked for. */
 export const challengeOver = "The challenge is over, was answered before, or is none of this venue's."
 
-/** An assertion that proves nothing. What was wrong is told where it helps an honest client; it says nothing of any account. */
+/** An assertion that proves nothing. The message helps honest clients, and reveals nothing about any account. */
 export const assertionInvalid = (message: string): Failure => ({
   description: { ...Refusal.describe(Refusal.Refusal.passkeyUnknown), name: "AssertionInvalid" },
   message
@@ -400,7 +402,7 @@ export const accessDenied = grantCode("AccessDenied", "access_denied", false, "T
 /** No agent waits under this code. */
 export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.Refusal.grantTaken) }
 
-/** The agent that is to be denied has its key. */
+/** The agent to be denied has already fetched its key. */
 export const grantFetched = (keyId: string): Failure => ({
   description: { ...userCodeUnknown.description, name: "GrantFetched", guard: "grant_fetched" },
   message: `The agent has fetched its key, which acts on: revoke ${keyId} to stop it.`
@@ -421,7 +423,7 @@ export const userCodesLocked: Failure = {
   }
 }
 
-/** A request about a ticket that says none. */
+/** A request about a ticket that contains none. */
 export const ticketMissing: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.ticketInvalid),
@@ -431,7 +433,7 @@ export const ticketMissing: Failure = {
   }
 }
 
-/** A ticket that is shown on the stream a moment after it was rotated: whoever rotated it has its successor, and nothing has ended. */
+/** A ticket shown on the stream shortly after its rotation: whoever rotated it has the successor, and the family has not ended. */
 export const ticketReplaced: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.ticketRotated),
@@ -446,7 +448,7 @@ export const workloadTokenRejected = (message: string): Failure => ({
   message
 })
 
-/** The keys that workloads' tokens are signed with cannot be had from their issuer. */
+/** The issuer of workload tokens does not provide its signing keys. */
 export const workloadKeysUnavailable: Failure = {
   description: {
     ...invalid,
@@ -479,7 +481,7 @@ export const ledgerUnavailable: Failure = {
 /** Candles of a series that the contract names, and that the venue does not make. */
 export const markCandles = operationNotAvailable("There are no candles of the mark: ask for the series index or trade.")
 
-/** Nothing that shows solvency was made yet; the request has begun it. */
+/** No solvency proof has been made yet; the request has started one. */
 export const solvencyUnavailable: Failure = {
   description: {
     ...invalid,
@@ -517,21 +519,21 @@ const behind = (name: string, guard: string, safeMessage: string) => (comparison
   comparison
 })
 
-/** Changes behind a sequence that no record has yet: `limit` is the last one that has one. */
+/** Changes after a sequence that does not exist yet: `limit` is the last one that does. */
 export const sequenceAhead = behind(
   "SequenceAhead",
   "sequence_ahead",
   "fromSequence: lies ahead of the venue's last record. Nothing was read."
 )
 
-/** Changes that are told no more: `limit` is the oldest sequence behind which they are, `nearest` the venue's last. */
+/** Changes that are no longer retained: `limit` is the oldest sequence after which they are, `nearest` the venue's last. */
 export const sequenceNotRetained = behind(
   "SequenceNotRetained",
   "sequence_not_retained",
   "fromSequence: what lies behind it is told no more. Read the account anew, and go on from the sequence that nearest names."
 )
 
-/** As many accounts were opened in this hour as may be, by whomever. */
+/** The hourly limit of new accounts, over all callers, is used up. */
 export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   description: {
     ...userCodesLocked.description,
@@ -542,7 +544,7 @@ export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   retryAfterSeconds
 })
 
-/** As many requests of the account wait as may. */
+/** Too many requests of the account are waiting. */
 export const waitsOfAccount: Failure = {
   description: {
     ...userCodesLocked.description,
@@ -553,7 +555,7 @@ export const waitsOfAccount: Failure = {
   retryAfterSeconds: 1
 }
 
-/** As many requests wait as the venue has room for. */
+/** More requests are waiting than the venue has room for. */
 export const changesBusy: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.inboxFull),
@@ -572,7 +574,7 @@ export const changesUnavailable: Failure = {
   }
 }
 
-/** Of a sequence at which nothing was published, or that has gone. */
+/** A sequence at which nothing was published, or whose publication has been dropped. */
 export const solvencyNotKept: Failure = {
   description: {
     ...invalid,
@@ -585,7 +587,7 @@ export const solvencyNotKept: Failure = {
   }
 }
 
-/** What only an operator can set right. */
+/** A condition that only an operator can resolve. */
 export const ledgerStopped: Failure = {
   description: {
     ...ledgerUnavailable.description,
@@ -596,7 +598,7 @@ export const ledgerStopped: Failure = {
   }
 }
 
-/** The ledger does not prepare the step: whoever pays has not the funds, say. */
+/** The ledger refuses to prepare the step, for example because the payer lacks the funds. */
 export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected"): Failure => ({
   description: {
     ...invalid,
@@ -610,7 +612,7 @@ export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected")
   }
 })
 
-/** All that the treasury could pay from is named by withdrawals that are approved and not decided. */
+/** All holdings that the treasury could pay from are used by approved withdrawals that are not decided yet. */
 export const treasuryBusy: Failure = {
   description: {
     ...ledgerUnavailable.description,
@@ -620,7 +622,7 @@ export const treasuryBusy: Failure = {
   }
 }
 
-/** The passkey that is asked has approved a transfer that the signer has yet to see, and no answer of it may come before. */
+/** The passkey has approved a transfer that the signer has not seen yet, and must not give it a later answer before. */
 export const approvalFirst: Failure = {
   description: {
     ...ledgerUnavailable.description,
@@ -629,7 +631,7 @@ export const approvalFirst: Failure = {
   }
 }
 
-/** Whoever pays has the amount in more pieces than one transaction spends: `limit` is what it could pay at once. */
+/** The payer holds the amount in more pieces than one transaction can spend: `limit` is what it could pay at once. */
 export const tooManyPieces = (code: "deposit_rejected" | "withdrawal_rejected", largestAtoms: string): Failure => ({
   description: {
     ...ledgerDeclines(code).description,
@@ -642,7 +644,7 @@ export const tooManyPieces = (code: "deposit_rejected" | "withdrawal_rejected", 
   comparison: { limit: Units.formatDecimal(Number(largestAtoms), Units.moneyScale) }
 })
 
-/** A good passkey by which the signer takes no approval yet. */
+/** A valid passkey whose approvals the signer does not accept yet. */
 export const passkeyNotPinned: Failure = {
   description: {
     ...passkeyRequired.description,
@@ -729,7 +731,7 @@ export const all: ReadonlyArray<Failure> = [
 
 type Grid = Pick<Market.Parameters, "priceScale" | "quantityScale">
 
-/** A compared value as its unit is told; undefined where the unit needs a market and there is none. */
+/** A compared value in its unit; undefined where the unit needs a market and there is none. */
 const told = (value: number, unit: Unit, market: Grid | undefined): string | undefined => {
   switch (unit) {
     case "price_atoms":

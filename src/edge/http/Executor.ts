@@ -1,6 +1,6 @@
 /**
- * Runs the routes that are Effects: decodes what the contract declares, runs the handler on the venue's own
- * runtime, and lets the answer out once what it was read from is durable.
+ * Runs the routes that are Effects: decodes what the contract declares, runs the handler on the venue's own runtime, and releases
+ * the answer once the state it was read from is durable.
  */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as Cause from "effect/Cause"
@@ -21,14 +21,14 @@ import * as Naming from "./Naming.js"
 import * as Requests from "./Requests.js"
 import * as Underway from "./Underway.js"
 
-/** A response body that is already text, for what is too dear to build as values. Tests hold it to the schema. */
+/** A response body that is already text, where building values would be too expensive. Tests check it against the schema. */
 export class Rendered {
   constructor(
     readonly body: string,
     readonly status: number = 200,
     /** Beside the usual ones. */
     readonly headers?: Readonly<Record<string, string>>,
-    /** Whether it is the same for whoever asks, as long as the venue runs. */
+    /** Whether it is the same for every caller as long as the venue runs. */
     readonly isFixed?: boolean
   ) {}
 }
@@ -42,7 +42,7 @@ export const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failu
 /** A body that is made here as its schema says: tests decode every one with it. */
 export const json = (value: object): Effect.Effect<Rendered> => Effect.succeed(new Rendered(JSON.stringify(value)))
 
-/** What a handler is given: everything its endpoint declares, decoded, whoever calls, and from where. */
+/** The input of a handler: everything its endpoint declares, decoded, with the caller and the origin. */
 export type Input<E extends HttpApiEndpoint.HttpApiEndpoint.Any, L extends Level> =
   & Omit<HttpApiEndpoint.HttpApiEndpoint.Request<E>, "request">
   & { readonly trader: TraderOf<L>; readonly remoteAddress: string }
@@ -59,7 +59,7 @@ interface Offending {
   /** Its path, as `orders[3].price`; empty for the value itself. */
   readonly path: string
   readonly fault: "missing" | "unknown" | "invalid"
-  /** Names that stand where it stands. */
+  /** Names that are valid in its place. */
   readonly known: ReadonlyArray<string>
 }
 
@@ -94,7 +94,7 @@ const offending = (issue: ParseResult.ParseIssue): Offending => {
   return { path: text, fault, known }
 }
 
-/** Names in messages come from the client where a member is unknown: only what reads like a name is repeated. */
+/** Unknown member names come from the client: a message repeats one only if it looks like a name. */
 const named = (issue: ParseResult.ParseIssue, part: string): string => {
   const { fault, known, path } = offending(issue)
   const name = /[^.\]]*$/.exec(path)![0]
@@ -134,7 +134,9 @@ const noBody = (call: Call): typeof absent | Errors.Failure => {
     : Errors.invalidRequest("This route takes no body.")
 }
 
-/** What the endpoint declares of a request, decoded; a failure for the first part that is wrong, in the order of the hot routes. */
+/**
+ * What the endpoint declares of a request, decoded; a failure for the first invalid part, in the same order as on the hot routes.
+ */
 const read = (call: Call): Record<string, unknown> | Errors.Failure => {
   const { endpoint, request } = call
   const headers = endpoint.headersSchema
@@ -178,7 +180,7 @@ export const serve = (
   const encode = Schema.encodeUnknownSync(success.schema)
   const handle = handler as (input: object) => Effect.Effect<unknown, Errors.Failure>
   const release = (call: Call, answer: () => void): void => {
-    // Health and readiness tell of the process, and must not wait for the writer.
+    // Health and readiness are about the process and must not wait for the writer.
     if (endpoint.access === "system" && endpoint.name !== "getMetrics") return answer()
     call.services.barrier.whenDurable(call.services.state.sequence, answer)
   }

@@ -1,4 +1,4 @@
-/** Metrics as the text that Prometheus reads, by the library that its own people keep. */
+/** Metrics as Prometheus text, by the library that its maintainers provide. */
 import * as Effect from "effect/Effect"
 import { Counter, Gauge, Registry } from "prom-client"
 
@@ -17,14 +17,14 @@ export interface Metric {
   readonly read: () => Iterable<Labelled>
 }
 
-/** How metrics become text: all of them are read before anything else is done. */
+/** Renders metrics as text: all values are read before anything else is done. */
 export type Exposition = (metrics: ReadonlyArray<Metric>) => Effect.Effect<string>
 
 /** Registers a metric with the values that it has now. */
 const register = ({ help, labels, name, read, type }: Metric, registry: Registry): void => {
   const setting = { name, help, labelNames: [...labels], registers: [registry] }
   const metric = type === "counter" ? new Counter(setting) : new Gauge(setting)
-  // Where it has no labels it begins with a 0, which would tell a value of what has none.
+  // A metric without labels begins at 0, which would show a value where there is none.
   if (labels.length === 0) metric.remove()
   for (const { labels, value } of read()) metric.inc(labels, value)
 }

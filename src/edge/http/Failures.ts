@@ -1,8 +1,8 @@
 /**
- * Which statuses an endpoint fails with, said once for each kind of endpoint. An endpoint takes its kind's and
- * adds what is its own: 404 where it names something that may not exist, 422 where it places one order.
+ * The statuses with which endpoints fail, by kind of endpoint. An endpoint takes its kind's and adds its own: 404 where it names
+ * something that may not exist, 422 where it places one order.
  *
- * What meets no endpoint (no such route, another method, bytes that are no request) is not said of any.
+ * Failures without an endpoint (no such route, another method, malformed bytes) are declared for none.
  */
 import * as Schema from "effect/Schema"
 import * as Envelopes from "./Envelopes.js"

@@ -44,7 +44,10 @@ const unpaired = /\p{Cs}/u
 /** Whether a text has no lone surrogates: one that has cannot be encoded, in a path or in UTF-8. */
 export const isWellFormed = (text: string): boolean => !unpaired.test(text)
 
-/** What is not seen, or makes others be seen otherwise: control and formatting characters, lone surrogates, breaks of lines. */
+/**
+ * Characters that are invisible or affect how others are displayed: control and formatting characters, lone surrogates, line
+ * breaks.
+ */
 const unseen = /\p{C}|\p{Zl}|\p{Zp}/u
 /** What somebody calls something, in a request: 1 to 64 characters on one line. */
 export const Label = Schema.String.pipe(
@@ -109,9 +112,9 @@ export const since = optional(SinceText)
 /** How many candles, in a query. */
 export const candleLimit = optional(PageText).annotations({ description: "1..100; 100 when absent." })
 
-/** The query of a listing: where its page begins, and how long it may be. */
 /** Where a page begins. */
 export const cursor = { cursor: optional(CursorText) }
+/** The query of a listing: where its page begins, and how long it may be. */
 export const page = { limit: optional(PageText), ...cursor }
 
 /** A time in both forms of the compatibility layer. */

@@ -1,4 +1,4 @@
-/** What is read of a request's head, and what a target means. */
+/** The parts of a request's head that are used, and the meaning of its target. */
 
 /** `node:http` would make an object of all headers, at twice the cost. */
 export class Head {
@@ -9,7 +9,7 @@ export class Head {
   requestMethod: string | undefined = undefined
   forwardedFor: string | undefined = undefined
   hosts = 0
-  /** As sent: the parser has refused what is no length, and a second one. */
+  /** As sent: the parser has refused invalid lengths and repeated ones. */
   contentLength: string | undefined = undefined
   transferEncoding = false
 
@@ -49,7 +49,7 @@ export class Head {
   }
 }
 
-/** A header that is sent more than once, as one. */
+/** Joins a header that was sent more than once. */
 const joined = (before: string | undefined, value: string): string => before === undefined ? value : `${before}, ${value}`
 
 /** Whether a header's name, as sent, is this one in lower case. */
@@ -66,15 +66,15 @@ const originForm = (target: string): string => {
   return rest.charCodeAt(0) === slash ? rest : `/${rest}`
 }
 
-/** The same of a request, whatever comes of it: its family is decided by it also where it is refused. */
+/** The same for a request that may be refused: its path decides the family of the envelope in any case. */
 export const targetOf = ({ url = "" }: { readonly url?: string | undefined }): string => originForm(url)
 
 /** A request line as far as its target, at the start or behind another request. */
 const requestLine = /(?:^|[\r\n}])[A-Z]+ ([^ \r\n]+)/g
 
 /**
- * The target of the last request line in bytes that never became a request; undefined where none is seen. It decides
- * the envelope's family only.
+ * The target of the last request line in bytes that never became a request; undefined where there is none. It only decides the
+ * envelope's family.
  */
 export const lastTarget = (unframed: Buffer): string | undefined => {
   const lines = [...unframed.toString("latin1").matchAll(requestLine)]

@@ -1,6 +1,6 @@
 /**
- * The clock beside the journal's time. That never goes back: while the clock lies behind it, every record is of the last one's time, no
- * mark is made, and no sample of an index is later than the one that stands.
+ * The clock in relation to the journal's time, which never decreases: while the clock is behind, every record gets the last one's
+ * time, no mark is made, and no index sample is later than the present one.
  */
 import type { Reads } from "../../engine/Reads.js"
 
@@ -11,8 +11,8 @@ interface Times {
 }
 
 /**
- * The time by which a command would be decided now. What ends by its time (a key, a session, a ticket, an index's freshness) has ended for
- * reads as for commands.
+ * The time at which a command would be decided now. Whatever expires (a key, a session, a ticket, a fresh index) does so for reads
+ * as for commands.
  */
 export const decidedAt = ({ now, state }: Times): number => Math.max(now(), state.atEpochMs)
 
@@ -20,9 +20,8 @@ export const decidedAt = ({ now, state }: Times): number => Math.max(now(), stat
 export const clockBehindMs = ({ now, state }: Times): number => Math.max(0, state.atEpochMs - now())
 
 /**
- * From when on a clock behind the journal is told as a failure: what markets are given as `indexStaleMs` where nobody says otherwise, so
- * that prices which stand still are called fresh for no longer than those of a silent feed. Steps by which time services correct a clock
- * are far below it.
+ * From this lag on, a clock behind the journal is reported as a failure, milliseconds: the default of a market's `indexStaleMs`, so
+ * that frozen prices count as fresh no longer than those of a silent feed. Corrections by time services are far smaller.
  */
 const mostBehindMs = 10_000
 

@@ -1,11 +1,11 @@
 /**
- * One connection's requests, in the order in which they were sent. They are dispatched in that order, a bounded
- * number of them at a time, and none while the client leaves too many bytes unread: what is sent beyond that waits
- * in the system's buffers, not in the venue's memory. One request is dispatched as it arrives; whatever was sent
- * along with it waits for a place in the rotation of all connections.
+ * The requests of one connection in the order in which they were sent. They are dispatched in that order, a bounded number at a
+ * time, and none while the client leaves too many bytes unread: anything beyond that waits in the system's buffers, not in the
+ * venue's memory. One request is dispatched as it arrives; those sent along with it wait for a turn in the rotation of all
+ * connections.
  *
- * What cannot be framed is answered once everything sent before it has been: a refusal never stands where the
- * answer to a request that was carried out belongs.
+ * Bytes that cannot be framed are answered once everything before them has been: a refusal never takes the place of the answer to a
+ * request that was carried out.
  */
 import type * as Http from "node:http"
 import type { Socket } from "node:net"
@@ -23,14 +23,14 @@ const mostUnreadToFrame = 8 * 1024
 /** Bytes that are framed at a time. */
 const sliceBytes = 4 * 1024
 /**
- * Bytes in which no request begins or goes on, from which on nothing more is framed. `node:http` bounds what it reads of a head, which is
- * half as much, but not the blank lines in front of one nor the spaces in it.
+ * Bytes without the beginning or continuation of a request from which on framing stops. `node:http` limits the head that it reads
+ * to half as much, but not blank lines before it nor spaces in it.
  */
 const mostWithoutRequest = 32 * 1024
 /** More than the head of a response. */
 const headBytes = 1024
 
-/** What requests that cancel are sent to, whose ids are no longer than any that the venue gives. */
+/** Paths of requests that cancel, with ids no longer than those of the venue. */
 const cancelingPaths = [
   "v[12]/orders/(?:cancel-all|[\\w-]{1,64}/cancel)",
   "v1/operator/orders/cancel",
@@ -42,12 +42,12 @@ const looksAtBytes = 192
 const capitalP = 80
 
 /**
- * Whether bytes begin with a request to cancel: so many of them a turn are taken as they arrive, whatever waits. Who sends it is
- * not known before it is framed, so it decides nothing but the order in which connections are looked at.
+ * Whether bytes begin with a request to cancel: a limited number of these per turn is taken as they arrive, ahead of everything
+ * that waits. The sender is unknown before framing, so this decides only the order in which connections are handled.
  */
 const isUrgent = (bytes: Buffer): boolean => bytes[0] === capitalP && canceling.test(bytes.toString("latin1", 0, looksAtBytes))
 
-/** One request that was framed, on its way to its answer. */
+/** A framed request that has not been answered yet. */
 export class Exchange {
   /** Undefined where there is none. */
   body: Uint8Array | undefined = undefined
@@ -63,63 +63,65 @@ export class Exchange {
   }
 }
 
-/** What a lane has done for it. */
+/** The services that a lane uses. */
 export interface Server {
   readonly rotation: Rotation
-  /** Frames bytes: begins, completes and ends are heard of before this returns, but for ends of bodies, soon after. */
+  /**
+   * Frames bytes. Callbacks for beginnings, completions and ends run before this returns, except ends of bodies, which follow soon.
+   */
   readonly frame: (bytes: Buffer) => void
   readonly dispatch: (exchange: Exchange, reply: (response: Response) => void) => void
   readonly misframed: (reason: Misframed, target: string | undefined, head: Head | undefined) => Response
-  /** Answers of all connections that were not taken. */
+  /** Unread answers of all connections. */
   readonly unread: Unread
   /** Where the connection comes from. */
   readonly origin: string
-  /** Calls back when a request has had its time to arrive, from now on; gives how to have it no longer called. */
+  /** Calls back when a request's time to arrive, counted from now, is over. Returns a function that cancels this. */
   readonly inRequestTime: (then: () => void) => () => void
   /**
-   * Writes an answer, the connection's last one or not; calls back when the system has taken it. The bytes of its body, but for such as
-   * are held for many at once.
+   * Writes an answer, possibly the connection's last, and calls back when the system has taken it. Returns the bytes of its body,
+   * unless the body is shared by many answers.
    */
   readonly write: (exchange: Exchange, response: Response, last: boolean, taken: () => void) => number
-  /** Writes an answer to what is no exchange, and closes. */
+  /** Writes an answer that belongs to no exchange, and closes. */
   readonly writeLast: (response: Response) => void
   readonly stopping: () => boolean
-  /** Hears that nothing is under way any more. */
+  /** Called when nothing is in progress any more. */
   readonly idle: () => void
 }
 
 export class Lane implements Holder {
   private readonly waiting: Array<Exchange> = []
-  /** Dispatched, and the answer not yet with the system. */
+  /** Requests dispatched whose answers the system has not taken yet. */
   private underWay = 0
   /** Bytes of answers that are not yet with the system. */
   private unread = 0
-  /** Whether the system has taken any since that was looked at last, or none waited before. */
+  /** Whether the system has taken any bytes since the last check, or none were waiting before. */
   private hasTaken = true
   private wasStuck = false
-  /** What was received and is not yet framed. */
+  /** Bytes received and not framed yet. */
   private held: Buffer | undefined = undefined
   private framing = false
-  /** The bytes in which the head that is being read begins, in one piece: of pieces there may be as many as bytes. */
+  /** The unframed bytes of the head being read, in one piece, since there might be as many pieces as bytes. */
   private unframed: Buffer | undefined = undefined
   private begun = 0
   /**
-   * How many were dispatched. No request is kept beyond its answer: of thousands of connections each collection of garbage would
-   * copy what is left of their last one.
+   * Requests dispatched so far. No request is kept after its answer: with thousands of connections, every garbage collection would
+   * copy the remains of each one's last request.
    */
   private dispatched = 0
-  /** Whether one more may be dispatched outside the rotation. */
+  /** Whether one more request may be dispatched outside the rotation. */
   private direct = false
-  /** Why nothing more is framed, which is answered last. */
+  /** Why framing has stopped, which is answered last. */
   private misframed: { readonly reason: Misframed; readonly target: string | undefined; readonly head: Head | undefined } | undefined =
     undefined
   /** Whether the connection's last answer has been given. */
   private closing = false
-  /** Whether the connection is over: nothing is held for it any more. */
+  /** Whether the connection has closed, so that nothing is held for it. */
   private isGone = false
-  /** Whether a request that began was told to be late while the lane itself held the rest of it back. */
+  /** Whether a request was reported late while the lane itself was holding back the rest of it. */
   private isLate = false
-  /** Has such a request wait no longer for its time to end, which began when the rest of it was up to the client. */
+  /** Cancels the timeout of such a request, which began when the rest of it was up to the client. */
   private stopsClock: (() => void) | undefined = undefined
 
   constructor(private readonly socket: Socket, private readonly server: Server) {}
@@ -146,7 +148,7 @@ export class Lane implements Holder {
     this.socket.destroy()
   }
 
-  /** The connection is over, and what it held is let go of. */
+  /** Releases everything that a closed connection held. */
   gone(): void {
     this.isGone = true
     this.onTime()
@@ -181,8 +183,8 @@ export class Lane implements Holder {
   }
 
   /**
-   * Lets go of the connection, which goes on as something else: what was received and not framed, or undefined where something
-   * was asked before that is not answered yet.
+   * Hands the connection over to another protocol. Returns the bytes received and not framed; undefined where earlier requests have
+   * not been answered.
    */
   release(): Buffer | undefined {
     if (this.underWay > 0 || this.waiting.length > 0 || this.misframed !== undefined || this.closing) return undefined
@@ -203,11 +205,11 @@ export class Lane implements Holder {
   complete(exchange: Exchange): void {
     exchange.complete = true
     this.onTime()
-    // What is dispatched while bytes are being framed could make `node:http` pause in the middle of them.
+    // Dispatching while bytes are being framed could make `node:http` pause in the middle of them.
     if (!this.framing) this.goOn()
   }
 
-  /** The request that was awaited has arrived, or is not awaited any more. */
+  /** The awaited request has arrived, or is no longer awaited. */
   private onTime(): void {
     this.isLate = false
     this.stopsClock?.()
@@ -215,8 +217,8 @@ export class Lane implements Holder {
   }
 
   /**
-   * Nothing more can be framed. Of a request that is late because the lane holds back what was sent of it that is not so: it has its
-   * time once nothing is held, and `node:http` tells of no request twice.
+   * Framing has failed. A request that is late because the lane holds part of it back is exempt: its time begins once nothing is
+   * held, and `node:http` reports a request only once.
    */
   end(reason: Misframed): void {
     if (this.misframed !== undefined || this.closing) return
@@ -229,7 +231,7 @@ export class Lane implements Holder {
     if (tail === undefined || tail.complete || tail.request.complete) {
       this.misframed = { reason, target: this.unframed === undefined ? undefined : lastTarget(this.unframed), head: undefined }
     } else {
-      // It was never whole, and is what the refusal answers.
+      // The last request never became complete, and the refusal is its answer.
       this.waiting.pop()
       this.misframed = { reason, target: tail.target, head: tail.head }
     }
@@ -251,7 +253,7 @@ export class Lane implements Holder {
       && !this.socket.destroyed
       && this.underWay < mostUnderWay
       && this.unread < mostUnread
-      // A stop takes what has arrived on a quiet connection, and nothing behind what is under way.
+      // A stop still serves what has arrived on an idle connection, but nothing behind a request in progress.
       && (this.underWay === 0 || !this.server.stopping())
   }
 
@@ -309,7 +311,7 @@ export class Lane implements Holder {
     }
     const { target } = exchange
     this.drop()
-    // Its client may still be sending: the answer is written as to what cannot be framed, where that does not take it back.
+    // The client may still be sending, so the answer is written as for bytes that cannot be framed.
     if (refusal === "body_too_large") this.misframed = { reason: refusal, target, head }
     else {
       this.underWay++
@@ -335,7 +337,7 @@ export class Lane implements Holder {
     this.server.unread.add(bytes)
   }
 
-  /** Forgets what was sent behind the connection's last request. */
+  /** Discards what was sent after the connection's last request. */
   private drop(): void {
     this.waiting.length = 0
     this.held = undefined

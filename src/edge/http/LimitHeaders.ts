@@ -1,13 +1,13 @@
 /**
- * How whoever asks stands with the limits of requests, as the headers of every answer tell it. What draws on nothing tells how its
- * remote address stands. What meets no route draws on the address here: it has no call to be let in.
+ * The caller's standing with the request limits, as the headers of every answer report it. Requests that draw on nothing report the
+ * standing of their remote address. A request without a route draws on the address here, since it has no call to be admitted.
  */
 import { type RateLimits, secondsUntil } from "../../identity/RateLimits.js"
 import { clientAddress } from "./ClientAddress.js"
 import * as Errors from "./Errors.js"
 import type { Sender } from "./Listener.js"
 
-/** What it takes to know whom a request counts for, and how that one stands. */
+/** What is needed to find out which limit a request counts against, and its standing. */
 export interface Counting {
   readonly rateLimits: RateLimits
   readonly trustedProxies: number
@@ -16,14 +16,14 @@ export interface Counting {
 
 type Headers = Readonly<Record<string, string>>
 
-/** What a limit is, what is left of it, and in how many seconds all of it is there again. */
+/** A limit, what is left of it, and the seconds until it is full again. */
 export const told = (limit: number, remaining: number, resetSeconds: number): Headers => ({
   "ratelimit-limit": String(limit),
   "ratelimit-remaining": String(remaining),
   "ratelimit-reset": String(resetSeconds)
 })
 
-/** Of a remote address, which nothing is counted of. */
+/** The standing of a remote address, without counting anything. */
 export const ofAddress = ({ now, rateLimits, trustedProxies }: Counting, sender: Sender): Headers => {
   const at = now()
   const { limit, remaining, resetsAtEpochMs } = rateLimits.public.view(clientAddress(sender, trustedProxies), at)
@@ -36,7 +36,7 @@ interface Drawn {
   readonly refusal: Errors.Failure | undefined
 }
 
-/** Counts what meets no route, or a WebSocket that begins, of its remote address. */
+/** Counts a request without a route, or the start of a WebSocket, against its remote address. */
 export const draw = ({ now, rateLimits: { public: windows }, trustedProxies }: Counting, sender: Sender): Drawn => {
   const at = now()
   const mayAct = windows.take(clientAddress(sender, trustedProxies), at)

@@ -1,6 +1,6 @@
 /**
- * The listener leaf, above HTTP framing: whole requests in, whole responses out. `node:http` is one layer of
- * it, the simulator's network another.
+ * The listener service, above HTTP framing: complete requests in, complete responses out. One implementation uses `node:http`,
+ * another the simulator's network.
  */
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
@@ -23,7 +23,7 @@ export interface RequestHeaders {
   readonly "x-forwarded-for"?: string | undefined
 }
 
-/** A request that was framed well. */
+/** A well-formed request. */
 export interface Request {
   readonly method: string
   /** Path and query as sent, whatever the form they were sent in. */
@@ -31,24 +31,27 @@ export interface Request {
   readonly headers: RequestHeaders
   /** The whole body, at most the listener's limit; empty where there was none. */
   readonly body: Uint8Array
-  /** What the body says, where it came as a part of JSON that was read already; `body` is empty then. No listener sets it. */
+  /** The body's value, where it was part of JSON that has been parsed already; `body` is empty then. No listener sets it. */
   readonly json?: { readonly value: unknown }
-  /** Of the connection: of the last proxy, where there are any. */
+  /** The address of the connection: that of the last proxy, where there are any. */
   readonly remoteAddress: string
-  /** The ticket that was shown on the socket that it came over, and the number of its API key. No listener sets it. */
+  /** The ticket shown on the socket over which the request came, and the number of its API key. No listener sets it. */
   readonly ticketOf?: ShownTicket & { readonly apiKey: number }
   /**
-   * Calls back once the client has gone, so that no answer can reach it; gives how to have it no longer called. Absent where that
-   * cannot be told.
+   * Calls back once the client has disconnected, so that no answer can reach it. Returns a function that cancels this. Absent where
+   * it cannot be known.
    */
   readonly whenGone?: (then: () => void) => () => void
-  /** The connection that it came over, where its orders end with it: by the record that armed it. No listener sets it. */
+  /**
+   * The sequence of the record that armed the stream connection over which the request came, if its orders end with that
+   * connection. No listener sets it.
+   */
   readonly connection?: number
 }
 
 /**
- * Why a request never became one. The edge says how each is answered; the listener answers it behind everything that
- * was sent before it, and closes the connection.
+ * Why bytes never became a request. The edge decides how each is answered; the listener sends that after the answers to all earlier
+ * requests, and closes the connection.
  */
 export type Misframed = "malformed" | "headers_too_large" | "body_too_large" | "timeout"
 
@@ -56,68 +59,68 @@ export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The same text for whoever asks, as long as the venue runs: its bytes need be made once. */
+  /** Whether the text is the same for every caller as long as the venue runs, so that its bytes can be shared. */
   readonly isFixed?: boolean | undefined
 }
 
-/** Where something comes from that may be no request: the headers are those that could be read. */
+/** The sender of bytes that may not be a request: with the headers that could be read. */
 export type Sender = Pick<Request, "headers" | "remoteAddress">
 
-/** Called once for each request, now or later, from anywhere. A listener leaves the body out where the method is `HEAD`. */
+/** Called once per request, now or later, from anywhere. The listener omits the body for `HEAD`. */
 export type Reply = (response: Response) => void
 
-/** The one path whose requests go on as WebSockets. */
+/** The only path whose requests may become WebSockets. */
 export const streamPath = "/streams/v1/ws"
 
-/** A request to go on as a WebSocket. */
+/** A request to become a WebSocket. */
 export type UpgradeRequest = Pick<Request, "target" | "headers" | "remoteAddress">
 
-/** The client's end of a WebSocket, behind its framing. Nothing of it throws; after its end nothing of it does anything. */
+/** The client's end of a WebSocket, above framing. Its functions never throw, and do nothing once it has closed. */
 export interface Peer {
   /** Sends frames in order, in one write. */
   readonly send: (frames: ReadonlyArray<Frame>) => void
-  /** Bytes that the client has not taken. */
+  /** Bytes sent that the client has not received. */
   readonly bufferedBytes: () => number
-  /** Asks for a sign of life on the protocol's own level. */
+  /** Sends a protocol ping. */
   readonly ping: () => void
-  /** Says why, and ends it. What is on its way is still sent where the client takes it soon. */
+  /** Closes it with a reason. Pending frames are still sent if the client receives them soon. */
   readonly close: (code: number, reason: string) => void
 }
 
-/** The venue's end of a WebSocket. Nothing of it throws. */
+/** The venue's end of a WebSocket. Its functions never throw. */
 export interface Conversation {
-  /** A text's bytes, at most `frameLimit`: what is larger ends the connection with 1009 before it is read. */
+  /** Receives a text frame of at most `frameLimit` bytes: a larger one closes the connection with 1009 before it is read. */
   readonly text: (bytes: Uint8Array) => void
-  /** A frame that is no text. */
+  /** Receives a frame that is not text. */
   readonly binary: () => void
-  /** A sign of life on the protocol's own level. */
+  /** Receives a protocol ping or pong. */
   readonly alive: () => void
-  /** The client has taken what was sent. */
+  /** The client has received what was sent. */
   readonly drained: () => void
-  /** Whether it speaks for nobody and asks for nothing: pings alone do not keep it a place that others need. */
+  /** Whether it is unauthenticated and without subscriptions: pings alone do not keep a place that others need. */
   readonly isIdle: () => boolean
-  /** Whether it speaks for nobody, whatever it asks for. */
+  /** Whether it is unauthenticated, whatever its subscriptions. */
   readonly isAnonymous: () => boolean
-  /** It is over, whoever ended it. Called once, and the last. */
+  /** It has closed, from either end. Called once, and last. */
   readonly closed: () => void
 }
 
 /** Largest frame of a client, in bytes. */
 export const frameLimit = 16 * 1024
 
-/** Begins a conversation, or refuses to. */
+/** Accepts a WebSocket, or refuses it. */
 export type Opening = { readonly refused: Response } | { readonly accept: (peer: Peer) => Conversation }
 
 /** What the edge gives the listener. None of its functions throws. */
 export interface Application {
   readonly handle: (request: Request, reply: Reply) => void
-  /** Absent where nothing is streamed. */
+  /** Absent where there is no stream. */
   readonly open?: (request: UpgradeRequest) => Opening
-  /** `target` is the request's, where that much could be read: it decides the envelope's family. */
+  /** `target` is the request's, where it could be read: it decides the envelope's family. */
   readonly misframed: (reason: Misframed, target: string | undefined, sender: Sender) => Response
 }
 
-/** The address could not be listened on. */
+/** Listening on the address failed. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
   address: Schema.String,
   cause: Schema.Defect
@@ -127,21 +130,21 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
   }
 }
 
-/** What became of connections. */
+/** Connection statistics. */
 export interface ConnectionCounts {
   /** Open now. */
   readonly open: number
-  /** Quiet ones that were closed for newcomers, since the start. */
+  /** Idle connections closed to make room for new ones, since the start. */
   readonly closedForRoom: number
-  /** Newcomers for whom there was no room, since the start. */
+  /** New connections turned away for lack of room, since the start. */
   readonly turnedAway: number
 }
 
-/** What became of answers that clients do not take. */
+/** Statistics of answers that clients have not received. */
 export interface UnreadCounts {
   /** Of all connections together, now. */
   readonly bytes: number
-  /** Connections that were closed because of them, since the start. */
+  /** Connections closed because of unread answers, since the start. */
   readonly closed: number
 }
 
@@ -151,16 +154,13 @@ export interface Serving {
   readonly port: number
   /** Absent where there are no connections to count. */
   readonly connections?: () => ConnectionCounts
-  /** Absent where answers wait for nobody. */
+  /** Absent where no answers are buffered. */
   readonly unread?: () => UnreadCounts
-  /** Closes every connection at once, with whatever is under way, and takes no more: nothing can be answered any more. */
+  /** Closes every connection at once, with the requests in progress, and accepts no more. */
   readonly cut: () => void
 }
 
 export class Listener extends Context.Tag("venue/edge/Listener")<Listener, {
-  /**
-   * Serves until the scope closes; then no new request is taken, those under way are answered, and
-   * connections are closed.
-   */
+  /** Serves until the scope closes; then it takes no new requests, answers those in progress, and closes the connections. */
   readonly serve: (application: Application) => Effect.Effect<Serving, ListenError, Scope.Scope>
 }>() {}

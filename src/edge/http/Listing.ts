@@ -17,7 +17,7 @@ export const pageLimit = (text: string | undefined): number => limitOf(text, def
 /** Entries of an answer of the compatibility layer. */
 export const compatLimit = (text: string | undefined): number => limitOf(text, defaultCompatLimit)
 
-/** Where a page begins, an exclusive bound; a failure for a cursor that this listing did not give. */
+/** The beginning of a page, an exclusive bound; a failure for a cursor that this listing did not issue. */
 export const withCursor = <A>(
   kind: Cursor.Kind,
   text: string | undefined,
@@ -27,7 +27,7 @@ export const withCursor = <A>(
   return before === undefined ? fail(Errors.staleCursor) : then(before)
 }
 
-/** The same where a place is more than a number: exclusive, and undefined at the first entry. */
+/** The same for places that are not numbers; undefined for the first page. */
 const withDecoded = <Place>(decode: (text: string) => Place | undefined) =>
 <A>(
   text: string | undefined,
@@ -47,10 +47,10 @@ export const withPaymentPlace = withDecoded((text) => Cursor.decodePlace("paymen
 /** The place where a page of episodes of positions begins. */
 export const withEpisode = withDecoded(Cursor.decodeEpisode)
 
-/** A page of rows under their name, with where the next one begins. */
+/** Rows under their name, with the cursor of the next page. */
 type Page<Name extends string, A> = { readonly [key in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null }
 
-/** At most `limit` of the rows that were read (one more than that, if there are so many), and where the next page begins. */
+/** At most `limit` of the rows, of which one more was read if it exists, and the cursor of the next page. */
 export const pageBy = <Name extends string, Row, A>(
   name: Name,
   limit: number,

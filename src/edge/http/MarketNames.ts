@@ -1,23 +1,23 @@
 /**
- * Markets by other names than the route takes: the symbol where the id is wanted, the id where the symbol is, and what other venues
- * call them. What is meant is made of the name that was sent alone, never of the markets that there are, so that a repeated request is
- * told the same, and nothing of a market that is not listed yet.
+ * Recognises markets under other names than a route expects: the symbol in place of the id, the id in place of the symbol, or the
+ * usual names of other venues. The suggestion depends only on the name that was sent, never on existing markets, so that a repeated
+ * request gets the same answer, and nothing is revealed about unlisted markets.
  */
 import { Refusal } from "../../domain/Refusal.js"
 import * as Errors from "./Errors.js"
 import type { Family } from "./Envelopes.js"
 
-/** What everything is quoted in and settled with. */
+/** The quote and settlement asset of all markets. */
 const settlement = "USDC"
-/** What is told of an underlying: a few letters and digits, and nothing that could be a secret. */
+/** What is repeated of an underlying: a few letters and digits, nothing that could be a secret. */
 const underlying = /^[A-Z0-9]{2,10}$/
-/** The longest name that is looked at. */
+/** The longest name examined. */
 const maxLength = 40
-/** What other venues quote in, longest first: the same market is meant. */
+/** Quote assets of other venues that mean the same market, longest first. */
 const quotes = ["USDC", "USDT", "USD"]
 const endings = /^(?:PERP|PERPETUAL|SWAP)$/
 
-/** The underlying that a name is of; undefined where it reads like no market's. */
+/** The underlying in a name; undefined where the name does not look like a market's. */
 const underlyingOf = (sent: string): string | undefined => {
   if (sent.length > maxLength) return undefined
   const parts = sent.toUpperCase().split(/[-/:_. ]/).filter((part) => part !== "" && !endings.test(part))
@@ -29,7 +29,7 @@ const underlyingOf = (sent: string): string | undefined => {
   return underlying.test(name) && !/^[0-9]+$/.test(name) ? name : undefined
 }
 
-/** The name that a family calls the market by that was meant; undefined where that is what was sent, or nothing reads like it. */
+/** The market's name in the given family; undefined where that is what was sent, or the name is not recognised. */
 const meantMarket = (sent: string, family: Family): string | undefined => {
   const name = underlyingOf(sent)
   if (name === undefined) return undefined
@@ -37,7 +37,7 @@ const meantMarket = (sent: string, family: Family): string | undefined => {
   return meant === sent ? undefined : meant
 }
 
-/** There is no market of this name: how the one that was meant is named. */
+/** The failure for an unknown market name, with the name of the one that may be meant. */
 export const marketNotFound = (sent: string, family: Family): Errors.Failure => {
   const failure = Errors.refused(Refusal.marketNotFound)
   const meant = meantMarket(sent, family)

@@ -1,7 +1,7 @@
 /**
- * What the venue counts about itself, as Prometheus text. Hot paths add to plain numbers, which are read when somebody asks. Label
- * values come from the contract, the refusal table, the markets and the sources that are set only, so their number is bounded.
- * Histograms are written here, since their numbers are kept where they are recorded.
+ * The venue's metrics as Prometheus text. Hot paths increment plain numbers, which are read on request. Label values come only from
+ * the contract, the refusal table, the markets and the configured sources, so their number is bounded. Histograms are rendered
+ * here, since their counters are kept where they are recorded.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,15 +21,15 @@ export interface RouteCounts {
 export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   /** The counts of one route; the same object for the same name. */
   readonly route: (route: string) => RouteCounts
-  /** How long the stages of a command's way take. */
+  /** Durations of the stages of a command. */
   readonly stages: Stages.Stages
   /** Counts one refusal or failure by its name. */
   readonly refused: (name: string) => void
   /** Registers a gauge that is read when asked for. A name may be registered once. */
   readonly gauge: (name: string, help: string, read: () => number) => void
-  /** Likewise a counter: `read` gives what it has come to since the start. */
+  /** Registers a counter likewise: `read` gives its value since the start. */
   readonly counter: (name: string, help: string, read: () => number) => void
-  /** A gauge with a value for each set of labels, read when asked for; absent where there is none, without labels too. */
+  /** Registers a gauge with a value for each set of labels, read on request; left out where it has no values. */
   readonly gauges: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
   /** Likewise counters. */
   readonly counters: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
@@ -40,7 +40,7 @@ export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
 /** One histogram of a family, by the value of the family's label. */
 type Series = readonly [value: string, histogram: Histogram]
 
-/** A family of histograms as text, without those that nothing was recorded in: of a route that nobody asked there is nothing to say. */
+/** A family of histograms as text, without empty ones: a route that was never requested has nothing to report. */
 const family = (name: string, help: string, label: string, each: Iterable<Series>): string => {
   let text = `\n# HELP ${name} ${help}\n# TYPE ${name} histogram\n`
   for (const [value, histogram] of each) {
@@ -68,7 +68,7 @@ const durations = (routes: Iterable<RouteCounts>, stages: Stages.Stages): string
     Stages.stageNames.map((stage): Series => [stage, stages[stage]])
   )
 
-/** What is counted of requests. */
+/** The counter of requests. */
 const requestsOf = (routes: ReadonlyMap<string, RouteCounts>): Metric => ({
   name: "venue_http_requests_total",
   help: "Requests answered, by route of the contract and HTTP status.",
@@ -80,7 +80,7 @@ const requestsOf = (routes: ReadonlyMap<string, RouteCounts>): Metric => ({
     )
 })
 
-/** And of refusals. */
+/** The counter of refusals. */
 const refusalsOf = (refusals: ReadonlyMap<string, number>): Metric => ({
   name: "venue_refusals_total",
   help: "Requests and batch entries refused, by the refusal's name.",
@@ -89,20 +89,23 @@ const refusalsOf = (refusals: ReadonlyMap<string, number>): Metric => ({
   read: () => Array.from(refusals, ([name, value]) => ({ labels: { name }, value }))
 })
 
-/** What is counted where it happens: also while the venue starts, of whoever comes too early. */
+/** Counters that are incremented throughout, also for requests that arrive while the venue is starting. */
 export interface Counts {
   readonly stages: Stages.Stages
   readonly routes: Map<string, RouteCounts>
   readonly refusals: Map<string, number>
 }
 
-/** What a defect is counted as. */
+/** The name under which defects are counted. */
 const defect = "InternalError"
 
-/** Nothing is counted yet. Of defects that is told: an alert that awaits the first one sees an increase only where 0 was told before. */
+/**
+ * Empty counters. The one for defects is reported as 0: an alert on the first defect only sees an increase if there was a value
+ * before.
+ */
 export const noCounts = (): Counts => ({ stages: Stages.make(), routes: new Map(), refusals: new Map([[defect, 0]]) })
 
-/** Tells what is counted, with what is registered. `expose` makes the text. */
+/** Renders the counters and all registered metrics. `expose` makes the text. */
 export const make = (
   { refusals, routes, stages }: Counts = noCounts(),
   expose: Exposition = prometheus

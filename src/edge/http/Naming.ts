@@ -1,11 +1,11 @@
 /**
- * Names that came from a client, and what may have been meant by them. A name is only repeated where it reads like one: a key, a
- * token or a password that slipped into the place of a name is never echoed.
+ * Names sent by clients, and what they may have meant. A name is only repeated if it looks like one: a key, a token or a password
+ * in the wrong place is never echoed.
  */
 
 /** The longest name that is repeated, in characters. */
 const maxLength = 32
-/** Runs that no word has: so many letters without a vowel, so many digits. */
+/** Sequences that occur in no word: this many consonants, or digits, in a row. */
 const maxConsonants = 5
 const maxDigits = 2
 /** The longest text that is compared with names. */
@@ -15,18 +15,18 @@ const letters = /^[A-Za-z][A-Za-z0-9_-]*$/
 const wordStart = /[A-Z]?[a-z]+|[A-Z]+|[0-9]+/g
 const consonants = new RegExp(`[b-df-hj-np-tv-xz]{${maxConsonants},}`)
 
-/** Whether a text reads like the name of a member or a parameter: a few words of letters, in one of the usual spellings. */
+/** Whether a text looks like the name of a member or a parameter: a few words of letters in one of the usual spellings. */
 export const isPlausible = (text: string): boolean => {
   if (text.length > maxLength || !letters.test(text)) return false
   const words = text.match(wordStart) ?? []
   const digits = words.filter((word) => word.charCodeAt(0) < 58)
   if (digits.join("").length > maxDigits) return false
   const spelled = words.filter((word) => word.charCodeAt(0) >= 58)
-  // What is drawn by chance changes its case all the time; words do not.
+  // Random strings change case frequently; words do not.
   return spelled.length <= 5 && text.length >= 3 * (spelled.length - 1) && !spelled.some((word) => consonants.test(word.toLowerCase()))
 }
 
-/** How many letters have to be changed, put in, taken out or exchanged with their neighbour to make one text of the other. */
+/** The edit distance of two texts: letters changed, inserted, removed, or swapped with their neighbour. */
 const distance = (one: string, other: string): number => {
   let before: ReadonlyArray<number> = []
   let last: ReadonlyArray<number> = Array.from({ length: other.length + 1 }, (_, index) => index)
@@ -48,19 +48,19 @@ const distance = (one: string, other: string): number => {
   return last[other.length]!
 }
 
-/** A name without what spellings differ in. */
+/** A name without the differences between spellings. */
 export const folded = (name: string): string => name.replaceAll(/[_-]/g, "").toLowerCase()
 
-/** How far two folded names are from each other, at most two letters; undefined where they are others. */
+/** The distance of two folded names, at most two letters; undefined where they differ more. */
 export const far = (sent: string, other: string): number | undefined => {
-  // Of a short name nearly every other is a few letters away.
+  // Nearly every other name is within a few letters of a short one.
   if (sent === other) return sent.length > 2 ? 0 : undefined
   if (sent.length > maxCompared || Math.abs(sent.length - other.length) > 2 || sent.length <= 2) return undefined
   const letters = distance(sent, other)
   return letters <= 1 || (letters === 2 && sent.length > 5) ? letters : undefined
 }
 
-/** What other venues call what is meant here. */
+/** What other venues call the members known here. */
 const elsewhere: Readonly<Record<string, ReadonlyArray<string>>> = {
   quantity: ["size", "qty", "amount", "sz", "origqty", "contracts"],
   amount: ["size", "qty", "quantity", "sz"],

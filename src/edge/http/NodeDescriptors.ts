@@ -2,18 +2,18 @@
 import * as Fs from "node:fs"
 
 /**
- * What is kept for segments, snapshots, the lock, the feeds and the runtime itself, of which a venue has some 40 open, and for the
- * follower's thread: it opens some 140 files at once whenever it is started, to load what it runs.
+ * Files reserved for segments, snapshots, the lock, feeds and the runtime itself, of which a venue has some 40 open, and for the
+ * follower's thread, which opens some 140 at once to load its code when it starts.
  */
 const reserved = 320
 
-/** The limit on open files in the text of `/proc/self/limits`; undefined where it has none. */
+/** The limit on open files in the text of `/proc/self/limits`; undefined where it is unlimited. */
 export const parse = (limits: string): number | undefined => {
   const soft = /^Max open files +(\d+|unlimited) /m.exec(limits)?.[1]
   return soft === undefined || soft === "unlimited" ? undefined : Number(soft)
 }
 
-/** The limit on open files; undefined on systems that do not tell it, or have none. */
+/** The limit on open files; undefined on systems that do not report it or have none. */
 export const openFiles = (): number | undefined => {
   try {
     return parse(Fs.readFileSync("/proc/self/limits", "utf8"))

@@ -1,8 +1,8 @@
 /**
- * `Listener` over `node:http`, or `node:https` where it has a certificate. Bounds everything a client can make it hold:
- * connections, requests under way on each, answers not taken on each and on all of them, header size, body size, and the time that a
- * handshake, headers, a whole request and an idle connection may take. What is not HTTP gets the application's own answer and a closed
- * connection.
+ * `Listener` over `node:http`, or `node:https` with a certificate. It limits everything that a client can make it hold:
+ * connections, requests in progress on each, unread answers on each and in all, header size, body size, and the time for a
+ * handshake, for headers, for a whole request and for an idle connection. Anything that is not HTTP gets the application's own
+ * answer and a closed connection.
  */
 import * as Http from "node:http"
 import * as Https from "node:https"
@@ -34,15 +34,15 @@ export interface Options {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
-  /** Connections held at once. */
+  /** Most open connections. */
   readonly connectionLimit: number
-  /** Connections held at once of one remote address (of one /64 network of IPv6); 0 for a quarter of all. */
+  /** Most open connections of one remote address (of one /64 network for IPv6); 0 for a quarter of all. */
   readonly connectionsPerAddress: number
-  /** Bytes of answers that clients have not taken, of all connections together. */
+  /** Most bytes of unread answers, over all connections. */
   readonly unreadBytes: number
-  /** How long a connection that was ended has to go away by itself. */
+  /** How long a connection that was ended may take to close by itself. */
   readonly patienceMs: number
-  /** How long a graceful stop waits for requests under way. The last snapshot comes after it: 10 s at most for both. */
+  /** How long a graceful stop waits for requests in progress. The last snapshot follows: 10 s at most for both. */
   readonly drainTimeoutMs: number
   /** Undefined: served without TLS. */
   readonly tls: Tls | undefined
@@ -74,20 +74,20 @@ const empty = new Uint8Array(0)
 
 const statusText = (status: number): string => Http.STATUS_CODES[status] ?? "Unknown"
 
-/** Where there is TLS, browsers come back with TLS only, for a year. */
+/** With TLS, browsers use nothing but TLS for a year. */
 const strictTransport = { "strict-transport-security": "max-age=31536000" } as const
 
-/** The headers that only the listener knows to give, of every answer. */
+/** Headers of every answer that only the listener knows. */
 const listenersOwn = ({ tls }: Options): Response["headers"] => tls === undefined ? {} : strictTransport
 
-/** A response as bytes on a socket that no `ServerResponse` was made for, with the listener's own headers (`more`). */
+/** A response as text for a socket without a `ServerResponse`, with the listener's own headers (`more`). */
 const raw = (response: Response, more: Response["headers"]): string => {
   const headers = Object.entries({ ...response.headers, ...more }).map(([name, value]) => `${name}: ${value}\r\n`).join("")
   return `HTTP/1.1 ${response.status} ${statusText(response.status)}\r\n${headers}Date: ${new Date().toUTCString()}\r\n`
     + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
 }
 
-/** Bytes of texts that are the same for whoever asks, made once: a connection that is slow to take one holds nothing of its own. */
+/** Encoded texts that are the same for every caller, kept once: a connection that receives one slowly needs no copy of its own. */
 class Fixed {
   private readonly made = new Map<string, Uint8Array>()
 
@@ -100,29 +100,29 @@ class Fixed {
   }
 }
 
-/** What the answers of one listener share. */
+/** What all answers of a listener share. */
 interface Writing {
   /** The listener's own headers. */
   readonly more: Response["headers"]
-  /** Undefined where each connection's bytes are its own, since they are encrypted for it. */
+  /** Undefined with TLS, where each connection's bytes are encrypted separately. */
   readonly fixed: Fixed | undefined
 }
 
-/** Writes an answer, and says how many bytes of its body are held for its connection alone. */
+/** Writes an answer, and returns how many bytes of its body are held for this connection alone. */
 const write = (result: Http.ServerResponse, response: Response, { fixed, more }: Writing, close: boolean, taken: () => void): number => {
   const { body } = response
   const bytes = response.isFixed === true ? fixed?.bytesOf(body) : undefined
   const length = bytes === undefined ? Buffer.byteLength(body) : bytes.length
-  // A list, and no copy of the record: V8 keeps what such a copy was made for through collections of what is young.
+  // Built as a list, not by spreading the record: V8 keeps the source of a spread copy alive through young-generation collections.
   const headers: Array<string> = []
   for (const name in response.headers) headers.push(name, response.headers[name]!)
   for (const name in more) headers.push(name, more[name]!)
-  // An answer without content says nothing of a length (RFC 9110, 8.6).
+  // An answer without content has no length (RFC 9110, 8.6).
   if (response.status !== 204) headers.push("content-length", String(length))
   if (close) headers.push("connection", "close")
   result.writeHead(response.status, headers)
   if (bytes === undefined) {
-    // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
+    // If there are as many bytes as characters it is ASCII, which latin1 writes without another check.
     result.end(body, length === body.length ? "latin1" : "utf8", taken)
     return length
   }
@@ -130,14 +130,17 @@ const write = (result: Http.ServerResponse, response: Response, { fixed, more }:
   return 0
 }
 
-/** Whether a request is of a version and for a host as RFC 9112, 3.2, has it: exactly one `Host` in HTTP/1.1, and never several. */
+/**
+ * Whether a request is of a supported version with a valid number of `Host` headers (RFC 9112, 3.2): exactly one in HTTP/1.1, never
+ * several.
+ */
 const isSound = ({ head, request }: Exchange): boolean =>
   request.httpVersionMajor === 1 && (head.hosts === 1 || (head.hosts === 0 && request.httpVersionMinor === 0))
 
-/** Pieces that a body is kept in: an empty one of a client's has the cost of a hundred bytes. */
+/** Most chunks in which a body is kept: even an empty one takes a hundred bytes. */
 const mostPieces = 64
 
-/** Reads a request's body; the lane hears when it is whole, or too large. */
+/** Reads a request's body, and tells the lane when it is complete or too large. */
 const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
   const { head, request, result } = exchange
   const refuse = (): void => {
@@ -166,7 +169,7 @@ const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
   }
   request.on("data", onData)
   request.on("end", onEnd)
-  // A client that goes away in the middle of its body asked for nothing.
+  // A client that disconnects in the middle of its body has requested nothing.
   request.on("error", () => result.destroy())
 }
 
@@ -193,26 +196,26 @@ const dispatch = (application: Application, { body, head, request, target }: Exc
     }
   }, reply)
 
-/** Who sent what is no request, as far as its head was read. */
+/** The sender of malformed bytes, as far as their head was read. */
 const senderOf = ({ remoteAddress = "" }: Socket, head: Head | undefined): Sender => ({
   headers: { origin: head?.origin, "x-forwarded-for": head?.forwardedFor },
   remoteAddress
 })
 
-/** An offer to go on as HTTP/2, which several clients make with their first request. */
+/** An offer to switch to HTTP/2, which several clients make with their first request. */
 const offer = /\r\nupgrade(?=:[ \t]*h2c[ \t]*\r\n)/gi
 const offered = Buffer.from("h2c")
 
 /**
- * Passes over offers of HTTP/2, as RFC 9113 lets a server do: `node:http` would take a request that makes one for the
- * beginning of a WebSocket. The header gets a name of the same length that nobody reads.
+ * Ignores offers of HTTP/2, as RFC 9113 permits: `node:http` would take such a request for the beginning of a WebSocket. The header
+ * is renamed to one of the same length that nobody reads.
  */
 const withoutOffer = (bytes: Buffer): Buffer =>
   bytes.includes(offered) ? Buffer.from(bytes.toString("latin1").replace(offer, "\r\nx-grade"), "latin1") : bytes
 
 /**
- * Takes a connection's bytes from `node:http`, which would frame all that it has read at once, and feeds them to it; and how the
- * connection is given back.
+ * Takes over a connection's bytes from `node:http`, which would frame everything it has read at once. Returns how to feed bytes to
+ * it, and how to return the connection.
  */
 const takeBytes = (
   socket: Socket,
@@ -226,25 +229,25 @@ const takeBytes = (
   return { frame, giveBack: () => socket.off("data", take) }
 }
 
-/** A connection that counts, and its lane once it has one. */
+/** A connection that counts against the limits, and its lane once it has one. */
 interface Admitted {
   lane: Lane | undefined
-  /** What is said on it, where it is a WebSocket by now. */
+  /** Its conversation, once it is a WebSocket. */
   conversation: Conversation | undefined
   readonly connection: Connection
 }
 
-/** A lane, and how its connection is taken from it. */
+/** A lane, and how to take its connection from it. */
 interface Served {
   readonly lane: Lane
   readonly admission: Admitted
   readonly giveBack: () => void
 }
 
-/** What no other open connection has: where it comes from. */
+/** The remote address and port, which no other open connection has. */
 const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`
 
-/** A server that nobody is served by yet. */
+/** A server without request handlers. */
 const bareServer = (options: Options): Http.Server => {
   const { tls } = options
   const settings = {
@@ -259,16 +262,16 @@ const bareServer = (options: Options): Http.Server => {
   const server = tls === undefined
     ? Http.createServer(settings)
     : Https.createServer({ ...settings, ...tls, minVersion: "TLSv1.2", handshakeTimeout: options.headersTimeoutMs })
-  // They are bounded by their size; of those beyond a count, a second credential or length would not be seen.
+  // Headers are limited by size. With a limit on their number, a second credential or length beyond it would go unnoticed.
   server.maxHeadersCount = 0
-  // Also for a client that sends and never reads: what waits to be written counts as silence.
+  // This also covers a client that sends but never reads: pending writes count as silence.
   server.timeout = options.keepAliveTimeoutMs + options.requestTimeoutMs
   return server
 }
 
 /**
- * Lets connections in, among so many, and has those served. One counts from its first packet, also while it shakes hands: of
- * that `node:https` tells only when it is over. Until then it is idle.
+ * Admits connections within the limits, and serves them. A connection counts from its first packet, also during the handshake, of
+ * which `node:https` reports only the end. Until then it is idle.
  */
 const admitTo = (
   server: Http.Server,
@@ -285,7 +288,7 @@ const admitTo = (
         origin: originOf(socket.remoteAddress ?? ""),
         isIdle: () => admission.conversation?.isIdle() ?? admission.lane?.isIdle ?? true,
         isAnonymous: () => admission.conversation?.isAnonymous() ?? false,
-        // One that still shakes hands has asked for nothing.
+        // A connection that is still in its handshake has requested nothing.
         isSilent: () => admission.lane?.isSilent ?? true,
         destroy: () => socket.destroy()
       }
@@ -309,7 +312,7 @@ const admitTo = (
   })
 }
 
-/** Has something called back in so many milliseconds, and gives how to have it no longer called. */
+/** Calls back after the given milliseconds. Returns a function that cancels this. */
 const after = (millis: number) => (then: () => void): () => void => {
   const timer = setTimeout(then, millis).unref()
   return () => clearTimeout(timer)
@@ -324,9 +327,9 @@ interface Shared {
   readonly stopping: () => boolean
 }
 
-/** Ends a connection that `node:http` has let go of for a request that is not taken, behind what is under way on it. */
+/** Ends a connection released by `node:http` because of a refused request, after the answers in progress on it. */
 const endBehind = (socket: Socket, lane: Lane, timeoutMs: number): void => {
-  // Nobody else hears of these any more, nor says how long it may be silent.
+  // Nobody else handles these events any more, or limits the silence.
   socket.on("error", () => socket.destroy())
   socket.on("timeout", () => socket.destroy())
   socket.setTimeout(timeoutMs)
@@ -403,7 +406,7 @@ const makeServer = (
     giveBack()
     if (stopping()) return void socket.destroy()
     admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held]), new Head(request.rawHeaders))
-    // No request comes on it any more: how long it may be silent is for the stream to say.
+    // No further request can arrive on it, and the stream has its own rules for silence.
     if (admission.conversation !== undefined) request.socket.setTimeout(0)
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -415,13 +418,13 @@ const makeServer = (
   return server
 }
 
-/** Between two looks at who takes none of the answers that wait for him. */
+/** Interval of the checks for clients that receive no answers, in ms. */
 const unreadLookedAtMs = 1_000
 
-/** Between two warnings of the same thing. */
+/** Shortest interval between two warnings of the same kind, in ms. */
 const warningsApartMs = 10_000
 
-/** Warns of what befell connections: at once, then of all since, at intervals. */
+/** Logs warnings about connections: at once, then at intervals with the number since. */
 const makeWarning = (runtime: Runtime.Runtime<never>, words: (since: number, origin: string) => string): (origin: string) => void => {
   let since = 0
   let resting = false
@@ -440,22 +443,22 @@ const makeWarning = (runtime: Runtime.Runtime<never>, words: (since: number, ori
   }
 }
 
-/** That newcomers find no room. */
+/** The warning that new connections find no room. */
 const roomless = ({ closedForRoom, limit, share, size, turnedAway }: Connections, since: number, origin: string): string =>
   `no room for ${since} new connections, the last from ${origin}: ${size} of ${limit} are open, at most ${share} of one address; `
   + `${closedForRoom} quiet ones were closed for newcomers so far, ${turnedAway} newcomers turned away`
 
-/** That more answers wait for their clients than there is room for. */
+/** The warning that there are too many unread answers. */
 const untaken = ({ closed, mostBytes }: Unread, since: number, origin: string): string =>
   `more than ${mostBytes} bytes of answers wait for clients that do not take them: ${since} of their connections were closed, the last `
   + `from ${origin}; ${closed} so far`
 
-/** A server that listens, and how it is told to take no new request. */
+/** A listening server, and how to stop taking new requests. */
 interface Listening {
   readonly server: Http.Server
   readonly serving: Serving
   readonly stop: () => void
-  /** Ends every connection that has not ended, whatever it has become. */
+  /** Ends every connection that is still open, in any state. */
   readonly cut: () => void
 }
 
@@ -473,7 +476,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
     const cut = (): void => {
       server.closeAllConnections()
       streams.cut()
-      // Neither of these knows of what has been refused and is still open.
+      // Neither of the above includes refused connections that are still open.
       connections.destroy()
     }
     const onError = (cause: Error): void => resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
@@ -497,7 +500,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
         stop: () => {
           stopped = true
           streams.close()
-          // `node:http` holds who has sent nothing yet for busy.
+          // `node:http` regards connections that have sent nothing yet as busy.
           connections.destroySilent()
         },
         cut

@@ -1,6 +1,6 @@
 /**
- * WebSockets over `ws`, on connections that `node:http` has let go of. Frames to clients are put together once for all who get
- * them, and what one turn brought goes out in one write.
+ * WebSockets by the `ws` library, on connections that `node:http` has released. Frames to clients are encoded once for all
+ * recipients, and everything from one turn is sent in one write.
  */
 import type * as Http from "node:http"
 import type { Socket } from "node:net"
@@ -12,15 +12,15 @@ import { Head, targetOf } from "./Head.js"
 import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
 import type { Rotation, Worker } from "./Rotation.js"
 
-/** The venue stops, or starts again somewhere else. */
+/** The venue is stopping or moving. */
 const goingAway = 1001
 
-/** The first byte of a text in one piece, as RFC 6455, 5.2, has it; and what stands for lengths that follow in two bytes, and in eight. */
+/** RFC 6455, 5.2: the first byte of an unfragmented text, and the markers for lengths of two and of eight bytes. */
 const wholeText = 0x81
 const lengthInTwo = 126
 const lengthInEight = 127
 
-/** A frame as the wire has it: made once, whoever gets it, and in one piece of memory. */
+/** The encoded frame, made once for all recipients in one piece of memory. */
 const wireOf = (frame: Frame): Uint8Array => {
   frame.wire ??= framed(frame.text)
   return frame.wire
@@ -40,23 +40,23 @@ const framed = (text: string): Buffer => {
     wire.writeUInt32BE(0, 2)
     wire.writeUInt32BE(length, 6)
   }
-  // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
+  // If there are as many bytes as characters it is ASCII, which latin1 writes without another check.
   wire.write(text, head, length === text.length ? "latin1" : "utf8")
   return wire
 }
 
 export interface NodeSockets {
-  /** Takes a connection, with the bytes that came behind the request's head; undefined where it is refused. */
+  /** Takes over a connection with the bytes that followed the request's head; undefined where it is refused. */
   readonly upgrade: (request: Http.IncomingMessage, socket: Socket, behind: Buffer, head: Head) => Conversation | undefined
-  /** Tells every client that the venue goes away. */
+  /** Tells every client that the venue is going away. */
   readonly close: () => void
   /** Ends every connection at once. */
   readonly cut: () => void
 }
 
 /**
- * Ends a WebSocket, saying why, and cuts it where the client does not go away for so long. Nothing that it still says is looked at, not
- * even its own end, so the venue's side of the connection is over at once.
+ * Closes a WebSocket with a reason, and destroys it if the client does not disconnect within `patienceMs`. Nothing further from the
+ * client is read, not even its close frame, so that the venue's side ends at once.
  */
 const end = (socket: Ws.WebSocket, wire: Socket, code: number, reason: string, patienceMs: number): void => {
   socket.close(code, reason)
@@ -65,12 +65,12 @@ const end = (socket: Ws.WebSocket, wire: Socket, code: number, reason: string, p
 }
 
 /**
- * Says the last that a connection hears, and lets go of it. Its client may leave its own side open for ever, where nobody else
- * looks after the connection any more: after so long it is cut.
+ * Sends the last text on a connection and releases it. The client may leave its side open forever, and nobody else watches the
+ * connection any more: it is destroyed after `patienceMs`.
  */
 export const endWith = (socket: Socket, text: string, patienceMs: number): void => {
   socket.on("error", () => socket.destroy())
-  // What still comes is passed over: where the system holds bytes that nobody has read, it takes the answer back from the client.
+  // Further input is discarded: if the system held unread bytes at the end, it would take back the answer.
   socket.resume()
   socket.end(text)
   const patience = setTimeout(() => socket.destroy(), patienceMs).unref()
@@ -94,30 +94,30 @@ const peerOf = (socket: Ws.WebSocket, wire: Socket, patienceMs: number): Peer =>
 })
 
 /**
- * Bytes that are unframed at a time, and no more before what they held was heard: of the shortest frames a single read of the network has
- * ten thousand, for each of which something is done outside of any turn.
+ * Bytes unframed at a time before their frames are handled: a single network read may contain ten thousand of the shortest frames,
+ * each of which causes work outside any turn.
  */
 const sliceBytes = 1024
-/** Pieces that a client may send a text in, which is no longer than `frameLimit`. */
+/** Most fragments in which a client may send a text of at most `frameLimit`. */
 const mostFragments = 16
 
-/** Frames that cancel, as clients begin them: with what they ask, or with what they call it. */
+/** Frames that cancel, as clients begin them: with the operation, or with their own id. */
 const canceling = /^\{(?:"id":"[^"]{1,64}",)?"op":"cancel/
 const looksAtBytes = 96
 
 /**
- * Whether a frame begins as one that cancels: so many of them a turn are heard as they arrive, whatever waits, like the same requests. It
- * decides nothing but the order in which connections are listened to.
+ * Whether a frame begins like one that cancels: a limited number of these per turn is handled as they arrive, ahead of everything
+ * that waits, as for requests. It decides only the order in which connections are handled.
  */
 const isUrgent = (frame: Buffer): boolean => canceling.test(frame.toString("latin1", 0, looksAtBytes))
 
 /**
- * What one client says. A frame is heard as it arrives where nobody waits; otherwise it waits for a place in the rotation of all
- * connections, as requests do, and so do the bytes behind it, in which nothing is looked at until then.
+ * The input of one client. A frame is handled as it arrives if nobody is waiting; otherwise it waits for a turn in the rotation of
+ * all connections, as requests do, and the bytes after it are not examined until then.
  */
 class Line implements Worker {
   private waiting: Array<Buffer> = []
-  /** What was received and is not yet unframed. */
+  /** Bytes received and not unframed yet. */
   private held: Buffer | undefined = undefined
 
   constructor(
@@ -135,7 +135,7 @@ class Line implements Worker {
     if (this.held !== undefined) this.socket.pause()
   }
 
-  /** Takes a text that was unframed. */
+  /** Takes an unframed text. */
   take(frame: Buffer): void {
     if (this.waiting.length === 0 && (isUrgent(frame) ? this.rotation.mayGoBeforeAll() : this.rotation.mayGoFirst())) {
       return this.conversation.text(frame)
@@ -153,7 +153,7 @@ class Line implements Worker {
     return false
   }
 
-  /** The client says no more, or cannot: what it has said is heard, and its end behind that. */
+  /** The client sends no more: what it has sent is handled, and then its end. */
   finish(): void {
     this.hearWaiting()
     while (this.held !== undefined) {
@@ -162,7 +162,7 @@ class Line implements Worker {
     }
   }
 
-  /** The connection is over, and what it has said is heard. */
+  /** Handles what a closed connection has sent. */
   end(): void {
     this.hearWaiting()
     this.conversation.closed()
@@ -172,7 +172,7 @@ class Line implements Worker {
     for (const frame of this.waiting.splice(0)) this.conversation.text(frame)
   }
 
-  /** Unframes a slice of what is held; all of it is dropped once the connection's end was said, by whoever. */
+  /** Unframes a slice of the held bytes; all are discarded once either side has closed. */
   private unframeSlice(): void {
     const held = this.held!
     const isOpen = this.socket.readyState === this.socket.OPEN
@@ -182,7 +182,7 @@ class Line implements Worker {
   }
 }
 
-/** Takes a connection's bytes from `ws`, which would unframe all that was read at once; gives how it unframes some. */
+/** Takes over a connection's bytes from `ws`, which would unframe everything read at once. Returns how to unframe some. */
 const takeBytes = (wire: Socket, receive: (bytes: Buffer) => void): (bytes: Buffer) => void => {
   const unframe = wire.listeners("data").at(-1) as ((bytes: Buffer) => void) | undefined
   assert(unframe !== undefined, "ws unframes what its sockets receive")
@@ -194,17 +194,18 @@ const takeBytes = (wire: Socket, receive: (bytes: Buffer) => void): (bytes: Buff
 const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation, rotation: Rotation): void => {
   const unframe = takeBytes(wire, (bytes) => line.receive(bytes))
   const line = new Line(socket, conversation, rotation, originOf(wire.remoteAddress ?? ""), unframe)
-  // `ws` takes nothing more once it has heard of any of these.
+  // `ws` accepts nothing more after any of these events.
   const finish = (): void => line.finish()
   for (const last of ["end", "error", "close"]) wire.prependListener(last, finish)
   socket.on("message", (data, isBinary) => isBinary ? conversation.binary() : line.take(data as Buffer))
   socket.on("ping", (payload) => {
     conversation.alive()
-    // To a client that reads nothing no more is owed than a frame may hold: pings before the newest may stay unanswered (RFC 6455, 5.5.3).
+    // A client that does not read is owed no more than one frame may hold: pings before the latest may stay unanswered (RFC 6455,
+    // 5.5.3).
     if (socket.readyState === socket.OPEN && wire.writableLength < frameLimit) socket.pong(payload)
   })
   socket.on("pong", () => conversation.alive())
-  // What is too large or no WebSocket frame ends the connection: `ws` says why, with the code for it.
+  // A frame that is too large or invalid closes the connection: `ws` sends the code for it.
   socket.on("error", () => {})
   wire.on("drain", () => conversation.drained())
   socket.once("close", () => line.end())
@@ -212,13 +213,13 @@ const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation,
 
 /** What types of `ws` do not have yet. */
 interface Options extends Ws.ServerOptions {
-  /** How long a connection whose end was said, by whoever, has to go away by itself. */
+  /** How long a connection that either side has closed may take to disconnect. */
   readonly closeTimeout: number
 }
 
 /**
- * The WebSockets of one application. `raw` is a response as bytes; `patienceMs` is how long a connection that was ended has to go
- * away by itself; what clients say is heard in their turn of the rotation.
+ * The WebSockets of one application. `raw` renders a response; `patienceMs` is how long a closed connection may take to disconnect.
+ * Input is handled in its turn of the rotation.
  */
 export const make = (
   application: Application,
@@ -230,11 +231,12 @@ export const make = (
     noServer: true,
     maxPayload: frameLimit,
     maxFragments: mostFragments,
-    // Frames are shared, and a bomb cannot be sent.
+    // Frames are shared between clients, and decompression bombs are impossible.
     perMessageDeflate: false,
-    // By itself `ws` cuts whoever asks 60 times in one piece, without a word. How often a client may ask is for the conversation to say.
+    // By default `ws` silently drops a client that sends 60 pings in one piece. The conversation decides how often a client may
+    // ping.
     autoPong: false,
-    // Also where the client says the end, or its frame does, and it leaves its own side of the connection open.
+    // Also applies where the client has closed and leaves its own side of the connection open.
     closeTimeout: patienceMs,
     clientTracking: false
   }

@@ -1,11 +1,11 @@
-/** What a listener serves TLS with, from its files. What is wrong with them is said in a sentence, with the name of the setting. */
+/** The TLS files of a listener. Problems are reported in a sentence that names the setting. */
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
 import * as tls from "node:tls"
 import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 
-/** A certificate with those that vouch for it, and its private key, both PEM. */
+/** A certificate with its chain, and its private key, both PEM. */
 export interface Tls {
   readonly cert: string
   readonly key: string
@@ -18,11 +18,11 @@ const keySetting = "TLS_KEY"
 const attempt = <A>(setting: string, make: () => A, fault: (cause: unknown) => string): Effect.Effect<A, ConfigError.ConfigError> =>
   Effect.try({ try: make, catch: (cause) => ConfigError.InvalidData([setting], fault(cause)) })
 
-/** What the library says of a certificate that it does not take: no part of one. */
+/** The library's reason for refusing a certificate, which contains no part of it. */
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error && "reason" in cause && typeof cause.reason === "string" ? cause.reason : "it is not taken"
 
-/** Reads both files, and refuses what no client could be served with: no PEM, a damaged chain, or a key that is another certificate's. */
+/** Reads both files, and refuses those that cannot be served: no PEM, a damaged chain, or a key of another certificate. */
 export const load = (certFile: string, keyFile: string): Effect.Effect<Tls, ConfigError.ConfigError> =>
   Effect.gen(function*() {
     const cert = yield* attempt(certSetting, () => fs.readFileSync(certFile, "utf8"),
@@ -34,7 +34,7 @@ export const load = (certFile: string, keyFile: string): Effect.Effect<Tls, Conf
     if (!certificate.checkPrivateKey(secret)) {
       return yield* Effect.fail(ConfigError.InvalidData([keySetting], `${keyFile} is not the key of the certificate in ${certFile}`))
     }
-    // Until here only the first certificate was read; a listener reads those that vouch for it, too.
+    // So far only the first certificate was read; a listener reads the whole chain.
     yield* attempt(certSetting, () => tls.createSecureContext({ cert, key }),
       (cause) => `${certFile} cannot be served, for its certificate or one that vouches for it: ${reasonOf(cause)}`)
     return { cert, key }

@@ -1,11 +1,11 @@
-/** Headers that keep an answer from being misread or kept: every answer has them. */
+/** Headers of every answer that prevent misinterpretation and caching. */
 import type { Described } from "./Endpoint.js"
 
-/** No guessing of another content type, and no telling other sites where a reader came from. */
+/** Browsers do not guess another content type, and do not tell other sites where a reader came from. */
 export const always = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" } as const
 
-/** Whether an answer may be kept on its way: what needs no credential is the same for everybody, unless it gives one. */
+/** Whether proxies may cache an answer: one that needs no credential is the same for everybody, unless it issues one. */
 export const mayBeKept = ({ access, budget }: Described): boolean => (access === "public" || access === "system") && budget !== "sign_in"
 
-/** Also what is somebody's own is kept by nobody on its way. */
+/** Personal answers must not be cached. */
 export const unkept = { ...always, "cache-control": "no-store" } as const

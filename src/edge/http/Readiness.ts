@@ -1,4 +1,4 @@
-/** Whether the venue takes requests. Whoever starts and stops it says so here; the edge asks on every request. */
+/** Whether the venue takes requests. The code that starts and stops it sets the stage; the edge checks it on every request. */
 import * as Context from "effect/Context"
 
 export type Stage = "starting" | "ready" | "stopping"
@@ -11,15 +11,15 @@ export interface Unavailable {
 
 export class Readiness extends Context.Tag("venue/edge/Readiness")<Readiness, {
   readonly state: () => Stage
-  /** What `/readyz` tells of the parts: recovery, writer, feed. */
+  /** The parts' details in `/readyz`: recovery, writer, feed. */
   readonly details: () => Readonly<Record<string, string | number | boolean>>
   readonly set: (state: Stage) => void
   readonly note: (part: string, value: string | number | boolean) => void
-  /** The same of a part that changes: asked whenever somebody wants to be told. */
+  /** Notes a changing detail, read whenever it is requested. */
   readonly noteLive: (part: string, value: () => string | number | boolean) => void
-  /** What keeps the venue from taking placements, or from deciding them by prices of now, whatever its stage. */
+  /** A dependency that keeps the venue from taking placements, or from deciding them at current prices, whatever its stage. */
   readonly unavailable: () => Unavailable | undefined
-  /** Who is asked for that. */
+  /** Sets the function that determines this. */
   readonly watch: (unavailable: () => Unavailable | undefined) => void
 }>() {}
 

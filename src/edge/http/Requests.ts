@@ -7,7 +7,7 @@ import type { Request } from "./Listener.js"
 /** Largest request body in bytes. */
 export const bodyLimit = 64 * 1024
 
-/** Query parameters by name; a failure for a duplicate or for percent-encoding that is none. */
+/** Query parameters by name; a failure for a duplicate or for invalid percent-encoding. */
 export const query = (text: string): Readonly<Record<string, string>> | Errors.Failure => {
   const parameters = new Map<string, string>()
   for (const part of text === "" ? [] : text.split("&")) {
@@ -37,7 +37,7 @@ const colon = 58
 const quote = 34
 const backslash = 92
 
-/** How many members the objects of a JSON text have as they are written: each has one colon outside of strings. */
+/** The number of object members in a JSON text: each has one colon outside of strings. */
 const membersWritten = (text: Uint8Array): number => {
   let members = 0
   for (let at = 0; at < text.length; at++) {
@@ -50,10 +50,10 @@ const membersWritten = (text: Uint8Array): number => {
   return members
 }
 
-/** How many members the objects of a JSON value have. */
+/** The number of object members in a JSON value. */
 const membersOf = (value: unknown): number => {
   let members = 0
-  // A list instead of recursion: a body may nest as deep as it is long.
+  // A list in place of recursion, since a body may nest as deeply as it is long.
   const open: Array<unknown> = [value]
   while (open.length > 0) {
     const next = open.pop()
@@ -65,13 +65,13 @@ const membersOf = (value: unknown): number => {
   return members
 }
 
-/** A member of some object is given twice: which one counts, no two readers agree on. */
+/** A member is given twice in one object: readers disagree on which one counts. */
 export const memberTwice: Errors.Failure = Errors.invalidRequest("A member of the body is given twice.")
 
 /** The JSON value of a body in UTF-8; undefined when it is not one, a failure where a member is given twice. */
 export const parseJson = (body: Uint8Array): { readonly value: unknown } | Errors.Failure | undefined => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  // What is ASCII is copied as it is; anything else is decoded.
+  // ASCII is copied; anything else is decoded.
   const encoding = isAscii(bytes) ? "latin1" : isUtf8(bytes) ? "utf8" : undefined
   if (encoding === undefined) return undefined
   const text = bytes.toString(encoding)

@@ -1,9 +1,9 @@
 /**
- * Work of many connections: a step of each address in turn, and of an address's connections in turn. So nobody's flood holds up what others
- * sent, however many connections it comes over.
+ * Shares the work of many connections: one step of each address in turn, and of each address's connections in turn. A flood from
+ * one client thus does not hold up others, however many connections it uses.
  */
 
-/** Whoever has work: does one step of it, and says whether there is more to do at once. */
+/** A connection with work: `step` does one step, and returns whether more can be done at once. */
 export interface Worker {
   /** Where its connection comes from. */
   readonly origin: string
@@ -11,28 +11,28 @@ export interface Worker {
 }
 
 /**
- * How long the steps between two looks at the network take, with all that comes of them; the last may take a millisecond more, a
- * read that nothing has cached.
+ * The time between two polls of the network for steps and their consequences, ms; the last one may exceed it by a millisecond, for
+ * a read that nothing has cached.
  */
 const turnMs = 0.5
 
-/** Requests that are dispatched as they arrive between two turns: as many as a calm venue is ever sent at once. */
+/** Requests dispatched on arrival between two turns: as many as a calm venue ever receives at once. */
 const directPerTurn = 16
 
-/** Urgent ones that are dispatched as they arrive between two turns, whoever waits: more of them wait as all others do. */
+/** Urgent requests dispatched on arrival between two turns, whoever waits: further ones wait like all others. */
 const urgentPerTurn = 16
 
 export class Rotation {
-  /** Those that have work, by where they come from. No origin is here without one. */
+  /** Workers by origin. Only origins with a worker are present. */
   private readonly workers = new Map<string, Set<Worker>>()
   private scheduled = false
-  /** What was let through since the last turn. */
+  /** Requests let through since the last turn. */
   private direct = 0
   private urgent = 0
 
   /**
-   * `soon` runs a turn after the input at hand has been taken in; `next` goes on behind what a step has put off until it is over
-   * (the end of a body is told so, and with it the request is dispatched); `now` counts milliseconds.
+   * `soon` schedules a turn after the pending input has been read. `next` continues after what a step has deferred until it is
+   * over: the end of a body is reported that way, and the request dispatched with it. `now` returns milliseconds.
    */
   constructor(
     private readonly soon: (turn: () => void) => void,
@@ -40,7 +40,7 @@ export class Rotation {
     private readonly now: () => number
   ) {}
 
-  /** Gives a worker its place behind all others of its origin; it keeps the one that it has. */
+  /** Queues a worker behind all others of its origin, unless it is queued already. */
   add(worker: Worker): void {
     const beside = this.workers.get(worker.origin)
     if (beside === undefined) this.workers.set(worker.origin, new Set([worker]))
@@ -49,15 +49,15 @@ export class Rotation {
   }
 
   /**
-   * Whether what arrives may be done at once: where nobody waits for a turn. Where much arrives together the rest waits for
-   * one, so that what arrives next is seen soon.
+   * Whether a request may be handled on arrival, which is when nobody is waiting for a turn. Of many that arrive together, the rest
+   * wait for a turn, so that new arrivals are seen soon.
    */
   mayGoFirst(): boolean {
     this.schedule()
     return this.workers.size === 0 && this.direct++ < directPerTurn
   }
 
-  /** Whether what is urgent may be done at once, also where others wait for a turn. */
+  /** Whether an urgent request may be handled on arrival, even if others wait for a turn. */
   mayGoBeforeAll(): boolean {
     this.schedule()
     return this.urgent++ < urgentPerTurn || this.mayGoFirst()
@@ -76,7 +76,7 @@ export class Rotation {
     this.step(this.now() + turnMs)
   }
 
-  /** Takes the worker whose turn it is; its origin goes behind the others. */
+  /** Takes the next worker; its origin moves to the end. */
   private first(): Worker | undefined {
     const [next] = this.workers
     if (next === undefined) return undefined
@@ -91,7 +91,7 @@ export class Rotation {
     return worker
   }
 
-  /** One worker's step, and then the next one's until the turn is over. */
+  /** Runs one worker's step, and then further ones until the turn is over. */
   private step(end: number): void {
     const worker = this.first()
     if (worker === undefined) return

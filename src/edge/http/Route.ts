@@ -1,17 +1,17 @@
 /**
- * A route: one endpoint of the contract with who may call it, an example of it, and what serves it, declared in one
- * place. There is no endpoint without a route, since a route is the only thing that brings one into the contract.
+ * A route: one endpoint of the contract with its access, an example, and its handler, declared in one place. Every endpoint has a
+ * route, since only routes bring endpoints into the contract.
  *
- * Hot routes are plain callbacks from request to inbox and from outcome to reply, without a fiber or an Effect for a
- * request; all others are Effects. The order of checks is the same on every route:
+ * Hot routes are plain callbacks from request to inbox and from outcome to reply, without a fiber or an Effect per request; all
+ * others are Effects. The order of checks is the same on every route:
  *
- * 1. credential, limit of requests and scope (the router, by the declared access and budget)
+ * 1. credential, request limit and scope (the router, by the declared access and budget)
  * 2. content type, size, UTF-8, JSON
  * 3. members that are not supported (501)
  * 4. idempotency key
  * 5. shape of the body
  * 6. the account is the credential's
- * 7. the market's grid; then everything else is the engine's
+ * 7. the market's grid; everything else is decided by the engine
  */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type * as Runtime from "effect/Runtime"
@@ -33,7 +33,7 @@ import type { Tag } from "./Tags.js"
 
 type AnyEndpoint = HttpApiEndpoint.HttpApiEndpoint.Any
 
-/** Answers a call of someone who may make it, exactly once: now or later. */
+/** Answers a call of an admitted caller exactly once, now or later. */
 export type Run = (call: Call, caller: Caller) => void
 
 /** One endpoint, declared and served. */
@@ -44,7 +44,7 @@ export interface Route<E extends AnyEndpoint = AnyEndpoint> {
   readonly isHot: boolean
   /** Decodes a hot body by hand, exactly as the endpoint's schema does; absent where the schema itself decodes. */
   readonly decode?: (body: unknown) => object
-  /** Of a hot request: what its path and its good body say. It knows nothing of the venue's state. */
+  /** For a hot route: the fingerprint of its path and valid body. It does not depend on the venue's state. */
   readonly fingerprint?: (params: Params, body: never) => Fingerprint
   readonly serve: (services: Services, described: Described, runtime: Runtime.Runtime<never>) => Run
 }
@@ -71,14 +71,14 @@ export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
   serve: (services, described, runtime) => Executor.serve(described, handler(services), runtime)
 })
 
-/** What was read of a request once its key and body were found good. */
+/** The parts of a request whose key and body are valid. */
 export interface Admitted<Body> {
   readonly trader: Trader
   /** The trader's account. */
   readonly accountId: string
   readonly idempotencyKey: string
   readonly body: Body
-  /** Of path and body as they were sent. */
+  /** The fingerprint of path and body as sent. */
   readonly fingerprint: Fingerprint
 }
 
@@ -86,16 +86,16 @@ export interface Admitted<Body> {
 interface Reading<Body> {
   /** Gives the same value as the endpoint's schema, or the first fault. */
   readonly decode: (body: unknown) => Body | Fault
-  /** Feeds a good body to its fingerprint: every member counts. */
+  /** Feeds a valid body to its fingerprint: every member counts. */
   readonly feed: (into: Canonical, body: Body) => void
-  /** The first member that later releases will take, if the body has one: looked for before anything else. */
+  /** The first member in a body that only later releases will support: checked before anything else. */
   readonly unsupported?: (body: unknown) => string | undefined
 }
 
-/** The names of what a path names. */
+/** The parameter names in a path. */
 const namesIn = (path: string): ReadonlyArray<string> => [...path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
 
-/** Steps 2 to 5; a failure for the first that fails. `names`: of what the path names, each of which is a `Fields.Name`. */
+/** Steps 2 to 5; a failure for the first that fails. `names`: the path's parameters, each of which is a `Fields.Name`. */
 const read = <Body extends object>(
   call: Call,
   names: ReadonlyArray<string>,

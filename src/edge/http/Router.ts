@@ -1,6 +1,6 @@
 /**
- * From a framed request to its route. Whatever has no route, or not with that method, draws on its remote address and gets its
- * family's envelope; nothing gets through before the venue is ready but the routes that tell so.
+ * From a framed request to its route. A request without a route, or with another method, draws on its remote address and gets the
+ * envelope of its family. Before the venue is ready only the routes that report this are served.
  */
 import FindMyWay from "find-my-way"
 import { assert } from "../../domain/Assert.js"
@@ -30,7 +30,7 @@ interface Route {
   readonly run: Run
 }
 
-/** The longest path parameter that is looked at. */
+/** The longest path parameter accepted. */
 const maxParamLength = 4096
 
 const misframedFailures: Readonly<Record<Misframed, Errors.Failure>> = {
@@ -41,8 +41,8 @@ const misframedFailures: Readonly<Record<Misframed, Errors.Failure>> = {
 }
 
 /**
- * The application over the contract's endpoints and their routes by name. Dies on any difference between the
- * two: one without the other is a defect of the build.
+ * The application over the contract's endpoints and their routes by name. Dies on any mismatch between the two, which is a defect
+ * of the build.
  */
 export const make = (
   endpoints: ReadonlyArray<Described>,
@@ -114,7 +114,7 @@ export const make = (
   }
 }
 
-/** Answers what has no route. It is counted before anything is looked for, and nothing is before the venue is ready. */
+/** Answers requests without a route. They are counted before the route is looked up, once the venue is ready. */
 const refusing = (services: Services, readiness: () => Stage) => {
   const { byStatus } = services.metrics.route("unrouted")
   return (sender: Sender, path: string, why: () => Errors.Failure, unready = Errors.starting): Response => {
@@ -129,7 +129,7 @@ const refusing = (services: Services, readiness: () => Stage) => {
   }
 }
 
-/** What a path without a route is answered with. Of what is hidden here, or is the operator's, nobody is told who does not know of it. */
+/** The answer for a path without a route. Hidden and operator routes are never suggested to those who do not know of them. */
 const unknownOver = (endpoints: ReadonlyArray<Described>) => {
   const meant = meantAmong(endpoints.filter(({ access, feature }) => access !== "operator" && feature === undefined))
   return (method: string, path: string): Errors.Failure => {
@@ -139,13 +139,13 @@ const unknownOver = (endpoints: ReadonlyArray<Described>) => {
   }
 }
 
-/** What a route is answered with that is not there in this venue; undefined where it is. */
+/** The answer for a route that this venue does not offer; undefined where it does. */
 const hiding = ({ operatorToken, runtimePolicy }: Services, { endpoint: { access, feature } }: Route): Errors.Failure | undefined => {
   if (access === "operator" && operatorToken === undefined) return Errors.routeNotFound
   return feature === undefined || runtimePolicy.isOn(feature) ? undefined : runtimePolicy.hidden
 }
 
-/** Whether a path could be a route's: absolute, no empty segment but that of the root alone, no fragment. */
+/** Whether a path could be a route's: absolute, without empty segments apart from the root's, and without a fragment. */
 const isPlain = (path: string): boolean =>
   path === "/" || path.charCodeAt(0) === 47 && path.charCodeAt(path.length - 1) !== 47 && !path.includes("//") && !path.includes("#")
 

@@ -1,6 +1,6 @@
 /**
- * What a venue has on and off while it runs, with a version: a short digest, the same for the same policy, which the answers of
- * routes that depend on it carry.
+ * The features that a venue has enabled, with a version: a short digest, equal for equal policies, which the answers of dependent
+ * routes carry.
  */
 import canonicalize from "canonicalize"
 import { createHash } from "node:crypto"
@@ -20,7 +20,7 @@ const versionLength = 16
 export interface RuntimePolicy {
   readonly isOn: (feature: FeatureName) => boolean
   readonly headers: Readonly<Record<string, string>>
-  /** What is answered where a feature is off: as if there were no such route. */
+  /** The answer where a feature is disabled: as if there were no such route. */
   readonly hidden: Errors.Failure
 }
 

@@ -1,13 +1,13 @@
 /**
- * What hand-written decoders of request bodies are made of: shapes whose members are checked in place, so that
- * a good body is the parsed JSON itself. A decoder accepts exactly what its schema in the contract accepts.
+ * Building blocks for hand-written decoders of request bodies: shapes whose members are checked in place, so that a valid body is
+ * the parsed JSON itself. A decoder accepts exactly what its schema in the contract accepts.
  */
 import * as Ids from "../../domain/Ids.js"
 import type { Canonical } from "../../operations/Fingerprint.js"
 import * as Fields from "./Fields.js"
 import * as Naming from "./Naming.js"
 
-/** The first offending part of a body, and what it should have been. Echoes nothing that was sent. */
+/** The first invalid part of a body, and what it should have been. Nothing that was sent is echoed. */
 export class Fault {
   constructor(readonly field: string, readonly message: string) {}
   /** One sentence for a person. */
@@ -16,7 +16,7 @@ export class Fault {
   }
 }
 
-/** The rule between members that is broken, with the member to blame. */
+/** A broken rule between members, with the member to blame. */
 export interface Broken {
   readonly field: string
   readonly message: string
@@ -25,20 +25,23 @@ export interface Broken {
 /** What is wrong with a member's value; undefined when nothing is. */
 type Check = (value: unknown) => string | undefined
 
-/** A member of a shape: what it may be, and how a good value counts in the fingerprint of a body. */
+/** A member of a shape: its permitted values, and how a valid value counts in the body's fingerprint. */
 export interface Member {
   readonly check: Check
   readonly feed: (into: Canonical, value: never) => void
-  /** Whether bodies were remembered before they had it: left out, it counts nothing, so that theirs are the same bodies still. */
+  /**
+   * Whether bodies were remembered before the member existed: when absent it does not count, so that such bodies keep their
+   * fingerprints.
+   */
   readonly isAdded?: boolean
 }
 
 const member = <A>(check: Check, feed: (into: Canonical, value: A) => void): Member => ({ check, feed })
 
-/** What an optional member means where it is not sent, as a value of it; undefined where it then means nothing. */
+/** The default of an optional member that is absent; undefined where absence has no equivalent value. */
 type Otherwise = (body: never) => unknown
 
-/** How one member counts, and what counts where it is not sent. */
+/** How a member counts, and what counts where it is absent. */
 interface Counted {
   readonly key: string
   readonly feed: Member["feed"]
@@ -50,11 +53,11 @@ interface Counted {
 export interface Shape {
   readonly members: ReadonlyMap<string, Member>
   readonly required: ReadonlyArray<string>
-  /** Every member, in the order in which they count. */
+  /** Every member, in fingerprint order. */
   readonly counted: ReadonlyArray<Counted>
 }
 
-/** A shape; `otherwise` says of optional members what a body without them means, so that saying so is the same body. */
+/** A shape. `otherwise` gives the defaults of optional members, so that stating a default makes no different body. */
 export const shape = (
   required: Readonly<Record<string, Member>>,
   optional: Readonly<Record<string, Member>> = {},
@@ -99,7 +102,7 @@ export const boolean = member<boolean>(
   (into, value) => into.flag(value)
 )
 
-/** `Fields.Amount`. However it was spelled, JSON made one number of it. */
+/** `Fields.Amount`. JSON has made one number of all spellings. */
 export const amount = member<number>(
   (value) =>
     typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY
@@ -121,7 +124,7 @@ export const idempotencyKey = text((value) =>
   typeof value === "string" && Ids.isIdempotencyKey(value) ? undefined : "must be 1 to 255 visible ASCII characters"
 )
 
-/** One of a list of names, which may grow at its end: a name counts by its place. */
+/** One of a list of names, which may be extended at the end: a name counts by its index. */
 export const oneOf = (names: ReadonlyArray<string>): Member => {
   const message = `must be one of ${names.join(", ")}`
   return member<string>(
@@ -130,17 +133,17 @@ export const oneOf = (names: ReadonlyArray<string>): Member => {
   )
 }
 
-/** An object within an object: it is checked apart, and counts by its own members. Left out, it is an empty one. */
+/** An object within an object: checked separately, counted by its members. If absent, it counts as an empty one. */
 export const nested = (inner: Shape): Member => member<object>(() => undefined, (into, value) => feedShape(into, inner, value))
 
-/** The last member of a shape that was added behind those that bodies had. */
+/** The last member of a shape, added after bodies without it had been remembered. */
 export const added = (member: Member): Member => ({ ...member, isAdded: true })
 
-/** A list within an object: it is checked apart, and counts by its entries. */
+/** A list within an object: checked separately, counted by its entries. */
 export const entries = (inner: Shape): Member =>
   member<ReadonlyArray<object>>(() => undefined, (into, value) => feedList(into, inner, value))
 
-/** Feeds a good body: every member of its shape counts, sent or not. */
+/** Feeds a valid body: every member of its shape counts, whether sent or not. */
 const feedShape = (into: Canonical, { counted }: Shape, body: object): void => {
   const values = body as Readonly<Record<string, unknown>>
   for (let index = 0; index < counted.length; index++) {
@@ -150,7 +153,7 @@ const feedShape = (into: Canonical, { counted }: Shape, body: object): void => {
       if (!isAdded) into.absent()
       continue
     }
-    // What is there says so: an entry that follows must not read like it.
+    // Its presence is marked, so that it cannot be confused with a following entry.
     if (isAdded) into.flag(true)
     feed(into, value as never)
   }
@@ -165,7 +168,7 @@ export const feedList = (into: Canonical, inner: Shape, list: ReadonlyArray<obje
 /** How bodies of a shape are fed. */
 export const feeds = (expected: Shape) => (into: Canonical, body: object): void => feedShape(into, expected, body)
 
-/** The fault of a member that a shape does not have. It is named where it reads like a name, with the one that may be meant. */
+/** The fault for an unknown member. It is named if it looks like a name, with the one that may be meant. */
 const strange = (key: string, { members }: Shape, at: string): Fault => {
   if (!Naming.isPlausible(key)) return new Fault(at, "has a member that this route does not know")
   const meant = Naming.meant(key, members.keys())

@@ -1,10 +1,10 @@
-/** Long reads, a slice at a time: one slice of one of them between two looks at the network, whoever asked for how many. */
+/** Long reads in slices: one slice of one read between two polls of the network, however many there are. */
 import * as Effect from "effect/Effect"
 
-/** Waits for a place among the slices of all reads. */
+/** Waits for a turn among the slices of all reads. */
 export type NextSlice = Effect.Effect<void>
 
-/** `schedule` runs a turn after the input at hand has been taken in. */
+/** `schedule` runs a turn after the pending input has been read. */
 export const make = (schedule: (turn: () => void) => void): NextSlice => {
   const waiting: Array<() => void> = []
   const turn = (): void => {

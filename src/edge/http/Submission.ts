@@ -14,7 +14,7 @@ import { marketNotFound } from "./MarketNames.js"
 import type { Admitted } from "./Route.js"
 import * as Underway from "./Underway.js"
 
-/** Who sends a command, under which key, and what was sent: the same on every one of a client's. */
+/** Who sends a command, under which key, and with what content: the same fields for every client command. */
 type Sender = Exclude<keyof Header, "operation">
 
 type WithoutSender<C> = C extends Header ? Omit<C, Sender> : never
@@ -23,8 +23,8 @@ type WithoutSender<C> = C extends Header ? Omit<C, Sender> : never
 export type ClientCommand = WithoutSender<Command>
 
 /**
- * Submits a client's command, which it takes over and adds to; `answer` is called with a decision, never with a refusal of the
- * whole. It runs outside the router's own guard, and a defect in it must not reach the writer.
+ * Submits a client's command, which it takes over and completes; `answer` is called with a decision, never with a refusal of the
+ * whole. `answer` runs outside the router's own guard, so a defect in it must be kept from the writer.
  */
 export const submit = (
   call: Call,
@@ -32,7 +32,7 @@ export const submit = (
   command: ClientCommand,
   answer: (outcome: Outcome) => void
 ): void => {
-  // No copy of it is made: see `Call.headers` for what that costs.
+  // Not copied: see `Call.headers` for the cost of that.
   const sent = Object.assign(command, {
     principal: trader.principal,
     account: trader.account,
@@ -53,8 +53,8 @@ export const submit = (
 }
 
 /**
- * Fails a request that is none on its market's grid. The grid is looked at only where the market is to be seen: such a request was
- * decided if it came before that, and whoever repeats it is told that decision again, by `answer`.
+ * Fails a request that does not fit its market's grid. The grid is only checked where the market is visible: an earlier request may
+ * have been decided before that, and its repetition gets that decision again, through `answer`.
  */
 export const failUndecided = (
   call: Call,
@@ -85,13 +85,13 @@ export const decidedEntry = (outcome: Outcome, index: number): EntryOutcome => {
 
 export const isRefused = (decided: EntryOutcome): decided is Refused => decided._tag === "Refused"
 
-/** The entry as an order's: what the operations on orders come to. */
+/** The outcome of an entry as that of an order operation. */
 export const asOrder = (decided: EntryOutcome): OrderDecided => {
   assert(decided._tag === "OrderDecided", "a command on orders comes to an order")
   return decided
 }
 
-/** Answers a command of one entry that was refused; `market` is the name by which the request said its market, if it did. */
+/** Answers a refused command of one entry; `market` is the name by which the request gave its market, if it did. */
 export const failEntry = (call: Call, decided: Refused, outcome: Outcome, comparison?: Errors.Comparison, market?: string): void => {
   const failure = market !== undefined && decided.refusal === Refusal.marketNotFound
     ? marketNotFound(market, call.endpoint.family)
@@ -99,12 +99,12 @@ export const failEntry = (call: Call, decided: Refused, outcome: Outcome, compar
   call.fail(failure, outcome.atEpochMs)
 }
 
-/** Counts a refused entry of a batch: its answer is no failure, and counts nothing itself. */
+/** Counts a refused entry of a batch, whose answer is not a failure and so is not counted itself. */
 const countRefusal = (call: Call, decided: EntryOutcome): void => {
   if (isRefused(decided)) call.services.metrics.refused(Errors.refused(decided.refusal).description.name)
 }
 
-/** The texts of a batch's `count` entries, in order and parted by commas; what was refused is counted. */
+/** The texts of a batch's `count` entries in order, separated by commas; refused ones are counted. */
 export const entryTexts = (
   call: Call,
   outcome: Outcome,
@@ -121,8 +121,8 @@ export const entryTexts = (
 }
 
 /**
- * Submits an operator's command; fails with what it was refused for, whole or in any entry. `market` is the one that
- * a refusal's prices speak of.
+ * Submits an operator's command; fails with the refusal of the whole or of any entry. `market` is the one that a refusal's prices
+ * refer to.
  */
 export const submitted = (
   { submit }: Services,
@@ -137,7 +137,7 @@ export const submitted = (
       })
     }))
 
-/** A decision as `submitted` gives it. */
+/** A decision in the form of `submitted`. */
 const judged = (outcome: Outcome, market: Market.Parameters | undefined): Effect.Effect<Outcome, Errors.Failure> => {
   if (outcome.refusal !== Refusal.none) return Effect.fail(Errors.refused(outcome.refusal))
   const decided = outcome.entries.find(isRefused)
@@ -147,7 +147,7 @@ const judged = (outcome: Outcome, market: Market.Parameters | undefined): Effect
   })
 }
 
-/** As `submitted` for a request whose decision is remembered: told again, as a repeat. */
+/** Like `submitted`, for a remembered decision: answered again, as a repetition. */
 export const toldAgain = (outcome: Outcome): Effect.Effect<Outcome, Errors.Failure> =>
   Effect.flatMap(FiberRef.get(Underway.call), (call) => {
     call?.decided(outcome)

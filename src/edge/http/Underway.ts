@@ -1,4 +1,4 @@
-/** The call that an Effect is answering, so that whatever submits commands on its behalf can tell it what they came to. */
+/** The call that an Effect is answering, so that code which submits commands for it can report their outcomes to it. */
 import * as FiberRef from "effect/FiberRef"
 import type { Call } from "./Call.js"
 

@@ -1,32 +1,31 @@
 /**
- * Answers that clients have not taken, of all connections together. Each connection has a bound of its own, from which on nothing more
- * is begun for it; those of ten thousand connections together are more than a venue has memory for. So there is one for all of them:
- * where it is reached connections are closed until an eighth of it is free again, first of all those that have taken nothing for
- * a second, and of those the ones that hold most.
+ * Unread answers of all connections together. Each connection has its own limit, from which on no further request is begun for it,
+ * but ten thousand such limits exceed a venue's memory. There is therefore a common one: when it is reached, connections are closed
+ * until an eighth of it is free again, first those that have received nothing for a second, and of these the ones that hold most.
  */
 
-/** A connection that may hold answers. */
+/** A connection that may hold unread answers. */
 export interface Holder {
   /** Where it comes from. */
   readonly origin: string
   readonly unreadBytes: number
-  /** Whether it held answers, and took nothing, between the last two looks, nor has since. */
+  /** Whether it held answers and received none between the last two checks, nor since. */
   readonly isStuck: boolean
-  /** Called once a second while much is held; the first look of several has none before it. */
+  /** Called once a second while much is held; the first check of a series has none before it. */
   readonly look: (isFirst: boolean) => void
-  /** Closes it: what it holds is given back before this returns. */
+  /** Closes it: the bytes it holds are released before this returns. */
   readonly cut: () => void
 }
 
 export class Unread {
   /** Of all connections. */
   bytes = 0
-  /** Connections that were closed for it. */
+  /** Connections closed for lack of room. */
   closed = 0
   private readonly holders = new Set<Holder>()
   private isWatching = false
 
-  /** `pressed` hears of each connection that is closed; `later` calls back after a second. */
+  /** `pressed` is called for each connection that is closed; `later` calls back after a second. */
   constructor(
     readonly mostBytes: number,
     private readonly pressed: (origin: string) => void,
@@ -38,7 +37,7 @@ export class Unread {
     this.holders.add(holder)
   }
 
-  /** It is over, and has given back what it held. */
+  /** A closed connection leaves, having released what it held. */
   leave(holder: Holder): void {
     this.holders.delete(holder)
   }
@@ -52,7 +51,7 @@ export class Unread {
     this.bytes -= bytes
   }
 
-  /** Whether so much is held that it is worth a look at who takes nothing. */
+  /** Whether enough is held that checking for stuck clients is worthwhile. */
   private get isMuch(): boolean {
     return this.bytes > this.mostBytes / 2
   }

@@ -1,10 +1,10 @@
 /**
- * Which route was meant by a path that has none: told with what would have to be sent, so that nothing of the path itself is repeated.
- * It looks at the contract's paths alone, a bounded number of letters of each.
+ * Suggests the route that an unknown path may have meant, in the contract's own terms, so that nothing of the path is repeated. It
+ * compares a bounded number of letters with the contract's paths only.
  */
 import * as Naming from "./Naming.js"
 
-/** A route as it is told of. */
+/** A route that may be suggested. */
 export interface Candidate {
   readonly method: string
   /** With `:name` parameters. */
@@ -31,7 +31,10 @@ const prepared = ({ method, path }: Candidate): Prepared => {
   return { method, path, segments, folded: segments.map(Naming.folded), parameters: segments.filter(isParameter).length }
 }
 
-/** How far the segments are from a route's, each 0 the same or 1 nearly; undefined where one is another. A parameter takes anything. */
+/**
+ * The distance of segments from a route's, each 0 for equal or 1 for similar; undefined where any is different. A parameter matches
+ * anything.
+ */
 const farAll = (
   sent: ReadonlyArray<string>,
   foldedSent: ReadonlyArray<string>,
@@ -47,11 +50,11 @@ const farAll = (
     else if (!isNear(foldedSent[index]!, folded[index]!)) return undefined
     else sum++
   }
-  // Where only parameters agree nothing does.
+  // A match of parameters alone is no match.
   return same > 0 || sum > 0 ? sum : undefined
 }
 
-/** What a path may be short of, or have too much of, with how much that counts: the version, or another one's. */
+/** Variants of a path with a missing or a different version, each with its penalty. */
 const readings = (segments: ReadonlyArray<string>): ReadonlyArray<readonly [number, ReadonlyArray<string>]> => {
   const [first, ...rest] = segments
   return [
@@ -62,7 +65,7 @@ const readings = (segments: ReadonlyArray<string>): ReadonlyArray<readonly [numb
   ]
 }
 
-/** Whether two folded segments are near, each pair looked at once: many routes have the same. */
+/** Whether two folded segments are similar, each pair compared once, since many routes share them. */
 const remembered = (): (sent: string, other: string) => boolean => {
   const known = new Map<string, boolean>()
   return (sent, other) => {
@@ -73,7 +76,7 @@ const remembered = (): (sent: string, other: string) => boolean => {
   }
 }
 
-/** The route that was most likely meant by a method and a path; undefined where none is near. One with the method goes before others. */
+/** The route most likely meant by a method and a path; undefined where none is similar. Routes with the same method come first. */
 export const meantAmong = (candidates: ReadonlyArray<Candidate>) => {
   const all = candidates.map(prepared)
   return (method: string, path: string): Candidate | undefined => {

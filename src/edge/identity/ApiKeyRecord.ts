@@ -1,4 +1,4 @@
-/** API keys as they are told of: never their text. */
+/** API keys as they are shown: never their text. */
 import * as Schema from "effect/Schema"
 import type { ApiKeyView } from "../../engine/Reads.js"
 import { namesOf, scopeNames } from "../../operations/identity/KeyGrant.js"

@@ -1,4 +1,4 @@
-/** Assertions of passkeys, as requests bring them: each answers a challenge, which is over with the first answer, good or bad. */
+/** Passkey assertions in requests: each answers a challenge, which ends with its first answer, valid or not. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { internal, Principal } from "../../operations/Header.js"
@@ -24,7 +24,7 @@ export interface Proved {
   readonly signCount: number
 }
 
-/** Tells an account's owner of an assertion that failed; the journal takes so many of an account, and no more. */
+/** Reports a failed assertion to the account's owner; the journal takes a limited number per account. */
 export const noteFailure = (
   { identity, now, submit }: Services,
   { account, credentialId }: PasskeyView,
@@ -36,10 +36,10 @@ export const noteFailure = (
   submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
 }
 
-/** Whatever is wrong with an assertion, whoever sent it learns no more: not which passkeys there are, nor whose. */
+/** The answer to any invalid assertion: it reveals neither which passkeys exist nor whose they are. */
 const unproved = Errors.assertionInvalid("The assertion proves no passkey for this challenge.")
 
-/** Proves a passkey for one of these purposes: of the account, where the challenge was made for one. */
+/** Proves a passkey for one of the given purposes, and of the given account, where the challenge was made for one. */
 export const prove = (
   services: Services,
   { challengeIdentifier, credential }: Assertion,
@@ -58,9 +58,9 @@ export const prove = (
       return fail(unproved)
     }
     const isOf = (wanted: number | undefined): boolean => wanted === undefined || passkey.account === wanted
-    // The account that the challenge names and the one that asks are both the passkey's own.
+    // Both the challenge's account and the caller's must be the passkey's own.
     if (!isOf(taken.ceremony.account) || !isOf(account)) return refuse()
-    // Where no account was named, the authenticator says whose passkey it is; whatever it says has to be so.
+    // Where no account was named, the authenticator reports its owner; whatever it reports has to be right.
     const userHandle = credential.response.userHandle ?? undefined
     if (userHandle === undefined ? taken.ceremony.account === undefined : userHandle !== passkey.userHandle) return refuse()
     const { challenge } = taken
@@ -75,7 +75,7 @@ export const prove = (
 export const allowed = ({ state }: Services, account: number | undefined): ReadonlyArray<PasskeyView> =>
   account === undefined ? [] : state.passkeys(account)
 
-/** Asks a challenge of an address. */
+/** Issues a challenge to an address. */
 export const ask = (
   { identity, now }: Services,
   ceremony: Passkeys.Ceremony,

@@ -1,7 +1,7 @@
 /**
- * What concerned the security of an account, wherever that is: in the engine while it keeps it, in the histories behind that. An
- * account's events are counted, and the engine forgets one here and one there, so what is missing shows by its number. It is looked for
- * in the histories; where these have not come to the record that it may be of, there is no answer, rather than one that lacks it.
+ * Security events of an account from two sources: the engine while it keeps them, then the histories. The events are numbered, and
+ * the engine may forget one between others, so a gap in the numbers shows what is missing, and the histories are searched for it.
+ * Where they have not reached the record that it may belong to, there is no answer, rather than an incomplete one.
  */
 import * as Effect from "effect/Effect"
 import type { Reads, SecurityEventView } from "../../engine/Reads.js"
@@ -12,21 +12,21 @@ import { fail } from "../http/Executor.js"
 
 type Reading = Pick<Services, "histories" | "state">
 
-/** Which of an account's events: older than an ordinal (`Infinity`: from the newest). */
+/** An account's events, below an ordinal (`Infinity`: from the newest). */
 interface Asked {
   readonly account: number
   readonly before: number
   readonly limit: number
 }
 
-/** The engine's page, if none that it has forgotten stands between its rows or behind them. */
+/** The engine's page, if no forgotten event belongs between or after its rows. */
 const keptPage = (state: Reads, { account, before, limit }: Asked): ReadonlyArray<SecurityEventView> | undefined => {
   const kept = state.securityEvents(account, before, limit)
   const newest = Math.min(before, state.securityStanding(account).count) - 1
   return kept.length === Math.min(limit, newest + 1) && kept.every(({ ordinal }, at) => ordinal === newest - at) ? kept : undefined
 }
 
-/** The page of what either has by now; undefined where the histories may lack something of it. */
+/** The page from both sources; undefined where the histories may be missing part of it. */
 const joined = (
   state: Reads,
   { account, before, limit }: Asked,
@@ -35,7 +35,8 @@ const joined = (
   const { count, oldestSequence } = state.securityStanding(account)
   const known = new Map([...found, ...state.securityEvents(account, before, limit)].map((each) => [each.ordinal, each]))
   const rows = [...known.values()].sort((one, other) => other.ordinal - one.ordinal).slice(0, limit)
-  // What is missing is of the record of the next newer event, or of an earlier one; behind what is kept of anybody it is if there is none.
+  // A missing event belongs to the record of the next newer event or an earlier one; without a newer one, to a record no later than
+  // the oldest event kept of any account.
   const newer = state.securityEvents(account, Infinity, Infinity).findLast(({ ordinal }) => ordinal >= before)
   let bySequence = newer?.sequence ?? oldestSequence
   let next = Math.min(before, count) - 1
@@ -47,7 +48,7 @@ const joined = (
   return rows.length < limit && next >= 0 && standing.sequence < bySequence ? undefined : rows
 }
 
-/** The first `limit` events of an account's security, newest first, and what is made of them where they were read. */
+/** The first `limit` security events of an account, newest first, passed on in the state in which they were read. */
 export const securityEventsBefore = <A>(
   { histories, state }: Reading,
   asked: Asked,

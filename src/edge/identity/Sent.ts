@@ -1,4 +1,4 @@
-/** Commands about who may act, as the edge sends them: by an owner's session, or by whoever has proved something here. */
+/** Commands about who may act, as the edge sends them: for an owner's session, or for a caller that has proved something here. */
 import { none } from "../../domain/None.js"
 import type { Trader } from "../../engine/Reads.js"
 import canonicalize from "canonicalize"
@@ -9,10 +9,10 @@ import { type CommandOfKind, type Kind, type Operation, withFields } from "../..
 
 type FieldsOf<K extends Kind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
 
-/** What was proved is the command's own: it has no key under which it could come again. */
+/** A proof belongs to one command, so there is no key under which the command could be repeated. */
 const keyless = { idempotencyKey: "", fingerprint: noFingerprint } as const
 
-/** A command of somebody's who has proved to hold a passkey, a device code or a ticket. */
+/** A command of a caller who has proved possession of a passkey, a device code or a ticket. */
 export const proved = <K extends Kind>(
   kind: K,
   principal: typeof Principal.passkey | typeof Principal.agent | typeof Principal.ticket,
@@ -20,15 +20,15 @@ export const proved = <K extends Kind>(
   values: FieldsOf<K>
 ): CommandOfKind<K> => withFields(kind, { ...keyless, principal, account: none, credential: none, operation }, values)
 
-/** A command of whoever acts for an account. */
+/** A command of a credential that acts for an account. */
 export const owned = <K extends Kind>(kind: K, { account, credential, principal }: Trader, operation: Operation, values: FieldsOf<K>) =>
   withFields(kind, { ...keyless, principal, account, credential, operation }, values)
 
 const canonical = new Canonical()
 
 /**
- * The same under an Idempotency-Key. `sent` is what the request said, in path and body: two requests under one key are the same exactly
- * when their canonical JSON is.
+ * The same under an Idempotency-Key. `sent` is the content of path and body: two requests under one key are equal exactly when
+ * their canonical JSON is.
  */
 export const keyed = <K extends Kind>(
   kind: K,

@@ -1,4 +1,4 @@
-/** A session as its owner is told of it. */
+/** A session as its owner sees it. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
@@ -19,7 +19,7 @@ export const Session = Schema.Struct({
   expiresAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "Session" })
 
-/** Opens a session by the command that is made for its token; fails with what the command was refused for. */
+/** Opens a session by the command made for its token; fails with the command's refusal. */
 export const opened = (
   services: Services,
   make: (opening: { readonly tokenSha256: string }) => Command
@@ -29,7 +29,7 @@ export const opened = (
     return Effect.flatMap(Submission.submitted(services, make({ tokenSha256: token.sha256 })), ({ entries: [entry] }) => {
       assert(entry?._tag === "SessionOpened", "signing in comes to a session")
       const session = services.state.findSession(token.sha256)
-      // A record that follows at once may have ended it: the owner has ended all others, or has removed the passkey.
+      // A following record may have ended it already: the owner has ended all others, or removed the passkey.
       if (session === undefined) return fail(Errors.refused(Refusal.sessionEnded))
       return Effect.succeed({
         version: "session/v1" as const,

@@ -1,6 +1,6 @@
 /**
- * How an agent gets a key of an owner's: the agent asks and shows its owner a code, the owner looks at what is asked and
- * decides, the agent fetches the key. `/v1/agent-connect`, `/v1/accounts/{accountId}/agent-connect/...`.
+ * How an agent obtains a key from an owner: the agent asks and shows a code to the owner, the owner reviews the request and
+ * decides, and the agent fetches the key. `/v1/agent-connect`, `/v1/accounts/{accountId}/agent-connect/...`.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -83,7 +83,7 @@ export const beginAgentConnect = Route.effect({
     })
 })
 
-/** The agent that waits under a code that the owner typed; wrong ones are counted. */
+/** The agent that waits under the code the owner typed; wrong codes are counted. */
 const withWaiting = <A>(
   { identity: { agents }, now, submit }: Services,
   { account }: SessionView,
@@ -151,13 +151,13 @@ const Approved = Schema.Struct({
   approvedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "AgentConnectApproved" })
 
-/** What fetches a key for the agent of a device code; undefined where nothing was approved, or it is over. */
+/** The grant that lets a device code fetch its key; undefined where nothing was approved, or the grant has expired. */
 const standingGrant = (services: Services, deviceSha256: string) => {
   const grant = services.state.findGrant(deviceSha256)
   return grant === undefined || grant.expiresAtEpochMs <= decidedAt(services) ? undefined : grant
 }
 
-/** The command that an approval is. A clock that was set back meanwhile makes nothing last longer. */
+/** The command for an approval. A clock that was set back meanwhile does not extend anything. */
 const approvalOf = (
   { clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes }: Waiting,
   owner: SessionView,
@@ -203,12 +203,12 @@ export const approveAgentConnect = Route.effect({
             approvedAtEpochMs
           })
           if (waiting.state === "deciding") return fail(Errors.identityBusy)
-          // An owner whose answer was lost asks again: it is told once more, and is no wrong code. What the end of the session that
-          // approved it has withdrawn, also an end by its time, is decided anew.
+          // An owner whose answer was lost may repeat the approval: it is confirmed again, and does not count as a wrong code. A
+          // grant withdrawn by the end or expiry of the approving session is decided anew.
           const isWithdrawn = waiting.state === "approved" && standingGrant(services, waiting.deviceSha256) === undefined
           if (waiting.state !== "pending" && !isWithdrawn) return Effect.succeed(approved(waiting.approvedAtEpochMs))
           const approval = approvalOf(waiting, trader, remoteAddress, services.now())
-          // Nobody else approves meanwhile; where it is refused, the agent waits on.
+          // Nobody else can approve meanwhile; after a refusal the agent goes on waiting.
           agents.decide(waiting, "deciding", trader.account)
           const submitted = Effect.tapError(
             Submission.submitted(services, approval),
@@ -249,9 +249,10 @@ export const denyAgentConnect = Route.effect({
         withWaiting(services, trader, remoteAddress, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
           const { clientName, deviceSha256, keyId } = waiting
           if (waiting.state === "fetching") return fail(Errors.identityBusy)
-          // The key acts on: whoever means to stop the agent has to revoke it.
+          // The key stays active: stopping the agent requires revoking it.
           if (waiting.state === "fetched") return fail(Errors.grantFetched(keyId))
-          // At once, whatever becomes of the record: nobody approves behind a denial. What was approved before is withdrawn by it.
+          // Marked at once, whatever becomes of the record, so that nobody approves after a denial. The command also withdraws an
+          // earlier approval.
           agents.decide(waiting, "denied", trader.account)
           const denial = owned("DenyAgent", trader, Operation.denyAgent, { clientName, deviceSha256, remoteAddress })
           return Effect.map(Submission.submitted(services, denial), ({ atEpochMs }) => ({
@@ -275,7 +276,7 @@ export const Exchanged = Schema.Struct({
   key: ApiKeyRecord
 }).annotations({ identifier: "AgentConnectExchange" })
 
-/** What an agent is told for whom nothing is approved. */
+/** What an agent without an approval is told. */
 const unapproved = { pending: Errors.authorizationPending, too_fast: Errors.slowDown, denied: Errors.accessDenied } as const
 const grantOver = Errors.refused(Refusal.grantOver)
 
@@ -320,7 +321,7 @@ export const exchangeAgentConnect = Route.effect({
       return Effect.flatMap(submitted, ({ entries: [entry] }) => {
         assert(entry?._tag === "KeyIssued", "an exchange comes to a key")
         const key = state.apiKey(entry.apiKey)
-        // Its owner may have revoked it, and it may be forgotten, before its agent was told of it.
+        // The owner may have revoked the key, and it may be forgotten, before the agent has received it.
         return key === undefined
           ? fail(grantOver)
           : Effect.succeed({

@@ -92,12 +92,12 @@ export const revokeApiKey = Route.effect({
       if (key === undefined || key.account !== account) return keyUnknown
       const revoked = () => {
         const found = state.findApiKey(keyId)
-        // Many others may have ended meanwhile, so that it is forgotten.
+        // Many other keys may have ended meanwhile, so that this one is forgotten.
         return found === undefined
           ? keyUnknown
           : Effect.succeed({ version: "api-key-revoke/v1" as const, key: record(services, found) })
       }
-      // What is revoked stays so: a repetition needs no record.
+      // A revoked key stays revoked: a repetition needs no record.
       if (key.revokedAtEpochMs !== 0) return Effect.suspend(revoked)
       const revocation = owned("RevokeApiKey", trader, Operation.revokeApiKey, { keyId, remoteAddress })
       return Effect.flatMap(Submission.submitted(services, revocation), revoked)

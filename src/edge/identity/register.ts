@@ -51,7 +51,7 @@ const RegistrationOptions = Schema.Struct({
   expiresAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "PasskeyRegistrationOptions" })
 
-/** What is to be registered: the first passkey of a new account, or another one of the owner's, who has proved one. */
+/** What is to be registered: the first passkey of a new account, or another one of an owner who has proved an existing one. */
 const ceremonyOf = (
   services: Services,
   owner: SessionView | undefined,
@@ -110,7 +110,7 @@ const VerifyBody = Schema.Struct({
   credential: PasskeyRules.RegistrationResponse
 }).annotations({ identifier: "PasskeyRegistration" })
 
-/** The owner who adds a passkey has to be signed in still: the same account's, in whichever of its sessions. */
+/** An owner who adds a passkey must still be signed in to the same account, in any session. */
 const isStillOwner = (ceremony: Passkeys.Ceremony, owner: SessionView | undefined): boolean =>
   ceremony.purpose === "open_account" || ceremony.account === owner?.account
 
@@ -149,7 +149,7 @@ export const finishRegistration = Route.effect({
         remoteAddress
       }
       const atEpochMs = services.now()
-      // Only what would open an account is counted: nobody uses it up without making a passkey for each.
+      // Only registrations that would open an account count, so that nobody can use up the limit without making a passkey for each.
       if (ceremony.purpose === "open_account" && !services.openings.take("venue", atEpochMs)) {
         return yield* fail(Errors.accountOpenings(Math.max(1, secondsUntil(services.openings.resetsAtEpochMs, atEpochMs))))
       }

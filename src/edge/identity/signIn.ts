@@ -51,13 +51,13 @@ export const beginAuthentication = Route.effect({
   example: { target: "/v1/auth/passkeys/authentication/options", body: { accountId: Example.accountId } },
   handler: (services) => ({ payload: { accountId, purpose = "sign_in" }, remoteAddress }) =>
     Effect.suspend(() => {
-      // One that does not exist (-1) is no passkey's: the answer fails like a wrong one.
+      // An unknown account (-1) has no passkey, so the answer fails like a wrong one.
       const account = accountId === undefined ? undefined : services.state.findAccount(accountId)
       return Effect.map(Assertions.ask(services, { purpose, account }, remoteAddress),
         ([challengeIdentifier, { challenge, expiresAtEpochMs }]) => ({
           version: "passkey-authentication-options/v1" as const,
           challengeIdentifier,
-          // All passkeys are discoverable: nobody is told which ones an account has, or whether there is one.
+          // All passkeys are discoverable: nobody learns which ones an account has, or whether it exists.
           options: Passkeys.requestOptions(services.identity.rpId, challenge, []),
           expiresAtEpochMs
         }))

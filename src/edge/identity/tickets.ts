@@ -47,12 +47,12 @@ const TicketBody = Schema.Struct({
   })
 }).annotations({ identifier: "RealtimeTicketBody" })
 
-/** What a ticket looks like: of one that is none of this venue's, or is over, nothing becomes. */
+/** The form of a ticket. Ending an expired ticket, or one of another venue, does nothing. */
 const EndBody = Schema.Struct({
   ticket: Schema.String.pipe(Schema.pattern(ticketPattern))
 }).annotations({ identifier: "EndedRealtimeTicketBody" })
 
-/** A ticket of the family that a command began or went on with. */
+/** A ticket of the family that a command began or continued. */
 const issued = (services: Services, command: Command): Effect.Effect<typeof Ticket.Type, Errors.Failure> =>
   Effect.map(Submission.submitted(services, command), ({ entries: [entry] }) => {
     assert(entry?._tag === "TicketIssued", "minting and rotating come to a ticket")
@@ -63,7 +63,7 @@ const issued = (services: Services, command: Command): Effect.Effect<typeof Tick
     }
   })
 
-/** The place of the ticket that was sent; fails where none was, or none of this venue's. */
+/** The family and generation of the ticket that was sent; fails where there is none, or it is not this venue's. */
 const withPlace = <A>(
   { identity: { tickets } }: Services,
   ticket: string | undefined,
@@ -128,7 +128,7 @@ export const endTickets = Route.effect({
     Effect.suspend(() => {
       const place = services.identity.tickets.verify(ticket)
       const family = place === undefined ? undefined : services.state.findTicketFamily(place.family)
-      // What ends nothing needs no record.
+      // Where nothing is left to end, no record is needed.
       if (place === undefined || family === undefined || family.isEnded) return Effect.succeed(noContent)
       const ending = proved("EndTickets", Principal.ticket, Operation.endTickets, place)
       return Effect.map(Submission.submitted(services, ending), () => noContent)

@@ -1,7 +1,7 @@
 /**
- * Fills wherever they are: the venue's latest from the engine, those behind them from the histories. Every fill has an ordinal, and
- * the engine forgets them in the order of these, so that a list goes over from the one to the other at one ordinal. Histories that
- * have not come to it yet are no reason to end the list: then there is no answer at all.
+ * Fills from two sources: the venue's latest from the engine, older ones from the histories. Every fill has an ordinal, and the
+ * engine forgets fills in that order, so that a list switches from one source to the other at one ordinal. Where the histories have
+ * not reached it yet, there is no answer at all, since a list that ends there would look complete.
  */
 import * as Effect from "effect/Effect"
 import { anyMarket } from "../../domain/None.js"
@@ -11,7 +11,7 @@ import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
 
-/** Whose fills, and in which market: of an account in any or one market, or of a market alone. */
+/** The selection: fills of an account in one or all markets, or all fills of a market. */
 interface Listed {
   readonly account: number | undefined
   /** `anyMarket` for all; never of a market alone. */
@@ -24,13 +24,13 @@ type Found = Effect.Effect<ReadonlyArray<Fill>, Errors.Failure>
 
 const asked = ({ account, market }: Listed, limit: number) => ({ account, market: market === anyMarket ? undefined : market, limit })
 
-/** What the histories have of what the engine has forgotten by now. */
+/** The fills that the engine has forgotten by now, from the histories. */
 const forgotten = (state: Reads, { found, standing }: Read<ReadonlyArray<Fill>>): Found => {
   const { ordinal: oldest } = state.oldestFill()
   return standing.fills < oldest ? fail(Errors.historiesUnavailable) : Effect.succeed(found.filter(({ ordinal }) => ordinal < oldest))
 }
 
-/** The newest `limit` fills older than an ordinal (`Infinity`: from the newest), newest first. */
+/** The newest `limit` fills below an ordinal (`Infinity`: from the newest), newest first. */
 export const fillsBefore = ({ histories, state }: Reading, listed: Listed, before: number, limit: number): Found => {
   const retained = (): ReadonlyArray<Fill> =>
     listed.account === undefined

@@ -1,4 +1,4 @@
-/** A step of a liquidation as it is sent: to the public under a name of its own, to its accounts as theirs. */
+/** A liquidation step as it is sent: to the public without account names, to its own accounts as theirs. */
 import * as Schema from "effect/Schema"
 import type { LiquidationStepView, MarketView } from "../../engine/Reads.js"
 import { inBoth, money } from "../accounts/Money.js"
@@ -35,7 +35,7 @@ export const LiquidationStep = Schema.Struct(fields).annotations({
     + "delisted; `equity` and `maintenanceMargin` are 0. `stepId` tells nothing of whose it is."
 })
 
-/** What everybody is told of a step. */
+/** The public form of a step. */
 export const liquidationStep = (
   { parameters: { marketId, priceScale, quantityScale } }: MarketView,
   view: LiquidationStepView
@@ -69,7 +69,7 @@ export const AccountLiquidationStep = Schema.Struct({ ...fields, role: Schema.Li
       + "as the counterparty of a deleveraging; or it was `settled`, as its market was delisted: then `side` is the account's own."
   })
 
-/** What an account is told of a step that it had a side of. */
+/** The form of a step for an account that was on one of its sides. */
 export const accountLiquidationStep = (
   market: MarketView,
   account: number,

@@ -1,4 +1,4 @@
-/** Markets that the public may see, and the one that a path or a query names. */
+/** Markets that are public, and the market that a path or a query names. */
 import type * as Effect from "effect/Effect"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
@@ -18,13 +18,16 @@ export const listedMarkets = (state: Reads): ReadonlyArray<MarketView> => {
   return views
 }
 
-/** When an index is no longer fresh if no other sample of it is taken; never while its market's session is closed. */
+/**
+ * When an index becomes stale unless another sample is accepted, epoch milliseconds; never while its market's session is closed.
+ */
 export const staleFromEpochMs = ({ indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs }, session }: MarketView): number =>
   session?.state === "closed" ? Number.POSITIVE_INFINITY : indexPriceAtoms === 0 ? 0 : indexSourceEpochMs + indexStaleMs
 
 /**
- * Whether a market's index is no longer fresh. The engine judges by its last record, and writes none while nothing happens: the
- * clock tells that a feed fell silent. While that lies far behind the journal no sample is taken, and how old the index is nobody knows.
+ * Whether a market's index is stale. The engine judges by its last record and writes none while nothing happens, so the clock has
+ * to show that a feed is silent. While the clock is far behind the journal no samples are accepted, and the age of the index is
+ * unknown.
  */
 export const isIndexStale = (
   view: MarketView,
@@ -34,7 +37,7 @@ export const isIndexStale = (
 /** A market as a request names it: by its id, or by its symbol in the compatibility layer. */
 type Named = { readonly marketId: string } | { readonly symbol: string }
 
-/** The public market of a name; a failure where there is none, with the name that was meant. */
+/** The public market with a name; where there is none, a failure that suggests the one that was meant. */
 export const withMarket = <A>(
   state: Reads,
   named: Named,
@@ -47,7 +50,7 @@ export const withMarket = <A>(
   return fail(isNative ? marketNotFound(named.marketId, "native") : marketNotFound(named.symbol, "compat"))
 }
 
-/** The market that a listing is of, as the engine's reads take it, by the name that it was asked for with; every one without a name. */
+/** The market filter of a listing, given by name, in the form that the engine's reads take; all markets without a name. */
 export const withFilter = <A>(
   state: Reads,
   named: { readonly marketId: string | undefined } | { readonly symbol: string | undefined },

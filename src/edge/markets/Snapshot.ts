@@ -1,6 +1,6 @@
 /**
- * A market as the public sees it. The registry's digest is kept until a record has changed the registry, which each trade does; and each
- * market's part of it until one has changed that market: of many markets most stand still meanwhile.
+ * A market as the public sees it. The registry's digest is cached until a record changes the registry, as each trade does; each
+ * market's part of it until a record changes that market, since most markets stand still meanwhile.
  */
 import canonicalize from "canonicalize"
 import * as Schema from "effect/Schema"
@@ -16,15 +16,15 @@ import { listedMarkets } from "./Listed.js"
 
 export const MarketStatus = Schema.Literal(...Market.statuses)
 
-/** From a position's notional on, in money atoms, the share of it that is needed to keep it. */
+/** Maintenance margin tiers: from a notional on, in money atoms, the margin rate of what exceeds it. */
 export const MarginTiers = Schema.Array(Schema.Struct({
   notionalThresholdAtoms: Fields.Atoms,
   maintenanceMarginBps: Fields.Count
 }))
 
 /**
- * What mark, funding and liquidations are reckoned by: with what is published of each, whoever reads them reckons them again. They are
- * named as where a market is put, so that it can be put back as it is read.
+ * The parameters of mark, funding and liquidations, with which readers can recompute what is published of each. They have the same
+ * names as where a market is put, so that they can be put as they were read.
  */
 const riskTerms = {
   indexStaleMs: Fields.Count,
@@ -36,7 +36,7 @@ const riskTerms = {
   liquidationFeeBps: Fields.Count
 }
 
-/** Parameters that a market takes by itself at a time: those that what is held or ordered may depend on. */
+/** Announced parameters with their effective time: those that affect positions or orders. */
 export const AnnouncedTerms = Schema.Struct({
   effectiveAtEpochMs: Fields.EpochMs,
   minQuantity: Fields.Decimal,
@@ -51,7 +51,7 @@ export const AnnouncedTerms = Schema.Struct({
   ...riskTerms
 }).annotations({ identifier: "AnnouncedTerms" })
 
-/** What becomes of a market for good. */
+/** The delisting of a market. */
 export const Delisting = Schema.Struct({
   state: Schema.Literal("announced", "settling", "settled"),
   effectiveAtEpochMs: Fields.EpochMs.annotations({ description: "When it takes effect, or took effect." }),
@@ -136,7 +136,7 @@ export const MarketSnapshot = Schema.Struct({
 }).annotations({ identifier: "MarketSnapshot" })
 export type MarketSnapshot = typeof MarketSnapshot.Type
 
-/** Of parameters those that may be announced and that traders go by. */
+/** Parameters that may be announced and that matter to traders. */
 const terms = ({ quantityScale, ...parameters }: Market.Parameters) => ({
   minQuantity: Units.formatDecimal(parameters.minQuantityAtoms, quantityScale),
   maxQuantity: Units.formatDecimal(parameters.maxQuantityAtoms, quantityScale),
@@ -159,11 +159,11 @@ const terms = ({ quantityScale, ...parameters }: Market.Parameters) => ({
   liquidationFeeBps: parameters.liquidationFeeBps
 })
 
-/** What is announced of a market; undefined where nothing is. */
+/** Announced parameters of a market; undefined where there are none. */
 export const announcedTerms = ({ announced }: MarketView): typeof AnnouncedTerms.Type | undefined =>
   announced === undefined ? undefined : { effectiveAtEpochMs: announced.effectiveAtEpochMs, ...terms(announced.parameters) }
 
-/** What has become of a market's delisting; undefined where there is none. */
+/** The state of a market's delisting; undefined where there is none. */
 export const delistingOf = ({ delisting, parameters: { priceScale } }: MarketView): typeof Delisting.Type | undefined => {
   if (delisting === undefined) return undefined
   const { effectiveAtEpochMs, finalPriceAtoms, settledAtEpochMs, state } = delisting
@@ -210,7 +210,7 @@ interface Registry {
   readonly markets: ReadonlyArray<Registered>
 }
 
-/** A market as the digest covers it: what moves with time alone is no part of a projection that a sequence names. */
+/** A market as the digest covers it: values that change with time alone are excluded, since the digest belongs to a sequence. */
 const registered = (state: Reads, view: MarketView): Registered => ({
   ...details(view),
   change24hBps: "0",
@@ -223,10 +223,10 @@ export const registry = (state: Reads): Registry => ({
   markets: listedMarkets(state).map((view) => registered(state, view))
 })
 
-/** Snapshots of one venue's markets. Whoever tells many of them makes it once. */
+/** Snapshots of one venue's markets. Callers that need many should create it once. */
 export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
   let digest = { sequence: -1, text: "" }
-  /** By market's index: its canonical text, as of the record that changed it last. */
+  /** By market index: the canonical text as of the last record that changed the market. */
   const texts: Array<{ readonly sequence: number; readonly text: string } | undefined> = []
 
   const textOf = (view: MarketView): string => {
@@ -241,7 +241,7 @@ export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
   const registryDigest = (): string => {
     const { registrySequence } = state
     if (digest.sequence !== registrySequence) {
-      // `registry` in its canonical form, whose names are in order.
+      // Equal to the canonical form of `registry`, since the names are in order.
       const text = `{"markets":[${listedMarkets(state).map(textOf).join(",")}],"sequence":${registrySequence}}`
       digest = { sequence: registrySequence, text: sha256(text) }
     }
@@ -260,7 +260,7 @@ export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
   })
 }
 
-/** A snapshot as whoever asks sees it: with what is a favorite of theirs. */
+/** A snapshot with the caller's favorite mark. */
 export const asSeenBy = (
   state: Reads,
   trader: Trader | undefined,

@@ -26,7 +26,7 @@ export const compatFields = {
   cost: Fields.Amount
 }
 
-/** Their values, but for those that depend on who sees it. */
+/** Values of those members, except for those that differ between the two sides. */
 export const unified = (market: Market.Parameters, fill: Fill) => ({
   id: Ids.tradeId(fill.ordinal),
   timestamp: fill.atEpochMs,

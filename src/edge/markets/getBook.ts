@@ -1,6 +1,6 @@
 /**
- * A market's book: `GET /v1/markets/{marketId}/book` and `GET /v2/markets/{symbol}/book`. Books are kept as text until
- * the sequence they were made at has passed: making one costs a millisecond, sending it again nothing.
+ * A market's book: `GET /v1/markets/{marketId}/book` and `GET /v2/markets/{symbol}/book`. Books are cached as text for as long as
+ * their sequence is the present one: making one costs a millisecond, sending it again nothing.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -106,7 +106,7 @@ const pairs = (
 interface CachedBook {
   readonly sequence: number
   readonly text: string
-  /** A level each, as the compatibility book has them: made when first asked for. */
+  /** One level per entry for the compatibility layer, made on first use. */
   readonly pairs: () => { readonly bids: ReadonlyArray<string>; readonly asks: ReadonlyArray<string> }
 }
 

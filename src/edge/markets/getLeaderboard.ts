@@ -19,7 +19,7 @@ import * as Route from "../http/Route.js"
 const WindowName = Schema.Literal(...windowKinds)
 const Metric = Schema.Literal("projected_realized_pnl")
 
-/** Whoever asks later than this after the latest board was made is told that there is none. */
+/** A board older than this is no longer served, in ms. */
 const staleAfterMs = 600_000
 
 const ScoreDecile = Schema.Struct({
@@ -62,7 +62,7 @@ const Leaderboard = Schema.Struct({
     + "the window are left out."
 })
 
-/** The name by which others see an account: what it chose, or one that leads nobody to it. */
+/** The name under which others see an account: its chosen handle, or a pseudonym that cannot be traced to it. */
 const handleOf = ({ signerSecret, state }: Pick<Services, "signerSecret" | "state">, account: number): string => {
   const { accountId, displayHandle } = state.account(account)
   if (displayHandle !== "") return displayHandle
@@ -103,7 +103,10 @@ const page = (services: Services, { entries, head }: BoardPage, limit: number): 
   ...pageBy("entries", limit, entries, (each) => entry(services, each), ({ rank }) => Cursor.encodeRank({ ...head, rank }))
 })
 
-/** The board that is asked for: a first page is of the latest, which must be of late; any other of the one that it began with. */
+/**
+ * The requested board: the first page is of the latest one, which must be recent; later pages are of the board on which the listing
+ * began.
+ */
 const boardOf = (
   { histories, now }: Services,
   window: WindowKind,

@@ -91,7 +91,7 @@ const CompatStats = Schema.Struct({
 })
 type CompatStats = typeof CompatStats.Type
 
-/** A ticker in the unified shape: what there was nothing for is absent. */
+/** A ticker in the unified shape: members without a value are absent. */
 const CompatTicker = Schema.Struct({
   symbol: Fields.Text,
   ...Fields.moment,
@@ -118,7 +118,7 @@ type CompatTicker = typeof CompatTicker.Type
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
-/** What rates per 8 hours are told by. */
+/** Funding rates are stated per 8 hours. */
 const fundingRateBasisMs = 8 * hourMs
 const e9PerBps = 100_000
 const one = 1_000_000_000
@@ -146,7 +146,7 @@ const formatLarge = (atoms: bigint, scale: number): string => {
 
 const money = (atoms: bigint): number => Number(formatLarge(atoms, Units.moneyScale))
 
-/** A market's figures at the time of the last record; whether its index is fresh is told by the present time. */
+/** A market's figures as of the last record, except that the freshness of the index is judged at the present time. */
 const figuresOf = (services: Pick<Services, "now" | "state">, view: MarketView): StatsView => ({
   ...services.state.stats(view.index),
   isStale: isIndexStale(view, services)

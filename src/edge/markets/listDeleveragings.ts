@@ -13,7 +13,7 @@ import * as Route from "../http/Route.js"
 import { Side, sideOf } from "./Liquidation.js"
 import { withMarket } from "./Listed.js"
 
-/** A ranking may be of a thousand positions: so many are told in one answer. */
+/** Most rankings in one answer, since each may have a thousand positions. */
 const mostTold = 10
 
 const RankedPosition = Schema.Struct({

@@ -1,4 +1,4 @@
-/** Members of refusals, of limits, and of what the venue tells of itself. */
+/** Members of refusals, limits, and the venue's own status. */
 import type { Said } from "./Said.js"
 
 export const failing: Said = {

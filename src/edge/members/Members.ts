@@ -1,6 +1,6 @@
 /**
- * Words for every member and parameter of the contract's document: what a schema says of itself goes first, and what it does not say is
- * told by the tables beside this file. A test finds whatever is described by neither.
+ * Descriptions for every member and parameter of the contract's document. A schema's own description comes first; what has none is
+ * described by the tables beside this file. A test finds members that neither describes.
  */
 import { compat } from "./Compat.js"
 import { failing } from "./Failing.js"
@@ -20,16 +20,16 @@ type Json = Readonly<Record<string, unknown>>
 
 const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What a schema says of itself in words, or what the component says that it refers to. */
+/** A schema's own description, or that of the component it refers to. */
 const ownWords = (schema: Json, components: Json): string | undefined => {
   const { $ref: ref, description } = schema
   if (typeof description === "string" && !isBoilerplate(description)) return description
   const component = typeof ref === "string" ? components[ref.slice(ref.lastIndexOf("/") + 1)] : undefined
-  // An object's own words are said where its members are.
+  // An object's own description is shown with its members.
   return isJson(component) && component["properties"] === undefined ? ownWords(component, components) : undefined
 }
 
-/** A document in the making: where it is, and with which tables. */
+/** The place in the document being processed, and the tables that apply there. */
 interface Place {
   readonly tables: ReadonlyArray<Said>
   readonly parents: ReadonlyArray<string>
@@ -56,7 +56,7 @@ const withMembers = (schema: unknown, place: Place): unknown => {
   }))
 }
 
-/** Everything below a path: its parameters and what it takes and gives. */
+/** Everything below a path: its parameters, request and answers. */
 const withSchemas = (value: unknown, place: Place): unknown => {
   if (Array.isArray(value)) return value.map((each) => withSchemas(each, place))
   if (!isJson(value)) return value
@@ -72,10 +72,10 @@ const withSchemas = (value: unknown, place: Place): unknown => {
   )
 }
 
-/** The family whose words a component speaks. */
+/** The tables that apply to a component, by its family. */
 const tablesOf = (component: string): ReadonlyArray<Said> => /^(?:Compat|CreateOrder)/.test(component) ? compatible : native
 
-/** The document with words for every member that has none of its own. */
+/** The document with descriptions for every member without one. */
 export const withWords = (document: Record<string, unknown>): Record<string, unknown> => {
   const { components, paths } = document as { readonly components: { readonly schemas: Json }; readonly paths: Json }
   const { schemas } = components

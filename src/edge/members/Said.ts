@@ -1,9 +1,9 @@
-/** What is said of members of requests and answers: in words, and in which unit. */
+/** Descriptions of members of requests and answers, in words and with units. */
 
-/** What a number counts in, in both forms: the decimal, and whole atoms. */
+/** The unit of a number in both forms: the decimal, and integer atoms. */
 export type Unit = "price" | "size" | "money"
 
-/** By the member's name; where a name means several things, by that of what it stands in and its own: `Order.status`. */
+/** By member name; where a name has several meanings, by the name of the containing type and its own: `Order.status`. */
 export type Said = Readonly<Record<string, string | readonly [Unit, string]>>
 
 const units: Readonly<Record<Unit, { readonly decimal: string; readonly atoms: string }>> = {
@@ -15,8 +15,8 @@ const units: Readonly<Record<Unit, { readonly decimal: string; readonly atoms: s
 const atoms = "Atoms"
 
 /**
- * Looks a member up in tables, the first that has it. `parents` are what it stands in, the nearest first: what is said of it there goes
- * before what is said of it anywhere. `*Atoms` has the words of its decimal, with the other unit.
+ * Looks a member up in the tables, the first match counts. `parents` are the containing types, the nearest first: a description for
+ * a parent precedes a general one. `*Atoms` gets the description of its decimal, with the other unit.
  */
 export const look = (tables: ReadonlyArray<Said>, parents: ReadonlyArray<string>, name: string): string | undefined => {
   const isAtoms = name.endsWith(atoms)

@@ -1,9 +1,9 @@
 /**
  * Index prices from a feed process: `POST` and `GET /v1/operator/index-stream`, and `POST /v1/operator/index-stream/prices`.
  *
- * The listener hands over whole requests and whole responses, so the stream is one of numbered batches on a connection that
- * stays open, not of lines within one endless body: a batch has the bounds, the access and the errors of every other request, and
- * up to 16 of them may be on their way on one connection.
+ * The listener handles complete requests and responses, so the stream consists of numbered batches on a persistent connection, not
+ * of lines in an endless body: a batch has the limits, the access and the errors of every other request, and up to 16 of them may
+ * be in progress on one connection.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -60,7 +60,7 @@ const IndexPrices = Schema.Struct({
 
 const notHere = Errors.operationNotAvailable("Index prices are not streamed here: that needs INDEX_FEED=push.")
 
-/** What refuses a price that no record decides. */
+/** Refusals of a price that are not decided in a record. */
 const undecided = {
   market_unknown: Refusal.marketUnknown,
   market_delisted: Refusal.marketDelisted,

@@ -67,7 +67,7 @@ const riskParameters = (
   }
 }
 
-/** What has the bounds of a markets file, whose numbers the engine takes as they are; and what is said beyond them. */
+/** Limits of a markets file's numbers, which the engine takes as they are, with the message for values beyond them. */
 const bounds = [
   ["makerFeeBps", "fees must be at most 1000 bps"],
   ["takerFeeBps", "fees must be at most 1000 bps"],
@@ -78,7 +78,7 @@ const bounds = [
   ["fundingCapE9", "fundingCapE9 must be at most 1000000000"]
 ] as const satisfies ReadonlyArray<readonly [keyof Market.Parameters, string]>
 
-/** Market parameters of an operator's body; a sentence where it cannot be said in atoms. */
+/** Market parameters of an operator's body; a sentence where a value cannot be expressed in atoms. */
 export const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
   const assets = Ids.marketIdPattern.exec(marketId)
   if (assets === null) return "marketId must be BASE-QUOTE-PERP"
@@ -133,7 +133,7 @@ export const parameters = (marketId: string, body: PutMarketBody): Market.Parame
   return beyond?.[1] ?? Market.fault(market) ?? market
 }
 
-/** The body that sets just these parameters, with every one named. */
+/** The body that would set exactly these parameters, with every member present. */
 export const bodyOf = (market: Market.Parameters): Omit<PutMarketBody, "effectiveAtEpochMs"> => {
   const price = (atoms: number): string => Units.formatDecimal(atoms, market.priceScale)
   const quantity = (atoms: number): string => Units.formatDecimal(atoms, market.quantityScale)

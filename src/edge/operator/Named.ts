@@ -1,4 +1,4 @@
-/** Whom an operator's request names: any account but the venue's own. */
+/** The account that an operator's request names: any but the venue's own. */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import type { Reads } from "../../engine/Reads.js"

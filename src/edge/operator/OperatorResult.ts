@@ -9,7 +9,7 @@ import type * as Errors from "../http/Errors.js"
 import * as Fields from "../http/Fields.js"
 import * as Submission from "../http/Submission.js"
 
-/** When announced parameters hold, and whom they would have touched at the marks of the record that announced them. */
+/** When announced parameters take effect, and how many accounts they would have affected at the marks of the announcing record. */
 const Announced = Schema.Struct({
   effectiveAtEpochMs: Fields.EpochMs,
   underInitialMargin: Fields.optional(Fields.Count).annotations({
@@ -47,14 +47,14 @@ export const OperatorResult = Schema.Struct({
 }).annotations({ identifier: "OperatorResult" })
 export type OperatorResult = typeof OperatorResult.Type
 
-/** Submits a command and tells of its decision. */
+/** Submits a command and returns its decision. */
 export const operated = (
   services: Services,
   operation: OperatorResult["operation"],
   command: Command,
   /** The market that the path names. */
   marketId?: string,
-  /** The one that a refusal's prices speak of. */
+  /** The market that a refusal's prices refer to. */
   market?: Market.Parameters
 ): Effect.Effect<OperatorResult, Errors.Failure> =>
   Effect.map(Submission.submitted(services, command, market), (outcome) => ({
@@ -67,7 +67,7 @@ export const operated = (
     ...announcedBy(operation, outcome)
   }))
 
-/** What a command announced, if it did. */
+/** What a command announced, if anything. */
 const announcedBy = (
   operation: OperatorResult["operation"],
   outcome: Outcome

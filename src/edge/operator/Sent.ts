@@ -1,4 +1,4 @@
-/** An operator's commands, with what a body under the same key is compared by. */
+/** Operators' commands, with the fingerprint by which bodies under one key are compared. */
 import canonicalize from "canonicalize"
 import { Canonical } from "../../operations/Fingerprint.js"
 import { type Header, internal, Principal } from "../../operations/Header.js"
@@ -8,8 +8,8 @@ import { assert } from "../../domain/Assert.js"
 const canonical = new Canonical()
 
 /**
- * What an operator's request is remembered by. `sent` is what it said, in path and body: two requests under one key are the same
- * exactly when their canonical JSON is.
+ * The header under which an operator's request is remembered. `sent` is the content of path and body: two requests under one key
+ * are equal exactly when their canonical JSON is.
  */
 export const headerOf = (operation: Operation, headers: { readonly "idempotency-key": string }, sent: object): Header => {
   const text = canonicalize(sent)
@@ -23,7 +23,7 @@ export const headerOf = (operation: Operation, headers: { readonly "idempotency-
   }
 }
 
-/** A command of an operator's, for what a request said. */
+/** An operator's command for the content of a request. */
 export const command = <K extends Kind>(
   kind: K,
   operation: Operation,

@@ -18,7 +18,7 @@ import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { command } from "./Sent.js"
 
-/** What is wrong with what is to be cancelled, beyond its members' own forms. */
+/** What is wrong with the selection of orders, beyond the forms of its members. */
 const selectionFault = (body: { readonly orderId?: string; readonly accountId?: string; readonly marketId?: string }) => {
   const { accountId, marketId, orderId } = body
   if (orderId === undefined) return accountId === undefined && marketId === undefined ? "one of the three must be there" : undefined
@@ -51,7 +51,7 @@ export const OperatorCancel = Schema.Struct({
 }).annotations({ identifier: "OperatorCancel" })
 export type OperatorCancel = typeof OperatorCancel.Type
 
-/** The entry as what an operator's cancel comes to. */
+/** The entry as the outcome of an operator's cancellation. */
 const asCanceled = (decided: EntryOutcome): OrdersCanceledByOperator => {
   assert(decided._tag === "OrdersCanceledByOperator", "an operator's cancel comes to how many it cancelled")
   return decided

@@ -1,4 +1,4 @@
-/** `POST /v1/operator/demo/ledger-funds`: USDC out of nothing for an account's party, where the ledger is one of development. */
+/** `POST /v1/operator/demo/ledger-funds`: mints USDC for an account's party, on a development ledger. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"

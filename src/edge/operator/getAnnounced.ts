@@ -1,4 +1,6 @@
-/** `GET /v1/operator/markets/{marketId}/announced`: what is announced of a market, and whom it would touch by now. */
+/**
+ * `GET /v1/operator/markets/{marketId}/announced`: a market's announced parameters, and how many accounts they would affect now.
+ */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
@@ -30,7 +32,7 @@ const AnnouncedMarket = Schema.Struct({
     + "`journalSequence` is the record at which that began."
 })
 
-/** What is announced of a market, and whom it would touch: looked at in slices, between which the venue goes on. */
+/** Announced parameters with the number of affected accounts, counted in slices between which the venue does other work. */
 const announcedOf = (
   { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
   market: number
@@ -49,7 +51,7 @@ const announcedOf = (
       yield* nextSlice
       const now = state.market(market)
       if (now.announced === view.announced) continue
-      // Something else is announced by now: what was counted was of the other.
+      // Another announcement has been made meanwhile, to which the count so far does not apply.
       view = now
       ;[underInitialMargin, underMaintenanceMargin, at] = [0, 0, 0]
     }

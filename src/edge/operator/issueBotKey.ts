@@ -1,4 +1,4 @@
-/** `POST /v1/operator/bot-keys`: a key for a bot of the venue's own, whose platform says who it is. */
+/** `POST /v1/operator/bot-keys`: a key for one of the venue's own bots, whose platform proves its identity. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ import * as Submission from "../http/Submission.js"
 import { accountNamed } from "./Named.js"
 import { command, headerOf } from "./Sent.js"
 
-/** The longest token that is looked at, characters. */
+/** The longest token examined, characters. */
 const maxTokenLength = 16_384
 
 const BotKeyBody = Schema.Struct({
@@ -46,10 +46,10 @@ const BotKey = Schema.Struct({
 const notConfigured = Errors.operationNotAvailable("The venue is set up for no platform whose workloads could have keys.")
 
 /**
- * The workload that a token is of. A request that was decided before shows the very token that was good then: it is read as what it was,
- * or whoever lost the answer could not ask for it once the minutes of his token are over, and the key would act for a week with nobody
- * to hold it. Its signature, issuer, audience and subject are looked at all the same, so that nothing is told on the strength of a
- * digest alone; what a new key takes is a token that is good now.
+ * The workload that a token identifies. A repetition of a decided request contains the same token, which may have expired by now:
+ * it is accepted as of its own time, since otherwise a caller whose answer was lost could not obtain the key after a few minutes,
+ * and the key would stay active for a week without a holder. Signature, issuer, audience and subject are verified in any case, so
+ * that nothing is revealed on the strength of a digest alone; a new key requires a token that is valid now.
  */
 const proven = ({ identity: { workloads }, now }: Services, token: string, isDecided: boolean): Effect.Effect<Workload, Errors.Failure> =>
   Effect.catchTags(workloads.verify(token, isDecided ? undefined : now()), {
@@ -78,12 +78,13 @@ export const issueBotKey = Route.effect({
       const derived = (keyId: string) => ApiKeys.deriveBotKey(signerSecret, environment, keyId, subject)
       const drawn = derived(ApiKeys.newKeyId(random.bytes)).fields
       const issuing = command("IssueBotKey", Operation.issueBotKey, headers, { token }, { ofAccount, ...drawn, subject })
-      // What was found is told, and not asked for again: a key that is forgotten meanwhile would issue another for a token of the past.
+      // An earlier decision is answered from memory and not submitted again: if the key were forgotten meanwhile, an expired token
+      // would obtain a new one.
       const { atEpochMs, entries: [entry], sequence } = yield* decided === undefined
         ? Submission.submitted(services, issuing)
         : Submission.toldAgain(decided)
       assert(entry?._tag === "KeyIssued", "issuing a bot's key comes to a key")
-      // Of a request that is repeated it is the key of the first.
+      // For a repeated request this is the key of the first.
       const key = state.apiKey(entry.apiKey)
       if (key === undefined) return yield* fail(Errors.refused(Refusal.keyNotFound))
       const { displayPrefix, keyId } = key

@@ -49,19 +49,19 @@ const openedBy = (decided: EntryOutcome): number => {
 
 const isConflict = ({ description }: Errors.Failure): boolean => description.code === "idempotency_key_conflict"
 
-/** Keys of demo accounts read and trade. When one ends the engine says: so long after its record. */
+/** Keys of demo accounts may read and trade. The engine sets their expiry, relative to the time of the record. */
 const granted = (fields: ApiKeys.IssuedKey["fields"]): KeyGrant => ({ ...fields, scopes: scopeRead | scopeTrade, expiresAtEpochMs: 0 })
 
-/** The keys that the first programs made of a request: of its Idempotency-Key, and so the same ones again. */
+/** The keys that the earliest versions derived from a request's Idempotency-Key, and so always the same. */
 const earlier = ({ environment, signerSecret }: Services, idempotencyKey: string, index: number): ApiKeys.IssuedKey =>
   ApiKeys.deriveEarlierDemoKey(signerSecret, environment, idempotencyKey, index)
 
-/** The accounts that a request opened, each with its key: of one that is repeated those of the first. */
+/** The accounts that a request opened, each with its key; for a repetition those of the first request. */
 const opened = (services: Services, idempotencyKey: string, entries: ReadonlyArray<EntryOutcome>) => {
   const { environment, signerSecret, state } = services
   return Effect.forEach(entries, (entry, index) => {
     const account = openedBy(entry)
-    // It came with the account, before any other of it.
+    // The account's first key, issued with it.
     const key = state.apiKeys(account, Number.POSITIVE_INFINITY).at(-1)
     if (key === undefined) return fail(Errors.refused(Refusal.keyNotFound))
     const { expiresAtEpochMs, keyId, secretSha256 } = key
@@ -69,7 +69,7 @@ const opened = (services: Services, idempotencyKey: string, entries: ReadonlyArr
     const accountId = state.accountId(account)
     const own = ApiKeys.deriveDemoKey(signerSecret, environment, keyId)
     if (told(own)) return Effect.succeed({ accountId, apiKey: own.text, expiresAtEpochMs })
-    // What an earlier program answered is told as it was. With another secret than that of then nobody can.
+    // An answer of an earlier version is repeated as it was, which requires the signer secret of that time.
     const ofEarlier = earlier(services, idempotencyKey, index)
     return told(ofEarlier) ? Effect.succeed({ accountId, apiKey: ofEarlier.text }) : fail(Errors.refused(Refusal.keyNotFound))
   })
@@ -100,8 +100,8 @@ export const openDemoAccounts = Route.effect({
       const idempotencyKey = headers["idempotency-key"]
       const keysOf = (issued: (index: number) => ApiKeys.IssuedKey): ReadonlyArray<KeyGrant> =>
         Array.from({ length: accounts }, (_, index) => granted(issued(index).fields))
-      // The ids of keys are drawn and their ends follow from the time: how many and for how long is all that is asked. Earlier
-      // programs could not be asked for how long: what is not is no part of the request.
+      // Key ids are random and expiries follow from the time, so that only the number and the lifetime are part of the request.
+      // Earlier versions had no lifetime in the request: the default is therefore left out.
       const lasting = keyLifetimeSeconds === usualDemoKeySeconds ? {} : { keyLifetimeSeconds }
       const asked = { accounts, collateralAtoms, ...lasting }
       const submitted = (keys: ReadonlyArray<KeyGrant>) => {
@@ -109,7 +109,7 @@ export const openDemoAccounts = Route.effect({
         return Submission.submitted(services, command("OpenDemoAccounts", Operation.openDemoAccounts, headers, asked, values))
       }
       const drawn = keysOf(() => ApiKeys.deriveDemoKey(signerSecret, environment, ApiKeys.newKeyId(random.bytes)))
-      // Where rules 1 remember the request, its keys are part of its body.
+      // For requests remembered under rules 1, the keys are part of the body.
       const { atEpochMs, entries, sequence } = yield* Effect.catchIf(submitted(drawn), isConflict,
         () => submitted(keysOf((index) => earlier(services, idempotencyKey, index))))
       assert(entries.length === accounts, "every demo account has an outcome")

@@ -1,4 +1,7 @@
-/** `POST /v1/operator/markets/{marketId}/preview`: what putting a market would come to, and whom it would touch. It writes nothing. */
+/**
+ * `POST /v1/operator/markets/{marketId}/preview`: the result of putting a market, and the accounts it would affect. It writes
+ * nothing.
+ */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
@@ -63,7 +66,7 @@ const refusalOf = (refused: Refused, market: Market.Parameters): typeof RefusedP
   }
 }
 
-/** What differs, by the names of the body. */
+/** The differences, by member names of the body. */
 const differencesOf = (now: Market.Parameters | undefined, next: Market.Parameters): (typeof MarketPreview.Type)["differences"] => {
   const before: Readonly<Record<string, unknown>> = now === undefined ? {} : bodyOf(now)
   return Object.entries(bodyOf(next)).flatMap(([parameter, to]) => {
@@ -72,7 +75,7 @@ const differencesOf = (now: Market.Parameters | undefined, next: Market.Paramete
   })
 }
 
-/** Whom parameters would touch: looked at in slices, between which the venue goes on. */
+/** How many accounts parameters would affect, counted in slices between which the venue does other work. */
 const touchedBy = ({ nextSlice, state }: Services, market: number, next: Market.Parameters) =>
   Effect.gen(function*() {
     let [underInitialMargin, underMaintenanceMargin] = [0, 0]

@@ -1,6 +1,6 @@
 /**
- * The venue's books against the ledger: `POST /v1/operator/reconciliation` compares them now, `PUT` and `DELETE
- * /v1/operator/withdrawals/stop` stop withdrawals and let them go on.
+ * Comparison of the venue's books with the ledger: `POST /v1/operator/reconciliation` runs it now, `PUT` and `DELETE
+ * /v1/operator/withdrawals/stop` stop and resume withdrawals.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"

@@ -1,4 +1,4 @@
-/** `DELETE /v1/operator/api-keys/{keyId}`: revokes any API key, also a demo account's, whom no owner acts for. */
+/** `DELETE /v1/operator/api-keys/{keyId}`: revokes any API key, including those of demo accounts, which have no owner. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
@@ -41,7 +41,7 @@ export const revokeKeyByOperator = Route.effect({
     const revocation = command("RevokeKeyByOperator", Operation.revokeKeyByOperator, headers, { keyId }, { keyId })
     return Effect.flatMap(Submission.submitted(services, revocation), ({ atEpochMs, sequence }) => {
       const key = state.findApiKey(keyId)
-      // Many others may have ended meanwhile, so that it is forgotten.
+      // Many other keys may have ended meanwhile, so that this one is forgotten.
       if (key === undefined) return fail(Errors.refused(Refusal.keyNotFound))
       return Effect.succeed({
         version: "operator-key-revoke/v1" as const,

@@ -34,7 +34,7 @@ export const AccountFlags = Schema.Struct({
   decidedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "AccountFlags" })
 
-/** The bits of the flags that are told to be so. */
+/** The bits of the flags that the body sets to the given value. */
 const bitsOf = (told: typeof FlagsBody.Type, so: boolean): number =>
   flagNames.reduce((bits, name) => told[name] === so ? bits | flagBit(name) : bits, 0)
 

@@ -1,4 +1,4 @@
-/** `PUT /v1/operator/limits`: sets what of the venue's limits is a setting. */
+/** `PUT /v1/operator/limits`: changes those of the venue's limits that are configurable. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"

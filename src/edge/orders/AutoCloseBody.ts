@@ -1,4 +1,4 @@
-/** A take-profit and a stop-loss as requests say and answers tell them: schemas, hand-written decoders, and their way onto the grid. */
+/** A take-profit and a stop-loss in requests and answers: schemas, hand-written decoders, and conversion to the market's grid. */
 import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -44,7 +44,7 @@ const members = ["takeProfit", "stopLoss"] as const
 
 export const autoCloseShape = shape({}, { takeProfit: nested(triggerShape), stopLoss: nested(triggerShape) })
 
-/** The first fault of what closes by itself. `at` is its path in its body. */
+/** The first fault of an auto-close. `at` is its path in the body. */
 export const fault = (value: unknown, at: string): Fault | undefined => {
   const found = faultOf(value, autoCloseShape, at)
   if (found !== undefined) return found
@@ -58,17 +58,19 @@ export const fault = (value: unknown, at: string): Fault | undefined => {
   return count === 0 ? new Fault(at, needsTrigger) : undefined
 }
 
-/** What closes by itself on a market's grid, and the fault of what no atoms can say. */
+/** An auto-close on a market's grid, with the fault of a value that atoms cannot express. */
 export interface OnGrid {
   readonly autoClose: AutoClose
   readonly fault: Refusal
   readonly comparison: Errors.Comparison | undefined
 }
 
-/** Of what was not sent. */
+/** For an auto-close that was not sent. */
 export const none: OnGrid = { autoClose: noAutoClose, fault: Refusal.none, comparison: undefined }
 
-/** Prices of triggers as atoms: too many decimals are the client's mistake; what no atoms can say, and zero, is no trigger. */
+/**
+ * Trigger prices as atoms: too many decimals are an invalid request; a value that atoms cannot express, and zero, is no trigger.
+ */
 export const onGrid = (view: MarketView | undefined, body: AutoCloseBody | undefined, at: string): OnGrid | Errors.Failure => {
   if (body === undefined) return none
   if (view === undefined) return { ...none, fault: Refusal.marketNotFound }

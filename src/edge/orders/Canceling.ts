@@ -1,4 +1,4 @@
-/** Cancels on their way to the engine: of named orders, and of all there are. */
+/** Cancellations on their way to the engine: of named orders, and of all orders. */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
@@ -13,7 +13,7 @@ import * as Submission from "../http/Submission.js"
 import * as Grid from "./Grid.js"
 import type { CancelEntry } from "../../operations/orders/CancelOrders.js"
 
-/** One order to cancel, with the market that its answer is written in. */
+/** One order to cancel, with the market in whose units it is answered. */
 export interface Prepared {
   readonly entry: CancelEntry
   readonly market: Market.Parameters | undefined
@@ -21,7 +21,7 @@ export interface Prepared {
   readonly marketName: string
 }
 
-/** One order to cancel; what cannot be any order's id or market is told apart by the text sent. */
+/** Prepares one order for cancellation; an id or market that cannot exist is distinguished by the text sent. */
 export const prepare = (
   state: Reads,
   marketIndex: number,
@@ -42,8 +42,8 @@ export const prepare = (
 }
 
 /**
- * An order as an answer shows what was decided of it: as it is by then; or as it was when it was asked about, where it is
- * forgotten before the decision is durable, by a clock that jumps so far.
+ * An order as an answer shows it: in its present state or, where it is forgotten before the decision is durable because the clock
+ * jumped ahead, in the state before the request.
  */
 export const shown = (state: Reads, account: number, orderNumber: number): () => OrderView | undefined => {
   const before = state.findOrder(account, orderNumber)
@@ -59,7 +59,7 @@ export const submit = (
   answer: (outcome: Outcome) => void
 ): void => Submission.submit(call, admitted, { kind: "CancelOrders", operation, entries }, answer)
 
-/** Cancels one order; `answer` is called when that was not refused. */
+/** Cancels one order; `answer` is called unless that was refused. */
 export const submitOne = (
   call: Call,
   admitted: Admitted<object>,
@@ -74,13 +74,13 @@ export const submitOne = (
     answer(market, Submission.asOrder(decided), outcome)
   })
 
-/** The entry as what a cancel of all orders comes to. */
+/** The entry as the outcome of cancelling all orders. */
 const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
   assert(decided._tag === "OrdersCanceled", "a cancel of all orders comes to their number")
   return decided
 }
 
-/** Cancels all open orders of a market, or of any; `answer` is called when that was not refused. */
+/** Cancels all open orders, in one market or all; `answer` is called unless that was refused. */
 export const submitAll = (
   call: Call,
   admitted: Admitted<object>,

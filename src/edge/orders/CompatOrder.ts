@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as Fields from "../http/Fields.js"
 import { identity, OrderRecord } from "./OrderRecord.js"
 
-/** What every answer tells of an order in the unified shape. */
+/** The members of an order in the unified shape, in every answer. */
 export const orderFields = {
   id: Fields.Text,
   symbol: Fields.Text,
@@ -22,14 +22,14 @@ export const orderFields = {
   postOnly: Schema.Boolean
 }
 
-/** The native payload behind an order of this layer that was placed or cancelled: its identity and status. */
+/** The native payload in the answer to a placement or cancellation: the order's identity and status. */
 const ThinInfo = Schema.Struct({
   version: Schema.Literal("external-order/v1"),
   ...identity,
   cancelReason: Fields.optional(Fields.CancelReason)
 }).annotations({ identifier: "ThinOrder" })
 
-/** An order as accepted: no fill of the same decision is shown (`filled` is 0); read the order for what became of it. */
+/** An order as accepted. It shows no fills of the same decision (`filled` is 0); reading the order shows its present state. */
 export const AcceptedOrder = Schema.Struct({ ...orderFields, info: ThinInfo }).annotations({ identifier: "CompatAcceptedOrder" })
 
 /** An order as it is now. */

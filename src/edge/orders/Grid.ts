@@ -1,7 +1,7 @@
 /**
- * Prices and quantities of requests as atoms on a market's grid. What no atoms can say is a fault that the engine
- * is told of and remembers; what the market's bounds refuse is the engine's to say. A fault's comparison is made
- * of the request and the scales alone, which never change, so that a repeated request is told the same.
+ * Converts prices and quantities of requests to atoms on a market's grid. A value that atoms cannot express is a fault that the
+ * engine is told of and remembers; a value outside the market's bounds is refused by the engine. A fault's comparison depends only
+ * on the request and the scales, which never change, so that a repetition gets the same answer.
  */
 import * as Market from "../../domain/Market.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -10,12 +10,12 @@ import type { MarketView, Reads } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
 
 /**
- * A market as the engine knows it, listed or not; undefined where there is none. The engine refuses what is not
- * listed, so that a key used too early gets the same answer afterwards; nothing of such a market is told.
+ * A market known to the engine, listed or not; undefined where there is none. The engine refuses unlisted markets, so that a key
+ * used too early gets the same answer afterwards; nothing about such a market is revealed.
  */
 export const known = (state: Reads, market: number): MarketView | undefined => market < 0 ? undefined : state.market(market)
 
-/** Atoms; undefined for what was not sent, and for both where there is a fault. */
+/** Atoms; undefined for a value that was not sent, and for both values where there is a fault. */
 export interface OnGrid {
   readonly fault: Refusal
   readonly priceAtoms: number | undefined
@@ -24,7 +24,7 @@ export interface OnGrid {
   readonly comparison: Errors.Comparison | undefined
 }
 
-/** Of a market that is not there, or that the public may not see, nothing is told. */
+/** For a market that does not exist or is not public: nothing is revealed. */
 export const unknown: OnGrid = {
   fault: Refusal.marketNotFound,
   priceAtoms: undefined,
@@ -42,8 +42,8 @@ const faulty = (fault: Refusal, comparison: Errors.Comparison): OnGrid => ({
 type Parsed = number | Units.DecimalFault | undefined
 
 /**
- * Decimal strings of a native request. Too many decimals are the client's mistake, not an order. `zeroPrice` says
- * whether the engine itself can refuse a price of zero: in other commands a zero stands for none.
+ * Converts decimal strings of a native request. Too many decimals are an invalid request, not an order. `zeroPrice` says whether
+ * the engine itself refuses a price of zero: in other commands zero means none.
  */
 export const ofDecimals = (
   view: MarketView | undefined,
@@ -65,7 +65,7 @@ export const ofDecimals = (
   return { fault: Refusal.none, priceAtoms: price, quantityAtoms: quantity, comparison: undefined }
 }
 
-/** Numbers of a compatibility order: off the grid is refused, never rounded. */
+/** Converts numbers of a compatibility order: a value off the grid is refused, never rounded. */
 export const ofNumbers = (
   view: MarketView | undefined,
   price: number | undefined,
@@ -87,7 +87,9 @@ export const ofNumbers = (
   return { fault: Refusal.none, priceAtoms, quantityAtoms, comparison: undefined }
 }
 
-/** The grid's step, what was sent, and the nearest step to it (half goes up, but never to zero). */
+/**
+ * The comparison for an off-grid value: the grid's step, the value sent, and the nearest step (half rounds up, but never to zero).
+ */
 const offGrid = (text: string, scale: number): Errors.Comparison => {
   const [whole = "0", fraction = ""] = text.split(".")
   const floor = BigInt(whole + fraction.slice(0, scale).padEnd(scale, "0"))
@@ -100,8 +102,8 @@ const offGrid = (text: string, scale: number): Errors.Comparison => {
 }
 
 /**
- * A native member with more decimals than its market has: the client's mistake and no order, with what the compatibility layer
- * tells of it. `member` is its path in the body.
+ * The failure for a native member with more decimals than its market has, with the comparison that the compatibility layer shows.
+ * `member` is its path in the body.
  */
 export const tooFine = (refusal: Refusal, member: string, text: string, scale: number): Errors.Failure => {
   const comparison = offGrid(text, scale)

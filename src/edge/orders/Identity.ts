@@ -1,4 +1,4 @@
-/** Under what a request may be looked up or fenced: its key, or the id that the client gave its order. */
+/** The identity under which a request may be looked up or fenced: its key, or the client's own order id. */
 import type { Broken } from "../http/Shapes.js"
 
 interface Identity {

@@ -1,4 +1,6 @@
-/** An order as a placement of the compatibility layer says it: its schema, its hand-written decoder, and its way onto the grid. */
+/**
+ * An order in a placement of the compatibility layer: its schema, its hand-written decoder, and conversion to the market's grid.
+ */
 import * as Schema from "effect/Schema"
 import * as Order from "../../domain/Order.js"
 import { noAutoClose } from "../../operations/accounts/AutoClose.js"

@@ -1,4 +1,4 @@
-/** An order as a native placement says it: its schema, its hand-written decoder, and its way onto the market's grid. */
+/** An order in a native placement: its schema, its hand-written decoder, and conversion to the market's grid. */
 import * as Schema from "effect/Schema"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -99,7 +99,9 @@ export const fault = (value: unknown, at: string): Fault | undefined => {
   return broken === undefined ? undefined : new Fault(at === "" ? broken.field : `${at}.${broken.field}`, broken.message)
 }
 
-/** Step 7 of a native order: too many decimals are the client's mistake, anything that no atoms can say is out of bounds. */
+/**
+ * Step 7 for a native order: too many decimals are an invalid request, any other value that atoms cannot express is out of bounds.
+ */
 export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepared | Errors.Failure => {
   const index = state.findMarket(body.marketId)
   const view = Grid.known(state, index)
@@ -112,8 +114,8 @@ export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepare
 }
 
 /**
- * An order with too many decimals as it was decided if it ever was: without the zeros at their ends, which make no other body; or where
- * that does not help, before its market was to be seen, when nothing was told of the grid.
+ * An order with too many decimals in the form in which it may have been decided earlier: without trailing zeros, which do not
+ * change the body; or else as it was before the market became visible, when its grid was not checked.
  */
 export const decidedBefore = (state: Reads, body: PlaceOrderBody): Prepared => {
   const again = prepare(state, withPlainDecimals(body), "")

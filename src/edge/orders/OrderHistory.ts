@@ -1,10 +1,10 @@
 /**
- * Orders wherever they are: in the engine while it remembers them, in the histories behind that.
+ * Orders from two sources: the engine while it remembers them, then the histories.
  *
- * The engine forgets an order long after it has ended: never within the shortest retention that may be set, and what outlives it. So
- * histories that are less behind than that have all that can have been forgotten, with what it was when it ended; histories that are
- * further behind answer only what they know, and what is not found is not said to be absent. In a list the histories tell which
- * orders there were, and the engine how each of them is, if it still knows it.
+ * The engine forgets an order long after it has ended: not before the shortest permitted retention is over. Histories that lag less
+ * than that have everything that can have been forgotten, in its final state. Histories that lag more only answer what they know,
+ * and nothing may be reported as absent. In a list, the histories give the set of orders, and the engine the present state of each
+ * one it still knows.
  */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
@@ -23,28 +23,28 @@ import { fail } from "../http/Executor.js"
 type Reading = Pick<Services, "histories" | "state">
 type Found<A> = Effect.Effect<A, Errors.Failure>
 
-/** Since when an order must have ended to be forgotten by now: nothing placed later is. */
+/** Only orders that ended before this time can have been forgotten by now; so no order placed later has been. */
 export const forgottenUntilEpochMs = ({ atEpochMs, limits }: Reads): number => atEpochMs - leastRetentionMs - limits.endedOrderExtraMs
 
-/** Whether anything of an account can have been forgotten. */
+/** Whether any order of an account can have been forgotten. */
 export const hasForgotten = (state: Reads, account: number): boolean => state.hasForgotten(account, "")
 
-/** Whether histories have everything that the engine has forgotten by now. */
+/** Whether the histories have everything that the engine has forgotten by now. */
 export const reaches = (state: Reads, { atEpochMs, sequence }: Standing): boolean =>
   sequence >= state.sequence || atEpochMs > forgottenUntilEpochMs(state)
 
-/** From here on order numbers are of records that the histories have not taken in. */
+/** Order numbers from here on belong to records that the histories have not applied. */
 export const firstUnknown = ({ sequence }: Standing): number => Ids.ordinal(sequence + 1, 0)
 
 const ofHistories = <A>(read: Effect.Effect<A, unknown>): Found<A> => Effect.mapError(read, () => Errors.historiesUnavailable)
 
-/** An order that has ended as the engine showed it: what closes by itself what it opened outlives it. */
+/** An ended order as the engine showed it: its bracket may outlive it. */
 const viewOf = (state: Reads, row: OrderRow): OrderView => {
   const left = state.brackets(row.account, row.market).find(({ cameWithOrder, number }) => cameWithOrder && number === row.orderNumber)
   return { ...row, expiresAtEpochMs: 0, autoClose: left?.autoClose ?? noAutoClose }
 }
 
-/** What the histories have of one order that the engine does not know; undefined where there is none. */
+/** An order unknown to the engine, from the histories; undefined where there is none. */
 const forgottenOrder = (state: Reads, { found, standing }: Read<OrderRow | undefined>): Found<OrderView | undefined> => {
   if (found !== undefined && found.status !== Order.open) return Effect.succeed(viewOf(state, found))
   return found === undefined && reaches(state, standing) ? Effect.succeed(undefined) : fail(Errors.historiesUnavailable)
@@ -63,14 +63,14 @@ export const findClientOrder = ({ histories, state }: Reading, account: number, 
   const remembered = state.findClientOrder(account, clientOrderId)
   if (remembered !== undefined || !hasForgotten(state, account)) return Effect.succeed(remembered)
   return Effect.flatMap(ofHistories(histories.clientOrder(account, clientOrderId)), (read) => {
-    // Another one may have been placed under it in between, or behind what the histories know.
+    // Another order may have been placed under this id meanwhile, or after what the histories know.
     const placed = state.findClientOrder(account, clientOrderId)
     if (placed !== undefined) return Effect.succeed(placed)
     return reaches(state, read.standing) ? forgottenOrder(state, read) : fail(Errors.historiesUnavailable)
   })
 }
 
-/** Orders of a part as they are by now; a failure where what has become of one is not known. */
+/** The orders of a part in their present state; a failure where the state of one is unknown. */
 const asTheyAre = (
   state: Reads,
   account: number,
@@ -95,7 +95,7 @@ const askedOf = (account: number, { market, status }: OrderFilter, limit: number
   limit
 })
 
-/** The engine's page of an account's orders, if none that it has forgotten can stand between them. */
+/** The engine's page of an account's orders, if no forgotten order can belong between them. */
 const rememberedPage = (state: Reads, account: number, filter: OrderFilter, before: number, limit: number): OrderPage | undefined => {
   const page = state.orders(account, filter, before, limit)
   if (!hasForgotten(state, account)) return page
@@ -103,7 +103,7 @@ const rememberedPage = (state: Reads, account: number, filter: OrderFilter, befo
   return last !== undefined && last.createdAtEpochMs > forgottenUntilEpochMs(state) ? page : undefined
 }
 
-/** Parts of the histories that a page looks at: it may be short then, and goes on. */
+/** Parts of the histories that one page reads: it may then be short, and the next one continues. */
 const partsOfPage = 4
 
 /** The newest `limit` of an account's orders that were placed before one (`Infinity`: from the newest), newest first. */
@@ -122,7 +122,7 @@ export const ordersBefore = (
     let from = Math.min(before, Number.MAX_SAFE_INTEGER)
     for (let looked = 0; looked < partsOfPage; looked++) {
       const read: Read<OrdersPart> = yield* ofHistories(histories.ordersBefore({ ...askedOf(account, filter, limit), from }))
-      // What they have not taken in comes first; the engine remembers all of it, if they are not too far behind.
+      // Orders that the histories have not applied come first; the engine remembers them all unless the histories lag too far.
       const unknown = firstUnknown(read.standing)
       if (looked === 0 && before > unknown && reaches(state, read.standing)) {
         const young = state.orders(account, filter, before, limit)
@@ -145,8 +145,8 @@ export const ordersBefore = (
 const partsOfListing = 20
 
 /**
- * The first `limit` of an account's orders placed since a time that the histories know, oldest first; `end`: how far they were when
- * they had no more, undefined where there are `limit`.
+ * The first `limit` of an account's orders placed since a time that the histories know, oldest first. `end` is how far the
+ * histories were when there were no more, undefined where there are `limit`.
  */
 export const ordersSince = (
   { histories, state }: Reading,

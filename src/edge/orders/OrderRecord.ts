@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as Fields from "../http/Fields.js"
 import { AutoCloseRecord } from "./AutoCloseBody.js"
 
-/** Which order an answer speaks of, where it stands, and what last changed it. */
+/** The identity of an order, its status, and the record that last changed it. */
 export const identity = {
   orderId: Fields.Text,
   accountId: Fields.Text,

@@ -1,7 +1,6 @@
 /**
- * Orders as JSON text, by concatenation: what the bodies of the hot responses and of order reads share. Tests hold
- * every one to its schema. What answers a command is made from the request and its outcome alone, so that
- * the same request always gets the same bytes.
+ * Orders as concatenated JSON text: the shared parts of hot responses and order reads. Tests check each against its schema. The
+ * answer to a command is made from the request and its outcome alone, so that the same request always gets the same bytes.
  */
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
@@ -13,10 +12,10 @@ import * as Errors from "../http/Errors.js"
 import { quote } from "../http/Json.js"
 import * as AutoCloseBody from "./AutoCloseBody.js"
 
-/** What of a market an order's text needs. */
+/** The parameters of a market that an order's text needs. */
 export type Scales = Pick<Market.Parameters, "marketId" | "priceScale" | "quantityScale">
 
-/** What an order says of itself for as long as it lives. */
+/** The terms of an order, which do not change except by amendment. */
 export type Terms = Pick<
   OrderView,
   | "side"
@@ -32,7 +31,7 @@ export type Terms = Pick<
   | "autoClose"
 >
 
-/** Where an order stands. */
+/** The state of an order. */
 export type Progress = Pick<
   OrderView,
   "orderNumber" | "status" | "cancelReason" | "filledAtoms" | "filledNotionalAtoms" | "canceledAtoms"
@@ -49,14 +48,14 @@ export const averagePriceAtoms = (notionalAtoms: number, filledAtoms: number, ma
   return rest >= divisor - rest && rest > 0 ? floor + 1 : floor
 }
 
-/** Why a rest was cancelled, if it was. */
+/** Why the remainder was cancelled, if it was. */
 export const reason = (code: Order.CancelReason): string => code === 0 ? "" : `,"cancelReason":"${Order.cancelReasons[code]}"`
 
 /** A member in both forms, the decimal string and its atoms. */
 export const quantity = (name: string, atoms: number, scale: number): string =>
   `,"${name}":"${Units.formatDecimal(atoms, scale)}","${name}Atoms":"${atoms}"`
 
-/** Which order an answer speaks of, where it stands, and what last changed it. */
+/** The identity of an order, its status, and the record that last changed it. */
 export const identity = (
   orderNumber: number,
   accountId: string,
@@ -107,7 +106,7 @@ export const order = (accountId: string, market: Scales, view: OrderView): strin
   + members(accountId, market, view, view, view.idempotencyKey, view.lastSequence, view.createdAtEpochMs, view.updatedAtEpochMs)
   + "}"
 
-/** What a refusal compared. */
+/** The values that a refusal compared. */
 const comparison = (compared: Errors.Comparison | undefined): string =>
   compared === undefined
     ? ""
@@ -115,7 +114,7 @@ const comparison = (compared: Errors.Comparison | undefined): string =>
       + (compared.actual === undefined ? "" : `,"actual":"${compared.actual}"`)
       + (compared.nearest === undefined ? "" : `,"nearest":"${compared.nearest}"`)
 
-/** What a refused entry of a batch says of the refusal; a bound below zero is explained. */
+/** The refusal of a batch entry; a negative limit is explained. */
 export const refusal = (refused: Refusal.Refusal, compared?: Errors.Comparison): string => {
   const { code, guard } = Refusal.describe(refused)
   return `,"code":"${code}"`
@@ -141,7 +140,7 @@ export const compatTerms = (
   + `,"remaining":${Units.toNumber(terms.quantityAtoms - filledAtoms, market.quantityScale)}`
   + `,"reduceOnly":${terms.reduceOnly},"postOnly":${terms.postOnly}`
 
-/** The native payload behind an order that was placed or cancelled. */
+/** The native payload in the answer to a placement or cancellation. */
 export const thinInfo = (
   orderNumber: number,
   accountId: string,

@@ -12,11 +12,11 @@ import * as Submission from "../http/Submission.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 
-/** The market that an answer may speak of. */
+/** The market that an answer may mention. */
 export const told = (market: Market.Parameters | undefined, decided: EntryOutcome): Market.Parameters | undefined =>
   decided._tag === "Refused" && decided.refusal === Refusal.marketNotFound ? undefined : market
 
-/** One order on its way to the engine, with the market that its answer is written in. */
+/** One order on its way to the engine, with the market in whose units it is answered. */
 export interface Prepared {
   readonly entry: PlaceEntry
   readonly market: Market.Parameters | undefined
@@ -26,7 +26,7 @@ export interface Prepared {
   readonly comparison: Errors.Comparison | undefined
 }
 
-/** What a refusal compared, whether the edge found it or the engine. */
+/** The values that a refusal compared, whether at the edge or in the engine. */
 export const compared = (prepared: Prepared, decided: Refused): Errors.Comparison | undefined =>
   prepared.entry.fault !== Refusal.none && decided.refusal === prepared.entry.fault
     ? prepared.comparison
@@ -47,7 +47,7 @@ export const submit = (
 /** The answer to an order that was accepted. */
 type Accepted = (market: Market.Parameters, decided: OrderDecided, outcome: Outcome) => string
 
-/** Places one prepared order, and answers with what `accepted` makes of its decision, or with its refusal. */
+/** Places one prepared order, and answers with `accepted` applied to its decision, or with its refusal. */
 export const submitOne = (
   call: Call,
   admitted: Admitted<object>,
@@ -67,7 +67,10 @@ const answering = (call: Call, prepared: Prepared, accepted: Accepted) => (outco
 const refused = (call: Call, prepared: Prepared, decided: Refused, outcome: Outcome): void =>
   Submission.failEntry(call, decided, outcome, compared(prepared, decided), prepared.marketName)
 
-/** Answers an order with too many decimals: by its decision if it was decided, as it would be prepared then, else by the failure. */
+/**
+ * Answers an order with too many decimals: with the decision, if it was decided earlier in one of the forms that it may have had
+ * then, or else with the failure.
+ */
 export const failOne = (
   call: Call,
   admitted: Admitted<object>,

@@ -1,4 +1,4 @@
-/** Decimals as a body's fingerprint has them: zeros at the end of a fraction make no other body. */
+/** Decimals in a body's fingerprint: trailing zeros of a fraction do not change the body. */
 import { plainDecimal } from "../../operations/Fingerprint.js"
 
 interface Triggered {

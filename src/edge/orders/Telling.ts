@@ -1,4 +1,4 @@
-/** How a lookup tells of what was decided on one order. */
+/** How a lookup shows the decision on one order. */
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"

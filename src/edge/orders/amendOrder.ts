@@ -116,7 +116,7 @@ export const amendOrder = Route.hot({
       call.succeed(amended(accountId, market, order, Submission.asOrder(decided), outcome, idempotencyKey))
     }
     if (Requests.isFailure(grid)) {
-      // It may have been decided without the zeros at its ends, or before its market was to be seen.
+      // The request may have been decided before without its trailing zeros, or before its market became visible.
       const before = gridOf(withPlainDecimals(body))
       return Submission.failUndecided(call, admitted, Operation.amendV1, grid, answer(Requests.isFailure(before) ? Grid.unknown : before))
     }

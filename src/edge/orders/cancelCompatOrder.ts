@@ -67,7 +67,8 @@ export const cancelCompatOrder = Route.hot({
     const shown = Canceling.shown(state, trader.account, prepared.entry.orderNumber)
     Canceling.submitOne(call, admitted, Operation.cancelV2, prepared, (market, decided, outcome) => {
       const view = shown()
-      // Both are kept for the retention after the order ended; a repeat at the very end may find the order gone first.
+      // Key and order are both kept for the retention after the order's end; at the very end of it a repetition may find the order
+      // gone first.
       if (view === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
       call.succeed(compatCanceled(body.symbol, accountId, market, view, decided, outcome, idempotencyKey))
     })

@@ -15,7 +15,7 @@ import * as NewCompatOrder from "./NewCompatOrder.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
 
-/** An order of the compatibility layer as accepted: open and unfilled, whatever the same decision made of it. */
+/** An order of the compatibility layer as accepted: shown as open and unfilled, whatever fills the same decision brought. */
 export const compatPlaced = (
   symbol: string,
   accountId: string,

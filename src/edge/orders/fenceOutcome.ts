@@ -1,4 +1,6 @@
-/** `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that what was never seen does not act for the retention. */
+/**
+ * `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that an identity which was never used does not act for the retention.
+ */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
@@ -53,7 +55,7 @@ const fenced = (accountId: string, body: FenceBody, decided: EntryOutcome, outco
   + holdsUntil(decided)
   + `,"lastSequence":${outcome.sequence},"idempotencyKey":${quote(key)},"decidedAtEpochMs":${outcome.atEpochMs}}`
 
-/** A lookup tells of the fence itself by `fenced`, and lists none of its decisions. */
+/** A lookup reports the fence itself as `fenced`, and lists none of its decisions. */
 export const fenceOutcome = Route.hot({
   tag: "safety",
   access: "trade",

@@ -34,28 +34,28 @@ const OrderList = Schema.Struct({
 const statusCode = (name: (typeof Order.statuses)[number] | undefined): Order.Status | undefined =>
   name === undefined ? undefined : Order.statuses.indexOf(name) as Order.Status
 
-/** A page of open orders, newest first: they are few, whatever else the account has had. */
+/** A page of open orders, newest first: there are few of them, however many orders the account has had. */
 const openPage = (state: Reads, account: number, market: number, before: number, limit: number): OrderPage => {
   const older = state.openOrders(account, market).filter((view) => view.orderNumber < before).reverse()
   return { orders: older.slice(0, limit), nextBefore: older.length > limit ? older[limit - 1]!.orderNumber : undefined }
 }
 
-/** Orders looked at between two looks at the network. */
+/** Orders examined between two polls of the network. */
 const sliceOrders = 500
 
-/** What it takes to find an account's orders in a market, in orders looked at. */
+/** The cost of finding an account's orders in a market, in orders examined. */
 const ordersAMarketCosts = 8
 
-/** Most orders that a listing by time looks at. */
+/** Most orders that a listing by time examines. */
 const mostLookedAt = 100_000
 
 /**
- * The orders that the engine remembers and that had been placed at or after a time (undefined: any) when the listing began, as they
- * are when it ends, oldest first: the first `limit` of them, or where no time is given the latest. Those with a number below `from`
- * are left out. Fails where there are more to look at than a listing may.
+ * Remembered orders that were placed at or after a time (undefined: any) before the listing began, in their state when it ends,
+ * oldest first: the first `limit` or, without a time, the latest. Orders with a number below `from` are left out. Fails where more
+ * have to be examined than a listing may.
  *
- * They are looked at in slices, between which the venue goes on. An order that was still open when it was looked at
- * may have ended since, so it is judged at the end; one that had ended stays as it was.
+ * They are examined in slices, between which the venue does other work. An order that was open when it was examined may have ended
+ * since, so it is judged at the end; an ended order no longer changes.
  */
 const placedSince = (
   { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
@@ -95,7 +95,7 @@ const placedSince = (
     return oldestFirst ? found : found.reverse()
   })
 
-/** Pages that the latest orders are looked for in. */
+/** Most pages in which the latest orders are searched. */
 const mostPages = 10
 
 /** The latest `limit` orders, oldest first, of an account some of whose orders the engine has forgotten. */
@@ -118,7 +118,7 @@ const latestPlaced = (
     return yield* fail(Errors.tooManyOrders)
   })
 
-/** The orders of an account by time of placement, oldest first: the first ones since a time, or the latest ones. */
+/** An account's orders by time of placement, oldest first: the first ones since a time, or the latest ones. */
 const placed = (
   services: Services,
   account: number,
@@ -131,27 +131,27 @@ const placed = (
   return Effect.gen(function*() {
     if (knowsAll()) {
       const orders = yield* placedSince(services, account, filter, since, limit)
-      // The engine may have forgotten some of them while the others were looked at.
+      // The engine may have forgotten some of them while the others were examined.
       if (knowsAll()) return orders
     }
     if (since === undefined) return yield* latestPlaced(services, account, filter, limit)
     const { end, orders } = yield* ordersSince(services, account, filter, since, limit)
     if (end === undefined) return orders
     const young = yield* placedSince(services, account, filter, since, limit - orders.length, firstUnknown(end))
-    // The engine may have gone on meanwhile.
+    // The engine may have forgotten more meanwhile.
     return reaches(state, end) ? [...orders, ...young] : yield* fail(Errors.historiesUnavailable)
   })
 }
 
-/** Whether a cursor's order is, or was, the account's: the listing goes on from one that it has shown. */
+/** Whether a cursor's order is or was the account's, since a listing only continues from an order that it has shown. */
 const isOwn = (services: Services, account: number, before: number): Effect.Effect<boolean, Errors.Failure> =>
   before === Number.POSITIVE_INFINITY
     ? Effect.succeed(true)
     : Effect.map(findOrder(services, account, before), (order) => order !== undefined)
 
 /**
- * The open orders that were placed at or after a time, oldest first: the first `limit` of them, or where no time is given the
- * latest. They are looked at market by market, in slices: an account has a bounded number in each. One that has ended since is left out.
+ * Open orders placed at or after a time, oldest first: the first `limit` or, without a time, the latest. They are examined market
+ * by market in slices, since their number per market is limited. Orders that have ended meanwhile are left out.
  */
 const openSince = (
   { nextSlice, state }: Pick<Services, "nextSlice" | "state">,

@@ -25,7 +25,7 @@ import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import { tellOrder } from "./Telling.js"
 
-/** What one entry of a remembered decision came to, as it was decided. */
+/** The outcome of one entry of a remembered decision, as decided. */
 const DecidedEntry = Schema.Struct({
   index: Fields.Count,
   accepted: Schema.Boolean,
@@ -67,14 +67,14 @@ const OutcomeLookup = Schema.Struct({
     + "A refused order leaves nothing under its clientOrderId: look its Idempotency-Key up."
 })
 
-/** What was asked for of money, by the id under which it is read. */
+/** A transfer that was requested, by the id under which it can be read. */
 const transferIds: Readonly<Record<TransferKind, (transfer: number) => object>> = {
   deposit: (transfer) => ({ depositId: Ids.depositId(transfer) }),
   withdrawal: (transfer) => ({ withdrawalId: Ids.withdrawalId(transfer) }),
   party_change: (transfer) => ({ partyChangeId: Ids.partyChangeId(transfer) })
 }
 
-/** What an accepted entry says besides that it was accepted. */
+/** What an accepted entry shows besides that it was accepted. */
 const told = (decided: Exclude<EntryOutcome, Refused>): object => {
   switch (decided._tag) {
     case "OrderDecided":
@@ -104,7 +104,7 @@ const decision = ({ operation, outcome }: RememberedOutcome) => ({
 
 const isAccepted = ({ outcome }: RememberedOutcome): boolean => outcome.entries.some((decided) => !Submission.isRefused(decided))
 
-/** Nothing is remembered: whether that means that nothing was ever seen. */
+/** Nothing is remembered: whether this means that the key was never used. */
 const absent = (state: Reads, account: number, idempotencyKey: string): "never_seen" | "unknown_expired" =>
   state.hasForgotten(account, idempotencyKey) ? "unknown_expired" : "never_seen"
 

@@ -1,4 +1,4 @@
-/** Whom a socket may speak for, by the ticket that was shown on it: no longer than that ticket is good. */
+/** The account for which a socket may act, by the ticket shown on it, until that ticket expires. */
 import { Refusal } from "../../domain/Refusal.js"
 import { type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
@@ -12,22 +12,22 @@ export interface Authority {
   readonly accountId: string
   /** Bit 0: read, bit 1: trade. */
   readonly scopes: number
-  /** When the ticket that was shown is over, whatever came of its family. */
+  /** When the shown ticket expires, whatever becomes of its family. */
   readonly expiresAtEpochMs: number
 }
 
 type TicketReads = Pick<Reads, "accountId" | "apiKey" | "findTicketFamily">
 
-/** Whether the key that a family was minted with may act. */
+/** Whether the key that minted a family may act. */
 const isKeyGood = (reads: TicketReads, apiKey: number, atEpochMs: number): boolean =>
   typeof ApiKeys.standing(reads.apiKey(apiKey), atEpochMs) !== "string"
 
-/** A ticket that was rotated before, and is not the one that an answer may have been lost of: it is in two hands. */
+/** A ticket that was rotated before the last rotation: somebody else holds a copy of it. */
 export interface Stolen {
   readonly stolen: Place
 }
 
-/** Whom a ticket lets a socket speak for at a time; otherwise why it does not: `replaced` where only its successor does. */
+/** The authority that a ticket gives a socket at a time, or why it gives none: `replaced` where only its successor does. */
 export const authorityOf = (
   tickets: Tickets,
   reads: TicketReads,
@@ -64,9 +64,9 @@ export const authorityOf = (
   }
 }
 
-/** Why an authority is over at a time; undefined while it is not. */
+/** Why an authority has ended at a time; undefined while it has not. */
 export const endOf = ({ apiKey, expiresAtEpochMs, family }: Authority, reads: TicketReads, atEpochMs: number): Refusal | undefined => {
-  // Families that are over are forgotten in time, and keys end with their tickets: neither was revoked.
+  // Expired families are forgotten eventually, and keys may expire with their tickets: neither counts as revoked.
   if (expiresAtEpochMs <= atEpochMs) return Refusal.ticketExpired
   return reads.findTicketFamily(family)?.isEnded === false && isKeyGood(reads, apiKey, atEpochMs) ? undefined : Refusal.ticketRevoked
 }

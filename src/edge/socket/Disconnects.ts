@@ -1,7 +1,7 @@
 /**
- * Connections that cancel their orders as they end. Each is armed by a record before its client is told so, and ended by another as
- * soon as it is over: that one is asked for until it is taken, whatever the venue has to do. What a process has no time for, the next
- * one's start does.
+ * Connections whose orders are cancelled when they end. A record arms each before its client is told so, and another one ends it as
+ * soon as it has closed: the command is retried until it is accepted, however busy the venue is. What a process does not get done,
+ * the start of the next one does.
  */
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
@@ -15,14 +15,14 @@ import * as Errors from "../http/Errors.js"
 import type { Stage } from "../http/Readiness.js"
 import type { Authority } from "./Authority.js"
 
-/** How long the end of a connection waits that found no room. */
+/** Pause before the end of a connection is submitted again, where the inbox had no room. */
 const againMs = 100
 
 /** The number of an armed connection; otherwise what is wrong. */
 export type Armed = number | Errors.Failure
 
 export class Disconnects {
-  /** Ends that have found no room so far. */
+  /** Ends that have not been accepted yet. */
   private waiting = 0
 
   constructor(
@@ -31,12 +31,12 @@ export class Disconnects {
     private readonly runtime: Runtime.Runtime<never>
   ) {}
 
-  /** Ends that have found no room so far. */
+  /** The number of ends that have not been accepted yet. */
   get untaken(): number {
     return this.waiting
   }
 
-  /** Arms a connection for whoever it speaks for, as a request of his key; `answer` is called once that is durable. */
+  /** Arms a connection as a request of its API key; `answer` is called once that is durable. */
   arm(authority: Authority, connectionId: string, answer: (armed: Armed) => void): void {
     const { account, apiKey } = authority
     const { now, rateLimits: { key: windows }, submit } = this.services
@@ -56,7 +56,7 @@ export class Disconnects {
       ({ refusal, sequence }) => answer(refusal === Refusal.none ? sequence : Errors.refused(refusal)), authority)
   }
 
-  /** An armed connection is over. */
+  /** Submits the end of an armed connection that has closed. */
   end(connection: number): void {
     this.services.submit(withFields("EndConnection", internal(Principal.venue), { connection }), ({ refusal }) => {
       if (refusal === Refusal.none || this.stage() === "stopping") return

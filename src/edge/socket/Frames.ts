@@ -11,7 +11,7 @@ import * as Fields from "../http/Fields.js"
 const longestId = 64
 const idPattern = /^[\x21-\x7e]*$/
 
-/** What a client calls a frame of its own: the answer to it says it again. */
+/** The client's own id of a frame, which the answer repeats. */
 const Id = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(longestId), Schema.pattern(idPattern)).annotations({
   description: "1 to 64 visible ASCII characters; the answer repeats it."
 })
@@ -56,7 +56,7 @@ const Unsubscribe = Schema.Struct({ op: Schema.Literal("unsubscribe"), ...stream
 const Ping = Schema.Struct({ op: Schema.Literal("ping"), id: Id })
 
 const keyed = { id: Id, idempotencyKey: Schema.String, body: Schema.Unknown }
-/** It is encoded as a part of a path, which only what is well-formed can be. */
+/** It becomes part of a path, which only well-formed text can. */
 const OrderId = Fields.Name.pipe(Schema.filter(Fields.isWellFormed, { jsonSchema: {} }))
 const ofOrder = { ...keyed, orderId: OrderId }
 
@@ -84,18 +84,18 @@ const byOp = {
 } as const
 
 export type Op = keyof typeof byOp
-/** A `subscribe` as it is meant: by whichever name it calls its channel. */
+/** A `subscribe` with its channel, under whichever name the client gave it. */
 export type Subscribing = Omit<typeof Subscribe.Type, "channel" | "stream"> & { readonly channel: Channel }
 export type ClientFrame = { readonly [K in Exclude<Op, "subscribe">]: (typeof byOp)[K]["Type"] }[Exclude<Op, "subscribe">] | Subscribing
 
 const ops = Object.keys(byOp) as ReadonlyArray<Op>
 
-/** Frames of orders, which do what their routes do. */
+/** Frames about orders, which do what their routes do. */
 export type OrderFrame = Extract<ClientFrame, { readonly idempotencyKey: string }>
 
 export const isOrderFrame = (frame: ClientFrame): frame is OrderFrame => "idempotencyKey" in frame
 
-/** The REST request that a frame of an order stands for. */
+/** The REST request that is equivalent to an order frame. */
 export const targetOf = (frame: OrderFrame, accountId: string): string => {
   switch (frame.op) {
     case "place":
@@ -129,7 +129,7 @@ const noObject = Errors.invalidRequest("A frame is one JSON object.")
 const isText = (value: unknown): value is string => typeof value === "string"
 const isWithin = (value: string, longest: number): boolean => value.length >= 1 && value.length <= longest
 
-/** What the schemas of orders' frames say of members, by their names. */
+/** Whether a member is valid by the schemas of order frames. */
 const isGoodMember = (name: string, value: unknown): boolean => {
   switch (name) {
     case "op":
@@ -144,7 +144,7 @@ const isGoodMember = (name: string, value: unknown): boolean => {
   }
 }
 
-/** The members that an order's frame has: of other frames none. */
+/** The number of members in each order frame. */
 const sizes: Partial<Readonly<Record<Op, number>>> = {
   place: Object.keys(Place.fields).length,
   place_batch: Object.keys(PlaceBatch.fields).length,
@@ -155,7 +155,10 @@ const sizes: Partial<Readonly<Record<Op, number>>> = {
   cancel_all_after: Object.keys(CancelAllAfter.fields).length
 }
 
-/** What the schemas of orders' frames say, without a word on what is wrong: these frames come most often. Tests hold it to them. */
+/**
+ * Validates an order frame by its schema without saying what is wrong, since these frames are the most frequent. Tests compare it
+ * with the schemas.
+ */
 const isGoodOrder = (op: Op, value: object): boolean => {
   const size = sizes[op]
   let members = 0
@@ -167,7 +170,7 @@ const isGoodOrder = (op: Op, value: object): boolean => {
   return members === size
 }
 
-/** Names the channel of a `subscribe` as answers do. */
+/** Resolves the channel of a `subscribe` to the name that answers use. */
 const meant = ({ channel, stream, ...others }: typeof Subscribe.Type): Either.Either<Subscribing, Errors.Failure> => {
   if (channel !== undefined && stream !== undefined) return Either.left(twoChannels)
   const named = channel ?? stream

@@ -1,11 +1,11 @@
-/** How what a client missed is read for a conversation: never before it is durable, and with an answer also where it cannot be read. */
+/** Reads what a client has missed: never before it is durable, and with an answer even where it cannot be read. */
 import * as Effect from "effect/Effect"
 import type { ReadError } from "../../sequencer/Feed.js"
 import type { Barrier } from "../../sequencer/Submit.js"
 import type { Replaying } from "../../streams/Replay.js"
 import type { Setting } from "./Setting.js"
 
-/** What was read, or what there is without, which is logged. */
+/** The result of a reading, or a substitute where it fails, which is logged. */
 export const orUnread = <A, B>(read: Effect.Effect<A, ReadError>, without: B): Effect.Effect<A | B> => {
   const unread = (error: ReadError): Effect.Effect<B> =>
     Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), without)
@@ -14,8 +14,8 @@ export const orUnread = <A, B>(read: Effect.Effect<A, ReadError>, without: B): E
 }
 
 /**
- * Has what was missed read once all of it is durable. What a stream was changed by last is perhaps decided and not durable: nobody may be
- * told of it, since the power may take it back, and whoever reads the journal for clients takes what he is asked for as durable.
+ * Reads what was missed once all of it is durable. The latest change of a stream may be decided but not durable, and then nobody
+ * may see it, since a power failure could undo it; the reader takes everything it is asked for as durable.
  */
 export const missedOf =
   (whenDurable: Barrier["Type"]["whenDurable"], replays: Pick<Replaying, "missed">): Setting["missed"] =>

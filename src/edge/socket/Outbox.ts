@@ -1,25 +1,25 @@
 /**
- * What waits for one client, in order. Answers and what streams tell leave together while the client takes them; where it takes them
- * slowly, what streams tell waits here and not on the connection, so that it can still be taken back, and answers go past it.
+ * Frames waiting for one client, in order. Answers and stream updates leave together while the client keeps up; for a slow client,
+ * stream updates wait here rather than in the connection, so that they can still be withdrawn and answers can overtake them.
  */
 import type { Frame } from "../../streams/Frame.js"
 import type { Peer } from "../http/Listener.js"
 
-/** A stream as its frames leave for the client. */
+/** A stream whose frames are sent to the client. */
 export interface Teller {
   readonly isOfAccount: boolean
-  /** Whether nobody wants any more of it: what still waits of it does not leave. */
+  /** Whether it has been unsubscribed: its waiting frames are dropped. */
   readonly isEnded: boolean
-  /** A frame has left, by which the client has the stream up to a sequence; undefined: what it had before is no good any more. */
+  /** A frame has been sent, after which the client has the stream up to a sequence; undefined: what it had before is invalid. */
   readonly gave: (through: number | undefined) => void
 }
 
-/** Frames, each with the stream that it tells of, and the sequence up to which the client has that stream by it. */
+/** Frames, each with its stream, and the sequence up to which the client then has that stream. */
 class Run {
   frames: Array<Frame> = []
   tellers: Array<Teller | undefined> = []
   throughs: Array<number | undefined> = []
-  /** Characters of all of them. */
+  /** Total size in characters. */
   size = 0
 
   add(frame: Frame, teller: Teller | undefined, through: number | undefined): void {
@@ -29,7 +29,7 @@ class Run {
     this.size += frame.text.length
   }
 
-  /** Takes out as many from the front as make up a size, at least one. */
+  /** Removes frames of about the given size from the front, at least one. */
   shift(size: number): Run {
     if (this.size <= size) {
       const all = new Run()
@@ -49,7 +49,7 @@ class Run {
     return front
   }
 
-  /** Those of which something holds. */
+  /** The frames for whose streams `holds` is true. */
   filtered(holds: (teller: Teller | undefined) => boolean): Run {
     const some = new Run()
     for (let at = 0; at < this.frames.length; at++) {
@@ -58,7 +58,7 @@ class Run {
     return some
   }
 
-  /** Hands all of it to the connection. */
+  /** Hands all frames to the connection. */
   leave(peer: Peer): void {
     if (this.frames.length === 0) return
     peer.send(this.frames)
@@ -72,30 +72,30 @@ const isWanted = (teller: Teller | undefined): boolean => teller?.isEnded !== tr
 const isPublic = (teller: Teller | undefined): boolean => teller?.isOfAccount !== true
 
 export class Outbox {
-  /** What came since anything left last. */
+  /** Frames added since anything was last sent. */
   private fresh = new Run()
-  /** What streams told before, and the client was too slow for. */
+  /** Earlier stream updates that are held back because the client is slow. */
   private held = new Run()
 
-  /** Characters that wait. */
+  /** Characters waiting. */
   get size(): number {
     return this.fresh.size + this.held.size
   }
 
-  /** Takes a frame; without a teller it is an answer. */
+  /** Adds a frame; without a teller it is an answer. */
   add(frame: Frame, teller?: Teller, through?: number): void {
     this.fresh.add(frame, teller, through)
   }
 
-  /** Drops what accounts' streams told. */
+  /** Drops the updates of account streams. */
   dropAccounts(): void {
     this.fresh = this.fresh.filtered(isPublic)
     this.held = this.held.filtered(isPublic)
   }
 
   /**
-   * Hands over what waits: all of it in one write, as a rule. Where more than a size is on its way, only answers; what streams told is
-   * then handed over piece by piece.
+   * Sends what waits, normally in one write. While more than the given size is in the connection, only answers are sent; held
+   * updates then follow piece by piece.
    */
   leave(peer: Peer, mostOnItsWay: number): void {
     const { fresh } = this

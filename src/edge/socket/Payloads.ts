@@ -1,4 +1,4 @@
-/** What the stream says of markets and accounts: the very records that the REST routes answer with. */
+/** The payloads of the stream about markets and accounts: the same records that the REST routes return. */
 import * as Ids from "../../domain/Ids.js"
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
@@ -20,7 +20,7 @@ import { trade } from "../markets/listTrades.js"
 import * as Snapshot from "../markets/Snapshot.js"
 import * as OrderText from "../orders/OrderText.js"
 
-/** The latest of what has no end, in a snapshot: trades, fills, deposits, funding intervals. */
+/** Entries in a snapshot of an unbounded list: trades, fills, deposits, funding intervals. */
 const latest = 100
 /** Every level of a book. */
 const everyLevel = Number.POSITIVE_INFINITY
@@ -28,7 +28,7 @@ const fromNewest = Number.POSITIVE_INFINITY
 
 const entry = (key: string, value: object): Entry => ({ key, text: JSON.stringify(value) })
 
-/** Prices of one side whose size has changed: the size that they have now, 0 where nothing rests there any more. */
+/** Prices of one side whose size has changed, with their present size; 0 where nothing rests there any more. */
 const levels = (reads: Reads, { index, parameters }: MarketView, side: Order.Side, prices: ReadonlySet<number>): ReadonlyArray<Entry> => {
   const { priceScale, quantityScale } = parameters
   const name = side === Order.buy ? "bid" : "ask"
@@ -42,17 +42,17 @@ const levels = (reads: Reads, { index, parameters }: MarketView, side: Order.Sid
   })
 }
 
-/** A market's figures as of the last record; whether its index is fresh is told by a time, as by REST. */
+/** A market's figures as of the last record; the freshness of the index is judged at a given time, as by REST. */
 const figures = (reads: Reads, view: MarketView, nowEpochMs: number): object => {
   const isStale = isIndexStale(view, { now: () => nowEpochMs, state: reads })
   return stats(view, { ...reads.stats(view.index), isStale }, reads.atEpochMs)
 }
 
-/** The newest of what a record brought, oldest first. */
+/** The new rows of the current record, oldest first. */
 const brought = <A extends { readonly sequence: number }>(reads: Reads, newestFirst: ReadonlyArray<A>): ReadonlyArray<A> =>
   newestFirst.filter(({ sequence }) => sequence === reads.sequence).toReversed()
 
-/** A position as it is; of one that is flat, only that it is. */
+/** A position in its present state; for a closed one, only that it is flat. */
 const positionEntry = (reads: Reads, account: number, market: number): Entry => {
   const { parameters } = reads.market(market)
   const view = reads.positions(account).find((held) => held.market === market)
@@ -94,7 +94,7 @@ const depositEntries = (reads: Reads, account: number, touched: ReadonlySet<numb
   })
 }
 
-/** What a market is, with the registry's digest. */
+/** A market's status with the registry's digest. */
 type StatusOf = (reads: Reads, view: MarketView) => Snapshot.MarketSnapshot
 
 const ofMarket = (
@@ -138,7 +138,7 @@ const ofAccount = (
     case "account.positions":
       return [...positions].map((market) => positionEntry(reads, account, market))
     case "account.balance":
-      // Some records name an account and leave its money and orders as they are.
+      // Some records name an account without changing its money or orders.
       return reads.accountSequence(account) === reads.sequence ? [entry("balance", balance(reads, account))] : []
     case "account.deposits":
       return depositEntries(reads, account, transfers)
@@ -190,7 +190,7 @@ const changedAt = (reads: Reads, channel: MarketChannel | AccountChannel, subjec
     case "market.status":
       return reads.market(subject).marketSequence
     case "market.trades":
-      // What is forgotten came before all that is kept.
+      // Forgotten rows are older than all retained ones.
       return reads.trades(subject, fromNewest, 1)[0]?.sequence ?? reads.oldestFill().sequence
     case "market.funding":
       return reads.fundings(subject, 0, 1)[0]?.sequence ?? 0
@@ -222,10 +222,10 @@ const make = (status: StatusOf): Payloads => ({
   proof: (reads, market) => `,"checksum":"${bookChecksum(reads.book(market, checksumDepth))}"`
 })
 
-/** What the stream says of everything. */
+/** All payloads of the stream. */
 export const payloads: Payloads = make((reads, view) => Snapshot.make(reads)(view))
 
-/** The same of one engine alone: the registry's digest is made once for all who are told it. */
+/** The same for a single engine: the registry's digest is computed once for all recipients. */
 export const payloadsOf = (venue: Reads): Payloads => {
   const status = Snapshot.make(venue)
   return make((_, view) => status(view))

@@ -1,4 +1,6 @@
-/** One subscription of a conversation: how it begins, goes on after an interruption, and stands still while nobody may see it. */
+/**
+ * One subscription of a conversation: how it begins, resumes after an interruption, and pauses while the client has no authority.
+ */
 import * as Effect from "effect/Effect"
 import { assert } from "../../domain/Assert.js"
 import { type AccountChannel, candleChannel, isAccountChannel } from "../../streams/Channels.js"
@@ -9,10 +11,10 @@ import { type Sink, Subscription } from "../../streams/Subscription.js"
 import type { Teller } from "./Outbox.js"
 import type { Setting } from "./Setting.js"
 
-/** How a subscription came about: from where the client was, or with a snapshot. */
+/** How a subscription began: resumed from the client's position, or anew with a snapshot. */
 export type Resumption = "resumed" | "anew"
 
-/** What a client has missed of its account, and is being given. */
+/** What a client has missed of its account and is being sent. */
 interface Missing {
   readonly channel: AccountChannel
   /** The last sequence that the client has. */
@@ -20,41 +22,41 @@ interface Missing {
   /** Whether it is still wanted. */
   readonly isIn: () => boolean
   readonly began: (resumption: Resumption) => void
-  /** Whether the client was told that it goes on. */
+  /** Whether the client has been told that the stream is resumed. */
   hasBegun: boolean
 }
 
-/** What a place needs of its conversation. */
+/** What a subscription needs of its conversation. */
 export interface Around {
   readonly sink: Sink
   /** Sends what waits. */
   readonly flush: () => void
   readonly isClosed: () => boolean
-  /** There is no room for the stream any more. */
+  /** Called where there is no room for the stream any more. */
   readonly crowded: () => void
-  /** Does what others wait for: a defect in it ends the conversation, and nothing else. */
+  /** Runs a deferred action: a defect in it ends this conversation only. */
   readonly safely: (act: () => void) => void
 }
 
 export class Place implements Teller {
   private subscription: Subscription
   readonly isOfAccount: boolean
-  /** Nobody may see it until a ticket is shown again. */
+  /** Paused until a ticket is shown again. */
   isPaused = false
-  /** Whether the client was given anything to hold on to. */
+  /** Whether the client has been sent anything that it can resume from. */
   isGiven = false
-  /** The sequence up to which the client has it, by what has left; undefined where it has nothing that is good. */
+  /** The sequence up to which the client has the stream, by the frames sent; undefined where it has nothing valid. */
   private left: number | undefined = undefined
-  /** Why a snapshot is to be given that may not have left yet. */
+  /** Why a snapshot is due that may not have been sent yet. */
   private owed: ResyncReason | undefined = undefined
-  /** Counts beginnings: what an earlier one has waited for comes to nothing. */
+  /** Incremented with each beginning, which cancels whatever an earlier one is waiting for. */
   private turn = 0
   isEnded = false
-  /** Ends the reading of what was missed. */
+  /** Cancels the reading of what was missed. */
   private giveUp: () => void = () => {}
-  /** Is called once when the client has taken most of what is on its way. */
+  /** Called once when the client has received most of what is in the connection. */
   private whenTaken: () => void = () => {}
-  /** Tells the client how it began, until that is told; and where the client was as it asked. */
+  /** Tells the client how the stream began, until it has been told; and the position that the client gave. */
   private began: (resumption: Resumption) => void = () => {}
   private asked: number | undefined = undefined
 
@@ -64,37 +66,37 @@ export class Place implements Teller {
     log.askers.add(this)
   }
 
-  /** The last sequence that it was given, whether or not that has left. */
+  /** The last sequence queued for the client, whether or not it has been sent. */
   private get last(): number {
     return this.subscription.last
   }
 
-  /** The sequence up to which the client has it, by what has left; undefined where it has nothing that is good. */
+  /** The sequence up to which the client has the stream, by the frames sent; undefined where it has nothing valid. */
   get head(): number | undefined {
     return this.left
   }
 
-  /** Begins behind a sequence that the client has, or with a snapshot. `began` is told before anything of the stream is sent. */
+  /** Begins after a sequence that the client has, or with a snapshot. `began` is called before anything of the stream is sent. */
   begin(fromSequence: number | undefined, began: (resumption: Resumption) => void): void {
     this.asked = fromSequence
     this.began = (resumption) => {
       this.began = () => {}
       this.asked = undefined
-      // Who is told that it goes on has all up to there, whatever becomes of what is given next.
+      // A client that is told of the resumption has everything up to there, whatever becomes of the following frames.
       if (resumption === "resumed") this.left = fromSequence
       began(resumption)
     }
     this.goFrom(fromSequence)
   }
 
-  /** Goes on behind what the client has, or with a snapshot, and tells it that it has begun where that was not told yet. */
+  /** Resumes after what the client has, or begins with a snapshot, and tells the client if it has not been told yet. */
   private goFrom(sequence: number | undefined): void {
     const began = (resumption: Resumption): void => this.began(resumption)
     if (sequence === undefined) this.anew(began, this.owed)
     else this.from(sequence, began)
   }
 
-  /** What was told of the stream is no good any more: a snapshot follows. Only what is no account's is made anew. */
+  /** The stream's content has become invalid, and a snapshot follows. Only public streams are rebuilt. */
   madeAnew(): void {
     if (this.isEnded) return
     if (!this.isGiven) return this.anew(this.began)
@@ -102,7 +104,7 @@ export class Place implements Teller {
     this.anew(() => {}, "projector_reset")
   }
 
-  /** Goes on where it stood when nobody might see it any more. */
+  /** Resumes where it was paused. */
   resume(): void {
     assert(this.isOfAccount, "only what a ticket is needed for stands still")
     const { last } = this
@@ -113,8 +115,8 @@ export class Place implements Teller {
   }
 
   /**
-   * Stands still. What has not left for the client does not leave any more: it goes on behind what has. The stream is kept up for it
-   * meanwhile: a connection whose next ticket found no room any more would have to end, and its orders with it.
+   * Pauses the stream. Frames not yet sent are dropped, and it will resume after those sent. Its source is kept meanwhile: a
+   * connection that found no more room for it after the next ticket would have to end, and its orders with it.
    */
   pause(): void {
     this.turn++
@@ -139,7 +141,7 @@ export class Place implements Teller {
     this.setting.hub.quieted(this.log, this)
   }
 
-  /** The client takes things again. */
+  /** The client is receiving again. */
   drained(): void {
     if (this.isPaused || this.isEnded) return
     const { whenTaken } = this
@@ -151,13 +153,13 @@ export class Place implements Teller {
     this.anew(() => {}, "slow_consumer")
   }
 
-  /** Begins; tells whether the place has neither ended nor begun again since. */
+  /** Begins a turn. Returns whether the subscription has neither ended nor begun again since. */
   private enter(): () => boolean {
     const turn = ++this.turn
     return () => turn === this.turn && !this.isEnded && !this.isPaused && !this.around.isClosed()
   }
 
-  /** What holds unless the place has ended, or begun again, by the time that it is called. */
+  /** An action that does nothing if the subscription has ended or begun again by the time it is called. */
   private whileIn(then: () => void): () => void {
     const isIn = this.enter()
     const { flush, safely } = this.around
@@ -171,8 +173,8 @@ export class Place implements Teller {
   }
 
   /**
-   * Gives a snapshot of now, or of lately and what has changed since, once all of that is durable; none is begun for a client that has
-   * yet to take what makes it slow.
+   * Sends a snapshot of the present state, or a recent one with the changes since, once all of that is durable; none is begun for a
+   * slow client before it has caught up.
    */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, reads } = this.setting
@@ -180,7 +182,7 @@ export class Place implements Teller {
     if (sink.isBehind()) return this.onceTaken(() => this.anew(began, reason))
     const { frame, sequence, updates } = this.whole()
     barrier.whenDurable(reads.sequence, this.whileIn(() => {
-      // What else waited for the disk was given first: a snapshot is made anew once that is taken.
+      // Whatever else waited for the disk was sent first: the snapshot is made again once that has been received.
       if (sink.isBehind()) return this.anew(began, reason)
       began("anew")
       this.owed = reason
@@ -192,13 +194,13 @@ export class Place implements Teller {
     }))
   }
 
-  /** All of the stream as of now, or as of lately and what has changed since. */
+  /** The whole stream in its present state, or in a recent one with the changes since. */
   private whole(): Whole {
     const { log, setting: { now, payloads, reads } } = this
     const { lastSequence, name, name: { channel }, subject } = log
     const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject, now())
     const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
-    // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
+    // A book is long, and the same for all who ask at once; other snapshots may depend on the time, or are short.
     if (channel === "market.book") return log.snapshot(reads.market(subject).parameters, this.last, make)
     return { sequence: lastSequence, frame: make(), updates: [] }
   }
@@ -214,7 +216,7 @@ export class Place implements Teller {
     this.replay(log.name.channel, fromSequence, began)
   }
 
-  /** Gives what was missed, read from the journal piece by piece as the client takes it, and goes on behind it. */
+  /** Sends what was missed, read from the journal piece by piece as the client receives it, and continues after it. */
   private replay(channel: AccountChannel, fromSequence: number, began: (resumption: Resumption) => void): void {
     const isIn = this.enter()
     const { setting } = this
@@ -228,11 +230,11 @@ export class Place implements Teller {
     this.giveUp = setting.fork(Effect.catchAllDefect(begun, this.failed))
   }
 
-  /** Gives what was missed behind the last record that was looked at. */
+  /** Sends what was missed after the last record examined. */
   private catchUp(missing: Missing, throughSequence: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { log, setting } = this
-      // What the stream itself keeps may have moved on meanwhile.
+      // The range that the stream itself keeps may have moved on meanwhile.
       if (throughSequence >= log.since) return this.goOnAsTaken(missing, throughSequence)
       const give = (piece: Piece): Effect.Effect<number> => {
         this.resumed(missing)
@@ -249,7 +251,7 @@ export class Place implements Teller {
     })
   }
 
-  /** Tells the client, once, that it goes on from where it was. */
+  /** Tells the client, once, that the stream is resumed. */
   private resumed(missing: Missing): void {
     if (!missing.isIn() || missing.hasBegun) return
     missing.hasBegun = true
@@ -258,13 +260,13 @@ export class Place implements Teller {
     this.subscription.last = missing.fromSequence
   }
 
-  /** What was missed cannot be read. */
+  /** Handles that what was missed cannot be read. */
   private unread(missing: Missing): void {
     this.anew(missing.hasBegun ? () => {} : missing.began, "retention")
     this.around.flush()
   }
 
-  /** Gives updates one by one, none while the client has as much on its way as makes it slow. */
+  /** Sends updates one by one, pausing while the client is behind. */
   private giveAsTaken(missing: Missing, updates: ReadonlyArray<Update>): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { sink } = this.around
@@ -276,7 +278,7 @@ export class Place implements Teller {
     })
   }
 
-  /** Until the client has taken most of what is on its way to it. */
+  /** Waits until the client has received most of what is in the connection. */
   private readonly taken: Effect.Effect<void> = Effect.async<void>((resume) => {
     const { flush, sink } = this.around
     this.whenTaken = () => resume(Effect.void)
@@ -284,7 +286,7 @@ export class Place implements Teller {
     flush()
   })
 
-  /** Gives what the stream itself has kept and is durable, and is told of all that follows once nothing is left. */
+  /** Sends what the stream itself keeps and is durable, and follows the stream once nothing is left. */
   private goOnAsTaken(missing: Missing, throughSequence: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (!missing.isIn()) return Effect.void
@@ -300,12 +302,12 @@ export class Place implements Teller {
     })
   }
 
-  /** Gives what the stream has kept behind a sequence and is durable, and is told of all that follows. */
+  /** Sends what the stream keeps after a sequence and is durable, and follows the stream. */
   private goOn(fromSequence: number, began: (resumption: Resumption) => void): void {
     const { around: { sink }, log, setting } = this
-    // What the stream keeps may have moved on meanwhile.
+    // The range that the stream keeps may have moved on meanwhile.
     if (log.since > fromSequence) return this.from(fromSequence, began)
-    // Many streams may be asked for at once, and what is kept of each is much: the next one waits until the last is taken.
+    // Many streams may be requested at once, each with much to send: the next one waits until the previous one has been received.
     if (sink.isBehind()) return this.onceTaken(() => this.from(fromSequence, began))
     began("resumed")
     this.isGiven = true
@@ -319,7 +321,10 @@ export class Place implements Teller {
     for (const update of log.between(this.last, setting.barrier.durableSequence())) this.subscription.take(update)
   }
 
-  /** Does it once the client has taken most of what is on its way to it, unless the place has ended or begun again by then. */
+  /**
+   * Runs an action once the client has received most of what is in the connection, unless the subscription has ended or begun
+   * again.
+   */
   private onceTaken(then: () => void): void {
     const isIn = this.enter()
     this.whenTaken = () => {

@@ -1,7 +1,7 @@
 /**
- * One client's conversation on the stream: who it speaks for, what it asked for, and what is on its way to it. What the client
- * sends wrongly is told it and changes nothing; the connection ends only for abuse, silence, or a client too slow for what
- * loses nothing.
+ * One client's conversation on the stream: the account it acts for, its subscriptions, and the frames on their way to it. An
+ * invalid frame is answered and changes nothing; the connection ends only for abuse, for silence, or because the client is too slow
+ * for a lossless channel.
  */
 import * as Either from "effect/Either"
 import * as Market from "../../domain/Market.js"
@@ -27,7 +27,7 @@ const tooMuch = "too much is on its way to the client"
 const tooManyOfAddress = "too many frames are sent from the address by connections without a ticket"
 const tooManyRefused = "too many frames of the API key are refused"
 
-/** Why a connection ends, as RFC 6455 and this protocol number it. */
+/** Close codes, by RFC 6455 and this protocol. */
 const abuse = 1008
 const defect = 1011
 const silent = 4000
@@ -48,41 +48,44 @@ const notBegun = Errors.invalidRequest("The channel was unsubscribed before it b
 const notText = Errors.invalidRequest("A frame is one JSON object in UTF-8, as text.")
 
 export class Session implements Conversation {
-  /** By channel and market, and of candles by length and series. */
+  /** Subscriptions by channel and market, and for candles also by length and series. */
   private readonly places = new Map<string, Place>()
-  /** Where the client is, as it is told to the owner of a key. */
+  /** The client's address, as it is shown to the owner of a key. */
   private readonly address: string
-  /** Those that have yet to begin. */
+  /** Subscriptions that have not begun. */
   private readonly opening = new Map<string, Subscribing>()
-  /** Frames that asked for streams and are not answered yet. */
+  /** Subscribe frames that have not been answered. */
   private readonly unanswered = new Map<string, Subscribing>()
   private authority: Authority | undefined = undefined
-  /** The account that it has spoken for, for good: once a ticket is over, what stands still of that account goes on for nobody else. */
+  /**
+   * The account that it has acted for, permanently: after a ticket has expired, that account's paused streams are resumed for no
+   * other.
+   */
   private account: number | undefined = undefined
-  /** Ends of what was shown that are not told yet. */
+  /** Ends of authority that the client has not been told of. */
   private untoldEnds = 0
-  /** The connection's number where its orders end with it. */
+  /** The connection's number if its orders end with it. */
   private armed: number | undefined = undefined
   private isWarned = false
-  /** Whether anything is held back because the client was slow. */
+  /** Whether frames are held back because the client is slow. */
   private holds = false
   private readonly out = new Outbox()
-  /** Bytes of the last snapshot, until the client has had time to take it; and for how many seconds it has had that. */
+  /** Bytes of the last snapshot, excluded until the client has had time to receive it; and the seconds since. */
   private snapshotBytes = 0
   private snapshotSeconds = 0
-  /** What the client calls the frame that is being answered. */
+  /** The client's id of the frame being answered. */
   private hearing: string | undefined = undefined
   private isClosed = false
   private notJson = 0
   private orders = 0
-  /** Thousandths of frames that the client may send, and when that was reckoned last. */
+  /** Thousandths of frames that the client may send, and when that was last computed. */
   private allowedMillis: number
   private allowedAtEpochMs: number
-  /** Of the connection, while it spoke for nobody. */
+  /** Frames received while the connection was unauthenticated. */
   private anonymousFrames = 0
-  /** Seconds in which nothing was heard of the client, told by ticks: a clock that is set makes nobody silent, and nobody heard. */
+  /** Seconds without a sign of the client, counted by ticks, so that setting the clock makes no client look silent or alive. */
   private quietSeconds = 0
-  /** For how long a client that is behind has taken nothing, and how much the connection held when that was looked at last. */
+  /** How long a client that is behind has received nothing, and how much the connection held at the last check. */
   private stuckSeconds = 0
   private heldBytes = 0
 
@@ -119,7 +122,7 @@ export class Session implements Conversation {
     return this.out.size + this.peer.bufferedBytes()
   }
 
-  /** Whether so much is on its way that what may be put together is, and no snapshot is begun. */
+  /** Whether so much is on its way that mergeable updates are merged and no snapshot is begun. */
   private get isBehind(): boolean {
     return this.bufferedBytes > this.setting.room.behindBytes
   }
@@ -129,12 +132,12 @@ export class Session implements Conversation {
     return this.bufferedBytes - this.snapshotBytes > this.setting.mostBuffered()
   }
 
-  /** How many streams it asks for. */
+  /** The number of its subscriptions. */
   get subscriptions(): number {
     return this.places.size + this.opening.size
   }
 
-  /** Orders that end with the connection are somebody's, also when the ticket they were placed under has ended. */
+  /** Orders that end with the connection belong to somebody, even after the ticket under which they were placed has ended. */
   isAnonymous(): boolean {
     return this.authority === undefined && this.armed === undefined
   }
@@ -152,7 +155,7 @@ export class Session implements Conversation {
 
   private listen(bytes: Uint8Array): void {
     if (this.isClosed || !this.isPaced()) return
-    // Nothing is done for whom it cannot be answered.
+    // Nothing is done for a client that cannot be answered.
     if (this.isOver) return this.end(slow, tooMuch)
     const json = Requests.parseJson(bytes)
     if (json === undefined) {
@@ -177,7 +180,7 @@ export class Session implements Conversation {
     this.delivered()
   }
 
-  /** Sends what one turn has brought. */
+  /** Sends what one turn has produced. */
   delivered(): void {
     this.safely(() => this.flush())
   }
@@ -199,7 +202,7 @@ export class Session implements Conversation {
   end(code: number, reason: string): void {
     if (this.isClosed) return
     this.judge()
-    // To whom takes nothing nothing more is sent.
+    // A client that receives nothing is sent nothing more.
     if (code !== slow) this.out.leave(this.peer, this.setting.room.behindBytes)
     this.close(code, reason)
   }
@@ -212,7 +215,7 @@ export class Session implements Conversation {
     this.peer.close(code, reason)
   }
 
-  /** Does what the listener, the clock or the writer has it do: what goes wrong in it unexpectedly ends this connection alone. */
+  /** Runs an action for the listener, the clock or the writer: a defect in it ends this connection only. */
   private readonly safely = (act: () => void): void => {
     try {
       act()
@@ -222,7 +225,7 @@ export class Session implements Conversation {
     this.hearing = undefined
   }
 
-  /** Ends it for a defect, and makes nothing more of what waits: that may be what is wrong. */
+  /** Ends the connection because of a defect, without sending what waits, which may be the cause. */
   private readonly broke = (cause: unknown): void => {
     this.setting.defect(cause)
     if (this.isClosed) return
@@ -231,12 +234,12 @@ export class Session implements Conversation {
     this.close(defect, "the connection met a defect")
   }
 
-  /** Nothing can be told any more. */
+  /** The stream has stopped for all. */
   fail(): void {
     this.end(defect, "the stream has stopped")
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   tick(atEpochMs: number, isHeartbeat: boolean): void {
     this.safely(() => this.look(atEpochMs, isHeartbeat))
   }
@@ -247,16 +250,17 @@ export class Session implements Conversation {
       return this.end(silent, "nothing was heard from the client for a minute")
     }
     this.judge()
-    // What has waited leaves first: the heads of streams are those of what has left.
+    // Waiting frames leave first, since heartbeats report what has been sent.
     this.flush()
     const { setting: { decidedAt, mostBuffered, room } } = this
     const isUnderPressure = mostBuffered() < room.bufferedBytes
     const snapshotMs = isUnderPressure ? bounds.snapshotUnderPressureMs : bounds.snapshotMs
     if (this.snapshotBytes > 0 && ++this.snapshotSeconds * 1_000 >= snapshotMs) this.snapshotBytes = 0
     const { authority, isOver } = this
-    // Whoever takes nothing keeps what is read for him from others who have missed something, also where he asks for nothing more.
+    // A client that receives nothing holds up the readings of others that have missed something, even if it asks for nothing more.
     if (this.isStuck()) return this.end(slow, takesNothing)
-    // While all of them together hold too much, those go that hold most: the others have their usual room again soon.
+    // While all connections together hold too much, those that hold most are closed, so that the others soon have their usual room
+    // again.
     if (isOver && isUnderPressure) return this.end(slow, tooMuch)
     if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - decidedAt() <= bounds.warningMs) {
       this.isWarned = true
@@ -271,8 +275,8 @@ export class Session implements Conversation {
   }
 
   /**
-   * Whether a client that is behind has taken nothing for as long as one may be silent. What the connection holds falls only once it has
-   * left as a whole: of a long frame, which a client takes all the time, nothing is seen until then.
+   * Whether a client that is behind has received nothing for as long as a client may be silent. The connection's size only falls
+   * when a frame has left completely, so a long frame shows no progress until then.
    */
   private isStuck(): boolean {
     const heldBytes = this.peer.bufferedBytes()
@@ -283,8 +287,8 @@ export class Session implements Conversation {
   }
 
   /**
-   * Whether the client keeps to the rate of messages. It may send by the time that has passed, and not by the second in which it is heard:
-   * what it sent while the venue itself stood still is heard all at once.
+   * Whether the client keeps to the message rate. The allowance depends on elapsed time, not on the second in which frames are
+   * handled, since frames sent while the venue stood still are handled all at once.
    */
   private isPaced(): boolean {
     this.quietSeconds = 0
@@ -297,15 +301,16 @@ export class Session implements Conversation {
       this.end(abuse, `a connection sends at most ${messagesPerSecond} frames a second`)
       return false
     }
-    // What is sent for an account counts for nobody here: whoever shares an address with somebody else is not ended by him. Nor does what
-    // every client begins with: after a restart thousands of one address show their tickets in the same second.
+    // Frames sent for an account do not count against the address, so that nobody is cut off by others who share it. Nor do the
+    // frames that every client begins with: after a restart thousands of clients of one address show their tickets in the same
+    // second.
     const isOfNobody = this.authority === undefined && ++this.anonymousFrames > bounds.openingFrames
     if (!isOfNobody || this.setting.mayHear(this.address)) return true
     this.end(abuse, tooManyOfAddress)
     return false
   }
 
-  /** Counts what was refused for the key that it was sent for: orders that get as far as their route count there. */
+  /** Counts a refused frame against its key; orders that reach their route are counted there. */
   private countRefusal(): void {
     if (this.authority !== undefined && !this.setting.mayHear(this.authority.apiKey)) this.end(abuse, tooManyRefused)
   }
@@ -355,7 +360,7 @@ export class Session implements Conversation {
           if (typeof armed !== "number") refuse(armed)
           else {
             const isOfOther = this.isOfOther(found)
-            // Its ticket may have ended while the connection was armed.
+            // The ticket may have ended while the connection was being armed.
             const hasEnded = endOf(found, reads, decidedAt()) !== undefined
             if (this.isClosed || this.armed !== undefined || isOfOther || hasEnded) disconnects.end(armed)
             else this.armed = armed
@@ -368,7 +373,7 @@ export class Session implements Conversation {
     })
   }
 
-  /** Whether an account is another one than that which the connection has spoken for. */
+  /** Whether an account differs from the one that the connection has acted for. */
   private isOfOther({ account }: Authority): boolean {
     return this.account !== undefined && this.account !== account
   }
@@ -381,20 +386,20 @@ export class Session implements Conversation {
     this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
     for (const place of this.places.values()) {
-      // What one of them sends may find the ticket ended: then all are paused again, and stay so.
+      // Sending may reveal that the ticket has ended: then all streams are paused again and stay so.
       if (this.authority !== authority) return
       if (place.isPaused) place.resume()
     }
   }
 
-  /** The connection is over: so are its orders, where that was asked for. */
+  /** Submits the end of a connection whose orders end with it. */
   private disconnect(): void {
     const { armed } = this
     this.armed = undefined
     if (armed !== undefined) this.setting.disconnects.end(armed)
   }
 
-  /** What may be known only once the state that it was read from is durable. */
+  /** Runs an action once the state on which it depends is durable. */
   private later(then: () => void): void {
     const { barrier, reads } = this.setting
     barrier.whenDurable(reads.sequence, () =>
@@ -405,7 +410,7 @@ export class Session implements Conversation {
       }))
   }
 
-  /** The stream that a frame names; otherwise what is wrong with that. */
+  /** The subject of the stream that a frame names, or what is wrong with it. */
   private subjectOf(channel: Channel, marketId: string | undefined): number | Errors.Failure {
     if (isAccountChannel(channel)) {
       if (marketId !== undefined) return notOnThis
@@ -437,7 +442,7 @@ export class Session implements Conversation {
     this.begin(frame, name, log)
   }
 
-  /** Begins a stream of candles, once what was before has been read. */
+  /** Begins a stream of candles once the past ones have been read. */
   private beginCandles(frame: Subscribing, name: string, market: number): void {
     const { series = "trade", timeframe } = frame
     this.opening.set(name, frame)
@@ -488,7 +493,7 @@ export class Session implements Conversation {
     this.say({ type: "unsubscribed", id: frame.id, ...namesOf(frame) })
   }
 
-  /** Sends an order's frame the way of its route: the same checks, the same limits, the same answer. */
+  /** Sends an order frame through its route: the same checks, limits and answers. */
   private order(frame: Frames.OrderFrame): void {
     this.judge()
     const { authority } = this
@@ -507,7 +512,7 @@ export class Session implements Conversation {
         "idempotency-key": idempotencyKey,
         "x-forwarded-for": this.from.headers["x-forwarded-for"]
       },
-      // It was read with the frame.
+      // It was parsed with the frame.
       body: new Uint8Array(0),
       json: { value: frame.body ?? null },
       remoteAddress: this.from.remoteAddress,
@@ -525,7 +530,7 @@ export class Session implements Conversation {
       }))
   }
 
-  /** Takes back what the authority gave, if it is over: nothing more of the account leaves, also of what was on its way. */
+  /** Withdraws an authority that has ended: nothing more of the account is sent, including what was waiting. */
   private judge(): void {
     const { authority } = this
     const ended = this.endOfAuthority()
@@ -535,7 +540,7 @@ export class Session implements Conversation {
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()
     const tell = (): void => this.refuse(undefined, Errors.refused(ended))
     if (ended === Refusal.ticketExpired && authority.expiresAtEpochMs <= this.setting.now()) return tell()
-    // It is over at once; of what was decided and is not durable yet nothing is told.
+    // It ends at once, and decisions that are not durable yet are not reported.
     this.untoldEnds++
     this.later(() => {
       this.untoldEnds--
@@ -543,7 +548,7 @@ export class Session implements Conversation {
     })
   }
 
-  /** Why the authority is over; undefined while it is not, or where there is none. */
+  /** Why the authority has ended; undefined while it has not, or where there is none. */
   private endOfAuthority(): Refusal | undefined {
     const { decidedAt, reads } = this.setting
     return this.authority === undefined ? undefined : endOf(this.authority, reads, decidedAt())
@@ -563,7 +568,7 @@ export class Session implements Conversation {
       },
       isBehind: () => this.isBehind,
       isOver: () => {
-        // Much may have come at once, which says nothing of how fast the client takes it.
+        // Much may have arrived at once, which says nothing about how fast the client receives it.
         if (this.isOver && this.endOfAuthority() === undefined) this.out.leave(this.peer, this.setting.room.behindBytes)
         return this.isOver
       },
@@ -578,7 +583,7 @@ export class Session implements Conversation {
     this.setting.touched(this)
   }
 
-  /** Sends a message; what is undefined of it is left out. */
+  /** Sends a message without its undefined members. */
   private say(message: object): void {
     this.send(new Frame(JSON.stringify(message)))
   }
@@ -593,7 +598,7 @@ export class Session implements Conversation {
     this.countRefusal()
   }
 
-  /** Hands what waits to the connection, in one write; and what was held back, once the client takes things again. */
+  /** Hands waiting frames to the connection in one write, and held ones once the client is receiving again. */
   private flush(): void {
     this.write()
     while (this.holds && !this.isClosed && !this.isBehind) {
@@ -612,19 +617,19 @@ export class Session implements Conversation {
 }
 
 type Subscribing = Frames.Subscribing
-/** By what a client names a stream. */
+/** The members by which a client names a stream. */
 type Named = Pick<Subscribing, "channel" | "marketId" | "timeframe" | "series">
 
-/** The same as answers name it. */
+/** The same as answers give them. */
 const namesOf = ({ channel, marketId, series = "trade", timeframe }: Named): Named =>
   channel === candleChannel ? { channel, marketId, timeframe, series } as Named : { channel, marketId } as Named
 
-/** What is wrong with how a frame names a stream: candles are of one length, and nothing else is. */
+/** What is wrong with how a frame names a stream: only candles have a length. */
 const misnamedOf = ({ channel, series, timeframe }: Named): Errors.Failure | undefined => {
   if (channel === candleChannel) return timeframe === undefined ? timeframeNeeded : undefined
   return (timeframe ?? series) === undefined ? undefined : onlyOfCandles
 }
 
-/** What a stream is called in heartbeats. */
+/** The name of a stream in heartbeats. */
 const nameOf = ({ channel, marketId, series = "trade", timeframe }: Named): string =>
   marketId === undefined ? channel : channel === candleChannel ? `${channel}:${marketId}:${timeframe}:${series}` : `${channel}:${marketId}`

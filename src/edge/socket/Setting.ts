@@ -1,4 +1,4 @@
-/** What every conversation on the stream shares, and its bounds. */
+/** What all conversations on the stream share, and their limits. */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Reads } from "../../engine/Reads.js"
@@ -16,58 +16,60 @@ import type { Reply, Request, UpgradeRequest } from "../http/Listener.js"
 import type { Disconnects } from "./Disconnects.js"
 
 export const bounds = {
-  /** Frames that are no JSON, until the connection ends. */
+  /** Invalid JSON frames after which the connection ends. */
   notJson: 3,
   heartbeatMs: 5_000,
-  /** How long before its end a ticket is said to end. */
+  /** How long before its expiry a ticket's end is announced. */
   warningMs: 30_000,
-  /** What one client may have on its way where all of them together have more than the venue has room for, and how much that is. */
+  /** The limit per client while all connections together exceed the venue's limit, and that limit. */
   bufferedBytesUnderPressure: 128 * 1024,
   bufferedBytesInAll: 512 * 1024 * 1024,
-  /** How long a snapshot is not counted as on its way to its client, at most. */
+  /** The longest time for which a snapshot is not counted as waiting. */
   snapshotMs: 30_000,
-  /** And where all of them together have more than the venue has room for. */
+  /** The same while all connections together exceed the venue's limit. */
   snapshotUnderPressureMs: 2_000,
   /**
-   * As many frames as so many seconds have may be heard at once: a connection is late for none that waited so long for the venue. As it
-   * begins it may send a second's.
+   * Frames of this many seconds may be handled at once, so that a connection is not penalised for waiting that long for the venue.
+   * At its beginning it may send those of one second.
    */
   secondsOfFrames: 5,
-  /** Frames that a connection may begin with before they count for its address: a ticket, and what is subscribed along with it. */
+  /** Frames that a new connection may send before they count against its address: a ticket, and the subscriptions sent along. */
   openingFrames: 16,
   /**
-   * As many frames as so many connections may send are looked at in a second of one address, of connections that speak for nobody; and so
-   * many of one API key's are refused.
+   * Unauthenticated connections of one address may together send as many frames per second as this many connections; as many frames
+   * of one API key may be refused.
    */
   connectionsWorthOfFrames: 4,
-  /** How fast whoever is behind takes what is sent to him, at least. */
+  /** The lowest speed at which a client that is behind has to receive. */
   leastBytesPerSecond: 8 * 1024
 } as const
 
-/** What of the stream may be set otherwise than it usually is. */
+/** Configurable limits of the stream. */
 export interface Room {
-  /** Bytes on their way to one client from which on what may be put together is. */
+  /** Bytes waiting for one client from which on mergeable updates are merged. */
   readonly behindBytes: number
-  /** From here on a channel that loses nothing ends the connection. */
+  /** Bytes from which on a lossless channel ends the connection. */
   readonly bufferedBytes: number
-  /** Updates of a stream that are kept for those who come back, and bytes of them. */
+  /** Updates, and bytes of them, that a stream keeps for resuming clients. */
   readonly keptUpdates: number
   readonly keptBytes: number
-  /** Bytes that are kept of all accounts' streams together. Absent: as many as streams usually keep. */
+  /** Bytes kept for all accounts' streams together. Absent: as many as streams usually keep. */
   readonly keptBytesOfAccounts?: number | undefined
-  /** How far back an account's channels are told again. */
+  /** How far back an account's channels can be resumed. */
   readonly toldAgain: ToldAgain
-  /** How much of what was missed is read and given at once. */
+  /** How much of what was missed is read and sent at once. */
   readonly missed: Bounds
   /** Frames that one connection may send in a second. */
   readonly messagesPerSecond: number
-  /** Frames in a second of one address, where they are nobody's, and refused ones of one API key. Absent: as of some connections. */
+  /**
+   * Frames per second of one address while unauthenticated, and refused ones of one API key. Absent: those of several connections.
+   */
   readonly messagesTogether?: number | undefined
   /** Streams that one connection may ask for. */
   readonly subscriptions: number
-  /** Orders' frames of one connection that may be under way. */
+  /** Most order frames of one connection in progress. */
   readonly orders: number
-  /** A client that says nothing for so long, not even on the protocol's own level, is gone. */
+  /** A client without any sign of life for this long, not even a protocol pong, is considered gone. */
   readonly silenceMs: number
 }
 
@@ -85,8 +87,8 @@ export const usualRoom: Room = {
 }
 
 /**
- * How far back a client may resume: an account's channels at least so long, and at least so many records of the journal; a
- * market's by updates of the stream: so many at most, and no more than so many bytes of them.
+ * How far back a client may resume: an account's channels at least this long and this many records of the journal; a market's by
+ * updates of the stream, limited by number and bytes.
  */
 export const retentionOf = ({ keptBytes, keptUpdates, toldAgain: { ms, records } }: Room): Readonly<Record<string, object>> =>
   Object.fromEntries([
@@ -94,7 +96,7 @@ export const retentionOf = ({ keptBytes, keptUpdates, toldAgain: { ms, records }
     ...[...marketChannels, candleChannel].map((channel) => [channel, { updates: keptUpdates, bytes: keptBytes }])
   ])
 
-/** A conversation with something to send. */
+/** A conversation with frames to send. */
 export interface Sending {
   readonly delivered: () => void
 }
@@ -109,28 +111,28 @@ export interface Setting {
   readonly tickets: Tickets
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** The time by which a ticket and its key end. */
+  /** The time by which tickets and keys expire. */
   readonly decidedAt: () => number
   readonly nextRequestId: () => string
-  /** Logs what went wrong unexpectedly in one conversation. */
+  /** Logs a defect of one conversation. */
   readonly defect: (cause: unknown) => void
   /** Counts a refusal. */
   readonly refused: (name: string) => void
-  /** Serves a request as if it had come by HTTP. */
+  /** Handles a request as if it had come by HTTP. */
   readonly handle: (request: Request, reply: Reply) => void
-  /** Arms the end of a connection, and has it ended. */
+  /** Arms connections whose orders end with them, and submits their ends. */
   readonly disconnects: Pick<Disconnects, "arm" | "end">
-  /** Where a connection comes from, as its client's other requests do. */
+  /** The address of a connection, counted as for the client's other requests. */
   readonly addressOf: (from: UpgradeRequest) => string
   /** Notes the use of a key by one of its tickets. */
   readonly used: (apiKey: number, address: string) => void
-  /** Ends the family of a ticket that is in two hands; `then` is told why it is not taken, once that is durable. */
+  /** Ends the family of a ticket that has been copied; `then` gets the refusal once that is durable. */
   readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
-  /** Whether what an account missed behind a sequence is told; not where the journal cannot be read. */
+  /** Whether what an account missed after a sequence can be sent; false where the journal cannot be read. */
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
   /**
-   * Has a piece given of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too many
-   * wait for it.
+   * Reads a piece of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too
+   * many are waiting for it.
    */
   readonly missed: <A>(
     channel: AccountChannel,
@@ -139,12 +141,12 @@ export interface Setting {
     upTo: number,
     give: (piece: Piece) => Effect.Effect<A>
   ) => Effect.Effect<A | "room" | undefined>
-  /** Begins what goes on beside; tells how to end it. */
+  /** Starts a background Effect. Returns how to end it. */
   readonly fork: (effect: Effect.Effect<void>) => () => void
-  /** Counts a frame of an address, or of an API key; whether it is one of those that it may send in a second. */
+  /** Counts a frame of an address or an API key. Returns whether it is within the limit per second. */
   readonly mayHear: (subject: Subject) => boolean
   /** Bytes that one connection may hold now. */
   readonly mostBuffered: () => number
-  /** A session has something to send. */
+  /** Called when a session has frames to send. */
   readonly touched: (session: Sending) => void
 }

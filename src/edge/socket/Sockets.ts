@@ -1,6 +1,6 @@
 /**
- * The stream of one venue: `/streams/v1/ws`. Begins conversations, keeps the time for them, and sends what each turn brought in
- * one write.
+ * The stream of one venue: `/streams/v1/ws`. Begins conversations, drives their timers, and sends the frames of each turn in one
+ * write.
  */
 import type * as Context from "effect/Context"
 import * as Cause from "effect/Cause"
@@ -40,23 +40,23 @@ import { payloads as ofAnyEngine, payloadsOf } from "./Payloads.js"
 import { Session } from "./Session.js"
 import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
 
-/** How long a stream of candles waits for the histories to come to where it begins, and how often it looks. */
+/** How long a stream of candles waits until the histories reach its beginning, and the interval of its checks. */
 const longestBehindMs = 10_000
 const lookedAgainMs = 100
-/** How often sessions are looked at. */
+/** The interval of the sessions' timers. */
 const tickMs = 1_000
-/** How long frames of several connections are counted together. */
+/** The window in which frames of several connections are counted together. */
 const heardMs = 1_000
 /** Bytes of a connection's id. */
 const idBytes = 12
-/** What streams are made of. */
+/** The dependencies of the streams. */
 export interface Source {
   readonly state: Reads
   readonly barrier: Context.Tag.Service<typeof Barrier>
   readonly feed: Context.Tag.Service<typeof Feed>
   readonly live: Context.Tag.Service<typeof Live>
   readonly histories: Histories["Type"]
-  /** Who reads the journal for clients, where that is not done beside the writer. */
+  /** A service that reads the journal for clients, unless that is done beside the writer. */
   readonly elsewhere: Replaying | undefined
   readonly metrics: Context.Tag.Service<typeof Metrics>
   readonly room: Room
@@ -65,10 +65,10 @@ export interface Source {
   readonly monotonicNanos: () => number
 }
 
-/** The streams of one venue, before anybody is served. */
+/** The streams of one venue, before any client is connected. */
 export interface Streams {
   readonly hub: Hub
-  /** What is told of the venue's own engine. */
+  /** The payloads of the venue's own engine. */
   readonly payloads: Payloads
   readonly replays: Replaying
   readonly retention: Retention
@@ -86,10 +86,10 @@ export interface Parts {
   readonly random: Context.Tag.Service<SecureRandom>
 }
 
-/** Sessions that are open, and the time that passes for them. */
+/** The open sessions, and their timer. */
 class Sessions {
   readonly open = new Set<Session>()
-  /** Those that have something to send. */
+  /** Sessions with frames to send. */
   private waiting = new Set<Sending>()
   private buffered = 0
   private isTicking = false
@@ -103,7 +103,7 @@ class Sessions {
     private readonly runtime: Runtime.Runtime<never>
   ) {}
 
-  /** Has one told that a second is over, while sessions are open. */
+  /** Registers a callback for every second while sessions are open. */
   whenTicked(then: () => void): void {
     this.ticked = then
   }
@@ -144,7 +144,7 @@ class Sessions {
     for (const session of waiting) session.delivered()
   }
 
-  /** Looks at all of them once a second while there are any; idle venues do nothing. */
+  /** Ticks once a second while there are sessions; an idle venue does nothing. */
   private ticking(count: number): Effect.Effect<void> {
     return Effect.flatMap(Effect.sleep(tickMs), () => {
       if (this.open.size === 0) {
@@ -162,7 +162,7 @@ class Sessions {
   }
 }
 
-/** Candles from the histories, once these have come to a record; undefined where they are made anew, or are too long about it. */
+/** Candles from the histories once these have reached a record; undefined where they are being rebuilt, or take too long. */
 const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit, fromSequence) => {
   const look = (waitedMs: number): Effect.Effect<PastCandles | undefined> =>
     Effect.suspend(() => {
@@ -177,7 +177,7 @@ const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit
   return look(0)
 }
 
-/** The streams, which are told of records from now on. */
+/** The streams, which follow all records from now on. */
 export const begin = (
   { barrier, elsewhere, feed, histories, live, metrics, monotonicNanos, now, room, runtime, state }: Source
 ): Streams => {
@@ -244,7 +244,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
     stolen: (place, remoteAddress, then) =>
-      // Whether it is so is decided in the record's own turn, as where it is sent to the route.
+      // The record's own turn decides whether the ticket was copied, as for a ticket sent to the route.
       services.submit(proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress }),
         ({ refusal }) => then(refusal === Refusal.none ? Refusal.ticketRotated : refusal)),
     fork: (effect) => {
@@ -282,7 +282,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       const at = target.indexOf("?")
       const asked = at < 0 ? target : target.slice(0, at)
       if (stage() !== "ready") return refuse(asked, Errors.starting, LimitHeaders.ofAddress(services, request))
-      // A connection counts as one request of its address; what is asked over it counts for the key.
+      // A connection counts as one request of its address; what is requested over it counts for the key.
       const { headers, refusal } = LimitHeaders.draw(services, request)
       if (refusal !== undefined) return refuse(asked, refusal, headers)
       if (asked !== streamPath) return refuse(asked, Errors.routeNotFound, headers)

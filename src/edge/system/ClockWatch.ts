@@ -1,20 +1,20 @@
 /**
- * Tells whoever runs the venue of a clock that lies behind the journal: it was set back, or was ahead when records were made. `/metrics`
- * and `/readyz` tell it while it lasts, the log when it begins and when it is over.
+ * Warns operators of a clock that is behind the journal: it was set back, or was ahead when records were made. `/metrics` and
+ * `/readyz` show this while it lasts, the log its beginning and end.
  */
 import { clockBehindMs, isClockBehind } from "../http/JournalTime.js"
 import type { Notice } from "./Notices.js"
 
 type Times = Parameters<typeof clockBehindMs>[0]
 
-/** What keeps the venue from being ready while its clock lies far behind; undefined while it does not. */
+/** Why the venue is not ready while its clock is far behind; undefined while it is not. */
 export const clockTrouble = (times: Times): string | undefined =>
   isClockBehind(times)
     ? `the clock lies ${clockBehindMs(times)} ms behind the last record: until it has come there, time stands still, and indices and marks `
       + "with it"
     : undefined
 
-/** Looks at the clock; each look tells what has become otherwise since the one before. */
+/** Checks the clock; each check returns what has changed since the previous one. */
 export const make = (times: Times): () => ReadonlyArray<Notice> => {
   let wasBehind = false
   return () => {

@@ -1,12 +1,12 @@
 /**
- * Tells whoever runs the venue of markets in which nobody was left to close a position against: the market is halted, what is left
- * of the position stands, and somebody has to decide what becomes of it. The log tells each as an error.
+ * Warns operators of markets in which no counterparty was left to close a position: the market is halted, the rest of the position
+ * stands, and a person has to decide what becomes of it. The log shows each as an error.
  */
 import * as Effect from "effect/Effect"
 import type { Reads } from "../../engine/Reads.js"
 import type { Activity } from "../../sequencer/Activity.js"
 
-/** Looks at the markets; each look tells of what has come about since the one before, a line for each market. */
+/** Checks the markets; each check returns one line per market with news since the previous one. */
 export const make = (state: Reads, activity: Activity): () => ReadonlyArray<string> => {
   const told = new Map<number, number>()
   return () => {
@@ -25,7 +25,7 @@ export const make = (state: Reads, activity: Activity): () => ReadonlyArray<stri
   }
 }
 
-/** How often it is looked at. The market is halted already: what is done about it is done by people. */
+/** The interval of the checks. The market is halted already, and the rest is up to people. */
 const pauseMs = 1_000
 
 /** Logs each as an error. */

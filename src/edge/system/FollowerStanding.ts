@@ -1,14 +1,14 @@
-/** What `/metrics` and `/readyz` tell of the follower: whether it runs, how far behind it is, and the newest snapshot. */
+/** The follower's status in `/metrics` and `/readyz`: whether it runs, how far behind it is, and the newest snapshot. */
 import type * as Context from "effect/Context"
 import type { FollowerStanding } from "../../sequencer/Followers.js"
 import type { Metrics } from "../http/Metrics.js"
 import type { Readiness } from "../http/Readiness.js"
 
-/** The first one is started once the venue has taken requests for a while: it did not end. */
+/** Before its first start the follower has not failed: it is started after the venue has served for a while. */
 const stateOf = ({ isRunning, starts }: FollowerStanding): string =>
   isRunning ? "running" : starts === 0 ? "is started soon" : "waits to be started again"
 
-/** `standing`: the follower's as it is whenever somebody asks. */
+/** `standing`: the follower's present status. */
 export const registerFollower = (
   metrics: Context.Tag.Service<typeof Metrics>,
   readiness: Context.Tag.Service<typeof Readiness>,

@@ -1,4 +1,4 @@
-/** How fresh each listed market's index is by the clock: what `/readyz`, `/metrics` and those who read them go by. */
+/** How fresh each listed market's index is by the clock, for `/readyz` and `/metrics`. */
 import type * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
 import { isDelisted } from "../../engine/Reads.js"
@@ -12,11 +12,11 @@ export interface IndexFreshness {
   readonly status: Market.Status
   /** Its session; undefined in one that is always open. */
   readonly session: typeof MarketSession.Type | undefined
-  /** How long ago its source saw it; undefined before the first price. */
+  /** The age of its source's time, milliseconds; undefined before the first price. */
   readonly indexAgeMs: number | undefined
-  /** Whether it is no longer fresh, so that the market takes only what reduces. Of a closed market nobody expects it to be. */
+  /** Whether it is stale, so that the market only takes reducing orders. Not expected to be fresh in a closed market. */
   readonly indexStale: boolean
-  /** Whether a step of it waits for later samples to agree. */
+  /** Whether a step of the index is held back until later samples agree. */
   readonly indexHeld: boolean
 }
 
@@ -25,7 +25,7 @@ export const indexFreshness = (
   { indexWatch, now, state }: Pick<Services, "indexWatch" | "now" | "state">
 ): ReadonlyArray<IndexFreshness> => {
   const at = now()
-  // A delisted market takes no index any more: that is nothing to be told of.
+  // A delisted market takes no index prices, which is not worth reporting.
   return listedMarkets(state).filter((view) => !isDelisted(view)).map((view) => ({
     market: view.index,
     marketId: view.parameters.marketId,

@@ -1,12 +1,15 @@
-/** How the ledger, transfers and the books stand, for `/metrics` and `/readyz`. None of it makes the venue unready: it trades on. */
+/**
+ * The status of the ledger, transfers and reconciliation for `/metrics` and `/readyz`. None of it makes the venue unready, since
+ * trading continues.
+ */
 import { mostContracts, mostHoldings } from "../../ledger/Ledger.js"
 import type { Services } from "../http/Call.js"
 import { transferStatuses } from "../../operations/funds/Transfers.js"
 
-/** Transfers that are named at most. */
+/** Most transfers listed by name. */
 const mostNamed = 16
 
-/** What `/readyz` tells of it. */
+/** The details in `/readyz`. */
 export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<string, string | number | boolean>> => {
   const { offsetLag, report, stopped, trouble, uncompared } = funds.standing()
   const { acceptedAtoms, alarms, offset, openTransfers, stop } = state.funds
@@ -28,12 +31,12 @@ export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<strin
       : `differs by ${report.differenceAtoms} atoms at ledger offset ${report.atOffset}${
         acceptedAtoms === 0 ? "" : `, of which ${acceptedAtoms} are accepted`
       }`,
-    // The line above is of the last comparison that came to an end, however long ago that was.
+    // The line above is from the last completed comparison, however long ago that was.
     ...(uncompared === undefined ? undefined : { reconciliationTrouble: uncompared })
   }
 }
 
-/** What `/metrics` tells of it. */
+/** The metrics. */
 export const registerLedger = ({ funds, metrics, now, state }: Services): void => {
   metrics.gauges("venue_open_transfers", "Deposits, withdrawals and changes of party that are not over, by status.", ["kind", "status"],
     () => {

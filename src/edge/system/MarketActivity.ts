@@ -1,4 +1,4 @@
-/** What `/metrics` tells of each listed market: what was decided in it since the start, and how its book stands. */
+/** Metrics of each listed market: decisions since the start, and the present book. */
 import type * as Context from "effect/Context"
 import * as Refusal from "../../domain/Refusal.js"
 import { isDelisted, type MarketView, type Reads } from "../../engine/Reads.js"
@@ -10,13 +10,13 @@ import { listedMarkets } from "../markets/Listed.js"
 /** Best prices of a side that its depth is counted over. */
 const depthLevels = 10
 
-/** What a refusal is called where several look alike from outside: its guard, or its code where that alone tells. */
+/** The label of a refusal: its guard, or its code where it has no guard. */
 const guardOf = (refusal: Refusal.Refusal): string => {
   const { code, guard } = Refusal.describe(refusal)
   return guard ?? code
 }
 
-/** A market's refusals by guard: several of the table may have one. */
+/** A market's refusals by guard, which several refusals may share. */
 const byGuard = (activity: Activity, { index, parameters: { marketId: market } }: MarketView): ReadonlyArray<Labelled> => {
   const counts = new Map<string, number>()
   for (const { count, refusal } of activity.refusals(index)) {
@@ -30,7 +30,7 @@ const byGuard = (activity: Activity, { index, parameters: { marketId: market } }
 const depthOf = (levels: ReadonlyArray<readonly [price: number, size: number]>, { parameters: { quantityScale } }: MarketView): number =>
   levels.reduce((sum, [, size]) => sum + size, 0) / 10 ** quantityScale
 
-/** How far the best offer is above the best bid, of the middle between them; none where a side is empty. */
+/** The spread between best bid and offer, relative to the mid price; none where a side is empty. */
 const spreadOf = (state: Reads, { index, parameters: { marketId: market } }: MarketView): ReadonlyArray<Labelled> => {
   const { asks: [ask], bids: [bid] } = state.book(index, 1)
   return ask === undefined || bid === undefined ? [] : [{ labels: { market }, value: (2 * (ask[0] - bid[0])) / (ask[0] + bid[0]) }]

@@ -1,12 +1,12 @@
 /**
- * Tells whoever runs the venue of settlements of delisted markets that wait: a deficit is left that nobody can bear, until
- * somebody is there to close against. `/metrics` tells it while it lasts, the log when it begins and when it is over.
+ * Warns operators of settlements of delisted markets that are waiting because nobody can bear a remaining deficit. `/metrics` shows
+ * this while it lasts, the log its beginning and end.
  */
 import * as Units from "../../domain/Units.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Notice } from "./Notices.js"
 
-/** A delisted market whose settlement has yet to end, and since when it waits to be gone through again. */
+/** A delisted market whose settlement is not finished, and whether it is waiting to be tried again. */
 interface Settlement {
   readonly marketId: string
   /** Base units that are yet to be closed. */
@@ -26,7 +26,7 @@ export const settlements = (state: Reads): ReadonlyArray<Settlement> => {
   return found
 }
 
-/** Looks at the settlements; each look tells what has become otherwise since the one before. */
+/** Checks the settlements; each check returns what has changed since the previous one. */
 export const make = (state: Reads): () => ReadonlyArray<Notice> => {
   const waiting = new Set<string>()
   return () => {

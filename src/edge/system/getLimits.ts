@@ -1,4 +1,4 @@
-/** `GET /v1/limits`: the bounds that a client has to know, from where they are enforced. */
+/** `GET /v1/limits`: the limits that a client has to know, taken from where they are enforced. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** `GET /metrics`: what the venue counts about itself. It waits for the writer, because it tells what was decided. */
+/** `GET /metrics`: the venue's metrics. It waits for the writer, since they include decisions. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -7,7 +7,10 @@ import * as Schema from "effect/Schema"
 import * as Failures from "../http/Failures.js"
 import * as Route from "../http/Route.js"
 
-/** How long a text is told again: making one walks every count, some 10 ms with 200 markets, and five a second are enough for all. */
+/**
+ * How long a rendered text is reused, in ms: making one reads every counter, some 10 ms with 200 markets, and five a second are
+ * enough.
+ */
 const keptMs = 200
 
 const PrometheusText = Schema.String.pipe(

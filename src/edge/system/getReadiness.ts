@@ -41,7 +41,10 @@ const readiness = {
 
 export const Ready = Schema.Struct({ ...readiness, status: Schema.Literal("ready") }).annotations({ identifier: "Ready" })
 
-/** `unavailable`: requests are taken, but placements fail or wait, or are decided by prices that stand still behind the clock. */
+/**
+ * `unavailable`: requests are taken, but placements fail, wait, or are decided at prices that are frozen because the clock is
+ * behind.
+ */
 export const NotReady = Schema.Struct({
   ...readiness,
   status: Schema.Literal("starting", "stopping", "unavailable"),
@@ -52,7 +55,7 @@ export const NotReady = Schema.Struct({
   ...HttpApiSchema.annotations({ status: 503 })
 })
 
-/** How long ago the index of any market that trades was last seen, for the one that is oldest; -1 where none has one. */
+/** The greatest age of an index among the markets that trade, milliseconds; -1 where none has a price. */
 const oldestIndexAgeMs = (markets: ReadonlyArray<IndexFreshness>): number => {
   const trading = markets.filter(({ session, status }) => status === "open" && session?.state !== "closed")
   return Math.max(-1, ...trading.flatMap(({ indexAgeMs }) => indexAgeMs === undefined ? [] : [indexAgeMs]))

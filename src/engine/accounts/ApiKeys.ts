@@ -1,10 +1,10 @@
 /**
- * API keys, by the number under which they were issued, which no other key ever gets. The secret is known only as its SHA-256. A
- * key is a row of 64 bytes, one cache line, and two texts. What decides whether it may act is kept a second time in 16 bytes
- * beside the rows, so that those of ten thousand keys stay in a cache.
+ * API keys by the number under which they were issued, which is never reused. Only the SHA-256 of a secret is known. A key is a row
+ * of 64 bytes, one cache line, and two strings. What decides whether it may act is kept a second time in 16 bytes beside the rows,
+ * so that it stays in a cache for ten thousand keys.
  *
- * Rows lie in pages. A key that is forgotten leaves its number to nobody, and a page of which every key is forgotten is let go. So
- * what is kept follows what there is, and no command copies all of it when there is more.
+ * Rows lie in pages, and a page is released once all its keys are forgotten. Memory thus follows the number of keys, and no command
+ * ever copies all of them.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
@@ -26,12 +26,12 @@ export interface ApiKey {
   readonly revokedAtEpochMs: number
 }
 
-/** What of the keys a snapshot holds. */
+/** The keys as a snapshot holds them. */
 export interface ApiKeysDump {
   readonly rows: Uint8Array
   readonly keyIds: ReadonlyArray<string>
   readonly displayPrefixes: ReadonlyArray<string>
-  /** How many were issued, then the number of each that is kept; undefined where none was forgotten. */
+  /** The number of keys issued, then the number of each key kept; undefined where none has been forgotten. */
   readonly numbers: Float64Array | undefined
 }
 
@@ -39,14 +39,14 @@ export interface ApiKeysDump {
 const rowNumbers = 8
 const rowWords = 16
 const rowBytes = 64
-/** Numbers in what is kept beside a row. */
+/** Numbers in the copy that is kept beside a row. */
 const authorityNumbers = 2
 const number = { createdAt: 0, expiresAt: 1, revokedAt: 2 } as const
 /** Words of 4 bytes: account, scopes, then eight of the secret's digest, big-endian. */
 const word = { account: 6, scopes: 7, secret: 8 } as const
 const secretWords = 8
 
-/** Keys of a page, a power of two. */
+/** Keys per page, a power of two. */
 const pageBits = 6
 const pageKeys = 1 << pageBits
 const inPage = pageKeys - 1
@@ -54,10 +54,10 @@ const inPage = pageKeys - 1
 class Page {
   readonly numbers = new Float64Array(pageKeys * rowNumbers)
   readonly words = wordsOf(this.numbers)
-  /** By key, in 16 bytes: until when it may act, its account, its scopes. Where there is none 0, -1 and 0. */
+  /** By key, in 16 bytes: until when it may act, its account, its scopes; 0, -1 and 0 where there is no key. */
   readonly authority = new Float64Array(pageKeys * authorityNumbers)
   readonly authorityWords = wordsOf(this.authority)
-  /** By key the number of the one of the same account before it, as kept; -1 for none. */
+  /** By key, the number of the previous key of the same account; -1 for none. */
   readonly older = new Int32Array(pageKeys)
   readonly keyIds = new Array<string | undefined>(pageKeys).fill(undefined)
   readonly displayPrefixes = new Array<string | undefined>(pageKeys).fill(undefined)
@@ -67,7 +67,7 @@ class Page {
     for (let at = 0; at < pageKeys; at++) this.authorityWords[at << 2 | 2] = none
   }
 
-  /** Takes over from a key's row what decides whether it may act. */
+  /** Copies from a key's row what decides whether it may act. */
   authorize(at: number): void {
     const row = at * rowNumbers
     const isRevoked = this.numbers[row + number.revokedAt] !== 0
@@ -96,22 +96,22 @@ class Page {
 }
 
 export class ApiKeys {
-  /** Keys issued so far; the number of the next. */
+  /** Keys issued so far, which is also the number of the next. */
   count = 0
-  /** Keys that are not forgotten. */
+  /** Keys that have not been forgotten. */
   kept = 0
-  /** Pages from the first that has a key; undefined where all keys of one are forgotten. */
+  /** Pages from the first that has a key; undefined where all keys of a page are forgotten. */
   private readonly pages: Array<Page | undefined> = []
   private firstPage = 0
   private readonly byId = new StepwiseMap<string, number>()
-  /** By account its newest key that is kept. */
+  /** The newest key kept, by account. */
   private readonly newest = new StepwiseMap<number, number>()
 
   private page(key: number): Page | undefined {
     return this.pages[(key >> pageBits) - this.firstPage]
   }
 
-  /** The page of a key that is kept. */
+  /** The page of a key that must be kept. */
   private pageOf(key: number): Page {
     const page = this.page(key)
     assert(page?.keyIds[key & inPage] !== undefined, "a key's number is of one that was issued and is not forgotten")
@@ -123,17 +123,17 @@ export class ApiKeys {
     return this.byId.get(keyId) ?? none
   }
 
-  /** Whether a number is of a key that is not forgotten. */
+  /** Whether a key with this number exists and has not been forgotten. */
   has(key: number): boolean {
     return this.page(key)?.keyIds[key & inPage] !== undefined
   }
 
-  /** -1 of a key that is forgotten. */
+  /** The account of a key; -1 where it is forgotten. */
   account(key: number): number {
     return this.page(key)?.authorityWords[(key & inPage) << 2 | 2] ?? none
   }
 
-  /** None of a key that is forgotten. */
+  /** The scopes of a key; 0 where it is forgotten. */
   scopes(key: number): number {
     return this.page(key)?.authorityWords[(key & inPage) << 2 | 3] ?? 0
   }
@@ -188,7 +188,7 @@ export class ApiKeys {
     return this.pageOf(key).older[key & inPage]!
   }
 
-  /** The numbers of all keys that are kept, oldest first. */
+  /** The numbers of all keys kept, oldest first. */
   numbers(): ReadonlyArray<number> {
     const numbers: Array<number> = []
     this.pages.forEach((page, index) => {
@@ -199,12 +199,12 @@ export class ApiKeys {
     return numbers
   }
 
-  /** All keys that are kept, oldest first. */
+  /** All keys kept, oldest first. */
   all(): ReadonlyArray<ApiKey> {
     return this.numbers().map((key) => this.at(key))
   }
 
-  /** Makes room for the row of a key that comes behind all others, with its texts, and gives its page. */
+  /** Makes room for a key that follows all others, with its strings, and returns its page. */
   private enter(key: number, keyId: string, displayPrefix: string): Page {
     if (this.pages.length === 0) this.firstPage = key >> pageBits
     while ((key >> pageBits) - this.firstPage >= this.pages.length) this.pages.push(undefined)
@@ -219,7 +219,7 @@ export class ApiKeys {
     return page
   }
 
-  /** Enters a key whose row is written, which comes behind all others, as the newest of its account. */
+  /** Links a key that follows all others, whose row is written, as the newest of its account. */
   private chain(page: Page, key: number): void {
     page.authorize(key & inPage)
     const account = this.account(key)
@@ -227,7 +227,7 @@ export class ApiKeys {
     this.newest.set(account, key)
   }
 
-  /** Issues a key and gives its number. */
+  /** Issues a key and returns its number. */
   issue(key: ApiKey): number {
     assert(!this.byId.has(key.keyId), "a key id is issued once")
     assert(Ids.sha256Pattern.test(key.secretSha256), "a secret is known by its SHA-256 in lowercase hex")
@@ -247,14 +247,14 @@ export class ApiKeys {
     return index
   }
 
-  /** Forgets a key: its number is nobody's from here on. */
+  /** Forgets a key; its number is not used again. */
   forget(key: number): void {
     const page = this.pageOf(key)
     this.unchain(key)
     this.byId.delete(page.keyIds[key & inPage]!)
     page.forget(key & inPage)
     this.kept--
-    // The page that keys are issued into is filled up first.
+    // The page from which keys are issued is kept, since it is still being filled.
     if (page.kept > 0 || key >> pageBits === this.count >> pageBits) return
     this.pages[(key >> pageBits) - this.firstPage] = undefined
     while (this.pages.length > 0 && this.pages[0] === undefined) {
@@ -286,7 +286,7 @@ export class ApiKeys {
     }
   }
 
-  /** The rows of keys, one behind the other: those that lie so are copied at once. */
+  /** The rows of keys one after the other; adjacent rows are copied together. */
   private rows(numbers: ReadonlyArray<number>): Uint8Array {
     const rows = new Uint8Array(numbers.length * rowBytes)
     for (let place = 0; place < numbers.length;) {

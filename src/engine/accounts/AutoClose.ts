@@ -1,7 +1,7 @@
 /**
- * Take-profit and stop-loss. A price that a trigger names crosses it in some record; the records behind it work off what has
- * fired, in bounded steps: each sends an immediate reduce-only order for what its bracket has of the position. What the order
- * leaves waits for the next second.
+ * Take-profit and stop-loss. In some record a price crosses the triggers that refer to it; the following records work off what has
+ * fired, in bounded steps. Each sends an immediate reduce-only order for its bracket's share of the position, and what remains
+ * after that waits for the next second.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
@@ -28,29 +28,29 @@ import { nextNumber, trade } from "./OwnOrders.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /**
- * What one record does for triggers, unless the state's bounds say otherwise: a fraction of a millisecond's work, and as many
- * orders as a record has ids left for.
+ * One record's work for triggers, unless the capacity says otherwise: a fraction of a millisecond, and as many orders as a record
+ * has ids left for.
  */
 const atOnce: TriggeredAtOnce = { worked: 256, orders: 32, met: 256 }
 
-/** The price of a market that a trigger names; 0 while there is none. */
+/** The price of a market that a trigger refers to; 0 while there is none. */
 const priceOf = ({ indexPrice, lastPrice, mark }: MarketState, by: Trigger.TriggerBy): number =>
   by === Trigger.mark ? mark : by === Trigger.last ? lastPrice : indexPrice
 
-/** Whether triggers of a market fire: its index is fresh, and it takes orders that reduce. */
+/** Whether triggers of a market fire: the market is live and accepts at least reducing orders. */
 const isFiring = (market: MarketState, atEpochMs: number): boolean =>
   isLive(market, atEpochMs) && (market.status === "open" || market.status === "reduce_only")
 
 // ---- what fires
 
-/** Notes where one of a market's prices has come to. */
+/** Notes the present value of one of a market's prices. */
 export const note = (state: State, market: MarketState, by: Trigger.TriggerBy): void => {
   if (state.brackets.size === 0 || state.halted || !isFiring(market, state.atEpochMs)) return
   const price = priceOf(market, by)
   if (price !== 0) state.brackets.note(market.index, by, price)
 }
 
-/** Notes all prices of a market: whatever passed while it was not firing counts as it is now. */
+/** Notes all prices of a market: whatever they passed while it was not firing, only their present values count. */
 export const noteAll = (state: State, market: MarketState): void => {
   note(state, market, Trigger.mark)
   note(state, market, Trigger.last)
@@ -64,11 +64,13 @@ export const noteTrades = (state: State): void => {
   state.traded.clear()
 }
 
-/** When a record is to come for brackets: 0 for at once, `Infinity` while nothing is due. */
+/** When a record has to come for brackets: 0 for at once, `Infinity` where nothing is due. */
 export const nextEpochMs = ({ brackets, halted }: State): number =>
   halted ? Number.POSITIVE_INFINITY : brackets.isBehind ? 0 : brackets.waiting.earliest
 
-/** Arms again what waited for this second, and works off what has fired, where nothing else is left undone. */
+/**
+ * Arms the brackets that waited for this second, and works off fired triggers, unless a band is being cleared or funding settled.
+ */
 export const run = (state: State): void => {
   const { atEpochMs, brackets, clearing, halted, markets } = state
   if (!brackets.isBehind && brackets.waiting.earliest > atEpochMs) return
@@ -97,7 +99,7 @@ const armAgain = (state: State, most: number): void => {
   }
 }
 
-/** Sends the order of a trigger that has fired. Where nothing rests within its limit, none is sent. */
+/** Sends the order of a fired trigger. None is sent where nothing rests within its limit. */
 const fire = (state: State, market: MarketState, bracket: Bracket, kind: Kind): void => {
   const { brackets, books, events, positions } = state
   const { limitAtoms, by } = bracket.trigger(kind)
@@ -131,7 +133,9 @@ const fire = (state: State, market: MarketState, bracket: Bracket, kind: Kind): 
 
 // ---- what is set
 
-/** What is wrong with triggers that are to close a position of a direction; `against` is the price that each is compared with. */
+/**
+ * What is wrong with triggers that are to close a position of a direction; `against` gives the price that each is compared with.
+ */
 const triggerFault = (
   { parameters: { maxPriceAtoms, minPriceAtoms } }: MarketState,
   direction: Direction,
@@ -157,10 +161,13 @@ const triggerFault = (
   return fault(takeProfit, direction === long) ?? fault(stopLoss, direction === short)
 }
 
-/** What of an order its triggers are compared with. */
+/** The fields of an order that its triggers are compared with. */
 type Ordered = Pick<PlaceEntry, "side" | "type" | "priceAtoms">
 
-/** What is wrong with the triggers of an order: they are compared with its limit, without one with the price that each names. */
+/**
+ * What is wrong with the triggers of an order: they are compared with its limit price or, without one, with the price that each
+ * refers to.
+ */
 export const triggerFaultOf = (market: MarketState, { priceAtoms, side, type }: Ordered, autoClose: AutoClose, number: number) => {
   const against = type === Order.limit ? () => priceAtoms : ({ by }: OneTrigger) => priceOf(market, by)
   return triggerFault(market, openedBy(side), autoClose, against, number)
@@ -169,7 +176,7 @@ export const triggerFaultOf = (market: MarketState, { priceAtoms, side, type }: 
 /** The direction of the position that an order of a side opens. */
 const openedBy = (side: Order.Side): Direction => side === Order.buy ? long : short
 
-/** What is wrong with what an order brings to close by itself what it opens. */
+/** What is wrong with the brackets attached to an order. */
 export const attachedFault = (
   state: State,
   market: MarketState,
@@ -185,7 +192,7 @@ export const attachedFault = (
   return triggerFaultOf(market, entry, autoClose, number)
 }
 
-/** Keeps with an order what is to close what it opens. */
+/** Attaches a bracket to an order, for the position that it opens. */
 export const attach = (state: State, market: MarketState, slot: number, side: Order.Side, autoClose: AutoClose, number: number): void => {
   const { orders } = state
   const account = state.positions.account(slot)
@@ -193,7 +200,7 @@ export const attach = (state: State, market: MarketState, slot: number, side: Or
   open(state, new Bracket(number, account, market.index, slot, openedBy(side), autoClose, true, state.atEpochMs, state.sequence))
 }
 
-/** Sets what closes a position in the place of what is armed for it, or cancels. */
+/** Replaces the brackets armed for a position, or cancels them. */
 export const setAutoClose = (state: State, command: SetAutoClose): AutoCloseSet | Refused => {
   const { account, fault, market: index } = command
   if (index === anyMarket) return canceled(state, account, anyMarket)
@@ -227,7 +234,7 @@ const set = (state: State, market: MarketState, command: SetAutoClose): AutoClos
   return { _tag: "AutoCloseSet", bracketNumber: number, quantityAtoms: quantity, canceled: replaced.length }
 }
 
-/** Adds a bracket that has nothing to close yet, and says so. */
+/** Adds a bracket that has nothing to close yet, and publishes it. */
 const open = (state: State, bracket: Bracket): void => {
   const { account, direction, market, number, triggers: { stopLoss, takeProfit } } = bracket
   state.brackets.add(bracket)
@@ -246,7 +253,7 @@ const open = (state: State, bracket: Bracket): void => {
   )
 }
 
-/** Cancels all brackets of an account, in one market unless `anyMarket`, those of open orders that have yet to arm theirs too. */
+/** Cancels all brackets of an account, in one market unless `anyMarket`, including those of open orders that are not armed yet. */
 const canceled = (state: State, account: number, market: number): AutoCloseSet => {
   const { accounts, brackets, positions } = state
   let count = 0

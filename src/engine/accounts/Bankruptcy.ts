@@ -1,16 +1,16 @@
 /**
- * The bankruptcy price of a position: where its account's equity is allotted to its positions by their maintenance margins, the
- * price at which the position has lost its part.
+ * The bankruptcy price of a position: the account's equity is divided among its positions in proportion to their maintenance
+ * margins, and this is the price at which the position has lost its share.
  *
- *   E = floor(equity x MM / sum of MM)
- *   pb = mark - sign(q) x E / (|q| x K), rounded up for a long and down for a short
+ *  E = floor(equity x MM / sum of MM)
+ *  pb = mark - sign(q) x E / (|q| x K), rounded up for a long and down for a short
  *
- * Whoever closes it there or better takes no more than its part of the equity with it.
+ * Closing the position at this price or better costs no more than its share of the equity.
  */
 import { floorDiv } from "../../domain/FloorDiv.js"
 import type { MarketState } from "../Markets.js"
 
-/** Price atoms; at or below zero where no price would do. Money in money atoms. */
+/** Price atoms; zero or negative where no price suffices. Money in money atoms. */
 export const price = (
   { factor, mark }: Pick<MarketState, "factor" | "mark">,
   quantity: number,

@@ -1,6 +1,6 @@
 /**
- * What fills and orders' ends do to brackets: what opens a position arms those that its order came with, what lessens one trims
- * them, the newest first, and a position that is gone takes all of its own with it.
+ * Effects of fills and ended orders on brackets: a fill that opens a position arms the brackets that its order came with, one that
+ * reduces a position trims them, newest first, and a closed position ends all of its brackets.
  */
 import { Event } from "../EventLog.js"
 import { nextSecond } from "../Deadlines.js"
@@ -12,26 +12,26 @@ import { directionOf, long } from "./Triggers.js"
 export const BracketEnd = { user: 1, replaced: 2, done: 3, positionClosed: 4, trimmed: 5, orderEnded: 6 } as const
 export type BracketEnd = (typeof BracketEnd)[keyof typeof BracketEnd]
 
-/** Names of these, by code. */
+/** Names of these codes. */
 export const bracketEnds = ["", "user", "replaced", "done", "position_closed", "reduce_only_exceeded", "order_ended"] as const
 
-/** Has a bracket's triggers wait for their prices, or first for what has fired in its market to be worked off. */
+/** Arms a bracket's triggers, or lets it wait until the fired triggers of its market are worked off. */
 export const arm = (state: State, bracket: Bracket): void => {
   if (state.brackets.isBehindIn(bracket.market)) state.brackets.wait(bracket, nextSecond(state.atEpochMs))
   else state.brackets.arm(bracket)
 }
 
-/** Has a bracket with a rest wait for the next second. */
+/** Lets a bracket that has something left wait for the next second. */
 export const waitOn = (state: State, bracket: Bracket): void => state.brackets.wait(bracket, nextSecond(state.atEpochMs))
 
-/** Sets what a bracket has to close, and says so. */
+/** Sets the quantity of a bracket, and publishes it. */
 export const resize = (state: State, bracket: Bracket, quantityAtoms: number): void => {
   bracket.quantityAtoms = quantityAtoms
   bracket.lastSequence = state.sequence
   state.events.event4(Event.BracketResized, bracket.number, bracket.account, bracket.market, quantityAtoms)
 }
 
-/** Ends a bracket, or what of it is armed while its order is open and may arm more. */
+/** Ends a bracket or, while its order is open and may arm more, only its armed quantity. */
 export const disarm = (state: State, bracket: Bracket, reason: BracketEnd): void => {
   if (!bracket.isOrderOpen) return end(state, bracket, reason)
   state.brackets.disarm(bracket)
@@ -44,7 +44,7 @@ export const end = (state: State, bracket: Bracket, reason: BracketEnd): void =>
   state.events.event5(Event.BracketEnded, bracket.number, bracket.account, bracket.market, reason, bracket.quantityAtoms)
 }
 
-/** A fill of an order that changed a position from one quantity to another: what it opened is armed with what the order came with. */
+/** After a fill of an order changed a position: the quantity that it opened is armed with the order's bracket. */
 export const armOpened = (state: State, orderNumber: number, before: number, after: number): void => {
   const bracket = state.brackets.find(orderNumber)
   if (bracket === undefined) return
@@ -57,14 +57,14 @@ export const armOpened = (state: State, orderNumber: number, before: number, aft
   if (!isArmed) arm(state, bracket)
 }
 
-/** A part of a bracket was closed by an order of its own: with all of it closed it is done, and its other trigger with it. */
+/** After an order of a bracket closed a part of it: once all of it is closed, the bracket ends with both triggers. */
 export const close = (state: State, bracket: Bracket, sizeAtoms: number): void => {
   if (sizeAtoms < bracket.quantityAtoms) return resize(state, bracket, bracket.quantityAtoms - sizeAtoms)
   state.capacity.reached?.("a bracket was done")
   disarm(state, bracket, BracketEnd.done)
 }
 
-/** An order has ended: what it came with arms nothing more. */
+/** After an order has ended: its bracket arms nothing more. */
 export const endOrder = (state: State, orderNumber: number): void => {
   const bracket = state.brackets.find(orderNumber)
   if (bracket === undefined) return
@@ -73,7 +73,10 @@ export const endOrder = (state: State, orderNumber: number): void => {
   if (bracket.quantityAtoms === 0) end(state, bracket, BracketEnd.orderEnded)
 }
 
-/** Holds the brackets of a position to it: those of the other direction end, the others close as much as there is, the newest less. */
+/**
+ * Trims the brackets of a position: those of the other direction end, and the others together close no more than its size, the
+ * newest being trimmed first.
+ */
 export const trim = (state: State, slot: number): void => {
   const { brackets, positions } = state
   const list = brackets.of(slot)

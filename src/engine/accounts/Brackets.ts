@@ -1,10 +1,11 @@
 /**
- * Brackets: what closes positions by itself. Each has a quantity of one position and a take-profit, a stop-loss, or both; it is
- * found by its number and by its position, and its triggers by the price that they wait for.
+ * Brackets: take-profit and stop-loss orders that close positions automatically. Each has a quantity of one position and a
+ * take-profit, a stop-loss, or both; it is found by its number and by its position, and its triggers by the price that they wait
+ * for.
  *
- * Triggers that are armed lie in heaps, by market, by the price that they name and by the way in which it has to go: those that
- * wait for the nearest price on top. A heap is made of `Deadlines`: a price comes to a trigger as the time to a moment, upwards
- * as it is, downwards with its sign turned.
+ * Armed triggers lie in heaps by market, by the price that they refer to and by the direction of its move, with the nearest price
+ * on top. A heap is a `Deadlines` with prices in place of times: unchanged for rising prices, with the opposite sign for falling
+ * ones.
  */
 import { assert } from "../../domain/Assert.js"
 import type * as Trigger from "../../domain/Trigger.js"
@@ -13,28 +14,28 @@ import type * as AutoClose from "../../operations/accounts/AutoClose.js"
 import { Deadlines } from "../Deadlines.js"
 import { long, short, type Direction } from "./Triggers.js"
 
-/** Most brackets of one account in one market, those of open orders that have yet to arm theirs among them. */
+/** Most brackets of one account in one market, including those of open orders that are not armed yet. */
 const mostBrackets = 20
 
-/** The same by the bounds of a state. */
+/** The same under the limits of a state. */
 export const mostBracketsOf = ({ brackets = mostBrackets }: { readonly brackets?: number }): number => brackets
 
-/** The triggers of a bracket, by their place in its key. */
+/** The triggers of a bracket, by their index in its key. */
 const takeProfit = 0
 const stopLoss = 1
 export type Kind = typeof takeProfit | typeof stopLoss
 
 export class Bracket {
-  /** What it closes at most, size atoms; 0 while the order that it came with has opened nothing that is left. */
+  /** The largest quantity to close, size atoms; 0 while nothing is left of what its order has opened. */
   quantityAtoms = 0
   /** Whether the order that it came with is open, and may arm more of it. */
   isOrderOpen: boolean
-  /** From when on it is armed again, after an order of its own left a rest; 0 while it is armed, or has nothing to close. */
+  /** When it is armed again after its own order was filled in part; 0 while it is armed, or has nothing to close. */
   againAtEpochMs = 0
   lastSequence: number
 
   constructor(
-    /** Of one that came with an order the order's number, otherwise its birth ordinal. */
+    /** For a bracket that came with an order the order's number, otherwise its birth ordinal. */
     readonly number: number,
     readonly account: number,
     readonly market: number,
@@ -52,7 +53,7 @@ export class Bracket {
     this.lastSequence = sequence
   }
 
-  /** The same of a position in another state. */
+  /** The same bracket for the copy of its position in another state. */
   copyFor(account: number, market: number, slot: number): Bracket {
     const { cameWithOrder, createdAtEpochMs, direction, lastSequence, number, triggers } = this
     const copy = new Bracket(number, account, market, slot, direction, triggers, cameWithOrder, createdAtEpochMs, lastSequence)
@@ -66,7 +67,7 @@ export class Bracket {
   }
 }
 
-/** Ways in which a price comes to a trigger. */
+/** The directions in which a price can reach a trigger. */
 const falling = 0
 const rising = 1
 type Way = typeof falling | typeof rising
@@ -74,7 +75,7 @@ type Way = typeof falling | typeof rising
 /** A take-profit of a long position waits for a rising price, and so does a stop-loss of a short one. */
 const wayOf = ({ direction }: Bracket, kind: Kind): Way => (direction === long) === (kind === takeProfit) ? rising : falling
 
-/** How many prices a trigger can name, and ways there are for each. */
+/** The number of prices that a trigger can refer to, times the directions of each. */
 const heapsPerMarket = 6
 
 const heapOf = (market: number, by: Trigger.TriggerBy, way: Way): number => market * heapsPerMarket + by * 2 + way
@@ -84,7 +85,7 @@ const marketOf = (heap: number): number => Math.floor(heap / heapsPerMarket)
 const kinds = [takeProfit, stopLoss] as const
 const ways = [falling, rising] as const
 
-/** How many numbers a dump has of each bracket. */
+/** Numbers in a dump of each bracket. */
 const dumpedNumbers = 16
 
 export class Brackets {
@@ -92,7 +93,7 @@ export class Brackets {
   /** By the position that they close, oldest first. */
   private readonly bySlot = new StepwiseMap<number, Array<Bracket>>()
   private readonly heaps = new Map<number, Deadlines>()
-  /** Heaps that a price has come into, and how far: their triggers up to there have fired and are to be worked off. */
+  /** Heaps whose price has crossed triggers, and how far it got: triggers up to there have fired and are to be worked off. */
   private readonly reached = new Map<number, number>()
   /** Brackets that are to be armed again, by when. */
   readonly waiting = new Deadlines((number) => number)
@@ -105,7 +106,7 @@ export class Brackets {
     return this.byNumber.get(number)
   }
 
-  /** Those of a position, oldest first. */
+  /** The brackets of a position, oldest first. */
   of(slot: number): ReadonlyArray<Bracket> {
     return this.bySlot.get(slot) ?? []
   }
@@ -128,7 +129,7 @@ export class Brackets {
     if (list.length === 0) this.bySlot.delete(bracket.slot)
   }
 
-  /** Puts a bracket's triggers into their heaps. */
+  /** Adds a bracket's triggers to their heaps. */
   arm(bracket: Bracket): void {
     this.disarm(bracket)
     for (const kind of kinds) {
@@ -139,14 +140,14 @@ export class Brackets {
     }
   }
 
-  /** Has a bracket wait until a moment to be armed. */
+  /** Lets a bracket wait until a time before it is armed. */
   wait(bracket: Bracket, untilEpochMs: number): void {
     this.disarm(bracket)
     bracket.againAtEpochMs = untilEpochMs
     this.waiting.set(bracket.number, untilEpochMs)
   }
 
-  /** Takes a bracket's triggers out of their heaps, and the bracket out of those that wait. */
+  /** Removes a bracket's triggers from their heaps, and the bracket from those that wait. */
   disarm(bracket: Bracket): void {
     bracket.againAtEpochMs = 0
     this.waiting.remove(bracket.number)
@@ -156,7 +157,7 @@ export class Brackets {
     }
   }
 
-  /** Notes that one of a market's prices has come to a point: what it crosses there fires. */
+  /** Notes that one of a market's prices has reached a value: triggers crossed there fire. */
   note(market: number, by: Trigger.TriggerBy, priceAtoms: number): void {
     for (const way of ways) {
       const key = heapOf(market, by, way)
@@ -167,34 +168,34 @@ export class Brackets {
     }
   }
 
-  /** Whether triggers of any market have fired and are to be worked off. */
+  /** Whether fired triggers of any market are still to be worked off. */
   get isBehind(): boolean {
     return this.reached.size > 0
   }
 
-  /** Whether triggers of a market are. */
+  /** Whether fired triggers of a market are still to be worked off. */
   isBehindIn(market: number): boolean {
     if (this.reached.size === 0) return false
     for (const heap of this.reached.keys()) if (marketOf(heap) === market) return true
     return false
   }
 
-  /** The markets of which any are, the lowest first. */
+  /** The markets with fired triggers, in index order. */
   marketsBehind(): ReadonlyArray<number> {
     return [...new Set([...this.reached.keys()].map(marketOf))].sort((one, other) => one - other)
   }
 
-  /** Forgets how far the prices of a market had come. */
+  /** Discards how far the prices of a market got. */
   forget(market: number): void {
     for (const heap of [...this.reached.keys()]) if (marketOf(heap) === market) this.reached.delete(heap)
   }
 
-  /** The trigger of a market that is worked off next; undefined where none is left. */
+  /** The next fired trigger of a market; undefined where none is left. */
   nextFired(market: number): { readonly bracket: Bracket; readonly kind: Kind } | undefined {
     for (let key = market * heapsPerMarket; key < (market + 1) * heapsPerMarket; key++) {
       const to = this.reached.get(key)
       if (to === undefined) continue
-      // Of triggers that were all cancelled meanwhile there is no heap behind a restart.
+      // After a restart, a heap whose triggers were all cancelled meanwhile does not exist.
       const first = this.heaps.get(key)?.firstDue(to)
       if (first !== undefined) {
         const bracket = this.byNumber.get(Math.floor(first / 2))
@@ -212,12 +213,12 @@ export class Brackets {
     return heap
   }
 
-  /** All of them, oldest first. */
+  /** All brackets, oldest first. */
   all(): ReadonlyArray<Bracket> {
     return [...this.byNumber.values()].sort((one, other) => one.number - other.number)
   }
 
-  /** How far prices have come into which heaps. */
+  /** How far the prices of each heap got. */
   allReached(): ReadonlyArray<readonly [heap: number, to: number]> {
     return [...this.reached].sort((one, other) => one[0] - other[0])
   }
@@ -229,7 +230,7 @@ export class Brackets {
     return dumped
   }
 
-  /** Takes what was dumped; `slotOf` finds the position of an account in a market. */
+  /** Restores a dump; `slotOf` finds the position of an account in a market. */
   static restore(
     dumped: Float64Array,
     reached: ReadonlyArray<readonly [heap: number, to: number]>,

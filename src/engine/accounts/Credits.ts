@@ -1,2 +1,4 @@
-/** Most money atoms that one credit may bring, and that an account may have by it: half of what is exact, so that profits have room. */
+/**
+ * The largest credit, and the largest collateral after a credit, money atoms: half of the exact range, so that profits have room.
+ */
 export const maxCreditAtoms = 2 ** 52

@@ -1,6 +1,6 @@
 /**
- * How commands about accounts are decided: opening them, crediting them, issuing their keys, setting their leverage and what
- * closes their positions.
+ * How commands about accounts are decided: opening and crediting accounts, issuing keys to them, leverage, and automatic closing of
+ * positions.
  */
 import { maxAccounts } from "../../domain/Bounds.js"
 import * as Ids from "../../domain/Ids.js"
@@ -25,7 +25,7 @@ import { maxCreditAtoms } from "./Credits.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 import { creditAccount, registerAffiliate, setAccountFlags, setFavorite } from "./Standings.js"
 
-/** What demo accounts' keys are told as: whoever runs a venue tries it out with them. */
+/** The public name of demo accounts' keys, with which operators try out a venue. */
 const demoKeyName = "demo"
 
 const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArray<AccountOpened | Refused> => {
@@ -53,13 +53,13 @@ const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArra
 const required = new Margin.Requirement()
 
 /**
- * Sets an account's leverage in a market. It is refused where the account would then have less behind it than is asked for,
- * whether it had enough before or not.
+ * Sets an account's leverage in a market. Refused where the account's margin equity would not cover the initial margin afterwards,
+ * whether it covered it before or not.
  */
 const setLeverage = (state: State, { account, leverageX, market: index }: SetLeverage): Done | Refused => {
   const market = state.markets[index]
   if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, none)
-  // Nobody comes to a market any more that is being settled: who is gone through there is who was there.
+  // No account may enter a market that is being settled: the settlement goes through those that were there.
   if (market.isDelisted) return refused(Refusal.marketNotAccepting, none, Number.NaN, Market.statuses.indexOf(market.status))
   const { maxLeverageX } = market.parameters
   if (leverageX < 1 || leverageX > maxLeverageX) {
@@ -113,8 +113,8 @@ const largestCounted = BigInt(Number.MAX_SAFE_INTEGER)
 export const deciders: Deciders<"accounts"> = {
   OpenDemoAccounts: {
     admit: (state, { keys }) => {
-      // An id is drawn for each: that it is another's is as good as impossible. Those of earlier programs were made of the request's
-      // key, and the same ones came again once that had been forgotten.
+      // Every key is issued under a freshly drawn id: a collision is practically impossible. Earlier versions derived ids from the
+      // request's key, so the same ids came again once that key was forgotten.
       if (keys.some((key) => state.apiKeys.find(key.keyId) !== none)) return Refusal.idempotencyConflict
       return state.accounts.count + keys.length <= maxAccounts ? Refusal.none : Refusal.tableFull
     },

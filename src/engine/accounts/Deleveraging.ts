@@ -1,7 +1,7 @@
 /**
- * Auto-deleveraging: a position that neither the market nor the insurance fund takes is closed against the opposite ones of its
- * market, those with the most profit at the highest leverage first. Everybody can reckon the ranking again: it is of
- * published figures, and compared by exact products.
+ * Auto-deleveraging: a position that neither the market nor the insurance fund takes is closed against opposite positions of its
+ * market, those with the highest profit and leverage first. Everybody can recompute the ranking: it uses published figures,
+ * compared by exact products.
  */
 import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
@@ -17,30 +17,30 @@ import * as InsuranceFund from "./InsuranceFund.js"
 import { entriesKept, madeAgain, nobody, type RankedEntry, type Ranking } from "./Rankings.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
-/** What one record does for liquidations, unless the state's bounds say otherwise. */
+/** One record's work for liquidations, unless the capacity says otherwise. */
 export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64 }
-/** Positions that one record ranks at most, unless the state's bounds say otherwise; and how many it passes over for each of them. */
+/** Most positions that one record ranks, unless the capacity says otherwise; and how many it visits for each of them. */
 const rankedAtOnce = 256
 const passedForEach = 32
 /**
- * A ranking that nobody has gone on with for longer than this is begun anew: much may have changed since. Whoever waits for one goes on
- * with it behind all others whose look is due, and where thousands are, in a market that is stale, that takes many records: a shorter
- * patience would begin it anew each time, and it would never be made.
+ * A ranking that has not been continued for longer than this is begun anew, since much may have changed. An account that waits for
+ * a ranking continues it only after all others whose examination is due. With thousands of them in a stale market that takes many
+ * records: after a shorter time the ranking would begin anew each time and never be completed.
  */
 const patienceSeconds = 60
 
-/** What of a position it is ranked by. */
+/** The figures by which a position is ranked. */
 export type Ranked = Omit<RankedEntry, "slot" | "closedAtoms">
 
 /** How many positions a record ranks at most. */
 const rankedBy = ({ capacity }: State): number => capacity.liquidatedAtOnce?.ranked ?? rankedAtOnce
 
-/** How many positions a ranking has, the first of all that it ranked. */
+/** How many positions a ranking holds: the first of all that were ranked. */
 const placesOf = ({ capacity }: State): number => capacity.liquidatedAtOnce?.places ?? entriesKept
 
 const atLeastOne = (atoms: number): number => Math.max(1, atoms)
 
-/** What is divided by what, to be ranked by: both of them products of two. */
+/** The numerator and the denominator of the score, each as two factors. */
 const over = ({ equityAtoms, notionalAtoms, unrealizedPnlAtoms }: Ranked): readonly [number, number] => [
   unrealizedPnlAtoms,
   unrealizedPnlAtoms > 0 ? notionalAtoms : atLeastOne(equityAtoms)
@@ -50,13 +50,13 @@ const under = ({ entryNotionalAtoms, equityAtoms, notionalAtoms, unrealizedPnlAt
   unrealizedPnlAtoms > 0 ? atLeastOne(equityAtoms) : notionalAtoms
 ]
 
-/** What a position is ranked by, nearly: `compare` is exact. */
+/** The approximate score of a position: `compare` is exact. */
 export const scoreOf = ({ entryNotionalAtoms, equityAtoms, notionalAtoms, unrealizedPnlAtoms }: Ranked): number =>
   unrealizedPnlAtoms > 0
     ? (unrealizedPnlAtoms * notionalAtoms) / (atLeastOne(entryNotionalAtoms) * atLeastOne(equityAtoms))
     : (unrealizedPnlAtoms * atLeastOne(equityAtoms)) / (atLeastOne(entryNotionalAtoms) * notionalAtoms)
 
-/** Scores nearer to each other than this, relative to them, are compared by exact products. */
+/** Scores whose relative difference is smaller are compared by exact products. */
 const doubtful = 2 ** -40
 
 const exactly = (one: Ranked, other: Ranked): number => {
@@ -66,7 +66,7 @@ const exactly = (one: Ranked, other: Ranked): number => {
   return left > right ? -1 : left < right ? 1 : one.account - other.account
 }
 
-/** Negative where one comes before the other: those in profit first, by their scores, of equal ones the lower account. */
+/** Negative where `one` ranks before `other`: positions in profit first, by descending score, on a tie the lower account. */
 export const compare = (one: Ranked, other: Ranked): number => {
   const inProfit = Number(other.unrealizedPnlAtoms > 0) - Number(one.unrealizedPnlAtoms > 0)
   if (inProfit !== 0) return inProfit
@@ -76,13 +76,13 @@ export const compare = (one: Ranked, other: Ranked): number => {
   return isClear ? otherScore - score : exactly(one, other)
 }
 
-/** The second in which a ranking in a market is made: of its ticks, or where there are none any more, of the record. */
+/** The second to which a ranking in a market belongs: that of the market's last tick, or of the record where it no longer ticks. */
 const secondOf = ({ atEpochMs }: State, { isDelisted, tickedSecond }: MarketState): number =>
   isDelisted ? Math.floor(atEpochMs / 1_000) : tickedSecond
 
 /**
- * Begins a ranking of a direction in a market; `isSecond`: since the one before, which took several records, closed nothing;
- * `leastEquityAtoms`: leaving out whoever has less.
+ * Begins a ranking of a direction in a market. `isSecond`: the previous one took several records and closed nothing.
+ * `leastEquityAtoms`: positions of accounts with less equity are left out.
  */
 const begin = (state: State, market: MarketState, direction: Direction, isSecond = false, leastEquityAtoms = nobody): Ranking => {
   const { atEpochMs, rankings, sequence } = state
@@ -108,11 +108,11 @@ const begin = (state: State, market: MarketState, direction: Direction, isSecond
 }
 
 /**
- * Whether a ranking is still the one to close by. One that is made is so in the second in which it was; one that is being made is gone on
- * with, whatever the second: in a large market it takes more than one, and would never be made otherwise.
+ * Whether a ranking is still valid. A completed one is valid within its second; an unfinished one is continued in later seconds
+ * too, since in a large market it takes longer than that and could otherwise never be completed.
  */
 const stands = (state: State, market: MarketState, { madeAt, markAtoms, second }: Ranking): boolean => {
-  // One of before the delisting was at another mark than the final price, at which all are closed.
+  // A ranking from before the delisting used another mark than the final price, at which all positions are closed.
   if (market.isDelisted && markAtoms !== market.mark) return false
   const now = secondOf(state, market)
   if (madeAt > 0) return second === now
@@ -120,8 +120,8 @@ const stands = (state: State, market: MarketState, { madeAt, markAtoms, second }
 }
 
 /**
- * Whether one that is being made will never be gone on with: it stands no more, or its market stands still for so long that it will not
- * once it is ticked again.
+ * Whether an unfinished ranking will never be continued: it is no longer valid, or its market has stood still for so long that it
+ * will not be once it ticks again.
  */
 const isLeftAlone = (state: State, ranking: Ranking): boolean => {
   const { atEpochMs } = state
@@ -132,8 +132,9 @@ const isLeftAlone = (state: State, ranking: Ranking): boolean => {
 }
 
 /**
- * The ranking by which a market's positions are closed now at a price, begun if need be. One that is made is not gone by where it leaves
- * out somebody who could bear this price, as it was begun for a worse one; one that is being made is, or it might never be.
+ * The current ranking for closing positions of a market at a price, begun if need be. A completed one is not used where it left out
+ * accounts that could bear this price, since it was begun for a worse one; an unfinished one is, since it might otherwise never be
+ * completed.
  */
 const current = (state: State, market: MarketState, direction: Direction, neededAtoms: number): Ranking => {
   const latest = state.rankings.latest(market.index, direction)
@@ -141,7 +142,7 @@ const current = (state: State, market: MarketState, direction: Direction, needed
   return isOfAll && stands(state, market, latest) ? latest : begin(state, market, direction)
 }
 
-/** Goes on with a ranking, as many positions as the record has left; whether it is made. */
+/** Continues a ranking with as many positions as the record has left. Returns whether it is complete. */
 const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
   if (ranking.madeAt > 0) return true
   const { liquidating, positions } = state
@@ -166,7 +167,10 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
   return true
 }
 
-/** Ranks the position that was looked at, unless the ranking leaves it out; whoever is not among its first is of the rest. */
+/**
+ * Ranks the position just examined, unless the ranking leaves it out. Positions that do not make it into the ranking are counted
+ * among the rest.
+ */
 const rank = (ranking: Ranking, places: number): void => {
   const { entries, leastEquityAtoms } = ranking
   if (leastEquityAtoms !== nobody && looked.equityAtoms < leastEquityAtoms) return leave(ranking, looked)
@@ -177,15 +181,17 @@ const rank = (ranking: Ranking, places: number): void => {
   keep(entries, { ...looked }, places)
 }
 
-/** Notes one whom a ranking does not have. */
+/** Notes a position that is not in a ranking. */
 const leave = (ranking: Ranking, { equityAtoms }: Ranked): void => {
   ranking.restEquityAtoms = Math.max(ranking.restEquityAtoms, equityAtoms)
 }
 
-/** The position that is looked at, as it would be kept; one is reused for all. */
+/** The position being examined, in the form of an entry; the object is reused. */
 const looked = { slot: 0, account: 0, unrealizedPnlAtoms: 0, entryNotionalAtoms: 0, notionalAtoms: 0, equityAtoms: 0, closedAtoms: 0 }
 
-/** Looks at a position at the mark of a ranking, as if it were the market's: all of a ranking are measured alike. */
+/**
+ * Examines a position at the mark of a ranking, whatever the present one: all positions of a ranking are measured at the same mark.
+ */
 const look = (state: State, market: MarketState, slot: number, markAtoms: number): void => {
   const { accounts, positions } = state
   const account = positions.account(slot)
@@ -202,7 +208,7 @@ const look = (state: State, market: MarketState, slot: number, markAtoms: number
   looked.equityAtoms = accounts.collateral(account) + (accounts.sumUnrealizedPnl(account) - positions.unrealizedPnl(slot) + pnl)
 }
 
-/** Puts an entry among the first `places`, in the place of the last where there is no room; a heap, the last on top. */
+/** Adds an entry to the first `places`, replacing the last where there is no room; a heap with the last on top. */
 const keep = (heap: Array<RankedEntry>, entry: RankedEntry, places: number): void => {
   if (heap.length === places) return sink(heap, entry)
   let at = heap.length
@@ -216,7 +222,7 @@ const keep = (heap: Array<RankedEntry>, entry: RankedEntry, places: number): voi
   heap[at] = entry
 }
 
-/** Puts an entry in the place of the top. */
+/** Replaces the top of the heap. */
 const sink = (heap: Array<RankedEntry>, entry: RankedEntry): void => {
   let at = 0
   for (;;) {
@@ -230,29 +236,30 @@ const sink = (heap: Array<RankedEntry>, entry: RankedEntry): void => {
   heap[at] = entry
 }
 
-/** What closing a size atom of a direction at a price takes from an equity. */
+/** What closing one size atom of a direction at a price costs in equity, money atoms. */
 const lossOf = ({ factor, mark }: MarketState, direction: Direction, priceAtoms: number): number =>
   (direction === long ? mark - priceAtoms : priceAtoms - mark) * factor
 
-/** How much of a position its account can close at a price without its equity falling below zero. */
+/** How much of a position its account can close at a price without its equity falling below zero, size atoms. */
 const closable = (state: State, market: MarketState, { account, slot }: RankedEntry, priceAtoms: number): number => {
   const quantity = state.positions.quantity(slot)
   const lossOfOne = lossOf(market, directionOf(quantity), priceAtoms)
   Margin.refreshAccount(state, account)
   const equity = Margin.equityOf(state, account)
-  // Closed without its bankruptcy price it would be left with nothing but a debt.
+  // The account is in debt already: without its position it would keep nothing but the debt.
   if (equity < 0) return 0
   return lossOfOne <= 0 ? Math.abs(quantity) : Math.min(Math.abs(quantity), Math.floor(equity / lossOfOne))
 }
 
 /**
- * The ranking that goes on where one came to its end with something left to close, for which an account has to have so much;
- * undefined where nobody is left.
+ * The next ranking where one is used up with something left to close, for which an account needs `neededAtoms`; undefined where no
+ * counterparty is left.
  *
- * That is where the ranking was begun in this very record, of positions as they still stand, and none of the rest could close
- * anything either. In one that took several records somebody may hold by now whom it had passed as flat: it is the last word only where
- * it is the second in a row that closed nothing, so that a market that never stands still comes to an end as well. Where somebody of the
- * rest could close something while all of the first closed nothing, those who cannot are left out of the next.
+ * None is left where the ranking was begun in this very record, positions are unchanged, and no account outside the ranking could
+ * close anything either. Where the ranking took several records, an account that was flat when it was visited may have a position
+ * by now: then it must be the second in a row that closed nothing, so that there is an end even in a market that never stands
+ * still. Where an account outside the ranking could close something while all inside closed nothing, the next ranking leaves out
+ * those that cannot.
  */
 const following = (state: State, market: MarketState, ranking: Ranking, neededAtoms: number): Ranking | undefined => {
   const { liquidating, sequence } = state
@@ -266,10 +273,10 @@ const following = (state: State, market: MarketState, ranking: Ranking, neededAt
   return begin(state, market, direction, isWhole && closedNothing, isStuck ? neededAtoms : leastEquityAtoms)
 }
 
-/** How a deleveraging ended: all of the position is closed, the record had its share of them, or nobody was left. */
+/** How a deleveraging ended: the whole position is closed, the record's limit was reached, or there was no counterparty. */
 export type Deleveraged = "closed" | "unfinished" | "nobody"
 
-/** Closes a position at a price against the opposite ones, in the order of their ranking. */
+/** Closes a position at a price against opposite positions, in the order of their ranking. */
 export const deleverage = (state: State, slot: number, priceAtoms: number): Deleveraged => {
   const { accounts, positions } = state
   const account = positions.account(slot)
@@ -294,7 +301,8 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     )
     const came = closeAgainst(state, slot, priceAtoms, ranking)
     if (came !== "nobody") return came
-    // Others may have come since it was begun, or lie behind those that it has: it is made anew, unless that would help nothing.
+    // Further accounts may have entered since the ranking began, or rank behind those it holds: it is made anew, unless that cannot
+    // help.
     const next = following(state, market, ranking, neededAtoms)
     if (next === undefined) break
     ranking = next
@@ -304,7 +312,7 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
   return "nobody"
 }
 
-/** Closes as much of a position as those of a ranking can bear, in its order. */
+/** Closes as much of a position as the accounts of a ranking can bear, in its order. */
 const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: Ranking): Deleveraged => {
   const { liquidating, positions } = state
   const market = state.markets[ranking.market]!
@@ -318,7 +326,7 @@ const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: R
       state.capacity.reached?.("a deleveraging went on in the next record")
       return "unfinished"
     }
-    // Counted behind the look at what is left, so that each record closes one at least.
+    // Counted after the check of the limit, so that each record closes at least one position.
     liquidating.deleveraged += 1 + Breadth.beyondOneTrade(state, entry.account)
     state.capacity.reached?.("a position was deleveraged")
     note(state, slot, priceAtoms, ranking, entry.account, at + 1, sizeAtoms)
@@ -327,7 +335,8 @@ const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: R
     const close = (): void => Matching.transfer(state, market, slot, entry.slot, sizeAtoms, priceAtoms)
     if (entry.account === InsuranceFund.find(state)) InsuranceFund.moved(state, Movement.deleveraging, market.index, close)
     else close()
-    // What it was made of has changed by nothing but this: whom it has is looked at as he stands, and of the rest it was nobody.
+    // Only this close has changed the ranked positions. Entries are examined as they stand now, and the account being closed was
+    // not among the rest.
     if (isUnchanged) ranking.changes = liquidating.changes
     entry.closedAtoms += sizeAtoms
     if (positions.quantity(slot) === 0) return "closed"
@@ -335,7 +344,7 @@ const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: R
   return "nobody"
 }
 
-/** Publishes a step: what is closed against a counterparty, or, without one, what nobody was found for. */
+/** Publishes a step: what was closed against a counterparty or, without one, what found no counterparty. */
 const note = (
   state: State,
   slot: number,

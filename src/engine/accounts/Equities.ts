@@ -1,21 +1,21 @@
 /**
- * What every account would have if all positions were closed at their marks, copied in one go: a consistent view that whoever
- * wants to look at all accounts may go through in its own time. Two passes over rows in their order, and nothing is changed.
+ * Every account's equity with all positions at their marks, copied at once: a consistent view that the caller may evaluate in its
+ * own time. It takes two passes over the rows in their order, and changes nothing.
  */
 import { Total } from "../Total.js"
 import type { EquitiesView } from "../Reads.js"
 import type { State } from "../State.js"
 
-/** What of a state it looks at. */
+/** The parts of a state that are read. */
 type Looked = Pick<State, "accounts" | "positions" | "settling"> & {
   readonly markets: ReadonlyArray<Pick<State["markets"][number], "factor" | "mark">>
 }
 
 /**
- * Undefined while funding is being settled: what of it is on its way is in the pool then, and in no account yet.
+ * Undefined while funding is being settled, since funding in transit is in the pool and in no account.
  *
- * Since longs are as large as shorts in every market, what positions are worth at mark adds up to nothing: the equities come to the
- * collaterals and the entry-notional imbalance, whatever the marks.
+ * Longs and shorts are equal in every market, so the values of all positions at the mark cancel out: the equities add up to the
+ * collaterals plus the entry-notional imbalance, whatever the marks are.
  */
 export const equities = ({ accounts, markets, positions, settling }: Looked): EquitiesView | undefined => {
   if (settling > 0) return undefined

@@ -1,7 +1,7 @@
 /**
- * The insurance fund: an account of the venue's own, `acc_insurance`, opened when it first receives anything. Like any
- * account's, its money is part of what the venue's books add up to. It takes over positions that cannot be closed in the
- * market, as far as its own margin allows, and unwinds them a fifth a second.
+ * The insurance fund: the venue's own account `acc_insurance`, opened when it first receives anything. Its money is part of the
+ * venue's accounting like any account's. It takes over positions that cannot be closed in the market, as far as its own margin
+ * allows, and unwinds them by a fifth per second.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
@@ -15,7 +15,7 @@ import type { MarketState } from "../Markets.js"
 import * as Positions from "../Positions.js"
 import type { State } from "../State.js"
 
-/** The fund's account, or -1 while it has none. */
+/** The fund's account, or -1 before it is opened. */
 export const find = ({ accounts }: State): number => accounts.find(Ids.insuranceFundId)
 
 /** The fund's account, opened if need be. */
@@ -27,7 +27,7 @@ const open = (state: State): number => {
   return opened
 }
 
-/** What brings the fund money, and what its balance tells of it. */
+/** The cause that the fund's balance change shows for each kind of income. */
 const causeOf = {
   [Movement.fundingRest]: Cause.fundingRest,
   [Movement.liquidationFee]: Cause.liquidationFee,
@@ -35,7 +35,7 @@ const causeOf = {
 } as const
 type Income = keyof typeof causeOf
 
-/** Puts money into the fund, money atoms: of what, and of which market, -1 for none. */
+/** Adds income to the fund, money atoms, with its kind and market (-1 for none). */
 export const take = (state: State, atoms: number, movement: Income, market: number): void => {
   const fund = open(state)
   const collateral = state.accounts.collateral(fund) + atoms
@@ -46,18 +46,18 @@ export const take = (state: State, atoms: number, movement: Income, market: numb
   note(state, fund, movement, market, atoms, 0)
 }
 
-/** Notes what an account has paid of funding for a position, money atoms, where that is the fund: negative where it received. */
+/** Notes the funding that an account paid for a position, money atoms (negative: received), if the account is the fund. */
 export const settled = (state: State, account: number, market: number, paidAtoms: number): void => {
   if (paidAtoms !== 0 && account === find(state)) note(state, account, Movement.funding, market, -paidAtoms, 0)
 }
 
-/** Notes a movement of the fund, for those who look at it. */
+/** Records a movement of the fund for its public history. */
 const note = (state: State, fund: number, movement: Movement, market: number, amountAtoms: number, sizeAtoms: number): void => {
   const { accounts, atEpochMs, fundLog, sequence } = state
   fundLog.add({ sequence, atEpochMs, movement, market, amountAtoms, sizeAtoms, collateralAtoms: accounts.collateral(fund) })
 }
 
-/** Does what may change the fund's money and its position in a market, and notes what it came to. */
+/** Runs `act`, which may change the fund's money and its position in a market, and records the difference. */
 export const moved = <A>(state: State, movement: Movement, market: number, act: () => A): A => {
   const { accounts, positions } = state
   const fund = find(state)
@@ -72,7 +72,7 @@ export const moved = <A>(state: State, movement: Movement, market: number, act: 
   return came
 }
 
-/** Has the fund looked at from the next second on, if it holds anything and is not looked at already. */
+/** Has the fund examined from the next second on, if it has positions and is not being examined already. */
 export const watch = (state: State): void => {
   const { accounts, liquidations, positions } = state
   const fund = find(state)
@@ -88,8 +88,8 @@ const filled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0
 const required = new Margin.Requirement()
 
 /**
- * How much of a position the fund takes over at a price: as much as leaves its equity at or above its initial margin, and its
- * own position within the market's limit. Between a size that does and one that does not it is found by halving.
+ * How much of a position the fund can take over at a price, size atoms: its equity must stay at or above its initial margin, and
+ * its own position within the market's limit. Found by bisection.
  */
 export const mostTaken = (state: State, market: MarketState, quantity: number, priceAtoms: number): number => {
   const fund = find(state)
@@ -108,7 +108,7 @@ export const mostTaken = (state: State, market: MarketState, quantity: number, p
   return least
 }
 
-/** Whether the fund's equity covers its initial margin once it has bought or sold so much more at a price. */
+/** Whether the fund's equity covers its initial margin after buying or selling the given size at a price. */
 const keepsMargin = (
   { accounts, positions }: State,
   fund: number,

@@ -1,7 +1,7 @@
 /**
- * Liquidation: what becomes of an account under its maintenance margin, in the order of the rules. Its orders are cancelled, a
- * part of its largest position is sold into the book, and where that does not save it the insurance fund takes positions over
- * and the rest is deleveraged. Each look at an account is a bounded step of a record, so that nobody waits for a cascade.
+ * Liquidation of an account below its maintenance margin, in the order of the rules: its orders are cancelled, a part of its
+ * largest position is sold into the book, and where that does not suffice, the insurance fund takes over positions and the rest is
+ * deleveraged. Each examination of an account is one bounded step of a record, so that nobody has to wait for a cascade.
  */
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
@@ -25,12 +25,15 @@ import * as Watch from "./Watch.js"
 
 /** A position of at most this notional is liquidated whole, money atoms: 100,000 USDC. */
 const wholeUpTo = 100_000_000_000
-/** An account whose first part is so long ago has its positions liquidated whole. */
+/** An account whose first part was sent this long ago has whole positions liquidated, milliseconds. */
 const wholeAfterMs = 30_000
-/** What a part is of a position: a fifth. */
+/** A part is one in this many of a position: a fifth. */
 const parts = 5
 
-/** Looks at the accounts that are due. Nothing is done under a halt, and while a band or funding is not settled. */
+/**
+ * Examines the accounts that are due. Nothing is done under a halt, while a band is being cleared, or while funding is being
+ * settled.
+ */
 export const run = (state: State): void => {
   const { clearing, halted, liquidating, liquidations } = state
   if (halted || liquidations.size === 0 || clearing.length > 0 || state.settling > 0) return
@@ -40,7 +43,7 @@ export const run = (state: State): void => {
     const account = liquidations.shiftDue(state.atEpochMs)
     if (account === none) break
     liquidating.looks++
-    // Until it is looked at again it is still under liquidation, also for whoever asks in between.
+    // Keeps the account in the list while it is examined, so that it still counts as under liquidation.
     liquidations.set(account, Number.MAX_SAFE_INTEGER)
     const next = account === InsuranceFund.find(state) ? lookAtFund(state, account) : look(state, account)
     if (next === 0) end(state, account)
@@ -49,14 +52,14 @@ export const run = (state: State): void => {
   for (const [account, atEpochMs] of again) liquidations.set(account, atEpochMs)
 }
 
-/** When a record is to come for a look: `Infinity` while none is due. */
+/** When the next examination is due, epoch milliseconds; `Infinity` where none is. */
 export const nextEpochMs = ({ halted, liquidations }: State): number => halted ? Number.POSITIVE_INFINITY : liquidations.earliest
 
-/** Whether an account has what is asked of its positions, its sums being up to date. */
+/** Whether an account's equity covers its maintenance margin; its sums must be up to date. */
 const isHealthy = (state: State, account: number): boolean =>
   state.accounts.sumMaintenanceMargin(account) === 0 || Margin.equityOf(state, account) >= state.accounts.sumMaintenanceMargin(account)
 
-/** Whether an account is under its maintenance margin only by losses in markets that are not live. */
+/** Whether an account is below its maintenance margin only because of losses in markets that are not live. */
 const isSpared = (state: State, account: number): boolean => {
   const { accounts, markets, positions } = state
   let equity = Margin.equityOf(state, account)
@@ -66,7 +69,7 @@ const isSpared = (state: State, account: number): boolean => {
   return equity >= accounts.sumMaintenanceMargin(account)
 }
 
-/** The position in a live market that is asked the most of, of equal ones that of the lowest market; or -1. */
+/** The position in a live market with the largest maintenance margin, on a tie that of the market with the lowest index; or -1. */
 const largest = (state: State, account: number): number => {
   const { accounts, markets, positions } = state
   let found: number = none
@@ -90,7 +93,7 @@ export const bankruptcyPrice = (state: State, account: number, slot: number): nu
   )
 }
 
-/** Ends an account's liquidation. It is healthy, or holds nothing. */
+/** Ends the liquidation of an account that is healthy or has no position left. */
 const end = (state: State, account: number): void => {
   state.liquidations.remove(account)
   state.parts.delete(account)
@@ -103,7 +106,7 @@ const end = (state: State, account: number): void => {
   state.events.event3(Event.LiquidationEnded, account, equity, maintenanceMargin)
 }
 
-/** Looks at an account. When it is to be looked at next; 0 where its liquidation has ended. */
+/** Examines an account. Returns when to examine it next, epoch milliseconds; 0 where its liquidation has ended. */
 const look = (state: State, account: number): number => {
   Margin.refreshAccount(state, account)
   if (isHealthy(state, account)) return 0
@@ -126,16 +129,19 @@ const look = (state: State, account: number): number => {
   }
 }
 
-/** Whether less is left than two thirds of what is asked. */
+/** Whether the equity is below two thirds of the maintenance margin. */
 const isFarUnder = (state: State, account: number): boolean => {
   const equity = Margin.equityOf(state, account)
   return BigInt(equity) * 3n < BigInt(state.accounts.sumMaintenanceMargin(account)) * 2n
 }
 
-/** Whether positions of an account may be closed without the market now: what was done of it before may have helped enough. */
+/**
+ * Whether positions of an account may be closed outside the market now. Earlier steps of the same examination may have helped
+ * enough.
+ */
 const mayCloseWhole = (state: State, account: number): boolean => isFarUnder(state, account) && !isSpared(state, account)
 
-/** Sends the part of an account that a second has, of its largest position into the book. */
+/** Sends the account's part for the current second, from its largest position, into the book. */
 const sendPart = (state: State, account: number): void => {
   const { accounts, markets, positions } = state
   const second = Math.floor(state.atEpochMs / 1_000)
@@ -180,15 +186,15 @@ const sendPart = (state: State, account: number): void => {
   })
 }
 
-/** What the steps that have no counterparty do not share. */
+/** The fields in which steps without a counterparty differ. */
 type Own = Pick<
   LiquidationStep,
   "step" | "sizeAtoms" | "filledAtoms" | "priceAtoms" | "feeAtoms" | "equityAtoms" | "maintenanceMarginAtoms"
 >
 
-/** Publishes a step that has no counterparty, of a position that was so much before it. */
+/** Publishes a step without a counterparty, for a position that had `quantity` before it. */
 const publish = ({ atEpochMs, liquidationLog, sequence }: State, account: number, market: MarketState, quantity: number, own: Own): void =>
-  // Written out member by member: a cascade publishes thousands of steps, and spreading one costs more than the step.
+  // Written out field by field: a cascade publishes thousands of steps, and an object spread costs more than the step.
   liquidationLog.add({
     sequence,
     atEpochMs,
@@ -208,7 +214,10 @@ const publish = ({ atEpochMs, liquidationLog, sequence }: State, account: number
     maintenanceMarginAtoms: own.maintenanceMarginAtoms
   })
 
-/** Moves the fee of what a part filled to the insurance fund: never more than the equity that is left. What it came to. */
+/**
+ * Moves the liquidation fee for a part's fills to the insurance fund: at most the equity that is left. Returns the fee, money
+ * atoms.
+ */
 const chargeFee = (state: State, account: number, market: MarketState, notional: number): number => {
   const { accounts } = state
   Margin.refreshAccount(state, account)
@@ -225,8 +234,8 @@ const chargeFee = (state: State, account: number, market: MarketState, notional:
 }
 
 /**
- * Closes a position at a price: the insurance fund takes of it what it can, the rest is deleveraged. A market in which nobody
- * is left to close against is halted. Whether it was done with; what was not goes on in the next record.
+ * Closes a position at a price: the insurance fund takes what it can, and the rest is deleveraged. A market without any
+ * counterparty left is halted. Returns whether the position is done with; otherwise the next record continues.
  */
 const closeWhole = (state: State, account: number, slot: number, priceAtoms: number): boolean => {
   takeOver(state, account, slot, priceAtoms)
@@ -235,7 +244,7 @@ const closeWhole = (state: State, account: number, slot: number, priceAtoms: num
   return isDone || deleverageOrHalt(state, slot, priceAtoms)
 }
 
-/** Deleverages a position of an account whose sums are up to date; a market that finds nobody is halted. */
+/** Deleverages a position of an account whose sums are up to date, and halts the market where there is no counterparty. */
 const deleverageOrHalt = (state: State, slot: number, priceAtoms: number): boolean => {
   const came = deleverage(state, slot, priceAtoms)
   if (came === "nobody") {
@@ -244,7 +253,7 @@ const deleverageOrHalt = (state: State, slot: number, priceAtoms: number): boole
   return came !== "unfinished"
 }
 
-/** Has the insurance fund take over what it can of a position of an account whose sums are up to date. */
+/** Lets the insurance fund take over what it can of a position of an account whose sums are up to date. */
 export const takeOver = (state: State, account: number, slot: number, priceAtoms: number): void => {
   const { accounts, markets, positions } = state
   const market = markets[positions.market(slot)]!
@@ -283,7 +292,7 @@ export const takeOver = (state: State, account: number, slot: number, priceAtoms
   })
 }
 
-/** Looks at the insurance fund. When it is to be looked at next; 0 where it holds nothing any more. */
+/** Examines the insurance fund. Returns when to examine it next, epoch milliseconds; 0 once it has no position. */
 const lookAtFund = (state: State, fund: number): number => {
   for (;;) {
     Margin.refreshAccount(state, fund)
@@ -304,7 +313,10 @@ const lookAtFund = (state: State, fund: number): number => {
   return state.accounts.sumMaintenanceMargin(fund) === 0 ? 0 : nextSecond(state.atEpochMs)
 }
 
-/** Unwinds a fifth of what the fund holds in each market, so many of them in a record; whether none is left for this second. */
+/**
+ * Unwinds a fifth of the fund's position in each market, a bounded number of markets per record. Returns whether the current second
+ * is done.
+ */
 const unwind = (state: State, fund: number): boolean => {
   const { markets, positions } = state
   let left = (state.capacity.liquidatedAtOnce ?? atOnce).unwound

@@ -1,17 +1,18 @@
 /**
- * The liquidation price of a position: the mark at which its account comes under its maintenance margin while all other marks,
- * collateral and positions stay as they are. Margin is crossed, so it moves with everything else that the account has.
+ * The liquidation price of a position: the mark at which its account falls below its maintenance margin while all other marks,
+ * collateral and positions stay as they are. Margin is crossed, so this price moves with everything else in the account.
  */
 import type { MarketState } from "../Markets.js"
 import * as Margin from "../Margin.js"
 import type { State } from "../State.js"
 
 /**
- * Of a long the highest mark at which `rest`, what the account has beyond its maintenance margin without the position, and the
- * position together are below zero; of a short the lowest. 0 where there is none within the market's price bounds.
+ * The highest mark, for a long, or the lowest, for a short, at which `rest` (the account's excess over its maintenance margin
+ * without the position) and the position together are below zero; price atoms, 0 where there is none within the market's price
+ * bounds.
  *
- * A price atom moves the profit by `quantity x K`, and the maintenance margin by no more, since no tier asks for more than the
- * whole notional: so what is left moves one way only, and the search by halving is exact.
+ * A price atom changes the PnL by `quantity x K`, and the maintenance margin by no more, since no tier requires more than the whole
+ * notional. The excess is therefore monotonic in the price, and bisection is exact.
  */
 export const priceOf = (
   { factor, parameters }: Pick<MarketState, "factor" | "parameters">,
@@ -39,7 +40,7 @@ export const priceOf = (
   return under
 }
 
-/** The liquidation price of an account's position with the given collateral; its sums are up to date. 0 for none. */
+/** The liquidation price of a position with the given collateral of its account, whose sums must be up to date; 0 for none. */
 export const liquidationPrice = ({ accounts, markets, positions }: State, slot: number, collateral: number): number => {
   const account = positions.account(slot)
   const pnl = accounts.sumUnrealizedPnl(account) - positions.unrealizedPnl(slot)

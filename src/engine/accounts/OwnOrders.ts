@@ -1,4 +1,4 @@
-/** Orders that the venue sends itself for accounts: parts of liquidations, what the insurance fund unwinds, triggers that fire. */
+/** Orders that the venue sends on behalf of accounts: parts of liquidations, unwinding by the insurance fund, fired triggers. */
 import { ordinal } from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
 import type { MarketState } from "../Markets.js"
@@ -6,15 +6,15 @@ import * as Matching from "../Matching.js"
 import { packFlags } from "../Orders.js"
 import type { State } from "../State.js"
 
-/** Where the numbers of the venue's own orders begin among those of a record: clients' batches are shorter. */
+/** The first ordinal of the venue's own orders within a record: clients' batches are shorter. */
 const firstOwnOrder = 32
 
 /** The number of the venue's next order. */
 export const nextNumber = (state: State): number => ordinal(state.sequence, firstOwnOrder + state.liquidating.orders++)
 
 /**
- * Sends an immediate order of the venue's own that takes from a position. It is gone with its record: no list
- * has it, and it takes no room in the table of orders.
+ * Sends an immediate order that reduces a position. It exists only within its record: no list contains it, and it takes no room in
+ * the order table.
  */
 export const trade = (
   state: State,
@@ -28,7 +28,7 @@ export const trade = (
   const { atEpochMs, orders, positions, sequence } = state
   const side = positions.quantity(slot) > 0 ? Order.sell : Order.buy
   const { maxPriceAtoms } = market.parameters
-  // Nothing rests above the market's highest price, and what lies beyond that may be more than an order has room for.
+  // Nothing rests above the market's highest price, and a price beyond it may not fit into an order's row.
   if (side === Order.sell && limitAtoms > maxPriceAtoms) return { filledAtoms: 0, filledNotional: 0 }
   const order = orders.allocateOwn()
   const flags = packFlags(side, Order.limit, Order.ioc, false, true, Order.cancelResting)

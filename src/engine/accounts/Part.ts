@@ -1,4 +1,4 @@
-/** Accounts with their money, their keys, their positions, and the venue's own totals. */
+/** Accounts with their money, keys and positions, and the venue's totals. */
 import { Accounts } from "../Accounts.js"
 import { BalanceLog } from "../BalanceLog.js"
 import * as Funding from "../markets/Funding.js"
@@ -30,16 +30,16 @@ const totalsOf = ({ credited, fees, fundingPool }: State): Totals => ({
   fundingPoolHigh: fundingPool.high
 })
 
-/** An account under liquidation: when it is looked at next, and the parts it has had, if any. */
+/** An account under liquidation: when it is examined next, and its partial liquidations so far, if any. */
 type LiquidationDump = readonly [account: number, atEpochMs: number, parts: Parts | null]
 
 const liquidationsOf = ({ liquidations, parts }: State): ReadonlyArray<LiquidationDump> =>
   liquidations.entries().map(([account, atEpochMs]) => [account, atEpochMs, parts.get(account) ?? null])
 
 const standingSection = "accounts.standing"
-/** Only where a key was forgotten. */
+/** Present only where a key has been forgotten. */
 const keyNumbersSection = "apiKeys.numbers"
-/** Only where a ranking that counts has not all that it came to. */
+/** Present only where a ranking in use has left out positions. */
 const restsSection = "accounts.rankingRests"
 const fundingSection = "accounts.funding"
 
@@ -63,7 +63,7 @@ export const part: Part = {
     into.json("accounts.bracketsReached", state.brackets.allReached())
     state.fundingPayments.encode("accounts.fundingPayments", into)
     state.balances.encode("accounts.balances", into)
-    // Only where there are any, so that a venue without has what it always had.
+    // Written only where there are payments, so that snapshots of a venue without any stay the same.
     const payments = Funding.dump(state)
     if (payments !== undefined) into.json(fundingSection, payments)
     const standing = state.standing.dump()
@@ -125,7 +125,7 @@ export const part: Part = {
       }
     }
     for (const market of state.markets) {
-      // Who came to a market when decides who is gone through when, while it is settled, and nothing else.
+      // The order in which accounts entered a market decides the order of its settlement, and nothing else.
       if (market.delisting?.state === "settling") feed(`holders ${market.index} ${holdersOf(state, market.index).join(" ")}`)
     }
     for (const [account, atEpochMs, parts] of liquidationsOf(state)) {
@@ -143,18 +143,18 @@ export const part: Part = {
     feed(`log balances ${state.balances.dump().join(" ")}`)
     state.standing.canonical(feed)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
-    // Where none was forgotten, their lines say them.
+    // While no key has been forgotten, the keys' own lines give their numbers.
     const { apiKeys } = state
     if (apiKeys.kept !== apiKeys.count) feed(`keys ${apiKeys.count} ${apiKeys.numbers().join(" ")}`)
   },
   firstBroken: (state) => conservation(state) ?? balancesAddUp(state) ?? zeroSum(state) ?? bracketsFit(state)
 }
 
-/** The accounts that came to a market, in their order. */
+/** The accounts that ever entered a market, in that order. */
 const holdersOf = ({ positions }: State, market: number): ReadonlyArray<number> =>
   Array.from({ length: positions.heldCount(market) }, (_, place) => positions.account(positions.heldSlot(market, place)))
 
-/** The newest change of a balance that is kept left what the account has. */
+/** The newest balance change kept of each account ends at the account's present balance. */
 const balancesAddUp = ({ accounts, balances }: State): string | undefined => {
   for (let account = 0; account < accounts.count; account++) {
     const told = balances.balanceOf(account)
@@ -166,8 +166,8 @@ const balancesAddUp = ({ accounts, balances }: State): string | undefined => {
 }
 
 /**
- * Conservation: collaterals + what withdrawals hold + fees + funding under way + entry-notional imbalance = credits + deposits -
- * withdrawals, to the atom.
+ * Conservation: collaterals + amounts held for withdrawals + fees + funding in transit + entry-notional imbalance = credits +
+ * deposits - withdrawals, to the atom.
  */
 const conservation = (state: State): string | undefined => {
   const { accounts, positions } = state
@@ -182,7 +182,7 @@ const conservation = (state: State): string | undefined => {
   return held === brought ? undefined : `the venue holds ${held} money atoms of ${brought} credited`
 }
 
-/** Zero sum: per market, longs equal shorts and the open interest kept. */
+/** Zero sum: in each market, longs equal shorts and the stored open interest. */
 const zeroSum = (state: State): string | undefined => {
   const { positions } = state
   for (const market of state.markets) {
@@ -203,7 +203,7 @@ const zeroSum = (state: State): string | undefined => {
   return undefined
 }
 
-/** Brackets close a position that there is, and no more of it than there is. */
+/** Brackets close an existing position, and no more than its size. */
 const bracketsFit = ({ brackets, positions }: State): string | undefined => {
   const sums = new Map<number, number>()
   for (const { direction, number, quantityAtoms, slot } of brackets.all()) {

@@ -1,16 +1,15 @@
 /**
- * Rankings of the positions that a deleveraging closes against: of one direction in a market, at one mark. They are published as they
- * are, once they are made, so that everybody can reckon the order again; who is who only the accounts themselves are told.
+ * Rankings of positions for deleveraging: one direction of a market, at one mark. Completed rankings are published unchanged, so
+ * that everybody can recompute the order; only the accounts themselves are told which entry is theirs.
  *
- * A ranking is made a bounded number of positions at a time, in the order of their slots, and has room for the first thousand.
- * Until it is made its entries are a heap, the one that comes last on top; then they are in their order. One that is being made takes
- * the place of none that is published: of each direction in a market there is one of these at most, and of those that nobody goes on
- * with any more none is kept once another is begun.
+ * A ranking is made in bounded steps, in slot order, and holds the first thousand positions. Until it is complete, its entries form
+ * a heap with the last one on top; then they are sorted. An unfinished ranking displaces no published one: there is at most one per
+ * direction and market, and abandoned ones are dropped when another is begun.
  */
 import { assert } from "../../domain/Assert.js"
 import type { Direction } from "./Triggers.js"
 
-/** A position of a ranking as it stood when it was ranked. Money in money atoms, sizes in size atoms. */
+/** A position as it stood when it was ranked. Money in money atoms, sizes in size atoms. */
 export interface RankedEntry {
   readonly slot: number
   readonly account: number
@@ -18,55 +17,55 @@ export interface RankedEntry {
   readonly entryNotionalAtoms: number
   readonly notionalAtoms: number
   readonly equityAtoms: number
-  /** What deleveragings have closed of it since. */
+  /** What deleveragings have closed of it since, size atoms. */
   closedAtoms: number
 }
 
-/** A ranking. */
+/** A ranking, complete or unfinished. */
 export interface Ranking {
   /** The record in which it was begun. */
   sequence: number
   atEpochMs: number
   readonly market: number
-  /** Of the positions that are ranked. */
+  /** The direction of the ranked positions. */
   readonly direction: Direction
-  /** What all of its positions are reckoned at: the mark when it was begun. */
+  /** The mark at which all positions are measured: the one when the ranking was begun, price atoms. */
   markAtoms: number
-  /** The second of the market's tick in which it was made, and holds; until then the last one in which it was gone on with. */
+  /** The second of the market's tick in which it was completed and is valid; until then the last one in which it was continued. */
   second: number
-  /** Where among the positions of its market it has come to, while it is being made. */
+  /** The next index among the positions of its market, while it is unfinished. */
   cursor: number
-  /** The record in which it was made; until then 0, or `madeAgain`. */
+  /** The record in which it was completed; until then 0, or `madeAgain`. */
   madeAt: number
-  /** Whether it is made once more; of no account, and in no snapshot, once the record in which it was made is over. */
+  /** Whether it repeats a ranking; meaningless, and in no snapshot, after the record that completed it. */
   readonly isSecond: boolean
   /**
-   * It leaves out whoever had less equity than so much, as one behind a ranking that closed nothing does; -1 where it leaves out nobody.
-   * Whom it leaves out it has not ranked.
+   * Accounts with less equity than this were left out and not ranked, money atoms, as in a ranking that follows one that closed
+   * nothing; -1 where none was left out.
    */
   readonly leastEquityAtoms: number
   /**
-   * The most equity that anybody had whom it came to and has not among its entries; -1 where nobody had any. Of account until the record
-   * in which it was made is over.
+   * The greatest equity of any account that was examined but is not among the entries, money atoms; -1 where there is none.
+   * Meaningless after the record that completed the ranking.
    */
   restEquityAtoms: number
-  /** How often positions had changed in the record in which it was made, but by closings against it; in no snapshot. */
+  /** How often positions had changed within the record that completed it, except by closing against it; in no snapshot. */
   changes: number
-  /** How many positions were ranked, of which it has the first. */
+  /** How many positions were ranked, of which the entries are the first. */
   ranked: number
   entries: Array<RankedEntry>
 }
 
 /**
- * Of a ranking that is being made once more, as the one before of its direction in its market took several records and closed nothing.
- * It stands where the record would, in which a snapshot that knows of no such ranking has 0.
+ * `madeAt` of an unfinished ranking that repeats one of its direction and market which took several records and closed nothing.
+ * Snapshots of earlier versions have 0 there.
  */
 export const madeAgain = -1
 
-/** Of a ranking: nobody whom it leaves out, or has not among its entries, has any equity. */
+/** For the equity limits of a ranking: no account is concerned. */
 export const nobody = -1
 
-/** Rankings that are kept, and positions in one unless the state's bounds say otherwise. */
+/** Rankings kept, and positions in each unless the capacity says otherwise. */
 const rankingsKept = 64
 export const entriesKept = 1_024
 
@@ -82,24 +81,24 @@ const entryNames = [
 ] as const
 
 export class Rankings {
-  /** Those that are made, in the order in which they were, and those that are being made, as they were begun. */
+  /** Completed rankings in the order of completion, and unfinished ones in the order in which they were begun. */
   private readonly made: Array<Ranking> = []
   private making: Array<Ranking> = []
 
-  /** The latest of a direction in a market, which may be one that is being made; undefined where none is kept. */
+  /** The latest ranking of a direction in a market, which may be unfinished; undefined where none is kept. */
   latest(market: number, direction: Direction): Ranking | undefined {
     const isOfThem = (each: Ranking): boolean => each.market === market && each.direction === direction
     return this.making.find(isOfThem) ?? this.made.findLast(isOfThem)
   }
 
-  /** Begins one, in place of what was begun before of its direction in its market and is not made, and of those that are left alone. */
+  /** Begins a ranking, in place of an unfinished one of its direction and market, and of abandoned ones. */
   begin(ranking: Ranking, isLeftAlone: (ranking: Ranking) => boolean = () => false): void {
     const isReplaced = (each: Ranking): boolean => each.market === ranking.market && each.direction === ranking.direction
     this.making = this.making.filter((each) => !isReplaced(each) && !isLeftAlone(each))
     this.making.push(ranking)
   }
 
-  /** One of those that were begun is made, by a record. */
+  /** Completes a ranking in the given record. */
   finish(ranking: Ranking, sequence: number): void {
     ranking.madeAt = sequence
     this.making = this.making.filter((each) => each !== ranking)
@@ -111,12 +110,15 @@ export class Rankings {
     if (this.made.length > rankingsKept) this.made.shift()
   }
 
-  /** Those of a market that are made, begun at or after a time, the one made last first, so many at most. */
+  /** Completed rankings of a market, begun at or after a time, latest first, at most `limit`. */
   of(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Ranking> {
     return this.made.filter((each) => each.market === market && each.atEpochMs >= sinceEpochMs).reverse().slice(0, limit)
   }
 
-  /** Of each who is not among its entries: whom it leaves out, and what the rest have. Undefined where that is nobody. */
+  /**
+   * For each ranking, the equity limit below which accounts were left out, and the greatest equity of the rest; undefined where
+   * there are none.
+   */
   dumpRests(): Float64Array | undefined {
     const words = this.all().flatMap((each) => [each.leastEquityAtoms, each.madeAt > 0 ? nobody : each.restEquityAtoms])
     return words.every((word) => word === nobody) ? undefined : Float64Array.from(words)
@@ -126,7 +128,7 @@ export class Rankings {
     return [...this.made, ...this.making]
   }
 
-  /** Each as its head, the number of its entries, and these. */
+  /** Each ranking as its head, the number of its entries, and the entries. */
   dump(): Float64Array {
     const words: Array<number> = []
     for (const each of this.all()) {

@@ -1,4 +1,4 @@
-/** What is read of accounts: their money, positions, fills and keys. */
+/** Reads about accounts: money, positions, fills and keys. */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Units from "../../domain/Units.js"
@@ -51,7 +51,7 @@ const bracketView = (bracket: Bracket): BracketView => ({
 })
 
 export class AccountReads extends IdentityReads {
-  /** What reads show of keys, made once for each: every request asks for one. */
+  /** Views of keys, made once for each, since every request asks for one. */
   private readonly keyViews = new StepwiseMap<number, ApiKeyView>()
 
   findAccount(accountId: string): number {
@@ -125,7 +125,7 @@ export class AccountReads extends IdentityReads {
     const { accounts, positions } = this.state
     let last = 0
     for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
-      // Nothing says when leverage was set.
+      // The time at which leverage was set is not recorded.
       if (positions.leverage(slot) !== 0) return accounts.lastSequence(account)
       last = Math.max(last, positions.lastSequence(slot))
     }
@@ -233,7 +233,7 @@ export class AccountReads extends IdentityReads {
     // A key changes only once, when it is revoked.
     if (view === undefined || view.revokedAtEpochMs !== apiKeys.revokedAt(key)) {
       view = { principal: Principal.key, credential: key, ...apiKeys.at(key) }
-      // Views of keys that are forgotten go with the others.
+      // Removes views of forgotten keys, together with all others.
       if (this.keyViews.size > apiKeys.kept) this.keyViews.clear()
       this.keyViews.set(key, view)
     }

@@ -1,7 +1,7 @@
 /**
- * Settlement of a delisted market, step by step: its orders are cancelled; whoever owes more than he has is closed as in a
- * liquidation, so that a deficit is the insurance fund's or of those who rank for it; then longs and shorts are paired at the
- * final price. Each record does a bounded part at its beginning, and at every point as much is long as is short.
+ * Settlement of a delisted market, step by step: its orders are cancelled; accounts with negative equity are closed as in a
+ * liquidation, so that deficits fall to the insurance fund or to the ranked counterparties; then longs and shorts are paired at the
+ * final price. Each record does a bounded part at its beginning, and at every point long and short sizes are equal.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
@@ -21,16 +21,16 @@ import * as InsuranceFund from "./InsuranceFund.js"
 import { bankruptcyPrice, takeOver } from "./Liquidation.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
-/** Where nobody was left to close a deficit against, it is gone through again after so long. */
+/** Where a deficit has no counterparty, the settlement is tried again after this time, milliseconds. */
 const againAfterMs = 60_000
 
-/** Goes on with the markets that are being settled, the lowest first. */
+/** Continues the settlements, in index order of the markets. */
 export const run = (state: State): void => {
   if (state.delistings.length === 0 || state.halted || state.settling > 0) return
   for (let market = next(state); market !== undefined; market = next(state)) if (!settle(state, market)) return
 }
 
-/** The first market whose settlement goes on by now. */
+/** The first market whose settlement can continue. */
 const next = ({ atEpochMs, delistings, markets }: State): MarketState | undefined => {
   const index = delistings.find((each) => {
     const { againAtEpochMs, state } = markets[each]!.delisting!
@@ -39,7 +39,7 @@ const next = ({ atEpochMs, delistings, markets }: State): MarketState | undefine
   return index === undefined ? undefined : markets[index]
 }
 
-/** When a record is to come for a settlement: 0 for at once, `Infinity` while there is none. */
+/** When a record has to come for a settlement: 0 for at once, `Infinity` where there is none. */
 export const nextEpochMs = ({ delistings, halted, markets }: State): number => {
   let earliest = Number.POSITIVE_INFINITY
   if (halted) return earliest
@@ -50,10 +50,13 @@ export const nextEpochMs = ({ delistings, halted, markets }: State): number => {
   return earliest
 }
 
-/** Positions that a record looks at, for deficits and pairs together. */
+/** Positions that a record examines, for deficits and pairs together. */
 const lookedAt = ({ capacity }: State): number => (capacity.liquidatedAtOnce ?? atOnce).settled
 
-/** Goes on with a market. Whether the record is done with it: it is settled, or waits; otherwise the next record goes on. */
+/**
+ * Continues with a market. Returns whether the record is done with it, as it is settled or has to wait; otherwise the next record
+ * continues.
+ */
 const settle = (state: State, market: MarketState): boolean => {
   const { delisting } = market
   assert(delisting !== null, "a market that is settled is delisted")
@@ -79,7 +82,7 @@ const settle = (state: State, market: MarketState): boolean => {
   return true
 }
 
-/** Cancels what rests in a market, bids before offers, as many as a record ends; whether nothing is left. */
+/** Cancels resting orders of a market, bids before offers, as many as a record may end. Returns whether none is left. */
 const cancelOrders = (state: State, market: MarketState): boolean => {
   const book = state.books[market.index]!
   const { liquidating } = state
@@ -98,10 +101,13 @@ const cancelOrders = (state: State, market: MarketState): boolean => {
 
 // ---- deficits
 
-/** What a look at a position found: no deficit; one that is covered; that the next record goes on with; or that nobody is left for. */
+/**
+ * The result of examining a position: no deficit; a deficit that is covered; one that the next record continues with; or one
+ * without a counterparty.
+ */
 type Covered = "healthy" | "covered" | "unfinished" | "nobody"
 
-/** Goes through the positions for deficits; whether all were looked at. */
+/** Searches the positions for deficits. Returns whether all were examined. */
 const coverDeficits = (state: State, market: MarketState, delisting: Progress): boolean => {
   const { liquidating } = state
   for (;; delisting.at++) {
@@ -118,7 +124,7 @@ const coverDeficits = (state: State, market: MarketState, delisting: Progress): 
   }
 }
 
-/** Looks at the account of a position, and where it owes more than it has, closes the position at its bankruptcy price. */
+/** Examines the account of a position, and closes the position at its bankruptcy price where the equity is negative. */
 const cover = (state: State, slot: number): Covered => {
   const account = state.positions.account(slot)
   if (!owes(state, account)) return "healthy"
@@ -130,7 +136,7 @@ const cover = (state: State, slot: number): Covered => {
   return came === "closed" ? "covered" : came
 }
 
-/** Hands a position on: to the insurance fund, then to those who rank for it. */
+/** Passes a position to the insurance fund, and the rest to the ranked counterparties. */
 const handOn = (state: State, account: number, slot: number, priceAtoms: number): ReturnType<typeof deleverage> => {
   takeOver(state, account, slot, priceAtoms)
   return state.positions.quantity(slot) === 0 || !owes(state, account) ? "closed" : deleverage(state, slot, priceAtoms)
@@ -144,7 +150,7 @@ const owes = (state: State, account: number): boolean => {
 
 // ---- closing
 
-/** Pairs longs with shorts at the final price; whether one of them has come to its end. */
+/** Pairs longs with shorts at the final price. Returns whether one of the two sides is used up. */
 const close = (state: State, market: MarketState, delisting: Progress): boolean => {
   const { liquidating } = state
   for (;;) {
@@ -173,8 +179,8 @@ const close = (state: State, market: MarketState, delisting: Progress): boolean 
 // ---- places
 
 /**
- * The position at a place of a market: those of all who came to it in their order, and behind them the insurance fund's, which
- * may still take others over; -1 where it is flat, and behind the last.
+ * The position at a place of a market: first those of all accounts that ever entered it, in slot order, then the insurance fund's,
+ * which may still take over others; -1 where it is flat, and past the last place.
  */
 const slotAt = ({ accounts, positions }: State, { index }: MarketState, place: number): number => {
   const held = positions.heldCount(index)
@@ -187,15 +193,15 @@ const slotAt = ({ accounts, positions }: State, { index }: MarketState, place: n
 
 const ofHolder = (positions: State["positions"], slot: number): number => slot === none || positions.quantity(slot) === 0 ? none : slot
 
-/** Places that a record goes through at most: those of accounts that hold nothing any more cost a look each. */
+/** Most places that a record visits: those of accounts without a position cost a read each. */
 const walkedAtOnce = 8_192
 
-/** Whether the record has gone through as many places as it may. */
+/** Whether the record has visited as many places as it may. */
 const hasWalked = ({ liquidating }: State): boolean => liquidating.walked >= walkedAtOnce
 
 /**
- * The first place from one on with a position, of a direction where one is given; behind the last where there is none; where the
- * record may not go further, that at which it stopped.
+ * The first place at or after `from` with a position, of one direction if given; past the last where there is none. Where the
+ * record may not go further, the place at which it stopped.
  */
 const nextHeld = (state: State, market: MarketState, from: number, direction: Direction | undefined): number => {
   const { liquidating, positions } = state
@@ -209,7 +215,7 @@ const nextHeld = (state: State, market: MarketState, from: number, direction: Di
   return held + 1
 }
 
-/** Passes what the smaller of a long and a short position has at the market's final price. */
+/** Closes the smaller size of a long and a short position against each other at the market's final price. */
 const pair = (state: State, market: MarketState, longSlot: number, shortSlot: number): void => {
   const { atEpochMs, liquidationLog, positions, sequence } = state
   const [account, counterparty] = [positions.account(longSlot), positions.account(shortSlot)]
@@ -231,7 +237,7 @@ const pair = (state: State, market: MarketState, longSlot: number, shortSlot: nu
     priceAtoms,
     markAtoms: market.mark,
     feeAtoms: 0,
-    // Neither is asked for what it has: it is closed all the same.
+    // Neither side is tested for its margin: both are closed in any case.
     equityAtoms: 0,
     maintenanceMarginAtoms: 0
   })

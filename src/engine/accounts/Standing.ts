@@ -1,13 +1,13 @@
 /**
- * What is said of accounts beside their money: whether they may trade, the operator's flags, favorites, who is an affiliate.
- * Most accounts have nothing of it, so that it is kept by account only where there is anything.
+ * Facts about accounts other than their money: whether they may trade, the operator's flags, favorites, affiliates. Most accounts
+ * have none of these, so they are stored only where there are any.
  */
 import { StepwiseMap } from "../../domain/Stepwise.js"
 import { flagBit } from "../../operations/accounts/SetAccountFlags.js"
 
 const disabled = flagBit("disabled")
 
-/** What of it a snapshot holds. */
+/** The standing of all accounts as a snapshot holds it. */
 export interface StandingDump {
   readonly flags: ReadonlyArray<readonly [account: number, flags: number]>
   readonly notEnabled: ReadonlyArray<number>
@@ -23,7 +23,7 @@ const ascending = (numbers: Iterable<number>): ReadonlyArray<number> => [...numb
 export class Standing {
   private readonly flags = new StepwiseMap<number, number>()
   private readonly notEnabled = new StepwiseMap<number, true>()
-  /** Accounts that are not enabled, or disabled: nearly always none, and placements look here. */
+  /** Accounts that are disabled or not enabled: nearly always none, and every placement checks it. */
   private readonly barred = new StepwiseMap<number, true>()
   private readonly favorites = new StepwiseMap<number, Set<number>>()
   private readonly affiliates = new StepwiseMap<number, number>()
@@ -43,13 +43,13 @@ export class Standing {
     this.judge(account)
   }
 
-  /** The account was opened without any money: it may not trade until it has been credited. */
+  /** Marks an account that was opened without money: it may not trade until it is credited. */
   waitForCredit(account: number): void {
     this.notEnabled.set(account, true)
     this.judge(account)
   }
 
-  /** Whether it was opened with money, or has been credited since. */
+  /** Whether the account was opened with money or has been credited since. */
   isEnabled(account: number): boolean {
     return !this.notEnabled.has(account)
   }
@@ -76,7 +76,7 @@ export class Standing {
     else this.favorites.set(account, own)
   }
 
-  /** When an account became an affiliate; 0 where it is none. */
+  /** When an account became an affiliate; 0 where it is not one. */
   affiliateSince(account: number): number {
     return this.affiliates.get(account) ?? 0
   }
@@ -104,7 +104,7 @@ export class Standing {
     for (const [account, atEpochMs] of dump.affiliates) this.register(account, atEpochMs)
   }
 
-  /** Feeds a line for each thing that is said of an account. */
+  /** Feeds one line for each fact about an account. */
   canonical(feed: (line: string) => void): void {
     const dump = this.dump()
     if (dump === undefined) return

@@ -1,4 +1,4 @@
-/** How commands about what is said of accounts are decided: flags, credits that enable them, favorites, affiliates. */
+/** How commands about the standing of accounts are decided: flags, credits that enable accounts, favorites, affiliates. */
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -22,21 +22,23 @@ const flagged = ({ events, standing }: State, account: number): AccountFlagged =
   return { _tag: "AccountFlagged", account, flags, mayTrade }
 }
 
-/** The account may trade from here on, unless a flag disables it. */
+/** Enables an account: it may trade from now on, unless a flag disables it. */
 export const enable = (state: State, account: number): void => {
   if (state.standing.isEnabled(account)) return
   state.standing.enable(account)
   flagged(state, account)
 }
 
-/** The flags that became others, in words. */
+/** The names of the flags that changed. */
 const changedFlags = (before: number, after: number): string =>
   flagNames
     .filter((name) => ((before ^ after) & flagBit(name)) !== 0)
     .map((name) => `${name}: ${(after & flagBit(name)) === 0 ? "no" : "yes"}`)
     .join(", ")
 
-/** Resting orders stay, and positions: what is disabled is opening and growing them. */
+/**
+ * Sets and clears flags of an account. Resting orders and positions stay: a disabled account can no longer open or grow positions.
+ */
 export const setAccountFlags = (state: State, { clear, ofAccount, set, tellsOwner }: SetAccountFlags): AccountFlagged => {
   const before = state.standing.flagsOf(ofAccount)
   const after = (before & ~clear) | set
@@ -56,7 +58,7 @@ export const creditAccount = (state: State, { amountAtoms, ofAccount, tellsOwner
   state.credited.add(amountAtoms)
   state.noteBalance(ofAccount, Cause.credit, none, amountAtoms, collateralAtoms)
   accounts.setLastSequence(ofAccount, state.sequence)
-  // More money stands behind its positions: where they are liquidated has moved.
+  // Different collateral moves the prices at which the account's positions are liquidated.
   state.noteChanged(ofAccount)
   events.event2(Event.Credited, ofAccount, amountAtoms)
   events.event2(Event.CollateralChanged, ofAccount, collateralAtoms)
@@ -65,7 +67,7 @@ export const creditAccount = (state: State, { amountAtoms, ofAccount, tellsOwner
   return { _tag: "AccountCredited", account: ofAccount, collateralAtoms }
 }
 
-/** A market that is not listed any more may still be taken from the favorites. */
+/** A market that is no longer listed can still be removed from the favorites. */
 export const setFavorite = (state: State, { account, isFavorite, market: index }: SetFavorite): Done | Refused => {
   const market = state.markets[index]
   if (market === undefined || (isFavorite && !Market.isListed(market.status))) return refused(Refusal.marketNotFound, none)

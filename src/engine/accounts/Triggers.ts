@@ -1,9 +1,9 @@
 /**
- * Who holds a position in a market, longs and shorts apart, by the mark at which each is to be held to its maintenance margin
- * anew: two heaps a market, the position whose trigger comes first on top. A mark that moves costs what it crosses.
+ * Positions by the mark at which their account's maintenance margin has to be checked again: two heaps per market, longs and
+ * shorts, with the first trigger on top. A move of the mark costs only what it crosses.
  *
- * A trigger is kept in the position's row and is part of the state; the heaps are made of it anew. Where in its heap a
- * position is stands in its row as well, in a word that no dump has.
+ * A trigger is kept in the position's row and is part of the state; the heaps are rebuilt from it. A position's index in its heap
+ * is in its row as well, in a word that no dump contains.
  */
 import { none } from "../../domain/None.js"
 import { growFloats, growInts, lengthByAccount } from "../Columns.js"
@@ -13,14 +13,14 @@ export const long = 0
 export const short = 1
 export type Direction = typeof long | typeof short
 
-/** The direction of a position; of a flat one it says nothing. */
+/** The direction of a position; meaningless for a flat one. */
 export const directionOf = (quantity: number): Direction => quantity > 0 ? long : short
 
-/** The positions of one direction in a market: slots, as a heap, and what each is in its order by. Nobody but its owner changes it. */
+/** The positions of one direction in a market: slots as a heap, with their ranks. Only `Triggers` changes it. */
 interface Holders {
   slots: Int32Array
   ranks: Float64Array
-  /** Whose they are: of equal ranks the account decides, and it is not to be looked up in rows that lie anywhere. */
+  /** The owners of the positions, which break ties between equal ranks, kept here to avoid reads of scattered rows. */
   accounts: Int32Array
   count: number
 }
@@ -31,7 +31,7 @@ export class Triggers {
   /** By market and direction. */
   private readonly heaps: Array<Holders> = []
 
-  /** Sets a position's trigger, and has it among the holders of its direction; of none where it is flat. */
+  /** Sets a position's trigger and adds it to the holders of its direction; a flat position is removed. */
   set(positions: Positions, slot: number, trigger: number): void {
     const quantity = positions.quantity(slot)
     const heap = positions.market(slot) * 2 + directionOf(quantity)
@@ -44,12 +44,12 @@ export class Triggers {
     const holders = this.holders(heap)
     const rank = rankOf(heap, trigger)
     const account = positions.account(slot)
-    // What comes to the end of a heap has nothing below it.
+    // An entry at the end of a heap has nothing below it.
     const at = isThere ? sink(positions, heap, holders, place, slot, rank, account) : this.make(holders)
     rise(positions, heap, holders, at, slot, rank, account)
   }
 
-  /** Takes a position's trigger, until one is set before the record ends: meanwhile it is none of the holders. */
+  /** Removes a position's trigger until another is set within the same record: meanwhile it is not among the holders. */
   drop(positions: Positions, slot: number): void {
     if (positions.holderPlace(slot) !== none) this.remove(positions, slot)
     positions.setTrigger(slot, 0)
@@ -67,7 +67,7 @@ export class Triggers {
     return this.heaps[heap]!
   }
 
-  /** Makes room for one more at the end of a heap, and says where. */
+  /** Makes room for one more entry at the end of a heap, and returns its index. */
   private make(holders: Holders): number {
     const { count } = holders
     if (count === holders.slots.length) {
@@ -79,7 +79,7 @@ export class Triggers {
     return count
   }
 
-  /** A position whose trigger a market's mark has reached, or -1: the first of the longs, then of the shorts. */
+  /** A position whose trigger a market's mark has reached, first of the longs, then of the shorts; or -1. */
   crossed(market: number, mark: number): number {
     const longs = this.heaps[market * 2 + long]
     if (longs !== undefined && longs.count > 0 && -longs.ranks[0]! >= mark) return longs.slots[0]!
@@ -99,7 +99,7 @@ export class Triggers {
     if (last !== slot) rise(positions, heap, holders, sink(positions, heap, holders, at, last, rank, account), last, rank, account)
   }
 
-  /** The heaps of restored positions. */
+  /** Rebuilds the heaps of restored positions. */
   static restore(positions: Positions): Triggers {
     const triggers = new Triggers()
     for (let slot = 0; slot < positions.count; slot++) {
@@ -109,10 +109,13 @@ export class Triggers {
   }
 }
 
-/** What a position is in its heap's order by: the smallest is on top. One that has no trigger comes last. */
+/** The rank of a trigger in its heap: the smallest is on top. Positions without a trigger come last. */
 const rankOf = (heap: number, trigger: number): number => heap % 2 === long ? -trigger : trigger === 0 ? Number.POSITIVE_INFINITY : trigger
 
-/** Whether a position comes before that at a place; of equal ranks that of the lower account, so that no heap's past matters. */
+/**
+ * Whether a rank comes before the entry at an index; on a tie the lower account does, so that the history of the heap does not
+ * matter.
+ */
 const isBefore = ({ accounts, ranks }: Holders, rank: number, account: number, at: number): boolean =>
   rank < ranks[at]! || (rank === ranks[at]! && account < accounts[at]!)
 
@@ -123,7 +126,7 @@ const put = (positions: Positions, heap: number, holders: Holders, at: number, s
   positions.setHolderPlace(slot, at, heap)
 }
 
-/** Finds the place of a slot that is to be at `at` or below: moves those that come before it up. Where it ended. */
+/** Finds the index of an entry that belongs at `at` or below, moving smaller entries up. Returns the index. */
 const sink = (
   positions: Positions,
   heap: number,
@@ -147,7 +150,7 @@ const sink = (
   return at
 }
 
-/** The same for one that is to be at `at` or above, and puts it there. */
+/** The same for an entry that belongs at `at` or above, and stores it there. */
 const rise = (
   positions: Positions,
   heap: number,

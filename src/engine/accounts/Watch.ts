@@ -1,11 +1,12 @@
 /**
- * Who falls under the maintenance margin. After every record the accounts are held to it whose money or positions it changed,
- * and those of which a mark has crossed a trigger; nobody else can have fallen under.
+ * Detection of accounts below their maintenance margin. After every record those accounts are checked whose money or positions it
+ * changed, and those of which a mark has crossed a trigger; no other account can have fallen below.
  *
- * A trigger bounds how far a mark may move before its account could be under: what the account has beyond its maintenance
- * margin is allotted to its positions by theirs, and a position's trigger is where it has lost its share. So an account is
- * healthy as long as none of its triggers is crossed, and where one is, it is looked at and allotted anew. Triggers come
- * early and never late; that they do shows nowhere but in the work. A part is left over, so that not every fill moves them.
+ * A trigger bounds how far a mark may move before the account could be below its margin: the account's excess over its maintenance
+ * margin is divided among its positions in proportion to their maintenance margins, and a position's trigger is the mark at which
+ * it has lost its share. An account is therefore healthy as long as none of its triggers is crossed; where one is, the account is
+ * checked and its triggers are set anew. Triggers may come early but never late, and that affects nothing but the work done. Part
+ * of the excess is held back, so that not every fill moves the triggers.
  */
 import { none } from "../../domain/None.js"
 import { bpsOne } from "../../domain/Units.js"
@@ -16,13 +17,13 @@ import type { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 
-/** Accounts whose triggers were crossed that one record looks at, at most: a fraction of a millisecond's work. */
+/** Most accounts with crossed triggers that one record examines: a fraction of a millisecond's work. */
 export const examinedAtOnce = 256
 
-/** What divisions are made smaller by before they are rounded down, so that no quotient is ever rounded up to a whole. */
+/** Divisions are scaled down by this factor before rounding down, so that no quotient is ever rounded up to a whole number. */
 const cautious = 1 - 2 ** -40
 
-/** No market has a price beyond this, whatever its bounds become. */
+/** The highest price that any market can have, whatever its bounds become. */
 const highestPrice = 2 ** 31 - 1
 
 /** Notes a market whose mark has moved. */
@@ -30,14 +31,14 @@ export const note = (state: State, market: MarketState): void => {
   const { crossing, triggers } = state
   if (triggers.crossed(market.index, market.mark) === none || crossing.includes(market.index)) return
   crossing.push(market.index)
-  // A restored state lists them by index: so what is done next does not depend on which moved first.
+  // A restored state lists the markets by index. Sorting them makes the next step independent of which moved first.
   crossing.sort((one, other) => one - other)
 }
 
-/** Whether accounts are left to be looked at, for which records come. */
+/** Whether accounts are left to be examined, for which records come. */
 export const isBehind = ({ crossing, examining }: State): boolean => crossing.length > 0 || examining > 0
 
-/** Looks at whom the record may have brought under, a bounded number of those whose triggers were crossed. */
+/** Checks the accounts that the record changed, and a bounded number of those with crossed triggers. */
 export const run = (state: State): void => {
   const { changedAccounts } = state
   if (changedAccounts.length > 0) {
@@ -73,7 +74,7 @@ const examineSome = (state: State): void => {
   }
 }
 
-/** Holds an account to its maintenance margin: puts it under liquidation, or allots its triggers anew. */
+/** Checks an account against its maintenance margin: puts it under liquidation, or sets its triggers anew. */
 const examine = (state: State, account: number, allot: (state: State, account: number, beyond: number) => void): void => {
   const { accounts, liquidations } = state
   if (accounts.firstPosition(account) === none) return
@@ -81,7 +82,7 @@ const examine = (state: State, account: number, allot: (state: State, account: n
     InsuranceFund.watch(state)
     return setTriggers(state, account, none)
   }
-  // One that is under liquidation is looked at anyway, until it is healthy.
+  // An account under liquidation is examined anyway until it is healthy.
   if (liquidations.has(account)) return setTriggers(state, account, none)
   Margin.refreshAccount(state, account)
   const equity = Margin.equityOf(state, account)
@@ -94,9 +95,8 @@ const examine = (state: State, account: number, allot: (state: State, account: n
 }
 
 /**
- * Leaves an account's triggers as they are while what it has beyond its maintenance margin bears all that could be lost before
- * one of them is crossed. A position without one gets its own out of what is left of that; where too little is left, all are
- * set anew.
+ * Keeps an account's triggers while its excess covers the greatest loss before any of them is crossed. A position without a trigger
+ * gets one from the remaining excess; where too little remains, all triggers are set anew.
  */
 const keepTriggers = (state: State, account: number, beyond: number): void => {
   const { accounts, markets, positions, triggers } = state
@@ -118,10 +118,10 @@ const keepTriggers = (state: State, account: number, beyond: number): void => {
   }
 }
 
-/** One part in so many of what an account has beyond its maintenance margin is no position's: fills and fees may take it. */
+/** One in this many parts of an account's excess is not divided among positions: fills and fees may use it up. */
 const cushionParts = 8
 
-/** Sets the triggers of an account that has so much beyond its maintenance margin; -1: of one that is looked at anyway. */
+/** Sets the triggers of an account with the given excess; -1 for an account that is examined anyway and needs none. */
 export const setTriggers = (state: State, account: number, beyond: number): void => {
   const { accounts, markets, positions, triggers } = state
   const total = accounts.sumMaintenanceMargin(account)
@@ -136,7 +136,10 @@ export const setTriggers = (state: State, account: number, beyond: number): void
   }
 }
 
-/** The most that a position can lose, and be asked more for, before its mark reaches its trigger. */
+/**
+ * The greatest loss of a position, including the growth of its maintenance margin, before its mark reaches the trigger; money
+ * atoms.
+ */
 const worstLoss = ({ factor, mark, steepestMarginBps }: MarketState, quantity: number, trigger: number): number => {
   const unit = Math.abs(quantity) * factor
   if (quantity > 0) return Math.max(0, mark - trigger - 1) * unit
@@ -144,14 +147,15 @@ const worstLoss = ({ factor, mark, steepestMarginBps }: MarketState, quantity: n
   return Math.ceil(Math.max(0, until - mark) * unit * (1 + steepestMarginBps / bpsOne)) + 1
 }
 
-/** The mark at which a position may have lost its share; 0 where there is no such price. */
+/** The mark at which a position may have lost its share of the excess; 0 where there is no such price. */
 const triggerOf = ({ factor, mark, steepestMarginBps }: MarketState, quantity: number, share: number): number => {
   const unit = Math.abs(quantity) * factor
   if (quantity > 0) {
-    // A falling mark takes the notional, and never adds to what is asked for it.
+    // A falling mark costs a long the notional difference, and never increases its maintenance margin.
     return Math.max(0, mark - Math.floor((share / unit) * cautious) - 1)
   }
-  // A rising mark takes it and adds to what is asked, at the highest tier's rate at most, and an atom of rounding.
+  // A rising mark costs a short that difference, and increases its maintenance margin by the highest tier's rate at most, plus an
+  // atom of rounding.
   const room = Math.max(0, share - 1)
   const trigger = mark + Math.floor((room / (unit * (1 + steepestMarginBps / bpsOne))) * cautious) + 1
   return trigger > highestPrice ? 0 : trigger

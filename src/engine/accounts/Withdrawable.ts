@@ -1,11 +1,11 @@
-/** What of an account's money backs nothing: that is free for new risk, and what could be withdrawn of it. */
+/** The part of an account's money that backs nothing: what is available for new risk, and what may be withdrawn. */
 import { none } from "../../domain/None.js"
 import * as Margin from "../Margin.js"
 import { isLive } from "../markets/Freshness.js"
 import * as Funding from "../markets/Funding.js"
 import type { State } from "../State.js"
 
-/** Whether an account holds a position in a market that is not live at a time. */
+/** Whether an account has a position in a market that is not live at a given time. */
 const holdsInDeadMarket = ({ accounts, halted, markets, positions }: State, account: number, atEpochMs: number): boolean => {
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
     if (positions.quantity(slot) !== 0 && (halted || !isLive(markets[positions.market(slot)]!, atEpochMs))) return true
@@ -13,7 +13,7 @@ const holdsInDeadMarket = ({ accounts, halted, markets, positions }: State, acco
   return false
 }
 
-/** max(0, margin equity less losses at once less initial margin), money atoms, once all funding is settled. */
+/** max(0, margin equity - order loss - initial margin), money atoms, as if all funding were settled. */
 export const availableAtoms = (state: State, account: number): number => {
   const { accounts } = state
   Margin.refreshAccount(state, account)
@@ -21,6 +21,6 @@ export const availableAtoms = (state: State, account: number): number => {
   return Math.max(0, marginEquity - accounts.sumOrderLoss(account) - accounts.sumInitialMargin(account))
 }
 
-/** What is available, and nothing while a position is held in a market that is not live at a time. */
+/** The available amount, money atoms; 0 while the account has a position in a market that is not live at the given time. */
 export const withdrawableAtoms = (state: State, account: number, atEpochMs: number): number =>
   holdsInDeadMarket(state, account, atEpochMs) ? 0 : availableAtoms(state, account)

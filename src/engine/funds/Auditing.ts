@@ -1,4 +1,4 @@
-/** What must hold of transfers and parties, by adding everything up anew. */
+/** Invariants of transfers and parties, checked by recomputing every sum. */
 import type { State } from "../State.js"
 import type { Funds } from "./Funds.js"
 import { phaseOf, type Step } from "./Steps.js"
@@ -7,7 +7,7 @@ import { idOf, isOpen, isUnapproved, isUnsettled, type Transfer } from "./Transf
 const sumOf = (transfers: ReadonlyArray<Transfer>, isCounted: (transfer: Transfer) => boolean): bigint =>
   transfers.reduce((sum, transfer) => isCounted(transfer) ? sum + BigInt(transfer.amountAtoms) : sum, 0n)
 
-/** Totals are what the transfers come to, with those that are forgotten. */
+/** The totals equal the sums over all transfers, including those that were forgotten. */
 const totals = (funds: Funds, transfers: ReadonlyArray<Transfer>): string | undefined => {
   const held = sumOf(transfers, (transfer) => transfer.kind === "withdrawal" && isUnsettled(transfer))
   if (held !== funds.reserved.atoms) return `withdrawals hold ${held} money atoms, and ${funds.reserved.atoms} are reserved`
@@ -19,7 +19,7 @@ const totals = (funds: Funds, transfers: ReadonlyArray<Transfer>): string | unde
   return undefined
 }
 
-/** What is wrong with a step as it stands. */
+/** What is inconsistent in a step, or undefined. */
 const brokenStep = (step: Step): string | undefined => {
   if (step.preparation !== null && step.binding === null) return "is prepared and not bound"
   if (step.preparation === null && (step.approval !== null || step.submissions.length + step.unlisted > 0)) {
@@ -31,7 +31,7 @@ const brokenStep = (step: Step): string | undefined => {
   return undefined
 }
 
-/** What is wrong with a transfer as it stands. */
+/** What is inconsistent in a transfer, or undefined. */
 const brokenTransfer = (transfer: Transfer): string | undefined => {
   const { end, isSettled, kind, steps } = transfer
   const last = steps.findLast(({ name }) => name !== "treasury_offer_withdrawal")!
@@ -51,7 +51,7 @@ const brokenTransfer = (transfer: Transfer): string | undefined => {
   return undefined
 }
 
-/** What an account has under way at one time. */
+/** Checks the unfinished transfers of an account against its limits. */
 const brokenAccount = ({ bounds }: Funds, open: ReadonlyArray<Transfer>): string | undefined => {
   const count = (kind: Transfer["kind"]): number => open.filter((transfer) => transfer.end === null && transfer.kind === kind).length
   if (count("deposit") > 1) return "has two deposits under way"

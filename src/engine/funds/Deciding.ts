@@ -1,6 +1,6 @@
 /**
- * How commands about money on the ledger are decided: what owners ask for and approve, what the ledger and the signer have done, and
- * whether withdrawals go on.
+ * How commands about money on the ledger are decided: requests and approvals of owners, facts from the ledger and the signer, and
+ * the stop of withdrawals.
  */
 import { Refusal } from "../../domain/Refusal.js"
 import { done } from "../../operations/Outcome.js"
@@ -63,7 +63,7 @@ export const deciders: Deciders<"funds"> = {
     admit: ({ funds }, { offset }) => offset > funds.offset ? Refusal.none : Refusal.ledgerFactKnown,
     decide: ({ events, funds }, { offset, recordTimeEpochMs }) => {
       funds.offset = offset
-      // The ledger does not always say its time, and what it said stays true.
+      // The ledger does not always report its time; the latest one reported stays valid.
       funds.recordTimeEpochMs = Math.max(funds.recordTimeEpochMs, recordTimeEpochMs)
       events.event2(Event.LedgerOffsetNoted, offset, funds.recordTimeEpochMs)
       return [done]

@@ -1,10 +1,10 @@
-/** Transfers end by themselves when nobody has approved the step at hand for a day: the one that has waited longest first. */
+/** A transfer expires when its current step has waited a day for approval; the one that has waited longest expires first. */
 import type { State } from "../State.js"
 import { approvalMs } from "./Bounds.js"
 import { fail, payWaiting } from "./Moving.js"
 import { stepAtHand } from "./Transfer.js"
 
-/** Ends as many as a record does, and tries again to pay in what found no room. */
+/** Ends expired transfers, a bounded number per record, and tries again to pay in amounts that had no room. */
 export const run = (state: State): void => {
   const { atEpochMs, funds } = state
   for (let left = funds.bounds.expiredAtOnce; left > 0 && nextEpochMs(state) <= atEpochMs; left--) {
@@ -15,6 +15,6 @@ export const run = (state: State): void => {
   if (funds.waiting.size > 0) payWaiting(state)
 }
 
-/** When the next one ends; `Infinity` where none waits. */
+/** When the next transfer expires, epoch milliseconds; `Infinity` where none waits for an approval. */
 export const nextEpochMs = ({ funds }: State): number =>
   (funds.transfers.longestUnapproved?.dueSinceEpochMs ?? Number.POSITIVE_INFINITY) + approvalMs

@@ -1,7 +1,7 @@
 /**
- * What the ledger and the signer have done, as whoever drives them brings it. A fact that is known or cannot be is refused without a
- * record, and changes nothing. A completion that accepts a command is believed whatever the venue thought of it: the ledger has done
- * it.
+ * Facts about the ledger and the signer, as the ledger driver reports them. A fact that is already known or impossible is refused
+ * without a record and changes nothing. A completion that accepts a command is believed whatever the state of the transfer, since
+ * the ledger has executed it.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -23,7 +23,7 @@ import * as Moving from "./Moving.js"
 import * as Steps from "./Steps.js"
 import { currentOf, idOf, stepAtHand, type Transfer } from "./Transfer.js"
 
-/** What a fact is about, and what the step is once it is taken; or what refuses it. */
+/** The transfer and step that a fact is about, and the step once the fact is applied. */
 interface Judged<S = Steps.Step> {
   readonly transfer: Transfer
   readonly at: number
@@ -34,35 +34,35 @@ const refusalOf = (taken: "known" | "conflict"): Refusal => taken === "known" ? 
 
 const isTooLong = (...texts: ReadonlyArray<string>): boolean => texts.some(({ length }) => length > mostTextLength)
 
-/** A step of a transfer by its name. */
+/** A step of a transfer, by name. */
 const find = ({ funds }: State, number: number, name: StepName): Judged | Refusal => {
   const transfer = funds.transfers.find(number)
   const at = transfer?.steps.findIndex((step) => step.name === name) ?? -1
   return transfer === undefined || at < 0 ? Refusal.transferNotFound : { transfer, at, step: transfer.steps[at]! }
 }
 
-/** The same where it is the step at hand; a fact about one that is over says nothing new, and about one ahead it cannot be. */
+/** The same, if it is the current step: a fact about an earlier step is known already, and one about a later step is impossible. */
 const findAtHand = (state: State, number: number, name: StepName): Judged | Refusal => {
   const found = find(state, number, name)
   if (typeof found === "number" || stepAtHand(found.transfer) === found.step) return found
   return found.transfer.end !== null || found.step.confirmation !== null ? Refusal.ledgerFactKnown : Refusal.ledgerFactConflict
 }
 
-/** What becomes of a step that was found. */
+/** Applies a fact to a step that was found. */
 const take = (found: Judged | Refusal, apply: (step: Steps.Step, transfer: Transfer) => Steps.Taken): Judged | Refusal => {
   if (typeof found === "number") return found
   const taken = apply(found.step, found.transfer)
   return typeof taken === "string" ? refusalOf(taken) : { ...found, step: taken }
 }
 
-/** Refuses a fact without a record. */
+/** What refuses a fact without a record. */
 export const refuses =
   <C>(judge: (state: State, command: C, atEpochMs: number) => unknown) => (state: State, command: C, atEpochMs: number): Refusal => {
     const judged = judge(state, command, atEpochMs)
     return typeof judged === "number" ? judged as Refusal : Refusal.none
   }
 
-/** Decides a fact that does nothing but change its step. */
+/** Decides a fact that changes nothing but its step. */
 const decides = <C>(
   judge: (state: State, command: C, atEpochMs: number) => Judged | Refusal,
   change: (typeof Moving.stepChanges)[number]
@@ -109,8 +109,8 @@ export const bindParty = (state: State, command: BindParty): Done | Refused => {
 // ---- preparation
 
 /**
- * How much may be prepared once a step is: deposits that nobody pays leave an eighth of it to what pays somebody out, and to the venue
- * where it takes an offer back, which ends one of them.
+ * Most characters of prepared transactions after this step. An eighth is reserved for withdrawals, and for the steps that withdraw
+ * an offer, which end unpaid deposits.
  */
 const preparedRoomOf = ({ preparedLength }: FundsBounds, kind: TransferKind | undefined, step: StepName): number =>
   roomOf(preparedLength, kind === "withdrawal" || step === "treasury_offer_withdrawal")
@@ -125,7 +125,7 @@ export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: 
   const room = preparedRoomOf(bounds, transfers.find(command.transfer)?.kind, command.step)
   if (transfers.preparedLength + preparedTransaction.length > room) return Refusal.tableFull
   return take(findAtHand(state, command.transfer, command.step), (step, transfer) => {
-    // Without a party nobody can act in it; and a command is of one step, as long as that may still be accepted.
+    // Without a party there is nobody to act; and a command may belong to one step only, as long as it may still be accepted.
     const known = transfers.ofCommand(commandId)
     const holder = known === undefined || known.transfer === transfer.number ? undefined : transfers.find(known.transfer)
     const isTaken = holder !== undefined && (holder.end === null || holder.account !== transfer.account)
@@ -140,7 +140,10 @@ export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: 
 
 export const prepareStep = decides(judgePreparation, "prepared")
 
-/** What was prepared is not what was planned, or is not signed: that ends a transfer of which nothing was executed. */
+/**
+ * A prepared transaction differs from what was requested, or cannot be signed: this ends a transfer of which nothing has been
+ * submitted.
+ */
 export const judgeRejection = (state: State, { guard, step, transfer }: RejectStep): Judged | Refusal => {
   if (isTooLong(guard)) return Refusal.ledgerFactOutOfBounds
   const found = findAtHand(state, transfer, step)
@@ -164,8 +167,8 @@ export const judgeSubmission = (state: State, command: BeginSubmission, atEpochM
   const { step: name, submissionId, transfer: number } = command
   if (isTooLong(submissionId)) return Refusal.ledgerFactOutOfBounds
   return take(findAtHand(state, number, name), (step, transfer) => {
-    // What was executed is gone on with: it may be under way already. Nothing new leaves while withdrawals are stopped, or of an
-    // account that was disabled since it was approved.
+    // A step that was submitted before may be submitted again, since it may be under way already. While withdrawals are stopped, or
+    // once the account is disabled, no step is submitted for the first time.
     const isFirst = Steps.phaseOf(step) === "approved"
     const isHeld = state.funds.stop !== null || Moving.isDisabled(state, transfer.account)
     if (isFirst && transfer.kind === "withdrawal" && isHeld) return "conflict"
@@ -224,7 +227,7 @@ export const noteCompletion = (state: State, command: NoteCompletion): TransferS
   return Moving.stands(confirmStep(state, judged))
 }
 
-/** The step is done on the ledger: what follows from it follows whatever the venue had thought of the transfer. */
+/** Confirms a step that the ledger has completed, whatever the state of the transfer. */
 const confirmStep = (state: State, { at, step, transfer }: Judged): Transfer => {
   const { reached } = state.capacity
   const before = Steps.phaseOf(transfer.steps[at]!)
@@ -240,19 +243,19 @@ const confirmStep = (state: State, { at, step, transfer }: Judged): Transfer => 
   return transfer.end === null ? moved : confirmLate(state, moved, step)
 }
 
-/** What a transfer that had come to nothing comes to by a step that was done on the ledger all the same. */
+/** What becomes of a failed transfer of which the ledger has completed a step after all. */
 const confirmLate = (state: State, transfer: Transfer, { name }: Steps.Step): Transfer => {
   switch (name) {
     case "owner_offer_acceptance":
       state.capacity.reached?.("a deposit was done after its end")
-      // The amount is in the treasury: it is the account's, and there is no offer left to withdraw.
+      // The amount is in the treasury, so it is credited to the account, and there is no offer left to withdraw.
       return transfer.isSettled ? transfer : Moving.succeed(state, Moving.withoutOfferWithdrawal(transfer))
     case "treasury_offer":
       state.capacity.reached?.("an offer was taken after its deposit's end")
       return Moving.withdrawOffer(state, transfer)
     case "treasury_withdrawal":
       state.capacity.reached?.("a withdrawal was done after its end")
-      // What was given back has left nevertheless. Nobody is made to pay for it by a rule: people have to look.
+      // The returned amount has left the treasury nevertheless. No rule charges anybody for it: this needs a human decision.
       Moving.stop(state, { reason: "contradiction", differenceAtoms: -transfer.amountAtoms, atOffset: 0 })
       return transfer
     case "owner_account_acceptance":
@@ -261,12 +264,12 @@ const confirmLate = (state: State, transfer: Transfer, { name }: Steps.Step): Tr
   }
 }
 
-/** The ledger has the contract of an account's party: it is the account's party, and the account may trade. */
+/** The ledger has the contract of an account's party: the party is the account's from now on, and the account may trade. */
 const confirmParty = (state: State, transfer: Transfer): void => {
   const { account, end, keyId, kind, number, partyId } = transfer
   const { atEpochMs, events, funds: { parties } } = state
   const isChange = kind === "party_change"
-  // A change that was given up changes nothing.
+  // A cancelled change of party has no effect.
   if (isChange && end !== "ledger_confirmed") return
   const party = parties.of(account)
   if (!isChange && party?.partyId !== partyId) return
@@ -281,8 +284,8 @@ const confirmParty = (state: State, transfer: Transfer): void => {
 // ---- scans
 
 /**
- * What the ledger refuses a transaction with whose inputs are spent, or are being spent by another that is not decided yet. It says that
- * of the holdings that were chosen, and nothing of the withdrawal.
+ * Errors with which the ledger refuses a transaction whose inputs are spent, or are being spent by another undecided one. They
+ * concern the holdings that were selected, not the withdrawal itself.
  */
 const goneGuards: ReadonlySet<string> = new Set([
   "CONTRACT_NOT_FOUND",
@@ -309,9 +312,10 @@ export const noteScan = (state: State, command: NoteScan): TransferStands | Refu
   if (step !== "refused") state.capacity.reached?.("a preparation became void")
   if (step !== "refused") return Moving.stands(Moving.moveStep(state, transfer, at, step, "voided"))
   const before = transfer.steps[at]!
-  // The venue's own step is tried again: the offer still stands.
+  // The venue's own step is tried again, since the offer still stands.
   if (transfer.end !== null) return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
-  // Another withdrawal spends the treasury's contract, or has: that is nothing of its owner's, who is asked for another approval.
+  // Another withdrawal is spending or has spent the treasury's contract. That is no fault of the owner, who is asked for another
+  // approval.
   if (before.name === "treasury_withdrawal" && before.submissions.some(({ guard }) => goneGuards.has(guard))) {
     return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
   }

@@ -1,6 +1,6 @@
 /**
- * How the money of transfers moves: held for a withdrawal, given back or spent, and credited by a deposit. Each of these happens to
- * a transfer once: it is settled from then on. Where an account has no room to hold an amount exactly, it waits until there is some.
+ * How the money of transfers moves: held for a withdrawal, then returned or spent; or credited by a deposit. Each transfer is
+ * settled once. Where an account has no room to hold an amount exactly, the amount waits until it has.
  */
 import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
@@ -10,32 +10,32 @@ import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
 import type { Transfer } from "./Transfer.js"
 
-/** What becomes of the amount of a withdrawal; the codes in events are places in this list: add at the end. */
+/** What becomes of the amount of a withdrawal. Events carry the index in this list as a code: append only. */
 export const reserveChanges = ["held", "given_back", "spent"] as const
 
 const reserveMoved = ({ events }: State, { account, amountAtoms, number }: Transfer, became: (typeof reserveChanges)[number]): void =>
   events.event4(Event.ReserveMoved, number, account, reserveChanges.indexOf(became), amountAtoms)
 
-/** Changes an account's collateral by an amount of either sign. */
+/** Changes an account's collateral by a signed amount, money atoms. */
 const move = (state: State, account: number, amountAtoms: number, cause: Cause): void => {
   const { accounts } = state
   const collateralAtoms = accounts.collateral(account) + amountAtoms
   accounts.setCollateral(account, collateralAtoms)
   state.noteBalance(account, cause, none, amountAtoms, collateralAtoms)
   accounts.setLastSequence(account, state.sequence)
-  // Other money stands behind its positions: where they are liquidated has moved.
+  // Different collateral moves the prices at which the account's positions are liquidated.
   state.noteChanged(account)
   state.events.event2(Event.CollateralChanged, account, collateralAtoms)
 }
 
-/** Holds the amount of a withdrawal: it is no longer its account's. */
+/** Holds the amount of a withdrawal: it leaves the account's collateral. */
 export const hold = (state: State, withdrawal: Transfer): void => {
   move(state, withdrawal.account, -withdrawal.amountAtoms, Cause.withdrawalReserved)
   state.funds.reserved.add(withdrawal.amountAtoms)
   reserveMoved(state, withdrawal, "held")
 }
 
-/** What was held has left for good. */
+/** Marks the held amount of a withdrawal as spent. */
 export const spend = (state: State, withdrawal: Transfer): Transfer => {
   assert(!withdrawal.isSettled, "a withdrawal is spent once")
   state.funds.reserved.add(-withdrawal.amountAtoms)
@@ -44,13 +44,13 @@ export const spend = (state: State, withdrawal: Transfer): Transfer => {
   return { ...withdrawal, isSettled: true }
 }
 
-/** Credits a deposit to its account, or gives back what was held for a withdrawal; where there is no room, it waits. */
+/** Credits a deposit to its account, or returns what was held for a withdrawal; where there is no room, the amount waits. */
 export const payIn = (state: State, transfer: Transfer): Transfer => {
   assert(!transfer.isSettled, "an amount is paid in once")
   const { account, amountAtoms, kind, number } = transfer
   const { accounts, events, funds } = state
   settleAccount(state, account)
-  // What finds no room, again or for the first time, goes behind the others that wait.
+  // An amount without room goes to the end of the queue, whether for the first time or again.
   funds.waiting.delete(number)
   if (!Number.isSafeInteger(accounts.collateral(account) + amountAtoms)) {
     funds.waiting.add(number)

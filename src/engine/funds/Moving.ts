@@ -1,4 +1,4 @@
-/** How a transfer goes from one state to another: what every change of it has in common, and what follows from its end. */
+/** State changes of transfers: what every change has in common, and what follows from a transfer's end. */
 import { flagBit } from "../../operations/accounts/SetAccountFlags.js"
 import { refused, type Refused } from "../../operations/Outcome.js"
 import { stepNames, type TransferKind, transferKinds, type TransferStands, transferStatuses } from "../../operations/funds/Transfers.js"
@@ -11,17 +11,17 @@ import * as Money from "./Money.js"
 import { newStep, over, type Step } from "./Steps.js"
 import { endedOf, type Failure, isNeeded, statusOf, type Transfer } from "./Transfer.js"
 
-/** What becomes of a step; the codes in events are places in this list: add at the end. */
+/** Changes of a step. Events carry the index in this list as a code: append only. */
 export const stepChanges = ["prepared", "approved", "begun", "noted", "refused", "confirmed", "voided"] as const
 
 const codeOf = <A>(names: ReadonlyArray<A>, name: A): number => names.indexOf(name)
 
 const disabled = flagBit("disabled")
 
-/** An account that is disabled moves no money. */
+/** Whether an account is disabled: it moves no money then. */
 export const isDisabled = ({ standing }: Pick<State, "standing">, account: number): boolean => (standing.flagsOf(account) & disabled) !== 0
 
-/** Where a transfer stands, as an outcome. */
+/** The current status of a transfer, as an outcome. */
 export const stands = (transfer: Transfer): TransferStands => ({
   _tag: "TransferStands",
   kind: codeOf(transferKinds, transfer.kind),
@@ -34,7 +34,7 @@ export const kindCode = (kind: TransferKind): number => codeOf(transferKinds, ki
 
 export const refusedBy = (refusal: Refusal): Refused => refused(refusal as Exclude<Refusal, 0>, none)
 
-/** Puts a changed transfer in its place, as of the record at hand. */
+/** Stores a changed transfer with the time and sequence of the current record. */
 const put = (state: State, transfer: Transfer): Transfer => {
   const changed = { ...transfer, updatedAtEpochMs: state.atEpochMs, lastSequence: state.sequence }
   state.funds.put(changed)
@@ -42,10 +42,10 @@ const put = (state: State, transfer: Transfer): Transfer => {
   return changed
 }
 
-/** Whether more has become of a step than that it was prepared. */
+/** Whether a step has gone further than being prepared. */
 const isDecided = ({ approval, submissions, unlisted }: Step): boolean => approval !== null || submissions.length + unlisted > 0
 
-/** Puts a changed step in its place, and tells what has become of it. */
+/** Stores a changed step and publishes the change. */
 export const moveStep = (
   state: State,
   transfer: Transfer,
@@ -61,8 +61,8 @@ export const moveStep = (
 }
 
 /**
- * The step is done. With the last one its transfer is over: the amount is credited or spent. Of a transfer that is over already
- * nothing else changes here.
+ * Confirms a step. With the last step the transfer is finished, and its amount is credited or spent. A transfer that had already
+ * ended is not changed any further here.
  */
 export const confirmStep = (state: State, transfer: Transfer, at: number, step: Step): Transfer => {
   tellStep(state, transfer, step, "confirmed")
@@ -81,8 +81,8 @@ const tellStep = (state: State, { account, number }: Transfer, { name }: Step, c
   state.events.event4(Event.StepMoved, number, account, codeOf(stepNames, name), codeOf(stepChanges, change))
 
 /**
- * Ends a transfer that came to nothing. What is held for a withdrawal goes back; an offer of the treasury's that stands is to be
- * withdrawn.
+ * Ends a transfer that has failed. Money held for a withdrawal is returned; a standing offer of the treasury gets the step that
+ * withdraws it.
  */
 export const fail = (state: State, transfer: Transfer, end: "rejected" | "expired", failure: Failure): Transfer => {
   const ended = withOfferWithdrawn({ ...transfer, end, failure, steps: transfer.steps.map(over) })
@@ -105,23 +105,23 @@ const putEnded = (state: State, ended: Transfer): Transfer => {
 
 const isDone = ({ steps }: Transfer, name: Step["name"]): boolean => steps.some((step) => step.name === name && step.confirmation !== null)
 
-/** A deposit that is over with its offer still standing gets the step that withdraws it. */
+/** Adds the step that withdraws the treasury's offer to a deposit that ended while the offer still stands. */
 const withOfferWithdrawn = (transfer: Transfer): Transfer => {
   const isStanding = isDone(transfer, "treasury_offer") && !isDone(transfer, "owner_offer_acceptance")
   if (!isStanding || transfer.steps.some(({ name }) => name === "treasury_offer_withdrawal")) return transfer
   return { ...transfer, steps: [...transfer.steps, newStep("treasury_offer_withdrawal")] }
 }
 
-/** The same for one that was over before its offer was found to stand. */
+/** Adds that step where the offer was found to stand only after the transfer had ended. */
 export const withdrawOffer = (state: State, transfer: Transfer): Transfer => put(state, withOfferWithdrawn(transfer))
 
-/** A transfer whose step that withdraws its offer is not to be done any more. */
+/** The transfer without the step that withdraws its offer. */
 export const withoutOfferWithdrawal = (transfer: Transfer): Transfer => ({
   ...transfer,
   steps: transfer.steps.filter(({ confirmation, name }) => name !== "treasury_offer_withdrawal" || confirmation !== null)
 })
 
-/** Binds the party that a transfer acts for. */
+/** Binds the ledger party of a transfer. */
 export const bind = (state: State, transfer: Transfer, partyId: string, keyId: string): void => {
   put(state, { ...transfer, partyId, keyId })
 }
@@ -135,20 +135,21 @@ export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<S
 }
 
 /**
- * What is accepted from here on, where an operator lets withdrawals go on that were stopped: what the stop says that the ledger lacks,
- * since that is what was looked into. A stop of an operator's own says nothing of the ledger, and takes back what was accepted before.
+ * The ledger deficit that counts as accepted once an operator resumes stopped withdrawals: the difference that the stop reported,
+ * since that is what has been investigated. A stop by an operator says nothing about the ledger, and resets what was accepted
+ * before.
  */
 export const acceptedBy = ({ differenceAtoms, reason }: Stop, acceptedAtoms: number): number =>
   reason === "operator" ? 0 : Math.min(acceptedAtoms, differenceAtoms)
 
-/** Notes how far contradictions of a step have been counted. */
+/** Notes up to which offset contradictions of a step have been counted. */
 export const countAlarm = (state: State, transfer: Transfer, at: number, offset: number): Transfer =>
   put(state, withStep(transfer, at, { ...transfer.steps[at]!, alarmedOffset: offset }))
 
-/** Tries again to pay in what found no room; as much of it as a record does, so that each has its turn. */
+/** Tries again to pay in amounts that had no room, a bounded number per record, so that each gets its turn. */
 export const payWaiting = (state: State): void => {
   const { funds } = state
-  // What finds no room again stands behind the others from then on, and is not come to twice.
+  // A payment that fails again moves to the end of the queue, so that this loop does not reach it twice.
   let left = Math.min(triedAtOnce, funds.waiting.size)
   for (const number of funds.waiting) {
     if (left-- === 0) return
@@ -158,10 +159,10 @@ export const payWaiting = (state: State): void => {
   }
 }
 
-/** Amounts that one record tries to pay in again: there is hardly ever one. */
+/** Amounts that one record tries again: there is hardly ever one. */
 const triedAtOnce = 4
 
-/** The ledger said what cannot be. */
+/** Counts and publishes an alarm: the ledger has reported something impossible. */
 export const raise = (state: State, transfer: Transfer, at: number, alarm: Alarm): void => {
   const { events, funds } = state
   const code = codeOf(alarms, alarm)

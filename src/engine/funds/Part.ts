@@ -1,4 +1,6 @@
-/** Money on the ledger: kept in a snapshot only where there is any, so that a venue without a ledger has what it always had. */
+/**
+ * Money on the ledger. A snapshot contains it only where there is any, so that snapshots of venues without a ledger stay the same.
+ */
 import type { Part } from "../Part.js"
 import type { SectionReader, SectionWriter } from "../Sections.js"
 import type { State } from "../State.js"
@@ -9,15 +11,15 @@ import type { Transfer } from "./Transfer.js"
 
 const totals = ["deposited", "withdrawn", "reserved", "forgottenDeposited", "forgottenWithdrawn"] as const
 
-/** What is no list. */
+/** Everything but the lists. */
 interface Values {
   readonly offset: number
   readonly recordTimeEpochMs: number
   readonly stop: Stop | null
-  /** Absent where it is nothing: then a state is what it was before anything could be accepted. */
+  /** Absent where it is 0, so that such states have the same digest as before the value existed. */
   readonly acceptedAtoms?: number
   readonly alarms: ReadonlyArray<number>
-  /** Low and high limbs by name. */
+  /** Low and high limbs of each total, by name. */
   readonly totals: Readonly<Record<(typeof totals)[number], readonly [low: number, high: number]>>
 }
 
@@ -48,7 +50,7 @@ const isEmpty = ({ acceptedAtoms, deposited, offset, parties, stop, transfers, w
   transfers.count === 0 && parties.count === 0 && offset === 0 && stop === null && acceptedAtoms === 0 && deposited.atoms === 0n
   && withdrawn.atoms === 0n
 
-/** Entries of a section: lists are parted, so that no text of one becomes longer than a text may be. */
+/** Entries of one section: long lists are split, since a string has a greatest length. */
 const entriesAtOnce = 1_024
 
 const sectionOf = (name: string, index: number): string => `funds.${name}.${index}`

@@ -1,14 +1,17 @@
-/** The ledger party of each account: bound as the signer made it, and confirmed once the ledger has its contract with the venue. */
+/**
+ * The ledger party of each account: bound when the signer has created it, and confirmed once the ledger has its contract with the
+ * venue.
+ */
 import { assert } from "../../domain/Assert.js"
 import { StepwiseMap } from "../../domain/Stepwise.js"
 
 export interface Party {
   readonly account: number
   readonly partyId: string
-  /** By which the signer knows its key; empty where it is not the signer's. */
+  /** The signer's id of the party's key; empty where the signer does not hold it. */
   readonly keyId: string
   readonly boundAtEpochMs: number
-  /** 0 until the ledger has confirmed its contract. */
+  /** 0 until the ledger has confirmed the party's contract. */
   readonly confirmedAtEpochMs: number
 }
 
@@ -24,12 +27,12 @@ export class Parties {
     return this.byAccount.get(account)
   }
 
-  /** The account that a party is of, or is to be of; -1 where it is nobody's. */
+  /** The account that a party belongs to or is reserved for; -1 where there is none. */
   accountOf(partyId: string): number {
     return this.byId.get(partyId) ?? -1
   }
 
-  /** Makes a party an account's, in the place of the one that it had. */
+  /** Gives an account its party, in place of the one that it had. */
   set(party: Party): void {
     const { account, partyId } = party
     assert(this.accountOf(partyId) === -1 || this.accountOf(partyId) === account, "a party is of one account")
@@ -39,18 +42,18 @@ export class Parties {
     this.byId.set(partyId, account)
   }
 
-  /** Holds a party for an account that is to change to it. */
+  /** Reserves a party for an account that is changing to it. */
   claim(partyId: string, account: number): void {
     assert(!this.byId.has(partyId), "a party is of one account")
     this.byId.set(partyId, account)
   }
 
-  /** Gives up what was claimed. */
+  /** Releases a reserved party. */
   release(partyId: string): void {
     this.byId.delete(partyId)
   }
 
-  /** All of them, by account. */
+  /** All parties, by account. */
   all(): ReadonlyArray<Party> {
     return [...this.byAccount.values()].sort((one, other) => one.account - other.account)
   }

@@ -1,4 +1,4 @@
-/** What is read of money on the ledger. */
+/** Reads about money on the ledger. */
 import { none } from "../../domain/None.js"
 import type { TransferKind } from "../../operations/funds/Transfers.js"
 import { AccountReads } from "../accounts/Reads.js"
@@ -29,7 +29,7 @@ export class FundsReads extends AccountReads {
 
   depositsSequence(account: number): number {
     const { transfers } = this.state.funds
-    // What is forgotten had changed last before it was: a deposit that has come to nothing has moved nothing else of its account.
+    // A forgotten transfer last changed before it was forgotten, and a deposit that failed has changed nothing else of its account.
     const forgotten = transfers.mayHaveForgottenOf(account) ? transfers.forgotBySequence : 0
     return transfers.of(account, "deposit", Infinity, Infinity).reduce((last, { lastSequence }) => Math.max(last, lastSequence), forgotten)
   }

@@ -1,4 +1,4 @@
-/** How deposits, withdrawals and changes of party are asked for and given up by the owner of an account, and approved. */
+/** How owners request, approve and cancel deposits, withdrawals and changes of party. */
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -21,9 +21,7 @@ import { fail, isDisabled, kindCode, moveStep, refusedBy, stands } from "./Movin
 import { approve, newStep, type Step } from "./Steps.js"
 import { currentOf, idOf, isUnapproved, stepAtHand, stepsOf, type Transfer } from "./Transfer.js"
 
-/**
- * What refuses another transfer without a record: there is no room for it, of which an eighth is kept for withdrawals.
- */
+/** What refuses another transfer without a record: a full table, an eighth of which is reserved for withdrawals. */
 export const refusesRoom = (kind: TransferKind) => ({ funds: { bounds, transfers } }: State): Refusal =>
   transfers.openCount < roomOf(bounds.open, kind === "withdrawal") ? Refusal.none : Refusal.tableFull
 
@@ -35,7 +33,7 @@ interface Asked {
   readonly keyId: string
 }
 
-/** A transfer that stands from here on. */
+/** Creates a transfer. */
 const request = (state: State, asked: Asked): Transfer => {
   const { atEpochMs, funds, sequence } = state
   const hasParty = (funds.parties.of(asked.account)?.confirmedAtEpochMs ?? 0) !== 0
@@ -74,7 +72,7 @@ export const requestDeposit = (state: State, { account, amountAtoms, asset }: Re
   if (open.some(({ kind }) => kind === "deposit")) return refusedBy(Refusal.depositInProgress)
   if (open.some(({ kind }) => kind === "party_change")) return refusedBy(Refusal.transferInProgress)
   settleAccount(state, account)
-  // What is held for withdrawals may come back.
+  // Amounts held for withdrawals may return to the account.
   const held = open.reduce((sum, { amountAtoms: each }) => sum + each, 0)
   const most = maxCreditAtoms - Math.max(0, accounts.collateral(account)) - held
   if (amountAtoms > most) return refused(Refusal.depositTotalLimit, none, Math.max(0, most), amountAtoms)
@@ -113,7 +111,7 @@ export const requestPartyChange = (state: State, command: RequestPartyChange): T
   const { parties, transfers } = state.funds
   if (isDisabled(state, account)) return refusedBy(Refusal.accountNotEnabled)
   if (transfers.openOf(account).length > 0) return refusedBy(Refusal.transferInProgress)
-  // Also of one that has no contract yet: its key may be lost, and no deposit would ever bring another.
+  // A party without a contract may be changed too: its key may be lost, and no deposit could ever lead to another party.
   if (parties.of(account) === undefined) return refusedBy(Refusal.partyMissing)
   const change = request(state, { kind: "party_change", account, amountAtoms: 0, partyId: "", keyId: "" })
   note(state, account, "party_change_requested", "", remoteAddress, idOf(change))
@@ -122,7 +120,7 @@ export const requestPartyChange = (state: State, command: RequestPartyChange): T
 
 // ---- giving up
 
-/** What of a transfer its owner cannot give up any more. */
+/** What refuses an owner's cancellation of a transfer. */
 export const refusesCancel = ({ funds }: State, { account, transfer: number }: CancelTransfer): Refusal => {
   const transfer = funds.transfers.find(number)
   if (transfer?.account !== account) return Refusal.transferNotFound
@@ -139,7 +137,7 @@ export const cancelTransfer = (state: State, command: CancelTransfer): TransferS
 
 // ---- approval
 
-/** What an approval comes to; `known` is one that was taken before. */
+/** The result of an approval: the approved step, a refusal, or `known` where it was taken before. */
 const approved = (state: State, command: ApproveStep, atEpochMs: number): Step | Refusal | "known" => {
   const { account, authenticatorData, clientData, credentialId, hash, nonce, signature, step: name, transfer: number } = command
   const { funds, identity } = state
@@ -161,7 +159,10 @@ const approved = (state: State, command: ApproveStep, atEpochMs: number): Step |
   return taken
 }
 
-/** What refuses an approval without a record. A counter that went back is decided under one: the owner is told of it. */
+/**
+ * What refuses an approval without a record. A signature counter that went backwards is decided in one, since the owner is told of
+ * it.
+ */
 export const refusesApproval = (state: State, command: ApproveStep, atEpochMs: number): Refusal => {
   const taken = approved(state, command, atEpochMs)
   return typeof taken === "number" ? taken : Refusal.none
@@ -178,7 +179,7 @@ export const approveStep = (state: State, command: ApproveStep): TransferStands 
   const transfer = state.funds.transfers.find(command.transfer)!
   if (taken === "known") return stands(transfer)
   const passkey = passkeys.find(credentialId)!
-  // As at a sign-in: authenticators that count nothing always say 0; of all others each assertion counts on.
+  // As at a sign-in: authenticators that do not count always report 0; all others increase the counter with every assertion.
   if ((signCount !== 0 || passkey.signCount !== 0) && signCount <= passkey.signCount) {
     note(state, account, "approval_failed", credentialId, remoteAddress, "its counter went back")
     return refusedBy(Refusal.signCountWentBack)

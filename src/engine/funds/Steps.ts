@@ -1,28 +1,28 @@
 /**
- * What becomes of one step of a transfer: a command to the ledger that is prepared, approved, executed as often as it takes, and
- * decided by the ledger once. Plain functions of a step and a fact; what follows from them for money is the business of others.
+ * The life of one step of a transfer: a ledger command that is prepared, approved, submitted as often as needed, and decided by the
+ * ledger once. These are pure functions of a step and a fact; what follows for money is decided elsewhere.
  *
- * Three rules hold all of it together. A step is over for the good only by a completion that accepts its command. It can come to
- * nothing only where every submission of it was refused, each by an answer of its own, or where nothing was executed. And what was
- * executed is forgotten only where the ledger's own record time has passed what its hash allows.
+ * Three rules hold it together. A step succeeds only by a completion that accepts its command. It fails only where every submission
+ * was refused by an answer of its own, or where nothing was submitted. A submission is forgotten only once the ledger's record time
+ * has passed the latest time at which its hash is valid.
  */
 import type { completionOutcomes } from "../../operations/funds/NoteCompletion.js"
 import type { submissionOutcomes } from "../../operations/funds/NoteSubmission.js"
 import type { StepName } from "../../operations/funds/Transfers.js"
 
-/** What of a step never changes once it was prepared for the first time. */
+/** What stays the same however often a step is prepared. */
 export interface Binding {
   readonly commandId: string
   readonly userId: string
   readonly synchronizerId: string
   readonly participantId: string
-  /** The ledger's end before the step was first prepared: behind it its completions are looked for. */
+  /** The ledger's end offset before the step was first prepared: its completions can only come after it. */
   readonly ledgerEndOffset: number
 }
 
-/** A transaction as it was prepared. */
+/** A prepared transaction. */
 export interface Preparation {
-  /** Base64; empty once the step is over. */
+  /** Base64; empty once the step is finished. */
   readonly preparedTransaction: string
   /** Lowercase hex. */
   readonly hash: string
@@ -31,7 +31,7 @@ export interface Preparation {
   readonly preparedAtEpochMs: number
 }
 
-/** The owner's approval of that transaction: the assertion's parts are base64url, and empty once the step is over. */
+/** The owner's approval of the transaction. The assertion's parts are base64url, and empty once the step is finished. */
 export interface Approval {
   readonly credentialId: string
   readonly clientData: string
@@ -43,14 +43,14 @@ export interface Approval {
 
 type Answered = (typeof submissionOutcomes)[number]
 
-/** `pending` is one of which nobody has noted anything yet: the ledger may have it. */
+/** A submission that is `pending` has no answer noted yet: the ledger may have it. */
 export interface Submission {
   readonly submissionId: string
   readonly outcome: "pending" | Exclude<Answered, "not_sent">
-  /** The ledger's code where it refused it; otherwise empty. */
+  /** The ledger's error code where it refused the submission; otherwise empty. */
   readonly guard: string
   readonly begunAtEpochMs: number
-  /** Of the completion that refused it; 0 where none did. */
+  /** The offset of the completion that refused the submission; 0 where none did. */
   readonly offset: number
 }
 
@@ -66,11 +66,11 @@ export interface Step {
   readonly binding: Binding | null
   readonly preparation: Preparation | null
   readonly approval: Approval | null
-  /** Of this preparation, oldest first: those that are kept. */
+  /** Submissions of the current preparation that are kept, oldest first. */
   readonly submissions: ReadonlyArray<Submission>
-  /** Submissions of which nothing is known and that are not kept any more: each of them may yet be accepted. */
+  /** Submissions without a known result that are no longer listed: each may still be accepted. */
   readonly unlisted: number
-  /** How often it was prepared. */
+  /** How often the step was prepared. */
   readonly preparations: number
   readonly confirmation: Confirmation | null
   /** The offset up to which completions that contradict the first have been counted. */
@@ -78,13 +78,15 @@ export interface Step {
 }
 
 /**
- * Where a step stands. `due`: nothing is prepared. `prepared`: its approval is waited for. `approved`: nothing was executed yet.
- * `executed`: the ledger may have it. `refused`: every submission was refused, and the completions have yet to say that there was
- * no other. `confirmed`: it is done.
+ * The phase of a step. `due`: not prepared. `prepared`: waits for its approval. `approved`: not submitted yet. `executed`:
+ * submitted, so the ledger may have it. `refused`: every submission was refused, but the completions have yet to show that there
+ * was no other. `confirmed`: done.
  */
 export type Phase = "due" | "prepared" | "approved" | "executed" | "refused" | "confirmed"
 
-/** What a fact does to a step: what it becomes; or nothing, since it is known, or cannot be. */
+/**
+ * The result of applying a fact to a step: the new step; `known` where the fact changes nothing; `conflict` where it is impossible.
+ */
 export type Taken = Step | "known" | "conflict"
 
 export const newStep = (name: StepName): Step => ({
@@ -99,7 +101,7 @@ export const newStep = (name: StepName): Step => ({
   alarmedOffset: 0
 })
 
-/** Whether an owner has to approve it: the venue withdraws its own offers without. */
+/** Whether the step needs the owner's approval: the venue withdraws its own offers without it. */
 const needsApproval = ({ name }: Pick<Step, "name">): boolean => name !== "treasury_offer_withdrawal"
 
 export const phaseOf = (step: Step): Phase => {
@@ -109,25 +111,25 @@ export const phaseOf = (step: Step): Phase => {
   return step.approval === null && needsApproval(step) ? "prepared" : "approved"
 }
 
-/** Whether every single submission was refused. */
+/** Whether every submission was refused. */
 const isRefused = ({ submissions, unlisted }: Step): boolean =>
   unlisted === 0 && submissions.length > 0 && submissions.every(({ outcome }) => outcome === "refused")
 
-/** Whether the ledger has taken one in, as far as anybody was told. */
+/** Whether the ledger is known to have accepted a submission for processing. */
 export const isTakenIn = ({ submissions }: Step): boolean => submissions.some(({ outcome }) => outcome === "accepted")
 
 const isSame = (one: Binding, other: Binding): boolean =>
   one.commandId === other.commandId && one.userId === other.userId && one.synchronizerId === other.synchronizerId
   && one.participantId === other.participantId
 
-/** It is prepared: for the first time, which binds it, or anew under the same command. */
+/** Prepares the step: the first time, which binds it, or again under the same command. */
 export const prepare = (step: Step, binding: Binding, preparation: Preparation): Taken => {
   if (phaseOf(step) !== "due") return step.preparation?.hash === preparation.hash ? "known" : "conflict"
   if (step.binding !== null && !isSame(step.binding, binding)) return "conflict"
   return { ...step, binding: step.binding ?? binding, preparation, preparations: step.preparations + 1 }
 }
 
-/** Its owner approves the transaction with a hash. */
+/** Approves the transaction with the given hash. */
 export const approve = (step: Step, hash: string, approval: Approval): Taken => {
   if (!needsApproval(step) || step.preparation === null || step.preparation.hash !== hash) return "conflict"
   if (step.approval !== null) return step.approval.nonce === approval.nonce ? "known" : "conflict"
@@ -135,8 +137,8 @@ export const approve = (step: Step, hash: string, approval: Approval): Taken => 
 }
 
 /**
- * A submission is about to be executed. Where there is no room for it, the oldest that was refused is forgotten; if none was, the
- * oldest of all is counted, and will never be known to have been refused.
+ * Begins a submission. Where the list is full, the oldest refused one is dropped; if none was refused, the oldest of all is moved
+ * to the count of unlisted ones, whose refusal can never be known.
  */
 export const begin = (step: Step, submissionId: string, begunAtEpochMs: number, most: number): Taken => {
   if (step.submissions.some((each) => each.submissionId === submissionId)) return "known"
@@ -151,14 +153,14 @@ export const begin = (step: Step, submissionId: string, begunAtEpochMs: number, 
   return { ...step, submissions: [...submissions, { submissionId, outcome: "pending", guard: "", begunAtEpochMs, offset: 0 }], unlisted }
 }
 
-/** What was answered to a submission. Once it was taken in or refused, no answer changes that, but its completion may. */
+/** Notes the answer to a submission. An answer of acceptance or refusal is final, except that a completion may change it. */
 export const note = (step: Step, submissionId: string, outcome: Answered, guard: string): Taken => {
   const submission = step.submissions.find((each) => each.submissionId === submissionId)
   if (step.confirmation !== null || submission === undefined) return "known"
   const before = submission.outcome
   if (before === outcome || before === "refused" || before === "accepted" || before === "duplicate") return "known"
   if (outcome === "not_sent") {
-    // Only who has just begun it can know that it never left.
+    // Only the caller who has just begun a submission can know that it was never sent.
     if (before !== "pending") return "conflict"
     return { ...step, submissions: step.submissions.filter((each) => each !== submission) }
   }
@@ -170,7 +172,7 @@ const withSubmission = (step: Step, before: Submission, after: Submission): Step
   submissions: step.submissions.map((each) => each === before ? after : each)
 })
 
-/** A completion that refuses a submission. */
+/** Applies a completion that refuses a submission. */
 export const refuse = (
   step: Step,
   submissionId: string,
@@ -184,7 +186,10 @@ export const refuse = (
   return withSubmission(step, submission, { ...submission, outcome, guard, offset })
 }
 
-/** What a completion that accepts the command is to a step: its confirmation, the same again, or another one. */
+/**
+ * Applies a completion that accepts the step's command: the confirmed step, `known` for a repetition, or `another` for a second
+ * acceptance.
+ */
 export const confirm = (step: Step, confirmation: Confirmation): Step | "known" | "another" => {
   if (step.confirmation === null) return over({ ...step, confirmation })
   const { offset, updateId } = confirmation
@@ -192,7 +197,7 @@ export const confirm = (step: Step, confirmation: Confirmation): Step | "known" 
   return offset <= step.alarmedOffset ? "known" : "another"
 }
 
-/** The step without what nobody needs any more once it is over: the bytes, and the assertion. */
+/** The finished step without what is no longer needed: transaction bytes and assertion. */
 export const over = (step: Step): Step => ({
   ...step,
   preparation: step.preparation === null ? null : { ...step.preparation, preparedTransaction: "" },
@@ -200,8 +205,9 @@ export const over = (step: Step): Step => ({
 })
 
 /**
- * The completions from its binding's offset through another hold no acceptance. `refused`: all of it was refused, and there is no
- * other. A step: its transaction can take no effect any more, so that nothing is left of it but its binding.
+ * Applies the finding that no completion from the binding's offset through `throughOffset` accepts the command. Returns `refused`
+ * where all submissions were refused and there can be no other; a step that keeps nothing but its binding where the transaction can
+ * no longer take effect.
  */
 export const scan = (step: Step, hash: string, throughOffset: number, recordTimeEpochMs: number): Taken | "refused" => {
   const { binding, confirmation, preparation } = step
@@ -209,10 +215,10 @@ export const scan = (step: Step, hash: string, throughOffset: number, recordTime
   if (throughOffset < binding.ledgerEndOffset) return "conflict"
   const lastRefusal = step.submissions.reduce((last, { offset }) => Math.max(last, offset), 0)
   if (phaseOf(step) === "refused" && throughOffset >= lastRefusal) return "refused"
-  // Below the third scheme the largest record time is not part of what is signed: whoever has the bytes could change it.
+  // Before hashing scheme 3 the maximum record time was not covered by the signature: anybody with the bytes could change it.
   const isPassed = preparation.hashingScheme >= 3 && recordTimeEpochMs > preparation.maxRecordTimeEpochMs
   return isPassed ? voided(step) : "conflict"
 }
 
-/** The step as if it had never been prepared, but bound as it was. */
+/** The step as if it had never been prepared, apart from its binding. */
 export const voided = (step: Step): Step => ({ ...step, preparation: null, approval: null, submissions: [], unlisted: 0 })

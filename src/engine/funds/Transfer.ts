@@ -1,48 +1,48 @@
-/** A deposit, a withdrawal or a change of an account's ledger party: its steps in their order, and what it has come to. */
+/** A deposit, a withdrawal or a change of an account's ledger party: its steps in order, and its result. */
 import * as Ids from "../../domain/Ids.js"
 import type { FailureStage, StepName, TransferKind, TransferStatus } from "../../operations/funds/Transfers.js"
 import { isTakenIn, type Phase, phaseOf, type Step } from "./Steps.js"
 
-/** Why a transfer came to nothing. */
+/** Why a transfer failed. */
 export interface Failure {
   readonly step: StepName
   readonly stage: FailureStage
-  /** The ledger's or the signer's code, or one of the venue's own. */
+  /** The error code of the ledger, the signer or the venue. */
   readonly guard: string
 }
 
 export interface Transfer {
-  /** The ordinal of its birth. */
+  /** Derived from the sequence of the record that created it, see `Ids.ordinal`. */
   readonly number: number
   readonly kind: TransferKind
   readonly account: number
-  /** Money atoms; 0 of a change of party. */
+  /** Money atoms; 0 for a change of party. */
   readonly amountAtoms: number
-  /** The party that pays in, that receives, or that is to be; empty while none is bound. */
+  /** The party that pays in, receives, or is to become the account's; empty while none is bound. */
   readonly partyId: string
-  /** By which the signer knows that party's key; empty where it is not the signer's. */
+  /** The signer's id of that party's key; empty where the signer does not hold it. */
   readonly keyId: string
   readonly steps: ReadonlyArray<Step>
-  /** What it ended as; null while it is not over. */
+  /** How the transfer ended; null while it is unfinished. */
   readonly end: "ledger_confirmed" | "rejected" | "expired" | null
   readonly failure: Failure | null
   /**
-   * Whether its amount has been moved: of a deposit, credited to the account; of a withdrawal, spent or given back, so that nothing
+   * Whether its amount has been moved: for a deposit, credited to the account; for a withdrawal, spent or returned, so that nothing
    * is held for it any more.
    */
   readonly isSettled: boolean
-  /** Since when the step at hand waits to be approved. */
+  /** Since when the current step has been waiting for approval. */
   readonly dueSinceEpochMs: number
   readonly requestedAtEpochMs: number
   readonly updatedAtEpochMs: number
   readonly lastSequence: number
 }
 
-/** Its id as clients know it. */
+/** The public id of the transfer. */
 export const idOf = ({ kind, number }: Pick<Transfer, "kind" | "number">): string =>
   kind === "deposit" ? Ids.depositId(number) : kind === "withdrawal" ? Ids.withdrawalId(number) : Ids.partyChangeId(number)
 
-/** The steps that a transfer of a kind takes; a deposit of an account whose party has no contract yet, one more. */
+/** The steps of a kind of transfer; a deposit has one more where the account's party has no contract yet. */
 export const stepsOf = (kind: TransferKind, hasParty: boolean): ReadonlyArray<StepName> => {
   switch (kind) {
     case "deposit":
@@ -54,32 +54,32 @@ export const stepsOf = (kind: TransferKind, hasParty: boolean): ReadonlyArray<St
   }
 }
 
-/** The place of the step at hand: the first that is not confirmed; behind the last where all are. */
+/** The index of the current step: the first unconfirmed one, or one past the last where all are confirmed. */
 export const currentOf = ({ steps }: Transfer): number => {
   const at = steps.findIndex(({ confirmation }) => confirmation === null)
   return at < 0 ? steps.length : at
 }
 
-/** The step at hand, if it is one that may go on: of a transfer that is over, an offer to be withdrawn alone. */
+/** The current step if it may go on: after the end of a transfer, only a step that withdraws an offer. */
 export const stepAtHand = (transfer: Transfer): Step | undefined => {
   const step = transfer.steps[currentOf(transfer)]
   return transfer.end === null || step === undefined ? step : withdrawalOfOffer(transfer)
 }
 
-/** The venue's own step that is still to be done for a deposit that came to nothing. */
+/** The venue's own unconfirmed step after a failed deposit. */
 const withdrawalOfOffer = ({ steps }: Transfer): Step | undefined => {
   const last = steps.at(-1)
   return last?.name === "treasury_offer_withdrawal" && last.confirmation === null ? last : undefined
 }
 
-/** Whether anything may still become of it. */
+/** Whether a step is still to be done. */
 export const isOpen = (transfer: Transfer): boolean => stepAtHand(transfer) !== undefined
 
-/** Whether money is still held for it, or owed to its account. */
+/** Whether money is still held for the transfer, or owed to its account. */
 export const isUnsettled = ({ end, isSettled, kind }: Transfer): boolean =>
   !isSettled && (kind === "withdrawal" || (kind === "deposit" && end === "ledger_confirmed"))
 
-/** Whether nothing of it may be forgotten. */
+/** Whether the transfer must be kept. */
 export const isNeeded = (transfer: Transfer): boolean => isOpen(transfer) || isUnsettled(transfer)
 
 export const statusOf = (transfer: Transfer): TransferStatus => {
@@ -90,12 +90,12 @@ export const statusOf = (transfer: Transfer): TransferStatus => {
   return transfer.kind === "withdrawal" ? "requested" : "bound"
 }
 
-/** What the ledger has last said of a transfer, or what is known instead. */
+/** The last known result of a transfer on the ledger. */
 export interface LedgerOutcome {
   readonly step: StepName
   /**
-   * `sequenced_accepted`: it has taken the step in; `submission_unknown`: nobody knows; `completion_accepted`: it has done it. Of one
-   * that came to nothing: `not_executed`, or what refused it.
+   * `sequenced_accepted`: the ledger has accepted the submission for processing. `submission_unknown`: there is no answer.
+   * `completion_accepted`: the step is done. For failed transfers: `not_executed`, or what refused it.
    */
   readonly outcome:
     | "sequenced_accepted"
@@ -104,7 +104,7 @@ export interface LedgerOutcome {
     | "not_executed"
     | "submission_refused"
     | "completion_refused"
-  /** Empty where nothing was refused. */
+  /** The error code; empty where nothing was refused. */
   readonly guard: string
 }
 
@@ -115,7 +115,7 @@ const refusedAt = {
   completion: "completion_refused"
 } as const
 
-/** Undefined while nothing of a transfer was executed. */
+/** Undefined while nothing of a transfer has been submitted. */
 export const ledgerOutcomeOf = (transfer: Transfer): LedgerOutcome | undefined => {
   const { end, failure, steps } = transfer
   if (failure !== null) return { step: failure.step, outcome: refusedAt[failure.stage], guard: failure.guard }
@@ -128,7 +128,7 @@ export const ledgerOutcomeOf = (transfer: Transfer): LedgerOutcome | undefined =
   return done === undefined ? undefined : { step: done.name, outcome: "completion_accepted", guard: "" }
 }
 
-/** A transfer that is over, by what is told of it: nothing that was prepared, hashed or signed, and nothing of who approved it. */
+/** A finished transfer as it is published: without prepared transactions, hashes, signatures, or the passkey that approved it. */
 export interface EndedTransfer {
   readonly number: number
   readonly kind: TransferKind
@@ -137,7 +137,7 @@ export interface EndedTransfer {
   readonly partyId: string
   readonly steps: ReadonlyArray<StepName>
   readonly status: TransferStatus
-  /** How far it had come when it failed; null where it did not. */
+  /** The stage at which it failed; null where it did not. */
   readonly failedAt: FailureStage | null
   readonly ledgerOutcome: LedgerOutcome | null
   readonly requestedAtEpochMs: number
@@ -161,9 +161,10 @@ export const endedOf = (transfer: Transfer): EndedTransfer => ({
 })
 
 /**
- * What a transfer waits for. Of whoever drives the ledger: `party`, that the signer makes one; `submission`, that what was approved is
- * signed and executed; `resolution`, that it is found out what became of it; `scan`, that the completions are read for an acceptance.
- * Of its owner: `preparation`, that the step at hand is gone on with, which the venue does by itself with its own; `approval`.
+ * What a transfer waits for. From the ledger driver: `party`, that the signer creates one; `submission`, that the approved
+ * transaction is signed and submitted; `resolution`, that the result of a submission is found out; `scan`, that the completions are
+ * searched for an acceptance. From its owner: `preparation`, that the current step is continued, which the venue does itself for
+ * its own steps; `approval`.
  */
 const awaited = ["party", "preparation", "approval", "submission", "resolution", "scan", "nothing"] as const
 export type Awaited = (typeof awaited)[number]
@@ -183,7 +184,7 @@ export const awaitedBy = (transfer: Transfer): Awaited => {
   return transfer.partyId === "" ? "party" : byPhase[phaseOf(step)]
 }
 
-/** Whether it is for the venue to go on with it, and not for its owner. */
+/** Whether the venue, not the owner, has to continue the transfer. */
 export const isVenues = (transfer: Transfer): boolean => {
   const step = stepAtHand(transfer)
   if (step === undefined) return false
@@ -191,7 +192,7 @@ export const isVenues = (transfer: Transfer): boolean => {
   return waits !== "approval" && (waits !== "preparation" || step.name === "treasury_offer_withdrawal")
 }
 
-/** Whether the step at hand waits for its owner: it is not approved, and nothing of it was executed. */
+/** Whether the current step waits for its owner: neither approved nor submitted. */
 export const isUnapproved = (transfer: Transfer): boolean => {
   if (transfer.end !== null) return false
   const phase = phaseOf(transfer.steps[currentOf(transfer)]!)

@@ -1,7 +1,6 @@
 /**
- * All transfers that are kept, by number, with what is asked for of them: those of an account, those that are not over, the step of
- * a command, and which of them wait for an approval, in the order in which they began to. Of those that are over the latest are
- * kept.
+ * All transfers kept, by number, with indexes for an account's transfers, the unfinished ones, the step of a ledger command, and
+ * those that wait for an approval, in the order in which they began to wait. Of the finished ones only the latest are kept.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
@@ -10,13 +9,13 @@ import type { TransferKind } from "../../operations/funds/Transfers.js"
 import type { FundsBounds } from "./Bounds.js"
 import { type EndedTransfer, endedOf, isNeeded, isUnapproved, isVenues, type Transfer } from "./Transfer.js"
 
-/** A step by its place. */
+/** Identifies a step: its transfer, and its index there. */
 export interface StepOf {
   readonly transfer: number
   readonly at: number
 }
 
-/** The table as a snapshot has it: all that is kept by number; and the orders that are not read off it. */
+/** The table as a snapshot holds it: all transfers by number, and the two orders that cannot be derived from them. */
 export interface TransfersDump {
   readonly transfers: ReadonlyArray<Transfer>
   readonly ended: ReadonlyArray<number>
@@ -30,18 +29,18 @@ const preparedLengthOf = ({ steps }: Transfer): number =>
 
 export class Transfers {
   private readonly byNumber = new StepwiseMap<number, Transfer>()
-  /** Numbers by account, ascending. */
+  /** Transfer numbers by account, ascending. */
   private readonly byAccount = new StepwiseMap<number, Array<number>>()
   private readonly byCommand = new StepwiseMap<string, StepOf>()
   private readonly needed = new StepwiseMap<number, true>()
   private readonly venues = new StepwiseMap<number, true>()
-  /** Those that are over, in the order in which they came to be: of all, and of each account. */
+  /** Finished transfers in the order in which they ended: of all accounts, and of each. */
   private readonly ended = new StepwiseLine<number, true>()
   private readonly endedByAccount = new StepwiseMap<number, Set<number>>()
   private readonly unapproved = new StepwiseLine<number, true>()
   /**
-   * By which record one was last forgotten, or by an earlier one: 0 where none was. Made anew of a snapshot, of which it is told that
-   * it was no later than the last change of what is kept.
+   * The sequence of the record that last forgot a transfer, or a later bound of it; 0 where none did. Snapshots do not contain it:
+   * restoring takes the last change of any kept transfer, since forgetting cannot have been later.
    */
   forgotBySequence = 0
   /** Characters of prepared transactions that are kept. */
@@ -53,7 +52,7 @@ export class Transfers {
     return this.byNumber.size
   }
 
-  /** Transfers that are not over, or of which money is held or owed. */
+  /** Transfers that are unfinished, or for which money is still held or owed. */
   get openCount(): number {
     return this.needed.size
   }
@@ -62,12 +61,12 @@ export class Transfers {
     return this.byNumber.get(number)
   }
 
-  /** The step of a command, of the latest transfer that has it. */
+  /** The step that a ledger command belongs to; of several transfers that used the command, in the latest. */
   ofCommand(commandId: string): StepOf | undefined {
     return this.byCommand.get(commandId)
   }
 
-  /** Those of an account that are not over, oldest first; of one kind if one is given. */
+  /** Unfinished transfers of an account, oldest first; of one kind if one is given. */
   openOf(account: number, kind?: TransferKind): ReadonlyArray<Transfer> {
     const open: Array<Transfer> = []
     const own = this.byAccount.get(account) ?? []
@@ -79,7 +78,9 @@ export class Transfers {
     return open.filter((transfer) => transfer.end === null && (kind === undefined || transfer.kind === kind))
   }
 
-  /** Those of an account and a kind, newest first, at most `limit`, older than a number (`Infinity`: from the newest). */
+  /**
+   * Transfers of an account and a kind, newest first, at most `limit`, with numbers below `before` (`Infinity`: from the newest).
+   */
   of(account: number, kind: TransferKind, before: number, limit: number): ReadonlyArray<Transfer> {
     const found: Array<Transfer> = []
     const own = this.byAccount.get(account) ?? []
@@ -90,34 +91,34 @@ export class Transfers {
     return found
   }
 
-  /** Whether one of an account may have been there that is not known any more. */
+  /** Whether a transfer of an account may have been forgotten. */
   mayHaveForgottenOf(account: number): boolean {
     const { endedInAll, endedOfAccount } = this.bounds
-    // One that was over and is needed again has left room behind it, and may have taken it from another.
+    // A finished transfer that became needed again no longer counts as finished, but may have displaced another one before.
     const own = this.byAccount.get(account)?.length ?? 0
     return this.count >= endedInAll || own - this.openOf(account).length >= endedOfAccount
   }
 
-  /** Numbers from here on are of no transfer of the account that is forgotten; 0 where none is. */
+  /** The number from which on no transfer of the account has been forgotten; 0 where none has been at all. */
   knownFrom(account: number): number {
     if (!this.mayHaveForgottenOf(account)) return 0
     const own = this.endedByAccount.get(account)
-    // What was forgotten had ended before what is kept, and was asked for before that.
+    // Whatever was forgotten had ended before everything kept here ended, and was requested earlier still.
     const oldest = own === undefined ? this.ended : own
     return oldest.size === 0 ? Infinity : Ids.ordinal(this.byNumber.get(first(oldest.keys()))!.lastSequence + 1, 0)
   }
 
-  /** What is told of all that may be forgotten, by number. */
+  /** What is published of every finished transfer, by number. */
   allEnded(): ReadonlyArray<EndedTransfer> {
     return this.inOrder(this.ended.keys()).map(endedOf)
   }
 
-  /** All that are not over, by number. */
+  /** All unfinished transfers, by number. */
   allOpen(): ReadonlyArray<Transfer> {
     return this.inOrder(this.needed.keys())
   }
 
-  /** Those of them that it is for the venue to go on with. */
+  /** Unfinished transfers that the venue has to continue. */
   allVenues(): ReadonlyArray<Transfer> {
     return this.inOrder(this.venues.keys())
   }
@@ -126,9 +127,9 @@ export class Transfers {
     return [...numbers].sort(ascending).map((number) => this.byNumber.get(number)!)
   }
 
-  /** The one that has waited longest for an approval. */
+  /** The transfer that has waited longest for an approval. */
   get longestUnapproved(): Transfer | undefined {
-    // Every record asks, and nearly always there is none.
+    // Every record asks for it, and nearly always there is none.
     if (this.unapproved.size === 0) return undefined
     for (const number of this.unapproved.keys()) return this.byNumber.get(number)
     return undefined
@@ -147,24 +148,24 @@ export class Transfers {
     this.hold(transfer)
   }
 
-  /** Puts a transfer in the place of what it was. One that is over from here on may push out the oldest such: these are given. */
+  /** Replaces a transfer. One that has just finished may push out the oldest finished ones; these are returned. */
   put(transfer: Transfer): ReadonlyArray<Transfer> {
     const before = this.byNumber.get(transfer.number)
     assert(before !== undefined && before.account === transfer.account, "a transfer is changed in its place")
     this.preparedLength -= preparedLengthOf(before)
-    // A step that is not to be done any more takes its command with it.
+    // A step that was removed releases its ledger command.
     for (const { binding, name } of before.steps) {
       if (binding !== null && !transfer.steps.some((step) => step.name === name)) this.unbind(binding.commandId, transfer.number)
     }
     this.hold(transfer)
-    // A step that waits anew does so behind all others, also where the one before waited.
+    // A step that begins to wait goes to the end of the queue, even where the step before it was waiting too.
     if (!isUnapproved(transfer)) this.unapproved.delete(transfer.number)
     else if (!this.unapproved.has(transfer.number) || before.dueSinceEpochMs !== transfer.dueSinceEpochMs) {
       this.unapproved.delete(transfer.number)
       this.unapproved.set(transfer.number, true)
     }
     if (isNeeded(before) === isNeeded(transfer)) return []
-    // The ledger may say of one that is over what was no longer awaited.
+    // The ledger may confirm a step of a finished transfer, which then needs to be kept again.
     if (isNeeded(transfer)) {
       this.revive(transfer)
       return []
@@ -188,7 +189,7 @@ export class Transfers {
     else this.venues.delete(number)
   }
 
-  /** A command that several transfers of an account have had is the latest one's. */
+  /** Where several transfers of an account have used one command, it belongs to the latest. */
   private bind(commandId: string, step: StepOf): void {
     const known = this.byCommand.get(commandId)
     if (known === undefined || known.transfer <= step.transfer) this.byCommand.set(commandId, step)
@@ -243,7 +244,7 @@ export class Transfers {
     for (const transfer of transfers) this.keep(transfer)
     for (const number of ended) this.end(this.byNumber.get(number)!)
     for (const number of unapproved) this.unapproved.set(number, true)
-    // The one by whose end another was forgotten is kept, since nothing was forgotten after it.
+    // The transfer whose end last pushed out another is still kept, since nothing was forgotten after it.
     for (const { lastSequence } of transfers) this.forgotBySequence = Math.max(this.forgotBySequence, lastSequence)
   }
 }

@@ -1,31 +1,35 @@
-/** How much is kept of each account's passkeys, sessions, keys and security events, of what waits and of tickets, and for how long. */
+/**
+ * Limits on what is kept of passkeys, sessions, API keys, security events, pending grants and realtime tickets, and for how long.
+ */
 
 export interface IdentityBounds {
   /** Most passkeys of an account. */
   readonly passkeys: number
-  /** Most sessions of an account: with another one, the oldest ends. */
+  /** Most sessions of an account: opening another one ends the oldest. */
   readonly sessions: number
-  /** Most API keys of an account that may act at one time, its bots' among them. */
+  /** Most API keys of an account that may act at one time, including those of its bots. */
   readonly keys: number
-  /** API keys of an account that have ended and are kept, the latest that were issued. */
+  /** Most ended API keys kept for an account: the most recently issued ones stay. */
   readonly endedKeys: number
   /** How long a key is kept once it has ended, milliseconds. */
   readonly endedKeysMs: number
-  /** Security events that are kept of an account, the latest. */
+  /** Security events kept for an account: the latest. */
   readonly events: number
-  /** Those of one kind that may come often: others are not pushed out by them. */
+  /** Of these, most events of one frequent kind, so that such a kind cannot push out the others. */
   readonly frequentEvents: number
-  /** Most grants that wait, each until ten minutes after its agent asked at the latest: of all, and of one account. */
+  /** Most pending grants, in all and of one account. A grant lapses at the latest ten minutes after its agent asked. */
   readonly grants: number
   readonly grantsOfAccount: number
-  /** Most families of tickets, each until five minutes after its last rotation at the latest: of all, and live ones of one key. */
+  /**
+   * Most ticket families in all, and most live ones of one key. A family lapses at the latest five minutes after its last rotation.
+   */
   readonly families: number
   readonly familiesOfKey: number
-  /** One account's families are at most one in so many of those that are free; 0: no bound of its own. */
+  /** An account may take at most one in this many of the free families; 0 for no limit of its own. */
   readonly familyParts: number
 }
 
-/** A venue's own. */
+/** The defaults of a venue. */
 export const bounds: IdentityBounds = {
   passkeys: 16,
   sessions: 32,

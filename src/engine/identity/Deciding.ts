@@ -1,7 +1,7 @@
 /**
- * How commands about who may act are decided. Whatever was proved (an assertion, a device code) was checked where it came
- * in; what only the state can say is decided here, in the record's own turn: whether the passkey is still one of the
- * account's, whether its counter went back, whether a grant still stands.
+ * How commands about who may act are decided. Proofs (an assertion, a device code) were verified at the edge. What only the state
+ * can tell is decided here, in the record's own turn: whether the passkey still belongs to the account, whether its counter went
+ * backwards, whether a grant still stands.
  */
 import { maxAccounts } from "../../domain/Bounds.js"
 import * as Ids from "../../domain/Ids.js"
@@ -26,7 +26,7 @@ import type { Passkey } from "./Passkeys.js"
 import { type Session, sessionMs } from "./Sessions.js"
 import * as Ticketing from "./Ticketing.js"
 
-/** How long a passkey that was added to an account approves no withdrawal and no change of its ledger party. */
+/** For this long a passkey that was added to an account cannot approve withdrawals or changes of the ledger party. */
 const addedApprovesAfterMs = 24 * 60 * 60 * 1000
 
 const end = (state: State, session: Session): void => {
@@ -36,7 +36,7 @@ const end = (state: State, session: Session): void => {
   state.events.event2(Event.SessionEnded, session.account, session.number)
 }
 
-/** Ends every session of an account but one; what is over already is none. */
+/** Ends every session of an account but one. Sessions that have expired need no ending. */
 const endOthers = (state: State, kept: Session, remoteAddress: string): void => {
   const { account, credentialId } = kept
   let ended = 0
@@ -53,7 +53,10 @@ interface Opening {
   readonly remoteAddress: string
 }
 
-/** Makes room for another session where an account has as many as it may: its oldest goes, which is nobody's news if it is over. */
+/**
+ * Makes room for another session where an account has as many as it may: its oldest ends. An expired one is removed without an
+ * event.
+ */
 const makeRoom = (state: State, oldest: Session, remoteAddress: string): void => {
   if (oldest.expiresAtEpochMs <= state.atEpochMs) return state.identity.sessions.remove(oldest)
   state.capacity.reached?.("a session ended for room")
@@ -62,8 +65,8 @@ const makeRoom = (state: State, oldest: Session, remoteAddress: string): void =>
 }
 
 /**
- * Opens a session of an account; beyond the most, its oldest ends. It lives by the time of records, as keys do: whatever clock
- * the request met, its owner can act by it from the next record on.
+ * Opens a session of an account; beyond the limit, its oldest ends. Its lifetime counts in record time, as that of keys does:
+ * whatever clock the request was checked by, the owner can use it from the next record on.
  */
 const open = (state: State, account: number, credentialId: string, opening: Opening): SessionOpened => {
   const { bounds, sessions } = state.identity
@@ -116,11 +119,11 @@ const refusesSignIn = ({ identity }: State, { credentialId }: SignIn): Refusal =
   identity.passkeys.find(credentialId) === undefined ? Refusal.passkeyUnknown : Refusal.none
 
 /**
- * Takes in that a passkey has answered, whatever for; whether its counter went on. Where it went back there may be a copy of it:
- * the answer proves nothing, and that is noted.
+ * Takes in the signature counter of an assertion, whatever the assertion was for, and returns whether it increased. A counter that
+ * went backwards suggests a copy of the passkey: the assertion proves nothing, and a security event says so.
  */
 const countsOn = (state: State, passkey: Passkey, signCount: number, remoteAddress: string): boolean => {
-  // Authenticators that count nothing always say 0; of all others each assertion counts on.
+  // Authenticators that do not count always report 0; all others increase the counter with every assertion.
   if ((signCount !== 0 || passkey.signCount !== 0) && signCount <= passkey.signCount) {
     state.capacity.reached?.("a passkey's counter went back")
     note(state, passkey.account, "sign_in_failed", passkey.credentialId, remoteAddress, "its counter went back")
@@ -138,7 +141,7 @@ const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): 
   return open(state, account, credentialId, opening)
 }
 
-/** What an owner does by a passkey stands while the account has that passkey, and no longer. */
+/** Refuses what was proved by a passkey that the account no longer has. */
 const refusesProof = ({ identity: { passkeys } }: State, account: number, provedBy: string): Refusal =>
   passkeys.find(provedBy)?.account === account ? Refusal.none : Refusal.passkeyUnknown
 
@@ -162,7 +165,7 @@ const addToAccount = (state: State, command: AddPasskey): SessionOpened => {
   return open(state, account, credentialId, command)
 }
 
-/** The proof counts whatever becomes of the removal, which is refused under the record that takes the proof in. */
+/** Removes a passkey. A refusal is recorded as well, since the proof has moved the counter of the passkey that gave it. */
 const removePasskey = (state: State, command: RemovePasskey): Done | Refused => {
   const { account, credentialId, provedBy, remoteAddress, signCount } = command
   const { passkeys, sessions } = state.identity
@@ -181,18 +184,18 @@ const refusesApproval = ({ identity: { bounds, grants } }: State, { account, dev
   const before = grants.find(deviceSha256)
   if (before !== undefined && before.expiresAtEpochMs > atEpochMs) return Refusal.grantTaken
   if (grants.liveOf(account, atEpochMs) >= bounds.grantsOfAccount) return Refusal.keyLimit
-  // One that is over leaves its place to the next of the same code.
+  // An expired grant makes room for a new one of the same device code.
   return before === undefined && grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none
 }
 
 const approveAgent = (state: State, command: ApproveAgent): Done => {
   const { account, clientName, codeChallenge, credential, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
   const { grants, sessions } = state.identity
-  // It ended with its session before its agent came, and the agent still waits.
+  // The earlier grant ended with its session before the agent fetched the key, and the agent is still waiting.
   const before = grants.find(deviceSha256)
   if (before !== undefined) grants.remove(before)
   grants.forget(state.atEpochMs)
-  // Nobody fetches a key behind the end of the session that approved it, whichever way it ends.
+  // No key can be fetched after the end of the session that approved it, however that session ends.
   const expiresAtEpochMs = Math.min(state.atEpochMs + grantMs, sessions.find(credential)!.expiresAtEpochMs)
   grants.add({
     deviceSha256,
@@ -210,7 +213,7 @@ const approveAgent = (state: State, command: ApproveAgent): Done => {
   return done
 }
 
-/** A ticket that was rotated before is in two hands: its family has ended, and the owner is told. */
+/** Rotates a ticket. One that was rotated before has been copied: its family has ended, and the owner is told. */
 const rotateTicket = (state: State, command: RotateTicket): TicketIssued | Refused => {
   const { outcome, stolenFrom } = Ticketing.rotate(state, command)
   if (stolenFrom !== undefined) {
@@ -221,7 +224,7 @@ const rotateTicket = (state: State, command: RotateTicket): TicketIssued | Refus
   return outcome
 }
 
-/** A command that one rule holds: before it has a record, and again in the record's own turn. */
+/** A command with a single rule, which is checked without a record and again in the record's own turn. */
 const held = <K extends Kind, O>(
   refuses: (state: State, command: CommandOfKind<K>, atEpochMs: number) => Refusal,
   decide: (state: State, command: CommandOfKind<K>) => O
@@ -288,7 +291,7 @@ export const deciders: Deciders<"identity"> = {
     admit: always,
     decide: (state, { uses }) => {
       for (const { apiKey, usedAtEpochMs } of uses) {
-        // It may have been forgotten since it was used.
+        // The key may have been forgotten since it was used.
         if (!state.apiKeys.has(apiKey)) continue
         state.identity.keyUses.used(apiKey, usedAtEpochMs)
         state.events.event2(Event.KeyUsed, apiKey, usedAtEpochMs)

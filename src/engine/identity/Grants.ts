@@ -1,23 +1,23 @@
 /**
- * Keys that owners have let agents have and that were not fetched yet, by the digest of the device code that fetches each. What a
- * session has approved ends with it, as long as nobody has fetched it.
+ * Keys that owners have approved for agents and that the agents have not fetched yet, by the digest of the device code that fetches
+ * each. A grant that has not been fetched ends with the session that approved it.
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
 import { StepwiseLine } from "../../domain/Stepwise.js"
 import type { IdentityBounds } from "./Bounds.js"
 
-/** Grants that are over and forgotten with each new one, at most. */
+/** Most expired grants that are forgotten with each new one. */
 const forgottenAtOnce = 8
 
 export interface Grant {
   /** Lowercase hex. */
   readonly deviceSha256: string
   readonly account: number
-  /** The number of the session that approved it: with that it ends. */
+  /** The number of the session that approved the grant, which ends with it. */
   readonly session: number
   readonly clientName: string
-  /** S256 of the agent's verifier, base64url. */
+  /** The S256 challenge of the agent's PKCE verifier, base64url (RFC 7636). */
   readonly codeChallenge: string
   readonly scopes: number
   readonly keyLifetimeSeconds: number
@@ -50,27 +50,29 @@ export class Grants {
     this.byAccount.remove(grant.account, grant)
   }
 
-  /** Those of an account, oldest first. */
+  /** The grants of an account, oldest first. */
   of(account: number): ReadonlyArray<Grant> {
     return this.byAccount.of(account)
   }
 
-  /** How many of an account are not over at a time. */
+  /** How many grants of an account have not expired at a time. */
   liveOf(account: number, atEpochMs: number): number {
     return this.of(account).filter(({ expiresAtEpochMs }) => expiresAtEpochMs > atEpochMs).length
   }
 
-  /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
+  /**
+   * Whether there is no room for another grant at a time. Expired grants count as room, since the next one forgets some of them.
+   */
   isFull(atEpochMs: number): boolean {
     return this.byDevice.size >= this.bounds.grants && this.over(atEpochMs).length === 0
   }
 
-  /** Forgets some of the oldest that are over at a time. */
+  /** Forgets some of the oldest grants that have expired at a time. */
   forget(atEpochMs: number): void {
     for (const grant of this.over(atEpochMs)) this.remove(grant)
   }
 
-  /** Of the oldest, those that are over at a time: a younger one may be before an older, where its session ended first. */
+  /** The expired ones among the oldest grants. A younger grant may expire before an older one, where its session ended first. */
   private over(atEpochMs: number): ReadonlyArray<Grant> {
     const over: Array<Grant> = []
     let left = forgottenAtOnce
@@ -81,7 +83,7 @@ export class Grants {
     return over
   }
 
-  /** All of them, in the order in which they were approved. */
+  /** All grants, in the order of their approval. */
   all(): ReadonlyArray<Grant> {
     return [...this.byDevice.values()]
   }

@@ -1,4 +1,4 @@
-/** What the state knows of who may act: passkeys, sessions, grants, and what was noted of them. Keys are with the accounts. */
+/** What the state knows of who may act: passkeys, sessions, grants and security events. API keys belong to the accounts. */
 import { StepwiseMap } from "../../domain/Stepwise.js"
 import { Deadlines } from "../Deadlines.js"
 import { bounds, type IdentityBounds } from "./Bounds.js"
@@ -16,12 +16,15 @@ export class Identity {
   readonly security: SecurityLog
   readonly tickets: Tickets
   readonly keyUses = new KeyUses()
-  /** When keys that somebody has by name are forgotten, each so long after its end. Those of earlier programs' demo accounts have none. */
+  /**
+   * When ended keys with a name are forgotten, some time after their end. Demo accounts' keys of earlier versions have no name and
+   * are never forgotten.
+   */
   readonly keyEnds = new Deadlines((apiKey) => apiKey)
   readonly bounds: IdentityBounds
-  /** What agents called themselves when their keys were issued, and who bots proved to be, by key. */
+  /** The name that an agent gave when its key was issued, or the subject that a bot proved to be, by key. */
   readonly clientNames = new StepwiseMap<number, string>()
-  /** Keys that are bots' of the venue's own. */
+  /** Keys of the venue's own bots. */
   readonly botKeys = new StepwiseMap<number, true>()
 
   constructor(given: Partial<IdentityBounds> = {}) {

@@ -1,19 +1,19 @@
-/** When keys were last used, as far as it was noted, and from where: each key's latest addresses. */
+/** When each key was last used, as far as that was noted, and the latest addresses that it was used from. */
 import { StepwiseMap } from "../../domain/Stepwise.js"
 
-/** Addresses of a key that are known: another one takes the place of the one that came first. */
+/** Addresses remembered of a key: another one replaces the one that was seen first. */
 const knownAddresses = 8
 
 export class KeyUses {
   private readonly lastUsed = new StepwiseMap<number, number>()
   private readonly addresses = new StepwiseMap<number, ReadonlyArray<string>>()
 
-  /** 0 where nothing was noted. */
+  /** When a key was last used; 0 where no use was noted. */
   lastUsedAt(apiKey: number): number {
     return this.lastUsed.get(apiKey) ?? 0
   }
 
-  /** What is noted later may tell of what was earlier. */
+  /** Uses are noted late and may arrive out of order: an earlier one changes nothing. */
   used(apiKey: number, usedAtEpochMs: number): void {
     if (usedAtEpochMs > this.lastUsedAt(apiKey)) this.lastUsed.set(apiKey, usedAtEpochMs)
   }
@@ -32,12 +32,12 @@ export class KeyUses {
     this.addresses.set(apiKey, addresses)
   }
 
-  /** A key that acts no more is used from nowhere. */
+  /** Forgets the addresses of a key that can no longer act. */
   forgetAddresses(apiKey: number): void {
     this.addresses.delete(apiKey)
   }
 
-  /** A key that is forgotten was never used. */
+  /** Forgets a key and all its uses. */
   forget(apiKey: number): void {
     this.lastUsed.delete(apiKey)
     this.addresses.delete(apiKey)

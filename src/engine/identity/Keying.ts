@@ -1,6 +1,6 @@
 /**
- * How commands about API keys are decided: what issues one to an agent or to a bot, and what ends one. One that has ended is kept
- * for a while, so that its owner finds it, and forgotten then: it is unknown from there on.
+ * How commands about API keys are decided: those that issue one to an agent or a bot, and those that end one. An ended key is kept
+ * for a while so that its owner can see it; then it is forgotten, and is unknown from there on.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -15,24 +15,26 @@ import type { State } from "../State.js"
 import { note } from "./Noting.js"
 import * as Ticketing from "./Ticketing.js"
 
-/** Most keys that a record forgets because their time is over. */
+/** Most expired keys that one record forgets. */
 const forgottenAtOnce = 8
 
-/** Whether an account has as many keys that may act at a time as it may have. */
+/** Whether an account has as many active keys at a time as it may have. */
 const hasMost = ({ apiKeys, identity: { bounds } }: State, account: number, atEpochMs: number): boolean => {
   let active = 0
   for (const key of apiKeys.of(account)) if (apiKeys.actsUntil(key) > atEpochMs) active++
   return active >= bounds.keys
 }
 
-/** Notes until when a key is kept: so long after its end. */
+/** Notes until when an ended key is kept. */
 export const keepUntil = ({ apiKeys, identity: { bounds, keyEnds } }: State, key: number): void => {
   const revokedAtEpochMs = apiKeys.revokedAt(key)
   const endsAtEpochMs = Math.min(apiKeys.expiresAt(key), revokedAtEpochMs === 0 ? Number.POSITIVE_INFINITY : revokedAtEpochMs)
   keyEnds.set(key, endsAtEpochMs + bounds.endedKeysMs)
 }
 
-/** Forgets a key that has ended, with all that is known of it alone. Of its tickets those stay that are told to be revoked. */
+/**
+ * Forgets an ended key and everything that is known of it alone. Its ticket families stay while they are to be reported as revoked.
+ */
 const forgetKey = ({ apiKeys, atEpochMs, capacity, identity }: State, key: number): void => {
   capacity.reached?.("an ended key was forgotten")
   identity.tickets.forgetOver(key, atEpochMs)
@@ -43,7 +45,7 @@ const forgetKey = ({ apiKeys, atEpochMs, capacity, identity }: State, key: numbe
   apiKeys.forget(key)
 }
 
-/** Forgets keys whose time is over, so many at most: the first of what a record does. */
+/** Forgets ended keys whose time is up, a bounded number per record. It is the first thing that a record does. */
 export const forget = (state: State): void => {
   const { keyEnds } = state.identity
   for (let left = forgottenAtOnce; left > 0; left--) {
@@ -53,7 +55,7 @@ export const forget = (state: State): void => {
   }
 }
 
-/** Of an account's keys that have ended only the latest are kept; and none of them is used from anywhere. */
+/** Keeps only the latest of an account's ended keys, and forgets the addresses of them all. */
 const forgetEnded = (state: State, account: number): void => {
   const { apiKeys, atEpochMs, identity: { bounds, keyUses } } = state
   let ended = 0
@@ -64,7 +66,7 @@ const forgetEnded = (state: State, account: number): void => {
   }
 }
 
-/** Issues a key that nobody has by name, as all of demo accounts were in records of earlier programs: its number. */
+/** Issues a key without a name, as demo accounts had in records of earlier versions. Returns its number. */
 export const issueUnnamed = (
   state: State,
   account: number,
@@ -84,7 +86,7 @@ export const issueUnnamed = (
   return apiKey
 }
 
-/** Issues a key of an account to somebody by name. */
+/** Issues a named key of an account. */
 export const issueKey = (state: State, account: number, grant: KeyGrant, name: string, remoteAddress: string): KeyIssued => {
   forgetEnded(state, account)
   const apiKey = issueUnnamed(state, account, grant)
@@ -94,11 +96,11 @@ export const issueKey = (state: State, account: number, grant: KeyGrant, name: s
   return { _tag: "KeyIssued", account, apiKey }
 }
 
-/** An id is drawn for each: that it is another's is as good as impossible. */
+/** Every key is issued under a freshly drawn id: a collision with another key is practically impossible. */
 export const admitsBotKey = ({ apiKeys }: State, { keyId }: IssueBotKey): Refusal =>
   apiKeys.find(keyId) === none ? Refusal.none : Refusal.idempotencyConflict
 
-/** A bot's key that is too many is refused under a record: the operator's request is remembered. */
+/** A bot's key beyond the limit is refused in a record, so that the operator's request is remembered. */
 export const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Refused => {
   const { ofAccount, subject } = command
   if (hasMost(state, ofAccount, state.atEpochMs)) return refused(Refusal.keyLimit, none)
@@ -108,15 +110,15 @@ export const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Ref
   return issued
 }
 
-/** What refuses an exchange: nobody is to fill the journal with codes that stand for nothing. */
+/** What refuses the exchange of a device code without a record: otherwise anybody could fill the journal with invalid codes. */
 export const refusesExchange = (state: State, { deviceSha256, keyId }: ExchangeGrant, atEpochMs: number): Refusal => {
   const { grants, sessions } = state.identity
   const grant = grants.find(deviceSha256)
   if (grant === undefined || grant.expiresAtEpochMs <= atEpochMs || state.apiKeys.find(keyId) !== none) return Refusal.grantOver
-  // One of a record of earlier rules may be told to last longer than the session that approved it.
+  // Under earlier rules a grant could outlast the session that approved it.
   const session = sessions.find(grant.session)
   if (session === undefined || session.expiresAtEpochMs <= atEpochMs) return Refusal.grantOver
-  // The grant stands: it may be exchanged once a key has been revoked, while it lasts.
+  // The grant stays: it may be exchanged within its time once another key has been revoked.
   return hasMost(state, grant.account, atEpochMs) ? Refusal.keyLimit : Refusal.none
 }
 
@@ -129,13 +131,13 @@ export const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued =
   return issueKey(state, account, { ...command, scopes, expiresAtEpochMs }, clientName, command.remoteAddress)
 }
 
-/** What refuses a revocation: the account has no such key. */
+/** Refuses a revocation where the account has no such key. */
 export const refusesRevocation = ({ apiKeys }: State, { account, keyId }: RevokeApiKey): Refusal => {
   const key = apiKeys.find(keyId)
   return key !== none && apiKeys.account(key) === account ? Refusal.none : Refusal.keyNotFound
 }
 
-/** Revokes a key, if it is not; whether it did. */
+/** Revokes a key that is not revoked yet. Returns whether it did. */
 const revoke = (state: State, key: number): boolean => {
   const { apiKeys, identity: { clientNames, keyUses, tickets } } = state
   if (apiKeys.revokedAt(key) !== 0) return false
@@ -148,14 +150,14 @@ const revoke = (state: State, key: number): boolean => {
   return true
 }
 
-/** A revocation that was made before stands as it is. */
+/** Revoking a key again changes nothing: the first revocation stands. */
 export const revokeApiKey = (state: State, { account, keyId, remoteAddress }: RevokeApiKey): Done => {
   const key = state.apiKeys.find(keyId)
   if (revoke(state, key)) note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")
   return done
 }
 
-/** The same on an operator's word, whosever the key is. It may have been forgotten since it was let in. */
+/** Revokes a key of any account for an operator. The key may have been forgotten since the command was admitted. */
 export const revokeByOperator = (state: State, keyId: string): Done | Refused => {
   const key = state.apiKeys.find(keyId)
   if (key === none) return refused(Refusal.keyNotFound, none)

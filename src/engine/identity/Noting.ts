@@ -1,4 +1,4 @@
-/** Notes what concerns the security of an account. */
+/** Records security events of an account. */
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { kindCode, type KindName } from "./SecurityLog.js"
@@ -13,7 +13,7 @@ export const note = (
 ): void => {
   const { atEpochMs, sequence } = state
   const noted = state.identity.security.add({ account, kind, sequence, atEpochMs, credentialId, remoteAddress, detail })
-  // What is nobody's is told to nobody.
+  // An event that belongs to no account has no subscriber.
   if (account >= 0) state.events.told.note(noted)
   state.events.event2(Event.SecurityNoted, account, kindCode(kind))
 }

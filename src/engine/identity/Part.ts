@@ -1,6 +1,6 @@
 /**
- * Who may act: kept in a snapshot only where there is anybody, so that a venue of earlier programs' demo accounts has what it always
- * had.
+ * Who may act. A snapshot contains it only where there is anything to keep, so that snapshots of venues with nothing but demo
+ * accounts of earlier versions stay the same.
  */
 import { holds, type Part } from "../Part.js"
 import type { SectionReader } from "../Sections.js"
@@ -23,7 +23,7 @@ interface Dump {
   readonly tickets: ReadonlyArray<TicketFamily>
   readonly lastUsed: ReadonlyArray<readonly [number, number]>
   readonly addresses: ReadonlyArray<readonly [number, ReadonlyArray<string>]>
-  /** Sessions and ticket families ever. */
+  /** Sessions and ticket families so far. */
   readonly totals: readonly [sessions: number, tickets: number]
 }
 
@@ -45,13 +45,13 @@ const dumpOf = ({ identity }: State): Dump => {
 }
 
 /**
- * Every account whose owner signs in has been noted to be opened or to sign in, and every key with a name to be issued; tickets
- * and uses there may be of keys without one alone.
+ * Whether there is nothing to keep. Every owner's account and every named key has left a security event; only tickets and uses can
+ * belong to keys without a name, so these are looked at as well.
  */
 const isEmpty = ({ emptied, lastUsed, passkeys, security, totals: [sessions, tickets] }: Dump): boolean =>
   passkeys.length === 0 && security.length === 0 && emptied.length === 0 && sessions === 0 && tickets === 0 && lastUsed.length === 0
 
-/** Entries of a section: lists are parted, so that no text of one becomes longer than a text may be. */
+/** Entries of one section: long lists are split, since a string has a greatest length. */
 const entriesAtOnce = 4_096
 
 const sectionOf = (name: string, index: number): string => `identity.${name}.${index}`

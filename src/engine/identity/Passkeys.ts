@@ -1,27 +1,27 @@
 /**
- * Passkeys: what the venue knows of each, by the credential's id, and the passkeys of each account in the order in which
- * they came. A credential's id is known to one account only, for as long as the passkey stands.
+ * Passkeys, by credential id and by account in the order in which they were added. A credential id belongs to one account only, as
+ * long as the passkey exists.
  */
 import { assert } from "../../domain/Assert.js"
 import { StepwiseMap } from "../../domain/Stepwise.js"
 
 export interface Passkey {
-  /** As the authenticator names it, base64url. */
+  /** The credential id, as the authenticator names it, base64url. */
   readonly credentialId: string
   readonly account: number
-  /** What the authenticator gives back for the account, base64url. */
+  /** The user handle that the authenticator returns for the account, base64url. */
   readonly userHandle: string
-  /** COSE, base64url. */
+  /** The public key in COSE form, base64url. */
   readonly publicKey: string
-  /** The counter in the last assertion; 0 of authenticators that count nothing. */
+  /** The signature counter of the last assertion; 0 for authenticators that do not count. */
   readonly signCount: number
-  /** Parted by commas. */
+  /** The authenticator's transports, separated by commas. */
   readonly transports: string
   readonly displayName: string
   readonly createdAtEpochMs: number
-  /** 0 before it was used. */
+  /** 0 while it has not been used. */
   readonly lastUsedAtEpochMs: number
-  /** From when on it may approve withdrawals and changes of the ledger party. */
+  /** From when on the passkey may approve withdrawals and changes of the ledger party. */
   readonly approvesFromEpochMs: number
 }
 
@@ -33,7 +33,7 @@ export class Passkeys {
     return this.byId.get(credentialId)
   }
 
-  /** Those of an account, oldest first. */
+  /** The passkeys of an account, oldest first. */
   of(account: number): ReadonlyArray<Passkey> {
     return (this.byAccount.get(account) ?? []).map((credentialId) => this.byId.get(credentialId)!)
   }
@@ -61,7 +61,7 @@ export class Passkeys {
     this.byAccount.set(account, this.byAccount.get(account)!.filter((each) => each !== credentialId))
   }
 
-  /** All of them, by account, oldest first. */
+  /** All passkeys, by account, oldest first. */
   all(): ReadonlyArray<Passkey> {
     return [...this.byAccount.keys()].sort((one, other) => one - other).flatMap((account) => this.of(account))
   }

@@ -1,4 +1,4 @@
-/** What is read of who may act. */
+/** Reads about who may act. */
 import { Principal } from "../../operations/Header.js"
 import { MarketReads } from "../markets/Reads.js"
 import type { GrantView, PasskeyView, SecurityEventView, SecurityStanding, SessionView, TicketFamilyView } from "../Reads.js"

@@ -1,6 +1,6 @@
 /**
- * The latest events that concern the security of each account, newest first: so many of each account, so that nobody's can
- * push out another's, and so many in all.
+ * The latest security events of each account. Their number is limited per account, so that no account can push out the events of
+ * another, and in all.
  */
 import { assert } from "../../domain/Assert.js"
 import { StepwiseLine, StepwiseMap } from "../../domain/Stepwise.js"
@@ -40,24 +40,24 @@ export type KindName = Exclude<(typeof kinds)[number], "">
 export const kindCode = (kind: KindName): number => kinds.indexOf(kind)
 
 export interface SecurityEvent {
-  /** Counts the events of its account, from 0. */
+  /** The ordinal of the event among those of its account, from 0. */
   readonly ordinal: number
   readonly account: number
   readonly kind: KindName
   readonly sequence: number
   readonly atEpochMs: number
-  /** The key or passkey that it is about; empty where it is about none. */
+  /** The key or passkey that the event is about; empty where there is none. */
   readonly credentialId: string
-  /** Empty where nothing is known. */
+  /** Empty where the address is unknown. */
   readonly remoteAddress: string
-  /** More in words: what an agent calls itself, what a passkey is called; may be empty. */
+  /** Further details, such as the name of an agent or of a passkey; may be empty. */
   readonly detail: string
 }
 
 /**
- * What may come often. Only so many of a kind are kept of each account, the latest: whoever tries a passkey or codes, or uses a key
- * from ever other addresses, pushes out nothing but what he did himself, and an operator who cancels thousands of orders, 64 at a time,
- * nothing but that.
+ * Kinds of which many events may arrive: only the latest few of each kind are kept for an account. Somebody who tries passkeys or
+ * codes, or uses a key from ever changing addresses, can therefore push out only traces of the same kind; so can an operator who
+ * cancels thousands of orders, 64 at a time.
  */
 const frequent: ReadonlySet<KindName> = new Set(
   [
@@ -70,7 +70,7 @@ const frequent: ReadonlySet<KindName> = new Set(
   ] as const
 )
 
-/** Events kept in all. */
+/** Most events kept in all. */
 const keptInAll = 262_144
 
 /** An account's events: the ordinal of its next, and those that are kept, oldest first. */
@@ -79,23 +79,23 @@ interface Own {
   readonly events: Array<SecurityEvent>
 }
 
-/** The log as a snapshot has it: what is kept, oldest first, and how far accounts count of which nothing is kept. */
+/** The log as a snapshot holds it: the events kept, oldest first, and the next ordinals of accounts that have no event left. */
 export interface SecurityDump {
   readonly events: ReadonlyArray<SecurityEvent>
   readonly emptied: ReadonlyArray<readonly [account: number, next: number]>
 }
 
-/** One number for each event: accounts are fewer than 2^20, and none has as many events as 2^32. */
+/** One number for each event: there are fewer than 2^20 accounts, and no account has 2^32 events. */
 const keyOf = ({ account, ordinal }: SecurityEvent): number => account * 2 ** 32 + ordinal
 
 export class SecurityLog {
   private readonly byAccount = new StepwiseMap<number, Own>()
-  /** What is kept, oldest first, by `keyOf`. */
+  /** The events kept, oldest first, by `keyOf`. */
   private readonly order = new StepwiseLine<number, SecurityEvent>()
 
   constructor(private readonly bounds: Pick<IdentityBounds, "events" | "frequentEvents">, private readonly inAll = keptInAll) {}
 
-  /** Keeps an event, and tells it with its ordinal. */
+  /** Adds an event. Returns it with its ordinal. */
   add(event: Omit<SecurityEvent, "ordinal">): SecurityEvent {
     const own = this.own(event.account)
     const added = { ...event, ordinal: own.next }
@@ -103,14 +103,14 @@ export class SecurityLog {
     return added
   }
 
-  /** How many events an account has ever had: the ordinal of its next. */
+  /** How many events an account has had so far, which is the ordinal of its next. */
   countOf(account: number): number {
     return this.byAccount.get(account)?.next ?? 0
   }
 
   /**
-   * The record of the oldest event that is kept of anybody, 0 where there is none: what an account had before its own oldest
-   * event that is kept, or before this one where nothing of it is, is of an earlier record or of the same.
+   * The sequence of the oldest event kept of any account, 0 where there is none. Events that were dropped belong to this record or
+   * an earlier one.
    */
   get oldestSequence(): number {
     const [oldest] = this.order.values()
@@ -152,7 +152,7 @@ export class SecurityLog {
     return found
   }
 
-  /** All that is kept, oldest first. */
+  /** All events kept, oldest first. */
   all(): Array<SecurityEvent> {
     return [...this.order.values()]
   }

@@ -1,6 +1,6 @@
 /**
- * Owners' sessions that have not ended, by number and by the digest of their token. All live equally long, so they are over
- * in the order of their numbers, and those that are over are forgotten from the oldest on.
+ * Owners' sessions that have not been ended, by number and by the digest of their token. All have the same lifetime, so they expire
+ * in the order of their numbers and are forgotten from the oldest on.
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
@@ -8,11 +8,11 @@ import { StepwiseLine, StepwiseMap } from "../../domain/Stepwise.js"
 
 /** How long a session lives. */
 export const sessionMs = 12 * 60 * 60 * 1000
-/** Sessions that are over and forgotten with each new one, at most: more than one, so that they become fewer. */
+/** Most expired sessions that are forgotten with each new one: more than one, so that their number falls. */
 const forgottenAtOnce = 8
 
 export interface Session {
-  /** Counts all sessions of the venue, from 0. */
+  /** The number of the session, counted over the whole venue from 0. */
   readonly number: number
   readonly account: number
   /** Lowercase hex. */
@@ -23,7 +23,7 @@ export interface Session {
 }
 
 export class Sessions {
-  /** Sessions ever opened; the number of the next. */
+  /** Sessions opened so far, which is also the number of the next. */
   total = 0
   private readonly byNumber = new StepwiseLine<number, Session>()
   private readonly byToken = new StepwiseMap<string, Session>()
@@ -41,7 +41,7 @@ export class Sessions {
     return this.byToken.get(tokenSha256)
   }
 
-  /** Those of an account, oldest first. */
+  /** The sessions of an account, oldest first. */
   of(account: number): ReadonlyArray<Session> {
     return this.byAccount.of(account)
   }
@@ -60,7 +60,7 @@ export class Sessions {
     this.byAccount.remove(session.account, session)
   }
 
-  /** Forgets the oldest that are over at a time. */
+  /** Forgets some of the oldest sessions that have expired at a time. */
   forget(atEpochMs: number): void {
     let left = forgottenAtOnce
     for (const session of this.byNumber.values()) {
@@ -69,7 +69,7 @@ export class Sessions {
     }
   }
 
-  /** All of them, oldest first. */
+  /** All sessions, oldest first. */
   all(): ReadonlyArray<Session> {
     return [...this.byNumber.values()]
   }

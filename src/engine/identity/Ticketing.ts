@@ -11,7 +11,7 @@ import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { expiresAt, familyMs, type Standing, standingOf, type TicketFamily } from "./Tickets.js"
 
-/** What refuses a mint without a record. */
+/** What refuses the minting of a ticket without a record. */
 export const refusesMint = (state: State, { account, credential, scopes }: MintTicket, atEpochMs: number): Refusal => {
   const { apiKeys, identity: { bounds, tickets } } = state
   if ((apiKeys.scopes(credential) & scopes) !== scopes) return Refusal.keyScopeMissing
@@ -20,7 +20,7 @@ export const refusesMint = (state: State, { account, credential, scopes }: MintT
   return tickets.isBeyondPart(account, atEpochMs) ? Refusal.accountShare : Refusal.none
 }
 
-/** The current ticket of a family, as it is told. */
+/** The current ticket of a family, as an outcome. */
 const issued = ({ events }: State, family: TicketFamily): TicketIssued => {
   const expiresAtEpochMs = expiresAt(family)
   events.event4(Event.TicketIssued, family.family, family.apiKey, family.generation, expiresAtEpochMs)
@@ -46,11 +46,11 @@ export const mint = (state: State, { account, credential: apiKey, scopes }: Mint
   return issued(state, family)
 }
 
-/** What is said of a ticket that is not taken. */
+/** The refusal for each standing of a ticket. */
 const refusalOf: Readonly<Record<Standing, Refusal>> = {
   current: Refusal.none,
   previous: Refusal.none,
-  // That is decided under a record: the family ends.
+  // Decided in a record, since it ends the family.
   rotated: Refusal.none,
   expired: Refusal.ticketExpired,
   revoked: Refusal.ticketRevoked,
@@ -61,7 +61,7 @@ const refusalOf: Readonly<Record<Standing, Refusal>> = {
 export const refusesRotation = ({ identity }: State, { family, generation }: RotateTicket, atEpochMs: number): Refusal =>
   refusalOf[standingOf(identity.tickets.find(family), generation, atEpochMs)]
 
-/** What a rotation came to, and the family that it ended, if the ticket was in two hands. */
+/** The outcome of a rotation, and the family that it ended because somebody held a copy of the ticket. */
 interface Rotated {
   readonly outcome: TicketIssued | Refused
   readonly stolenFrom: TicketFamily | undefined
@@ -83,13 +83,13 @@ export const rotate = (state: State, command: RotateTicket): Rotated => {
   return { outcome: issued(state, tickets.rotate(family, atEpochMs)), stolenFrom: undefined }
 }
 
-/** Ends a family: no ticket of it is good any more. */
+/** Ends a family, so that none of its tickets is valid any more. */
 export const end = ({ events, identity: { tickets } }: State, family: TicketFamily): void => {
   tickets.end(family)
   events.event2(Event.TicketsEnded, family.family, family.apiKey)
 }
 
-/** Ends the family of its current or previous ticket, if it has not ended. */
+/** Ends the family of a current or previous ticket, unless it has ended already. */
 export const endBy = (state: State, { family: number, generation }: EndTickets): void => {
   const family = state.identity.tickets.find(number)
   if (family === undefined || family.isEnded) return

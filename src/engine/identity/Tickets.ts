@@ -1,7 +1,7 @@
 /**
- * Families of realtime tickets. A key mints a family's first ticket, and each rotation puts a successor in the place of the
- * one before; of a ticket that somebody else has copied the second presentation ends the family. Of the tickets themselves
- * nothing is known here: only which of its family's each is, in turn.
+ * Families of realtime tickets. A key mints the first ticket of a family, and each rotation replaces the current ticket with a
+ * successor. A ticket that is presented again after its rotation has been copied by somebody, which ends the whole family. The
+ * tickets themselves are not stored: only their family and their generation within it are known here.
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
@@ -13,37 +13,37 @@ import type { IdentityBounds } from "./Bounds.js"
 const ticketMs = 5 * 60 * 1000
 /** How long a family lives at most. */
 export const familyMs = 12 * 60 * 60 * 1000
-/** For so long after a rotation the previous ticket may be presented once more: the answer may have been lost. */
+/** For this long after a rotation the previous ticket may be presented once more, since the answer may have been lost, in ms. */
 const repeatMs = 10_000
-/** Families that are over and forgotten with each new one, at most: more than one, so that they become fewer. */
+/** Most expired families that are forgotten with each new one: more than one, so that their number falls. */
 const forgottenAtOnce = 8
 
 export interface TicketFamily {
-  /** Counts all families of the venue, from 0. */
+  /** The number of the family, counted over the whole venue from 0. */
   readonly family: number
   readonly apiKey: number
   readonly account: number
   /** Bit 0: read, bit 1: trade. */
   readonly scopes: number
   readonly begunAtEpochMs: number
-  /** No ticket of it lives longer: twelve hours, or its key's expiry. */
+  /** When every ticket of the family ends: after twelve hours, or when its key expires. */
   readonly endsAtEpochMs: number
-  /** Which ticket is the current one, from 0. */
+  /** The generation of the current ticket, from 0. */
   readonly generation: number
-  /** When it became so. */
+  /** When the current ticket was issued. */
   readonly rotatedAtEpochMs: number
-  /** Whether the previous ticket was presented once more since. */
+  /** Whether the previous ticket has been presented once more since then. */
   readonly isRepeated: boolean
-  /** By whoever held a ticket, with its key, or because an old ticket was presented. */
+  /** Whether the family was ended: by the holder of a ticket, by its key, or because an old ticket was presented. */
   readonly isEnded: boolean
 }
 
-/** Until when the current ticket is good. */
+/** When the current ticket expires. */
 export const expiresAt = ({ endsAtEpochMs, rotatedAtEpochMs }: TicketFamily): number => Math.min(rotatedAtEpochMs + ticketMs, endsAtEpochMs)
 
 /**
- * What a ticket is to its family at a time. `previous` may be presented once more for the same successor; `rotated` may not
- * be presented any more, and tells of a copy. Of a family that is not known any more all tickets have expired.
+ * The standing of a ticket within its family at a time. `previous` may be presented once more, for the same successor; `rotated`
+ * may not, and shows that somebody holds a copy. All tickets of an unknown family count as expired.
  */
 export type Standing = "current" | "previous" | "rotated" | "expired" | "revoked" | "invalid"
 
@@ -57,16 +57,16 @@ export const standingOf = (family: TicketFamily | undefined, generation: number,
   return isLostAnswer ? "previous" : "rotated"
 }
 
-/** A ticket that a command came by: which family's, and when it is over by its time. */
+/** A ticket that authorised a command: its family, and when it expires. */
 export interface ShownTicket {
   readonly family: number
   readonly expiresAtEpochMs: number
 }
 
 export class Tickets {
-  /** Families ever begun; the number of the next. */
+  /** Families begun so far, which is also the number of the next. */
   total = 0
-  /** In the order of their latest rotations: those that are over come first. */
+  /** In the order of their latest rotations, so that expired families come first. */
   private readonly byFamily = new StepwiseLine<number, TicketFamily>()
   private readonly byKey = new Multimap<number, number>()
   private readonly held = new Held()
@@ -85,7 +85,7 @@ export class Tickets {
     this.held.add(family.account, 1)
   }
 
-  /** The successor of the current ticket takes its place. */
+  /** Replaces the current ticket with its successor. */
   rotate(family: TicketFamily, atEpochMs: number): TicketFamily {
     const rotated = { ...family, generation: family.generation + 1, rotatedAtEpochMs: atEpochMs, isRepeated: false }
     this.byFamily.delete(family.family)
@@ -93,22 +93,27 @@ export class Tickets {
     return rotated
   }
 
-  /** The previous ticket was presented once more. */
+  /** Notes that the previous ticket was presented once more. */
   repeat(family: TicketFamily): void {
     this.byFamily.set(family.family, { ...family, isRepeated: true })
   }
 
-  /** No ticket of it is good any more. It is told so until it would have been over. */
+  /**
+   * Ends a family, so that none of its tickets is valid. The family is kept until it would have expired, to be reported as revoked.
+   */
   end(family: TicketFamily): void {
     this.byFamily.set(family.family, { ...family, isEnded: true })
   }
 
-  /** Families of a key, oldest first: by their numbers, since a snapshot names them in the order of their latest rotations. */
+  /**
+   * The families of a key, oldest first. They are sorted by number, since a restored snapshot holds them in the order of their
+   * latest rotations.
+   */
   private of(apiKey: number): ReadonlyArray<TicketFamily> {
     return [...this.byKey.of(apiKey)].sort((one, other) => one - other).map((family) => this.byFamily.get(family)!)
   }
 
-  /** Families of a key whose current ticket is good at a time. */
+  /** The families of a key whose current ticket is valid at a time. */
   liveOf(apiKey: number, atEpochMs: number): ReadonlyArray<TicketFamily> {
     return this.of(apiKey).filter((family) => !family.isEnded && expiresAt(family) > atEpochMs)
   }
@@ -119,7 +124,10 @@ export class Tickets {
     this.held.add(account, -1)
   }
 
-  /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
+  /**
+   * Whether there is no room for another family at a time. Expired families count as room, since the next one makes room by
+   * forgetting them.
+   */
   isFull(atEpochMs: number): boolean {
     if (this.byFamily.size < this.bounds.families) return false
     const [oldest] = this.byFamily.values()
@@ -127,8 +135,8 @@ export class Tickets {
   }
 
   /**
-   * Whether another family of an account is more than its part of those that are free at a time. What the next one forgets is
-   * free; where it could forget more still, nobody is held to a part.
+   * Whether another family would exceed the account's share of the free ones at a time. Families that the next one would forget
+   * count as free. While more have expired than it would forget, no account is held to a share.
    */
   isBeyondPart(account: number, atEpochMs: number): boolean {
     const { bounds, byFamily, held } = this
@@ -144,8 +152,8 @@ export class Tickets {
   }
 
   /**
-   * Makes room for another family of a key: forgets some that are over, and of the key's own one that is ended, where it has as
-   * many as it may.
+   * Makes room for another family of a key: forgets some expired families and, where the key has as many as it may, one of its own
+   * that has ended.
    */
   makeRoom(apiKey: number, atEpochMs: number): void {
     let left = forgottenAtOnce
@@ -158,12 +166,12 @@ export class Tickets {
     if (gone !== undefined) this.remove(gone)
   }
 
-  /** Forgets the families of a key that are over. */
+  /** Forgets the expired families of a key. */
   forgetOver(apiKey: number, atEpochMs: number): void {
     for (const family of this.of(apiKey)) if (expiresAt(family) <= atEpochMs) this.remove(family)
   }
 
-  /** All of them, in the order of their latest rotations. */
+  /** All families, in the order of their latest rotations. */
   all(): ReadonlyArray<TicketFamily> {
     return [...this.byFamily.values()]
   }

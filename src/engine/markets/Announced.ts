@@ -1,6 +1,6 @@
 /**
- * Parameters that a market takes with notice: announced by an operator, seen by everybody, and taken by the venue itself once
- * their time has come. Until then nothing changes; then all accounts are held to them, a bounded number a record.
+ * Parameters that a market adopts with notice: announced by an operator, visible to everybody, and put into effect by the venue
+ * itself at their time. Nothing changes before; then all accounts are checked against them, a bounded number per record.
  */
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
@@ -16,25 +16,26 @@ import type { State } from "../State.js"
 import * as Changing from "./Changing.js"
 import * as Funding from "./Funding.js"
 
-/** The shortest notice, milliseconds: a day, so that whoever is touched can act within his waking hours. */
+/** The shortest notice, milliseconds: a day, so that everybody affected can act during waking hours. */
 export const noticeMs = 86_400_000
 
-/** The refusal of what is only taken with notice, and of a notice that is too short: the earliest time that would pass. */
+/** The refusal of a change that needs notice, or of too short a notice, with the earliest acceptable time. */
 export const noticeRequired = ({ atEpochMs, capacity }: State, effectiveAtEpochMs: number = Number.NaN): Refused => {
   const earliest = atEpochMs + (capacity.noticeMs ?? noticeMs)
   return refused(Refusal.noticeRequired, none, earliest, effectiveAtEpochMs, earliest)
 }
 
 /**
- * Whether parameters may be announced: type, grid and bounds of prices stay, and the bounds of quantities get no tighter. Until
- * they took effect positions would go on growing, so nobody could say beforehand that none will lie outside; at once one can.
+ * Whether parameters may be announced: market type, scales and price bounds stay, and quantity bounds become no tighter. Positions
+ * could still grow until the effective time, so nobody could tell beforehand whether one will exceed the bounds; for a change at
+ * once this can be checked.
  */
 const mayAnnounce = (now: Market.Parameters, next: Market.Parameters): boolean =>
   next.marketType === now.marketType && next.priceScale === now.priceScale && next.quantityScale === now.quantityScale
   && next.minPriceAtoms === now.minPriceAtoms && next.maxPriceAtoms === now.maxPriceAtoms
   && next.minQuantityAtoms <= now.minQuantityAtoms && next.maxQuantityAtoms >= now.maxQuantityAtoms
 
-/** How many holders of a position would be under their margins, were the parameters the market's. */
+/** How many holders of a position would fall below their margins if the parameters applied now. */
 export interface Touched {
   readonly underInitialMargin: number
   readonly underMaintenanceMargin: number
@@ -43,20 +44,23 @@ export interface Touched {
 const after = new Margin.Requirement()
 
 /**
- * Accounts that are looked at in one go, to count whom an announcement would touch: with its own record where no more than these
- * came to the market, or by whoever asks, part by part.
+ * Accounts examined at once to count whom an announcement would affect: in the announcing record where the market has no more, or
+ * in pages on request.
  */
 const countedAtOnce = 256
 
-/** Some of the accounts that came to a market, with where the others go on; undefined behind the last. */
+/** One page of the count, with the place where the next begins; undefined on the last. */
 export interface TouchedPart extends Touched {
   readonly next: number | undefined
 }
 
-/** What is said of whom parameters would touch where that is not counted. */
+/** The count where it is not made. */
 const uncounted: Touched = { underInitialMargin: none, underMaintenanceMargin: none }
 
-/** Whether a record looks at all accounts that came to a market, the insurance fund left out. It asks no more of them than that takes. */
+/**
+ * Whether one record can examine all accounts that ever held a position in the market, except the insurance fund. It reads no more
+ * than their number.
+ */
 const isCountable = (state: State, market: MarketState): boolean => {
   const { capacity, positions } = state
   const fund = InsuranceFund.find(state)
@@ -69,14 +73,17 @@ const isCountable = (state: State, market: MarketState): boolean => {
   return left >= 0
 }
 
-/** Whom parameters would touch at present marks, if that is few enough to be counted with a record. */
+/** Whom parameters would affect at present marks, if few enough accounts have to be examined. */
 const touchedAtOnce = (state: State, market: MarketState, next: Market.Parameters): Touched => {
   if (!isCountable(state, market)) return uncounted
   const { underInitialMargin, underMaintenanceMargin } = touched(state, market, next, 0, Number.POSITIVE_INFINITY)
   return { underInitialMargin, underMaintenanceMargin }
 }
 
-/** Whom parameters would touch at present marks, the insurance fund left out: so many who came to the market, from a place on. */
+/**
+ * Whom parameters would affect at present marks, except the insurance fund: examines `most` accounts of the market, beginning at a
+ * place.
+ */
 export const touched = (
   state: State,
   market: MarketState,
@@ -109,7 +116,7 @@ export const touched = (
   return { underInitialMargin, underMaintenanceMargin, next: at < held ? at : undefined }
 }
 
-/** What a position and its orders would need in a market. */
+/** The margin that a position and its orders would need under other parameters. */
 const requireAfter = ({ positions }: State, then: MarketState, slot: number): void =>
   Margin.require(
     after,
@@ -123,7 +130,7 @@ const requireAfter = ({ positions }: State, then: MarketState, slot: number): vo
     positions.sellLoss(slot)
   )
 
-/** Why valid parameters of a market cannot be announced for a time; undefined where they can. */
+/** Why valid parameters of a market cannot be announced for a given time; undefined where they can. */
 export const refusalOf = (
   state: State,
   market: MarketState,
@@ -136,7 +143,7 @@ export const refusalOf = (
     : undefined
 }
 
-/** Announces parameters of a market that nothing refuses, in place of what was announced before. */
+/** Announces parameters that nothing refuses, in place of an earlier announcement. */
 export const announce = (
   state: State,
   market: MarketState,
@@ -151,7 +158,7 @@ export const announce = (
   return { _tag: "MarketChanged", market: market.index, effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin }
 }
 
-/** Withdraws what was announced of a market, if anything was. */
+/** Withdraws a market's announcement, if there is one. */
 export const withdraw = (state: State, market: MarketState): void => {
   if (market.announced === null) return
   market.announced = null
@@ -160,7 +167,7 @@ export const withdraw = (state: State, market: MarketState): void => {
   state.events.event4(Event.MarketAnnounced, market.index, 0, 0, 0)
 }
 
-/** Lists the markets of which something is announced, the first that takes effect first. */
+/** Sorts the markets with announcements by effective time. */
 export const queue = ({ announcements, markets }: State): void => {
   announcements.length = 0
   for (const { announced, index } of markets) if (announced !== null) announcements.push(index)
@@ -168,11 +175,11 @@ export const queue = ({ announcements, markets }: State): void => {
   announcements.sort((one, other) => moment(one) - moment(other) || one - other)
 }
 
-/** When the next announced parameters take effect; `Infinity` where none are. */
+/** When the next announced parameters take effect, epoch milliseconds; `Infinity` where none are announced. */
 export const nextEpochMs = ({ announcements, markets }: State): number =>
   announcements.length === 0 ? Number.POSITIVE_INFINITY : markets[announcements[0]!]!.announced!.effectiveAtEpochMs
 
-/** Takes the parameters whose time has come. Everybody is held to them from then on. */
+/** Puts due parameters into effect. From then on all accounts are checked against them. */
 export const takeEffect = (state: State): void => {
   while (nextEpochMs(state) <= state.atEpochMs) {
     const market = state.markets[state.announcements.shift()!]!

@@ -1,6 +1,6 @@
 /**
- * When a market takes other parameters: at once, only with notice, or not at all; and how it takes them. Nobody who holds
- * anything is asked for more from one record to the next.
+ * When a market may change its parameters: at once, only with notice, or never; and how the change is made. Nobody who holds a
+ * position or an order is asked for more margin from one record to the next.
  */
 import * as Market from "../../domain/Market.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -15,7 +15,7 @@ import type { State } from "../State.js"
 import { isStale, revive } from "./Freshness.js"
 import * as Funding from "./Funding.js"
 
-/** Notes that the market's snapshot changed, and so the registry. */
+/** Marks the market's public description, and thereby the registry, as changed by the current record. */
 export const touch = (state: State, market: MarketState): void => {
   market.marketSequence = state.sequence
   state.registrySequence = state.sequence
@@ -32,8 +32,9 @@ export const setStatus = (state: State, market: MarketState, status: Market.Stat
 const isEmpty = (state: State, market: MarketState): boolean => market.openInterest === 0 && state.books[market.index]!.orderCount === 0
 
 /**
- * Whether some size needs more margin or may no longer be held, or whether who holds one may be liquidated or pay sooner for it: by a
- * mark that may go further from the index or follows a thinner book, by more funding, by a higher fee of his liquidation.
+ * Whether the change may hurt a holder: whether some size needs more margin or exceeds the new limit, or whether a position may be
+ * liquidated sooner or pay more, by a mark that may move further from the index or follows a thinner book, by more funding, or by a
+ * higher liquidation fee.
  */
 const asksMore = (now: Market.Parameters, next: Market.Parameters): boolean => {
   const needsMore = ({ notionalThresholdAtoms }: Market.Parameters["maintenanceMarginTiers"][number]): boolean =>
@@ -47,7 +48,9 @@ const asksMore = (now: Market.Parameters, next: Market.Parameters): boolean => {
     || next.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps > now.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
 }
 
-/** Whether what may be held by now has a notional below 2^53 money atoms at every price of the next parameters. */
+/**
+ * Whether every position that may now exist has a notional below 2^53 money atoms at every price that the next parameters allow.
+ */
 const isCountable = ({ factor, widestPositionAtoms }: MarketState, next: Market.Parameters): boolean => {
   const widest = Math.max(widestPositionAtoms, next.maxPositionQuantityAtoms)
   return BigInt(next.maxPriceAtoms) * BigInt(widest) * BigInt(factor) < 2n ** 53n
@@ -55,7 +58,7 @@ const isCountable = ({ factor, widestPositionAtoms }: MarketState, next: Market.
 
 export type When = "at once" | "with notice" | "never"
 
-/** When a market may take parameters that are valid as such. */
+/** When a market may adopt parameters that are valid by themselves. */
 export const whenTaken = (state: State, market: MarketState, next: Market.Parameters): When => {
   const now = market.parameters
   if (market.status === "draft") return "at once"
@@ -66,8 +69,8 @@ export const whenTaken = (state: State, market: MarketState, next: Market.Parame
 }
 
 /**
- * The refusal of quantity bounds that some position could not be closed within: a higher minimum than it, or a lower
- * maximum. It names the bound that would pass. Only a bound that gets tighter is looked at, and then every position.
+ * The refusal of quantity bounds within which some position could not be closed: a minimum above its size, or a maximum below it.
+ * It names the nearest acceptable bound. Only a tightened bound is checked, but then against every position.
  */
 export const stranding = ({ positions }: State, market: MarketState, next: Market.Parameters): Refused | undefined => {
   const now = market.parameters
@@ -75,7 +78,7 @@ export const stranding = ({ positions }: State, market: MarketState, next: Marke
   const lowers = next.maxQuantityAtoms < now.maxQuantityAtoms
   if (market.openInterest === 0 || !raises && !lowers) return undefined
   const { least, most } = positions.range(market.index)
-  // What was out of the bounds before they changed may stay so: they do not get tighter for it.
+  // A position that was outside the bounds before may remain so: the bounds may not be tightened any further on its account.
   const lowest = Math.max(least, now.minQuantityAtoms)
   if (raises && next.minQuantityAtoms > lowest) {
     return refused(Refusal.positionStranded, none, least, next.minQuantityAtoms, lowest)
@@ -86,9 +89,9 @@ export const stranding = ({ positions }: State, market: MarketState, next: Marke
     : undefined
 }
 
-/** Takes other parameters. What the band leaves behind is only noted. */
+/** Adopts other parameters. Orders that the new band leaves behind are only noted. */
 export const take = (state: State, market: MarketState, next: Market.Parameters): void => {
-  // What was reckoned by the parameters that held until now is paid by them.
+  // Funding computed under the old parameters is still paid under them.
   Funding.endBefore(state, market, next)
   const before = market.mark
   const wasStale = isStale(market, state.atEpochMs)
@@ -96,9 +99,9 @@ export const take = (state: State, market: MarketState, next: Market.Parameters)
     ? 0
     : Math.max(market.widestPositionAtoms, market.parameters.maxPositionQuantityAtoms)
   market.setParameters(next)
-  // Where an index may be older than it might, one that was stale is fresh by that alone.
+  // A longer staleness limit may make a stale index fresh again.
   if (wasStale && !isStale(market, state.atEpochMs)) revive(market, state.atEpochMs)
-  // A draft that takes another type has no session that could end.
+  // A draft that changes to a type without sessions has none that could end.
   if (market.session === null) state.sessions.remove(market.index)
   if (market.mark !== before) state.events.event2(Event.MarkSet, market.index, market.mark)
   state.riskEpoch++

@@ -1,4 +1,4 @@
-/** How commands about markets are decided: their parameters, their status, their index, their marks. */
+/** How commands about markets are decided: parameters, status, index, marks. */
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -21,10 +21,10 @@ import * as Index from "./Index.js"
 import * as Mark from "./Mark.js"
 import * as Sessions from "./Sessions.js"
 
-/** Most markets a venue may have: everything that grows has a bound. */
+/** Most markets of a venue. */
 const maxMarkets = 1024
 
-/** A market that changed at once. */
+/** The outcome of a market that changed at once. */
 const changed = (market: MarketState): MarketChanged => ({
   _tag: "MarketChanged",
   market: market.index,
@@ -44,10 +44,10 @@ const create = (state: State, parameters: Market.Parameters): MarketChanged => {
   return changed(market)
 }
 
-/** What parameters come to: a new market, other parameters at once, other parameters with notice; or why not. */
+/** What a put of parameters results in: a new market, a change at once, or a change with notice. */
 export type PutComesTo = "created" | "at once" | "announced"
 
-/** What the command comes to. It changes nothing. */
+/** What the command would result in, or its refusal. Changes nothing. */
 export const putComesTo = (state: State, { effectiveAtEpochMs, parameters }: Put): PutComesTo | Refused => {
   if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, none)
   const existing = state.markets[state.marketById.get(parameters.marketId) ?? none]
@@ -58,10 +58,10 @@ export const putComesTo = (state: State, { effectiveAtEpochMs, parameters }: Put
     : Announced.refusalOf(state, existing, parameters, effectiveAtEpochMs) ?? "announced"
 }
 
-/** What an operator puts. */
+/** The part of an operator's command that decides this. */
 type Put = Pick<PutMarket, "effectiveAtEpochMs" | "parameters">
 
-/** Whether the venue has room for a market of that name. */
+/** Whether the market exists already, or the venue has room for another. */
 export const hasRoom = (state: State, { parameters }: Put): boolean =>
   state.marketById.has(parameters.marketId) || state.markets.length < maxMarkets
 
@@ -74,14 +74,14 @@ const putMarket = (state: State, command: PutMarket): MarketChanged | Refused =>
   return comesTo === "at once" ? update(state, market, parameters) : Announced.announce(state, market, parameters, effectiveAtEpochMs)
 }
 
-/** Why parameters cannot hold at once; undefined where they can. */
+/** Why parameters cannot apply at once; undefined where they can. */
 const updateRefusal = (state: State, market: MarketState, parameters: Market.Parameters): Refused | undefined => {
   const when = Changing.whenTaken(state, market, parameters)
   if (when === "never") return refused(Refusal.marketInvalid, none)
   return when === "with notice" ? Announced.noticeRequired(state) : Changing.stranding(state, market, parameters)
 }
 
-/** Parameters that hold at once. They withdraw what was announced, which was said of other ones. */
+/** Applies parameters at once, and withdraws an announcement, which was made with respect to the old ones. */
 const update = (state: State, market: MarketState, parameters: Market.Parameters): MarketChanged => {
   Announced.withdraw(state, market)
   Changing.take(state, market, parameters)
@@ -95,9 +95,9 @@ const setStatus = (state: State, index: number, status: Market.Status): MarketCh
   if (market === undefined) return refused(Refusal.marketUnknown, none)
   if (market.isDelisted) return refused(Refusal.marketDelisted, none)
   if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, none)
-  // Under a halt nothing is paid for, and an interval that ended under it neither.
+  // No funding is paid for the time of a halt, nor for an interval that ended during it.
   if (market.status === "halted" && status !== "halted") revive(market, state.atEpochMs)
-  // What was told of the index before anybody could trade has made no mark but the first.
+  // Before a listing only the first index price sets the mark, so that the mark may be outdated.
   if (!Market.isListed(market.status) && Market.isListed(status)) awaitMark(market, state.atEpochMs)
   Changing.setStatus(state, market, status)
   return changed(market)
@@ -116,7 +116,7 @@ const setSession = (state: State, command: SetMarketSession): MarketChanged | Re
   const market = state.markets[command.market]
   if (market === undefined) return refused(Refusal.marketUnknown, none)
   if (market.isDelisted) return refused(Refusal.marketDelisted, none)
-  // A draft may have become a market that is always open while the command was on its way.
+  // A draft may have become a market without sessions since the command was sent.
   if (!Market.hasSessions(market.parameters)) return refused(Refusal.marketInvalid, none)
   Sessions.set(state, market, command)
   return changed(market)

@@ -1,6 +1,6 @@
 /**
- * Delistings: announced by an operator or at once, seen by everybody, and in effect by the venue itself once their time has
- * come. From then on the market is halted for good and its mark is its final price; `accounts/Settlement.ts` closes what is held.
+ * Delistings: announced by an operator or ordered at once, visible to everybody, and put into effect by the venue at their time.
+ * From then on the market is halted for good with its final price as its mark, and `accounts/Settlement.ts` closes the positions.
  */
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
@@ -18,7 +18,7 @@ import * as Funding from "./Funding.js"
 import * as Index from "./Index.js"
 import * as Sessions from "./Sessions.js"
 
-/** How events call what has become of a delisting, by code: never renumber. */
+/** States of a delisting. Events carry the index as a code: never renumber. */
 export const delistingStates = ["withdrawn", "announced", "settling", "settled"] as const
 
 const begun: Delisting = {
@@ -64,7 +64,7 @@ const changed = ({ index }: MarketState, effectiveAtEpochMs: number): MarketChan
   underMaintenanceMargin: 0
 })
 
-/** Withdraws what was announced, if anything was. */
+/** Withdraws an announced delisting, if there is one. */
 const withdraw = (state: State, market: MarketState): void => {
   if (market.delisting === null) return
   market.delisting = null
@@ -72,7 +72,7 @@ const withdraw = (state: State, market: MarketState): void => {
   tell(state, market, "withdrawn")
 }
 
-/** Publishes what has become of a market's delisting. */
+/** Publishes the state of a market's delisting. */
 const tell = (state: State, market: MarketState, became: (typeof delistingStates)[number]): void => {
   const { effectiveAtEpochMs, finalPriceAtoms } = market.delisting ?? begun
   queue(state)
@@ -80,13 +80,13 @@ const tell = (state: State, market: MarketState, became: (typeof delistingStates
   state.events.event4(Event.MarketDelisting, market.index, delistingStates.indexOf(became), effectiveAtEpochMs, finalPriceAtoms)
 }
 
-/** Lists the markets that are to be delisted or are being settled, the lowest first. */
+/** Collects the markets that are to be delisted or are being settled, in index order. */
 export const queue = ({ delistings, markets }: State): void => {
   delistings.length = 0
   for (const { delisting, index } of markets) if (delisting !== null && delisting.state !== "settled") delistings.push(index)
 }
 
-/** When the next announced delisting takes effect; `Infinity` where none is announced. */
+/** When the next announced delisting takes effect, epoch milliseconds; `Infinity` where none is announced. */
 export const nextEpochMs = ({ delistings, markets }: State): number => {
   let earliest = Number.POSITIVE_INFINITY
   for (const index of delistings) {
@@ -96,7 +96,7 @@ export const nextEpochMs = ({ delistings, markets }: State): number => {
   return earliest
 }
 
-/** Begins the delistings whose time has come. */
+/** Puts due delistings into effect. */
 export const takeEffect = (state: State): void => {
   if (nextEpochMs(state) > state.atEpochMs) return
   for (const index of [...state.delistings]) {
@@ -106,11 +106,11 @@ export const takeEffect = (state: State): void => {
   }
 }
 
-/** Halts a market for good, and makes its final price its mark. */
+/** Halts a market for good with its final price as its mark. */
 const begin = (state: State, market: MarketState): void => {
   const { atEpochMs } = state
   state.capacity.reached?.("a market was delisted")
-  // No tick comes any more that would pay for an interval that is over.
+  // There is no further tick that would pay for an interval whose time is over.
   Funding.endInterval(state, market)
   Announced.withdraw(state, market)
   market.letGo()
@@ -122,7 +122,7 @@ const begin = (state: State, market: MarketState): void => {
   if (finalPriceAtoms !== market.mark) Index.moveMark(state, market, finalPriceAtoms)
 }
 
-/** Ends a settlement: nothing is held in the market any more. */
+/** Ends a settlement once no position is left in the market. */
 export const settled = (state: State, market: MarketState, delisting: Delisting): void => {
   state.capacity.reached?.("a delisted market was settled")
   delisting.state = "settled"

@@ -1,14 +1,16 @@
 /**
- * The price at which the positions of a delisted market are closed: the average of its index at the ticks of the last half
- * hour. A market keeps it in sums by minute, so that a tick costs one addition and a final price thirty.
+ * The price at which the positions of a delisted market are closed: the average of its index over the ticks of the last half hour.
+ * A market keeps sums by minute, so that a tick costs one addition and a final price thirty.
  */
 import type { MarketState } from "../Markets.js"
 
 const minuteMs = 60_000
-/** Whole minutes before the running one that count, where an engine is not given another number. */
+/** Whole minutes before the current one that count, unless the engine is configured otherwise. */
 const finalMinutes = 30
 
-/** Counts the index at a tick. Of a minute there are no more than sixty, so that no sum leaves the safe integers. */
+/**
+ * Adds the index at a tick to the sum of its minute. There are at most sixty ticks in a minute, so the sum stays a safe integer.
+ */
 export const note = ({ indexMinutes, indexPrice }: MarketState, atEpochMs: number, minutesBefore = finalMinutes): void => {
   const minute = Math.floor(atEpochMs / minuteMs)
   const last = indexMinutes.at(-1)
@@ -21,13 +23,13 @@ export const note = ({ indexMinutes, indexPrice }: MarketState, atEpochMs: numbe
   while (indexMinutes[0]!.minute < minute - minutesBefore) indexMinutes.shift()
 }
 
-/** The final price of a market that is delisted at a time, price atoms, rounded half up; 0 where it has no index. */
+/** The final price of a market delisted at a given time, price atoms, rounded half up; 0 where it has no index. */
 export const finalPriceAt = (
   { indexMinutes, indexPrice, parameters: { maxPriceAtoms, minPriceAtoms } }: MarketState,
   atEpochMs: number,
   minutesBefore = finalMinutes
 ): number => {
-  // A market that was halted, closed or down before has no tick in that time: then it is the half hour up to its last one.
+  // A market that was halted or closed has no ticks in that half hour: the one up to its last tick is used instead.
   const now = Math.floor(atEpochMs / minuteMs)
   const last = indexMinutes.at(-1)?.minute ?? now
   const first = (last < now - minutesBefore ? last : now) - minutesBefore

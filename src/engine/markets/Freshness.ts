@@ -1,34 +1,41 @@
 /**
- * Whether a market is live, and what it takes: what its status, its session and the freshness of its index come to together.
+ * Whether a market is live and which orders it takes, as a result of its status, its session and the freshness of its index
+ * together.
  *
- * A market whose index is no longer fresh takes only what reduces, its mark stands still and no funding is reckoned; it
- * recovers by itself with the next price. One whose session is closed takes nothing and stands still until it opens. One that
- * comes back, by whatever way, has its mark of before until the next tick, and is no more live than it was: whoever was spared
- * for it would else be closed at that mark, and whoever knows the index could trade and withdraw by it.
+ * A market with a stale index takes only reducing orders, its mark stands still and no funding is computed; it recovers with the
+ * next index price. A market with a closed session takes no orders and stands still until it opens. A market that comes back in any
+ * way keeps its old mark until its next tick and is not live before: otherwise positions that were spared so far would be
+ * liquidated at that old mark, and anybody who knows the index could trade or withdraw against it.
  */
 import * as Market from "../../domain/Market.js"
 import type * as Session from "../../domain/Session.js"
 import type { MarketState } from "../Markets.js"
 
-/** Whether the index price is as old as to be good for nothing new. Before the first there is none. */
+/** Whether the index price is too old to be used for anything new. A market without any price counts as stale. */
 export const isStale = (market: MarketState, atEpochMs: number): boolean => market.indexSource + market.parameters.indexStaleMs <= atEpochMs
 
-/** What a market's session is. One that trades in sessions is closed until one is journaled. */
+/** The state of a market's session. A market with sessions is closed until one is journaled. */
 export const sessionOf = ({ parameters, session }: MarketState): Session.State =>
   !Market.hasSessions(parameters) ? "open" : session === null ? "closed" : session.state
 
-/** Whether a market's mark is made each second and its funding reckoned: it is listed, not halted or closed, its index fresh. */
+/**
+ * Whether a market's mark is updated every second and its funding computed: it is listed, not halted or closed, and its index is
+ * fresh.
+ */
 export const isTicking = (market: MarketState, atEpochMs: number): boolean =>
   market.indexPrice !== 0 && market.status !== "halted" && Market.isListed(market.status) && sessionOf(market) !== "closed"
   && !isStale(market, atEpochMs)
 
-/** Whether a market's mark moves and is of the time since it does, so that its positions may be closed by the venue. */
+/** Whether a market's mark moves and has been updated since it resumed, so that the venue may close positions at it. */
 export const isLive = (market: MarketState, atEpochMs: number): boolean => isTicking(market, atEpochMs) && !market.awaitsMark
 
-/** What orders are held to: a market's status, or what of its session is stricter. */
+/** What decides which orders are accepted: the market's status, or its session where that is stricter. */
 export type Accepting = Market.Status | "session_closed" | "session_cutoff"
 
-/** What orders are held to at a time: an open market with a stale index or mark only reduces, and so does one past its cutoff. */
+/**
+ * Which orders are accepted at a time: an open market with a stale index or an old mark only takes reducing orders, and so does one
+ * past its session's cutoff.
+ */
 export const accepting = (market: MarketState, atEpochMs: number): Accepting => {
   const { status } = market
   if (status !== "open" && status !== "reduce_only") return status
@@ -39,9 +46,9 @@ export const accepting = (market: MarketState, atEpochMs: number): Accepting => 
 }
 
 /**
- * Whether a resting order is met only to reduce. A mark of before is no reason: whoever comes then only reduces, and those that had orders
- * resting over a halt, a closed session or a stale index keep them. Past its session's cutoff it holds also in a market that takes no
- * orders, whose positions the venue closes all the same.
+ * Whether a resting order may only fill as far as it reduces. An old mark is no reason for that: takers only reduce then anyway,
+ * and orders that rested through a halt, a closed session or a stale index are kept. Past the session's cutoff it also applies in a
+ * market that takes no orders, since the venue still closes positions there.
  */
 export const meetsReductions = (market: MarketState, atEpochMs: number): boolean => {
   const { status } = market
@@ -51,8 +58,8 @@ export const meetsReductions = (market: MarketState, atEpochMs: number): boolean
 }
 
 /**
- * Has a market whose mark is of before wait for its next one. A mark of this very second is as old as marks are, and one that had no
- * tick yet has the index as its mark, as long as that is the first.
+ * Makes a market with an outdated mark wait for its next one. A mark of the current second is not outdated, and before the first
+ * tick the mark is the index, as long as that is the first price.
  */
 export const awaitMark = (market: MarketState, atEpochMs: number): void => {
   const { indexPrice, mark, tickedSecond } = market
@@ -60,7 +67,7 @@ export const awaitMark = (market: MarketState, atEpochMs: number): void => {
   if (mark !== 0 && !isFirst && (tickedSecond + 1) * 1_000 <= atEpochMs) market.awaitsMark = true
 }
 
-/** Notes that a market may be ticked again from a record on: what ended before is not its own to pay for, and its mark is of before. */
+/** Notes that a market resumes ticking: nothing is paid for funding intervals that ended before, and its mark is outdated. */
 export const revive = (market: MarketState, atEpochMs: number): void => {
   market.liveSince = atEpochMs
   awaitMark(market, atEpochMs)

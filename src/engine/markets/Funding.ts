@@ -1,14 +1,14 @@
 /**
- * Funding: what longs pay shorts at the end of each interval, or shorts longs, so that the book stays near the index.
+ * Funding: what longs pay to shorts at the end of each interval, or shorts to longs, so that the book stays near the index.
  *
- *   premium = (max(0, impactBid - index) - max(0, index - impactAsk)) / index, every five seconds
- *   rate per 8 hours = average premium + clamp(0.01 % - average premium, -+0.05 %), within 8 x fundingCap
- *   payment = quantity x index x K x rate x interval / 8 hours; what is paid rounds up, what is received down
+ *  premium = (max(0, impactBid - index) - max(0, index - impactAsk)) / index, every five seconds
+ *  rate per 8 hours = average premium + clamp(0.01 % - average premium, -+0.05 %), within 8 x fundingCap
+ *  payment = quantity x index x K x rate x interval / 8 hours; what is paid rounds up, what is received down
  *
- * Everyone who holds a position at the interval's record pays or receives for the whole interval. The rate is fixed there, and
- * the payment joins a line: its positions are settled in bounded steps, one payment after the other, and an account that acts
- * meanwhile has its own settled first, so that it makes no difference when a position is come to. What rounding leaves of a
- * payment goes to the insurance fund with the last of its positions.
+ * Everyone who holds a position at the interval's record pays or receives for the whole interval. The rate is fixed there, and the
+ * payment joins a queue: positions are settled in bounded steps, one payment after the other, and an account that acts meanwhile is
+ * settled first, so that the time of settlement makes no difference. The rounding remainder of a payment goes to the insurance fund
+ * with its last position.
  */
 import { assert } from "../../domain/Assert.js"
 import type * as Market from "../../domain/Market.js"
@@ -26,26 +26,26 @@ import { isTicking } from "./Freshness.js"
 
 const one = 1_000_000_000
 const eightHoursMs = 28_800_000
-/** Between two samples of a book. */
+/** Milliseconds between two premium samples. */
 export const sampleMs = 5_000
-/** The rate per 8 hours where the book is at its index, and how far the premium may be away from it before it counts. */
+/** The interest rate per 8 hours, and how far the premium may deviate from it before it counts, both in 10^-9. */
 const interestE9 = 100_000
 const clampE9 = 500_000
-/** Caps are said per hour, rates per 8. */
+/** Caps are stated per hour, rates per 8 hours. */
 const hours = 8
 
-/** Positions whose funding is looked after in one record beside what it is for, and as many again in one that ticks. */
+/** Positions whose funding one record settles besides its own work, and as many again in a record with a mark tick. */
 export const settledAtOnce = 256
 
 /**
- * Payments of one market that may be in line. An interval that ends while so many are is not paid: that takes a venue that let
- * hours pass without settling what it has, and their end must not wait for it.
+ * Most payments of one market in the queue. An interval that ends while the queue is full is not paid: this takes hours without any
+ * settlement, and the end of an interval must not wait for it.
  */
 export const mostInLine = 8
 
 const clamp = (value: number, most: number): number => Math.max(-most, Math.min(most, value))
 
-/** Adds a sample of the premium to the running interval. A thin side is given as the index. */
+/** Adds a premium sample to the current interval. A thin side is passed as the index price. */
 export const sample = (market: MarketState, bid: number, ask: number): void => {
   const { indexPrice } = market
   const premium = Math.max(0, bid - indexPrice) - Math.max(0, indexPrice - ask)
@@ -53,39 +53,39 @@ export const sample = (market: MarketState, bid: number, ask: number): void => {
   market.premiumSamples++
 }
 
-/** The average premium of the running interval, in 10^-9 of the index, toward zero. */
+/** The average premium of the current interval, in 10^-9 of the index, rounded toward zero. */
 const averagePremiumE9 = ({ premiumSamples, premiumSumE9 }: MarketState): number =>
   premiumSamples === 0 ? 0 : Math.trunc(premiumSumE9 / premiumSamples) + 0
 
-/** When the interval ended that was published last; 0 before the first. */
+/** When the last published interval ended, epoch milliseconds; 0 before the first. */
 const endedLastEpochMs = ({ fundings }: MarketState): number => fundings.length === 0 ? 0 : fundings.column("atEpochMs")(0)
 
 /**
- * Whether an interval began before the one that was published last had ended, as the first one of another length does: whoever paid
- * for it would pay for some of its time again.
+ * Whether an interval began before the last published one had ended, as the first one after a change of length does: its payment
+ * would charge part of its time twice.
  */
 const isCut = (market: MarketState, interval: number): boolean => endedLastEpochMs(market) > interval * market.parameters.fundingIntervalMs
 
-/** The running interval's rate so far, per 8 hours in 10^-9; 0 where nothing will be paid for it. */
+/** The current interval's rate so far, per 8 hours in 10^-9; 0 where nothing will be paid for it. */
 export const runningRate8hE9 = (market: MarketState): number => {
   if (market.fundingInterval !== 0 && isCut(market, market.fundingInterval)) return 0
   const average = averagePremiumE9(market)
   return clamp(average + clamp(interestE9 - average, clampE9), hours * market.parameters.fundingCapE9)
 }
 
-/** A rate per 8 hours as one per interval, toward zero. */
+/** Converts a rate per 8 hours to a rate per interval, rounded toward zero. */
 export const perInterval = (rate8hE9: number, intervalMs: number): number => Math.trunc((rate8hE9 * intervalMs) / eightHoursMs) + 0
 
-/** The running interval's rate so far, per interval in 10^-9. */
+/** The current interval's rate so far, per interval in 10^-9. */
 export const runningRateE9 = (market: MarketState): number => perInterval(runningRate8hE9(market), market.parameters.fundingIntervalMs)
 
-/** The interval that a record lies in, counted from the epoch. */
+/** The number of the interval that contains the current record, counted from the epoch. */
 const intervalOf = ({ atEpochMs }: State, { parameters: { fundingIntervalMs } }: MarketState): number =>
   Math.floor(atEpochMs / fundingIntervalMs)
 
 /**
- * The same as it is shown. Until a tick begins an interval behind one that ended within it, it is told as the one that will be cut; in a
- * market whose delisting has taken effect none is paid any more.
+ * The predicted rate as it is published, per 8 hours in 10^-9. After an interval was cut short, the rate is 0 until a tick begins a
+ * whole one; in a delisted market funding has ended.
  */
 export const predictedRate8hE9 = (market: MarketState): number => {
   const { fundingInterval, isDelisted, parameters: { fundingIntervalMs } } = market
@@ -94,8 +94,8 @@ export const predictedRate8hE9 = (market: MarketState): number => {
 }
 
 /**
- * Ends the running interval of a market once its time is over. Nothing is paid for one that was missed, that the market did not
- * live to the end of and on, or of which fewer than half of the samples were taken. The next tick begins another one.
+ * Ends the current interval of a market once its time is over. Nothing is paid for an interval that was skipped, at whose end and
+ * since then the market was not live throughout, or with fewer than half of its samples. The next tick begins another one.
  */
 export const endInterval = (state: State, market: MarketState): void => {
   const { fundingInterval: ended, parameters: { fundingIntervalMs } } = market
@@ -104,7 +104,7 @@ export const endInterval = (state: State, market: MarketState): void => {
   const endedAtEpochMs = (ended + 1) * fundingIntervalMs
   const isWhole = interval === ended + 1 && market.liveSince <= endedAtEpochMs && !state.halted && isTicking(market, state.atEpochMs)
     && market.premiumSamples * 2 * sampleMs >= fundingIntervalMs
-  // What is in line comes first, as far as the record goes.
+  // Settles the payments in the queue first, as far as the record's budget goes.
   settleSome(state)
   const isPaid = isWhole && market.payments.length < mostInLine
   if (isWhole && !isPaid) state.capacity.reached?.("an interval was not paid as too many were in line")
@@ -112,16 +112,16 @@ export const endInterval = (state: State, market: MarketState): void => {
   market.beginInterval(0)
 }
 
-/** Ends the running interval of a market that ticks once its time is over, and begins the one that the tick lies in. */
+/** Ends the current interval of a ticking market once its time is over, and begins the one that contains the tick. */
 export const goOn = (state: State, market: MarketState): void => {
   endInterval(state, market)
   if (market.fundingInterval === 0) market.beginInterval(intervalOf(state, market))
 }
 
 /**
- * Ends what other parameters would reckon otherwise: an interval whose time is over, and the one that runs as well where intervals are
- * to have another length, or the market is to have no index until its next price: for that nothing is paid. None is published twice
- * with one time, which is how it is known.
+ * Ends what new parameters would compute differently: an interval whose time is over, and also the current one where the length of
+ * intervals changes or the market loses its index until its next price. Nothing is paid for a cut interval. No two intervals are
+ * published with the same end, since the end identifies them.
  */
 export const endBefore = (state: State, market: MarketState, next: Market.Parameters): void => {
   endInterval(state, market)
@@ -131,7 +131,7 @@ export const endBefore = (state: State, market: MarketState, next: Market.Parame
   if (endedLastEpochMs(market) < state.atEpochMs) pay(state, market, state.atEpochMs, 0)
 }
 
-/** Publishes an interval's rate, and lets every position in the market owe it. */
+/** Publishes an interval's rate, and makes every position in the market owe the payment. */
 const pay = (state: State, market: MarketState, endedAtEpochMs: number, rate8hE9: number): void => {
   const { fundingIntervalMs: intervalMs } = market.parameters
   const { indexPrice, premiumSamples } = market
@@ -167,7 +167,7 @@ const pay = (state: State, market: MarketState, endedAtEpochMs: number, rate8hE9
   })
 }
 
-/** Puts a payment at the end of the line. */
+/** Appends a payment to the queue. */
 const line = (state: State, payment: Payment): void => {
   state.payments.push(payment)
   state.markets[payment.market]!.payments.push(payment)
@@ -175,7 +175,7 @@ const line = (state: State, payment: Payment): void => {
   state.settled.clear()
 }
 
-/** What a position pays for an interval (negative: receives), money atoms, rounded against it. */
+/** What a position pays for an interval (negative: receives), money atoms, rounded against the position. */
 export const owed = (
   { factor }: Pick<MarketState, "factor">,
   { indexAtoms, intervalMs, rate8hE9 }: Pick<Payment, "indexAtoms" | "intervalMs" | "rate8hE9">,
@@ -186,7 +186,7 @@ export const owed = (
   return product > 0n ? Number((product + divisor - 1n) / divisor) : Number(product / divisor) + 0
 }
 
-/** What a position has yet to pay (negative: to receive). */
+/** What a position still has to pay (negative: to receive), money atoms. */
 export const pendingOf = ({ markets, positions }: State, slot: number): number => {
   const quantity = positions.quantity(slot)
   if (quantity === 0) return 0
@@ -198,7 +198,7 @@ export const pendingOf = ({ markets, positions }: State, slot: number): number =
   return pending
 }
 
-/** What an account has yet to pay in all (negative: to receive). */
+/** What an account still has to pay in all (negative: to receive), money atoms. */
 export const pendingOfAccount = (state: State, account: number): number => {
   const { accounts, positions } = state
   if (state.settling === 0 || state.settled.has(account)) return 0
@@ -207,7 +207,7 @@ export const pendingOfAccount = (state: State, account: number): number => {
   return pending
 }
 
-/** Settles what a position owes, the oldest payment first. */
+/** Settles everything that a position owes, the oldest payment first. */
 export const settle = (state: State, slot: number): void => {
   const { markets, positions } = state
   const market = markets[positions.market(slot)]!
@@ -220,7 +220,7 @@ export const settle = (state: State, slot: number): void => {
   positions.setFundingEpoch(slot, market.fundingEpoch)
 }
 
-/** Settles a payment that a position owes. */
+/** Settles one payment that a position owes. */
 const settlePayment = (state: State, market: MarketState, slot: number, payment: Payment): void => {
   const { accounts, events, positions } = state
   const account = positions.account(slot)
@@ -241,7 +241,7 @@ const settlePayment = (state: State, market: MarketState, slot: number, payment:
   events.event2(Event.CollateralChanged, account, collateral)
 }
 
-/** Keeps a payment for its account to read. */
+/** Records a payment for its account to read. */
 const tell = (
   { atEpochMs, events, fundingPayments, isTrial, sequence }: State,
   { endedAtEpochMs, indexAtoms, intervalMs, market, rate8hE9 }: Payment,
@@ -265,7 +265,7 @@ const tell = (
   if (!isTrial) events.told.payment(payment)
 }
 
-/** Settles what an account owes, before anything else is decided of it. */
+/** Settles everything that an account owes, before anything else is decided about it. */
 export const settleAccount = (state: State, account: number): void => {
   if (state.settling === 0 || state.settled.has(account)) return
   const { accounts, positions } = state
@@ -273,12 +273,12 @@ export const settleAccount = (state: State, account: number): void => {
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) settle(state, slot)
 }
 
-/** Has the record at hand, or its tick, settle as many positions as one does. */
+/** Resets the number of positions that the current record, or its tick, may settle. */
 export const begin = (state: State): void => {
   state.settleLeft = state.capacity.settledAtOnce ?? settledAtOnce
 }
 
-/** Goes on with what is in line, as far as the record goes. */
+/** Settles queued payments as far as the record's budget goes. */
 export const settleSome = (state: State): void => {
   const { payments, positions } = state
   for (let payment = payments[0]; payment !== undefined; payment = payments[0]) {
@@ -299,7 +299,7 @@ export const settleSome = (state: State): void => {
   }
 }
 
-/** Takes the first payment out of the line: all of it is settled, and what rounding left is the insurance fund's. */
+/** Removes the first payment from the queue once it is fully settled; its rounding remainder goes to the insurance fund. */
 const leave = (state: State, payment: Payment): void => {
   const { markets, payments } = state
   payments.shift()
@@ -316,16 +316,16 @@ const leave = (state: State, payment: Payment): void => {
 
 // ---- what a snapshot has of the line
 
-/** A payment in line as a snapshot has it. */
+/** A queued payment as a snapshot holds it. */
 export type PaymentDump = Omit<Payment, "pool"> & { readonly poolLow: number; readonly poolHigh: number }
 
-/** The line; undefined while there is none, so that a venue without has what it always had. */
+/** The queue; undefined while it is empty, so that snapshots of such a venue stay the same. */
 export const dump = ({ payments }: State): ReadonlyArray<PaymentDump> | undefined =>
   payments.length === 0
     ? undefined
     : payments.map(({ pool, ...payment }) => ({ ...payment, poolLow: pool.low, poolHigh: pool.high }))
 
-/** Brings back a line. */
+/** Restores a queue. */
 export const restore = (state: State, dumped: ReadonlyArray<PaymentDump>): void => {
   for (const { poolHigh, poolLow, ...payment } of dumped) {
     const pool = new Total()
@@ -336,12 +336,13 @@ export const restore = (state: State, dumped: ReadonlyArray<PaymentDump>): void 
 }
 
 /**
- * The line of a state that was left in the middle of a payment by a program that knew one at a time, the last of a market, and
- * went through the positions of all: everyone in the market is looked at again, and nobody pays twice.
+ * Rebuilds the queue of a state saved by an earlier version in the middle of a payment. That version knew one payment at a time,
+ * the last of a market, and went through the positions of all markets: every holder in the market is examined again, and nobody
+ * pays twice.
  */
 export const resume = (state: State): void => {
   const { fundingPool, markets, positions } = state
-  // Where nobody owes any more, what rounding left is still to go to the insurance fund.
+  // Where nobody owes anything any more, the rounding remainder still has to go to the insurance fund.
   const market = markets.find((each) => owesAnybody(positions, each)) ?? markets.find(({ fundingEpoch }) => fundingEpoch > 0)
   state.settling = 0
   if (market === undefined) return
@@ -360,7 +361,7 @@ export const resume = (state: State): void => {
   })
 }
 
-/** Whether a position in a market has yet to settle its last payment. */
+/** Whether a position in a market still owes its last payment. */
 const owesAnybody = (positions: Positions, { fundingEpoch, index }: MarketState): boolean => {
   for (let place = 0; place < positions.heldCount(index); place++) {
     const slot = positions.heldSlot(index, place)

@@ -1,9 +1,9 @@
 /**
- * A market's index: which samples become its price, and how long that is good for.
+ * A market's index price: which samples become the index, and for how long it is valid.
  *
- * A sample is refused where it is no price of the market, or was seen before the one that stands. A step beyond
- * `indexStepMaxBps` is held back until two later samples agree with it, at least a second apart: one wrong sample, or one
- * repeated at once, moves nothing.
+ * A sample is refused where it is outside the market's bounds, or older than the present index. A step beyond `indexStepMaxBps` is
+ * held back until two later samples, at least a second apart, agree with it: a single wrong sample, or one repeated at once, moves
+ * nothing.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -19,13 +19,13 @@ import * as Band from "../orders/Band.js"
 import type { State } from "../State.js"
 import { isStale, revive } from "./Freshness.js"
 
-/** How near later samples must be to a step that is held back, and how far apart in time from each other. */
+/** How close later samples must be to a held step, and how far apart in time. */
 const agreement = { bps: 100, apartMs: 1_000 }
 
-/** Whether two prices lie so near each other, in bps of the first. */
+/** Whether two prices lie within `bps` of the first. */
 const isNear = (price: number, other: number, bps: number): boolean => Math.abs(other - price) * bpsOne <= price * bps
 
-/** Takes a sample, holds it back, or refuses it; undefined where it is the index now. */
+/** Accepts a sample, holds it back, or refuses it; undefined where it has become the index. */
 export const take = (state: State, market: MarketState, { priceAtoms, sourceEpochMs }: SetIndexPrice): Refused | undefined => {
   const { atEpochMs } = state
   const { indexStepMaxBps, maxPriceAtoms, minPriceAtoms } = market.parameters
@@ -33,7 +33,7 @@ export const take = (state: State, market: MarketState, { priceAtoms, sourceEpoc
     const bound = priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
     return refused(Refusal.indexPriceInvalid, none, bound, priceAtoms, bound)
   }
-  // A source whose clock is ahead would stay fresh for longer than it is.
+  // A source with a fast clock would make its price look fresh for too long.
   const sourceAt = sourceEpochMs === 0 ? atEpochMs : Math.min(sourceEpochMs, atEpochMs)
   if (sourceAt < market.indexSource) return refused(Refusal.indexPriceOutOfOrder, none, market.indexSource, sourceAt)
   if (market.indexPrice !== 0 && !isNear(market.indexPrice, priceAtoms, indexStepMaxBps)) {
@@ -55,7 +55,7 @@ export const take = (state: State, market: MarketState, { priceAtoms, sourceEpoc
   return undefined
 }
 
-/** Sets a market's mark, and begins to cancel what the band that moves with it leaves behind. */
+/** Sets a market's mark, and notes orders that the moving band may leave behind. */
 export const moveMark = (state: State, market: MarketState, mark: number): void => {
   market.setMark(mark)
   state.riskEpoch++
@@ -64,11 +64,11 @@ export const moveMark = (state: State, market: MarketState, mark: number): void 
   state.events.event2(Event.MarkSet, market.index, mark)
 }
 
-/** Whether a sample is the second that agrees with a step that is held back, long enough after the first. */
+/** Whether a sample is the second one that agrees with the held step, long enough after the first. */
 const isAgreed = ({ agreedSource, heldPrice }: MarketState, priceAtoms: number, sourceAt: number): boolean =>
   heldPrice !== 0 && agreedSource !== 0 && sourceAt >= agreedSource + agreement.apartMs && isNear(heldPrice, priceAtoms, agreement.bps)
 
-/** Holds a step back: a new one, or as a sample that agrees with the one that is held. */
+/** Holds a step back: as a new one, or as the first sample that agrees with the held one. */
 const hold = (state: State, market: MarketState, priceAtoms: number, sourceAt: number): void => {
   if (market.heldPrice !== 0 && isNear(market.heldPrice, priceAtoms, agreement.bps)) {
     if (market.agreedSource === 0 && sourceAt > market.heldSource) market.agreedSource = sourceAt

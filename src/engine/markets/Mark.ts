@@ -23,24 +23,26 @@ import * as Funding from "./Funding.js"
 import { isTicking } from "./Freshness.js"
 import * as Index from "./Index.js"
 
-/** Markets that one tick moves at most: a fraction of a millisecond's work. The others follow at once, in records of their own. */
+/**
+ * Most markets whose marks one tick updates: a fraction of a millisecond's work. The others follow at once in records of their own.
+ */
 export const tickedAtOnce = 16
 
-/** Between two marks of a market. */
+/** Milliseconds between two marks of a market. */
 const secondMs = 1_000
 
-/** Levels of a side that stand for it: what they cannot take, the side cannot. */
+/** Levels of a side that count for its impact price: a side whose best levels cannot fill the notional is thin. */
 const impactLevels = 512
-/** Nearly always so many are enough. */
+/** Levels read at first, which nearly always suffice. */
 const touchLevels = 16
 
-/** Whether a market's mark is to be made anew at a time. */
+/** Whether a market is due for a new mark at a time. */
 const isDue = (market: MarketState, atEpochMs: number): boolean =>
   (market.tickedSecond + 1) * secondMs <= atEpochMs && isTicking(market, atEpochMs)
 
 /**
- * When the next tick is due, as of a time; `Infinity` where nothing is live, or will be by then. A tick that comes late makes
- * no mark of an index that is stale by the time of its record.
+ * When the next tick is due, given the present time; `Infinity` where no market is live or will be by then. A late tick makes no
+ * mark from an index that has become stale by the time of its record.
  */
 export const nextTickEpochMs = ({ halted, markets }: State, nowEpochMs: number): number => {
   if (halted) return Number.POSITIVE_INFINITY
@@ -52,7 +54,7 @@ export const nextTickEpochMs = ({ halted, markets }: State, nowEpochMs: number):
   return earliest
 }
 
-/** Makes the marks that are due anew, of the lowest markets first, and clears what their bands leave behind. */
+/** Updates the marks that are due, in index order of the markets, and cancels orders that the moved bands leave behind. */
 export const tick = (state: State): void => {
   let left = tickedAtOnce
   Funding.begin(state)
@@ -86,7 +88,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   AutoClose.noteAll(state, market)
 }
 
-/** Publishes a mark with what it was made of. */
+/** Publishes a mark with the inputs it was computed from. */
 const publish = ({ atEpochMs, sequence }: State, market: MarketState, bid: number, ask: number, made: Inputs, mark: number): void => {
   const { basis, indexPrice, lastPrice, parameters: { fundingIntervalMs } } = market
   market.marks.add({
@@ -115,7 +117,7 @@ const sumOf = (atoms: ReadonlyArray<number>): number => {
   return sum
 }
 
-/** Takes a sample of the basis and of the premium. A thin side counts as the index. */
+/** Samples the basis and the premium. A thin side counts as the index price. */
 const sample = (market: MarketState, bid: number, ask: number): void => {
   const { basis, indexPrice } = market
   basis.push(bid === none || ask === none ? 0 : bid + ask - 2 * indexPrice)
@@ -123,14 +125,17 @@ const sample = (market: MarketState, bid: number, ask: number): void => {
   Funding.sample(market, bid === none ? indexPrice : bid, ask === none ? indexPrice : ask)
 }
 
-/** The average price at which `impactNotional` goes into the book's bids (for a buy side) or offers; -1 where it does not. */
+/**
+ * The average price, in price atoms, of trading `impactNotional` into the bids (for the buy side) or the offers of the book; -1
+ * where the side is thin.
+ */
 const impactPrice = (market: MarketState, book: Book, side: Order.Side): number => {
   const touch = book.levels(side, touchLevels)
   const price = averagePrice(market, side, touch)
   return price !== none || touch.length < touchLevels ? price : averagePrice(market, side, book.levels(side, impactLevels))
 }
 
-/** The average price at which `impactNotional` goes into levels, the best first; -1 where they cannot take it. */
+/** The average price of trading `impactNotional` into the given levels, best first; -1 where they cannot fill it. */
 export const averagePrice = (
   { factor, parameters: { impactNotionalAtoms } }: MarketState,
   side: Order.Side,
@@ -148,7 +153,7 @@ export const averagePrice = (
       size += BigInt(sizeAtoms)
       continue
     }
-    // All of the better levels and a part of this one: wanted / (K x (size + (wanted - notional) / (price x K))).
+    // All of the better levels and part of this one: wanted / (K x (size + (wanted - notional) / (price x K))).
     const divisor = size * price * unit + wanted - notional
     const product = wanted * price
     return Number(side === Order.buy ? product / divisor : (product + divisor - 1n) / divisor)
@@ -156,36 +161,36 @@ export const averagePrice = (
   return none
 }
 
-/** round(a / b) for b > 0: half goes toward +infinity. */
+/** round(a / b) for b > 0, with halves rounded toward +infinity. */
 const halfUp = (a: bigint, b: bigint): number => Number(floorDiv(2n * a + b, 2n * b))
 
 const median = (one: number, two: number, three: number): number => Math.max(Math.min(one, two), Math.min(Math.max(one, two), three))
 
-/** What a mark is made of, price atoms. */
+/** The inputs of a mark, price atoms. */
 export interface Inputs {
-  /** The index with the running funding until it is paid, the index with the average basis, and the book's own. */
+  /** The three prices of the median: index with the running funding, index with the average basis, and the book's own price. */
   readonly p1: number
   readonly p2: number
   readonly p3: number
-  /** What the band around the index leaves of them. */
+  /** The band around the index to which the median is held. */
   readonly low: number
   readonly high: number
 }
 
-/** What a market's mark is made of as its book stands at a time. */
+/** The inputs of a market's mark from its present book at a given time. */
 export const inputsOf = ({ atEpochMs, books }: State, market: MarketState): Inputs => {
   const book = books[market.index]!
   return inputs(market, impactPrice(market, book, Order.buy), impactPrice(market, book, Order.sell), atEpochMs)
 }
 
-/** The mark that inputs come to. */
+/** The mark computed from its inputs, price atoms. */
 export const ofInputs = ({ high, low, p1, p2, p3 }: Inputs): number => Math.min(high, Math.max(low, median(p1, p2, p3)))
 
 /** The mark of a market whose impact prices are `bid` and `ask`, -1 where thin, price atoms. */
 export const markOf = (market: MarketState, bid: number, ask: number, atEpochMs: number): number =>
   ofInputs(inputs(market, bid, ask, atEpochMs))
 
-/** What a mark is made of where the impact prices are `bid` and `ask`, -1 where thin, price atoms. */
+/** The inputs of a mark where the impact prices are `bid` and `ask`, -1 where thin, price atoms. */
 export const inputs = (market: MarketState, bid: number, ask: number, atEpochMs: number): Inputs => {
   const { basis, indexPrice, lastPrice, parameters } = market
   const { fundingIntervalMs, markBandBps, maxPriceAtoms, minPriceAtoms } = parameters

@@ -1,4 +1,4 @@
-/** Markets: parameters, status, prices, figures. Their books are rebuilt with the orders. */
+/** Markets: parameters, status, prices and 24 h figures. Their books are rebuilt from the orders. */
 import * as Market from "../../domain/Market.js"
 import * as FundingLog from "../FundingLog.js"
 import * as MarkLog from "../MarkLog.js"
@@ -48,8 +48,8 @@ export const part: Part = {
   },
   canonical: (state, feed) => {
     for (const market of state.markets) {
-      // That a market waits for its mark ends with its next tick, and is under the digests of what is decided meanwhile. Digests of states
-      // that these rules have come to before it was kept have none of it.
+      // `awaitsMark` is left out: it lasts only until the next tick, its effect is covered by the digests of what is decided
+      // meanwhile, and digests made before it was stored do not contain it.
       feed(`market ${JSON.stringify({ ...market.dump(), awaitsMark: undefined })} ${market.minutes.dump().join(" ")}`)
       feed(`fundings ${market.index} ${market.fundings.dump().join(" ")}`)
       feed(`marks ${market.index} ${market.marks.dump().join(" ")}`)

@@ -1,4 +1,4 @@
-/** What is read of markets: their state, books, trades and figures. */
+/** Reads of markets: their state, books, trades and figures. */
 import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
@@ -17,7 +17,7 @@ import { isStale } from "./Freshness.js"
 import { perInterval, predictedRate8hE9, sampleMs } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
 
-/** The session of a market of sessions that none was journaled for. */
+/** The session of a market with trading sessions before any was journaled. */
 const notJournaled: StandingSession = {
   state: "closed",
   asOfEpochMs: 0,
@@ -134,7 +134,7 @@ export class MarketReads extends VenueReads {
   hasSampled(index: number): boolean {
     const { marks } = this.state.markets[index]!
     if (marks.length === 0 || marks.column("sequence")(0) !== this.state.sequence) return false
-    // A mark is the first of its slot where it was made with a sample.
+    // A mark was made with a premium sample where it is the first mark of its sampling slot.
     const slotOf = (newer: number): number => Math.floor(marks.column("atEpochMs")(newer) / sampleMs)
     return marks.length === 1 || slotOf(1) < slotOf(0)
   }
@@ -154,7 +154,7 @@ const delistingView = ({ delisting }: MarketState): MarketView["delisting"] => {
   return { state, effectiveAtEpochMs, finalPriceAtoms, settledAtEpochMs }
 }
 
-/** The rates of the last interval that ended and of the running one. */
+/** The funding rates of the last interval and of the current one. */
 const fundingRates = (market: MarketState) => {
   const last = market.fundings.at(0)
   const predicted = predictedRate8hE9(market)

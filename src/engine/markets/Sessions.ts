@@ -1,6 +1,7 @@
 /**
- * Sessions of markets. What a session is comes from a calendar outside, journaled with the moments that come next. A session
- * ends by itself at its moments, so that nobody has to be there to close a market.
+ * Trading sessions of markets. The calendar is external; its states are journaled together with the next times of change. A session
+ * reaches its cutoff and closes at those times by itself, so that no operator is needed to close a market; it opens with the next
+ * journaled state.
  */
 import { none } from "../../domain/None.js"
 import * as Session from "../../domain/Session.js"
@@ -10,7 +11,7 @@ import type { State } from "../State.js"
 import * as Changing from "./Changing.js"
 import { revive, sessionOf } from "./Freshness.js"
 
-/** Gives a market a session, and says so where it is another than it had. */
+/** Sets a market's session, and publishes it where it differs from the previous one. */
 export const set = (state: State, market: MarketState, said: Session.Session): void => {
   const { atEpochMs } = state
   const before = sessionOf(market)
@@ -33,7 +34,7 @@ export const set = (state: State, market: MarketState, said: Session.Session): v
   )
 }
 
-/** Its members in one order: what is digested of them does not depend on where they came from. */
+/** Fixes the order of the fields, so that the digest does not depend on where the values came from. */
 const standing = (session: Session.Session, asOfEpochMs: number): StandingSession => ({
   state: session.state,
   asOfEpochMs,
@@ -42,20 +43,20 @@ const standing = (session: Session.Session, asOfEpochMs: number): StandingSessio
   riskIncreasingOrderCutoffEpochMs: session.riskIncreasingOrderCutoffEpochMs
 })
 
-/** Takes a market's session away for good, with what was to come of it. */
+/** Removes a market's session for good, with its timer. */
 export const end = (state: State, market: MarketState): void => {
   market.session = null
   schedule(state, market)
 }
 
-/** Enters when a market's session ends by itself. */
+/** Sets the timer for the cutoff or the close of a market's session. */
 export const schedule = ({ sessions }: State, { index, session }: MarketState): void => {
   const end = session === null ? Number.POSITIVE_INFINITY : Session.endOf(session)
   if (end === Number.POSITIVE_INFINITY) sessions.remove(index)
   else sessions.set(index, end)
 }
 
-/** Ends the sessions whose moments have come, of equal ones the lowest market first. */
+/** Applies the cutoffs and closes that are due; at equal times the market with the lowest index comes first. */
 export const pass = (state: State): void => {
   for (let index = state.sessions.shiftDue(state.atEpochMs); index !== none; index = state.sessions.shiftDue(state.atEpochMs)) {
     const market = state.markets[index]!
@@ -64,5 +65,5 @@ export const pass = (state: State): void => {
   }
 }
 
-/** When the next session ends by itself; `Infinity` where none does. */
+/** When the next session reaches its cutoff or closes, epoch milliseconds; `Infinity` where none does. */
 export const nextEpochMs = ({ sessions }: State): number => sessions.earliest

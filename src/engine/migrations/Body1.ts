@@ -1,7 +1,7 @@
 /**
- * Bodies as rules 1 told them apart: by what the engine had made of a request, market indices and atoms. A key that was
- * remembered under rules 1 keeps that digest over the step to rules 2, and a request that comes again under it is
- * compared in the same way: so its promise holds until it is forgotten.
+ * Comparison of request bodies as rules 1 made it: by the command that the engine derived from a request, with market indexes and
+ * atoms. A key remembered under rules 1 keeps that digest after the step to rules 2, and a repetition of its request is compared in
+ * the same way, so that the promise of the key holds until it expires.
  */
 import * as Market from "../../domain/Market.js"
 import { Digest128 } from "../../domain/Digest128.js"
@@ -20,8 +20,8 @@ export const of = (command: Command): Fingerprint => {
 }
 
 /**
- * Feeds everything of a command's body that a client can vary, in a fixed order: where nothing else is said here, the
- * declared fields one after the other.
+ * Feeds every field of a command's body that a client can vary, in a fixed order: unless listed here, the declared fields one after
+ * the other.
  */
 const feed = (command: Command): void => {
   switch (command.kind) {
@@ -73,7 +73,7 @@ const feedFields = (fields: Fields, values: Readonly<Record<string, unknown>>): 
   for (const [name, { mark, shape }] of Object.entries(fields)) {
     const value = values[name]
     if (typeof value === "string") digest.text(value)
-    // Indices of markets and codes took one word each, all other numbers two.
+    // Market indexes and codes took one word each, all other numbers two.
     else if (mark === "market" || shape.type === "code") digest.word(value as number)
     else digest.number(value as number)
   }

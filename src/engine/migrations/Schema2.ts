@@ -1,9 +1,10 @@
 /**
- * Sections of schema 2, which rules 1 wrote, as those of schema 3. Rows of accounts, positions and orders are as they
- * were. API keys become rows, single values have a section of their own, and what a remembered key came to moves into the
- * key's row, as a tagged outcome.
+ * Converts sections of schema 2, written under rules 1, to schema 3. Rows of accounts, positions and orders stay the same. API keys
+ * become rows, scalar values get a section of their own, and the outcome of a remembered key moves into the key's row, tagged with
+ * its type.
  *
- * A row of schema 2 does not say which command it remembers, so its outcome is told by what is in it: see `outcomeOf`.
+ * A row of schema 2 does not name the command that it remembers, so the type of the outcome is inferred from its content: see
+ * `outcomeOf`.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
@@ -16,7 +17,7 @@ import { type ApiKey, ApiKeys } from "../accounts/ApiKeys.js"
 import type { MarketDump } from "../Markets.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
-/** What schema 2 held beside columns. */
+/** The values that schema 2 held besides columns. */
 interface Meta {
   readonly sequence: number
   readonly atEpochMs: number
@@ -36,11 +37,11 @@ interface Meta {
   readonly freeHead: number
 }
 
-/** Who wrote schema 2, and in which format of the journal. */
+/** The version that wrote schema 2, and its journal format. */
 const program = "0.1.0"
 const codec = 1
 
-/** Sections that are the same in both. */
+/** Sections that both schemas have in common. */
 const same = ["accounts.rows", "positions.rows", "positions.pastRows", "orders.rows", "orders.pastRows", "orders.clientOrderId",
   "orders.idempotencyKey", "switches", "expiries", "ended"]
 
@@ -106,7 +107,7 @@ const row = {
 const more = { numbers: 7, words: 14, codes: 0, next: 1, outcome: 1 } as const
 
 const free = -2
-/** Numbers of an account's row; its birth ordinal lies at 8. */
+/** Numbers in an account's row; its birth ordinal is at index 8. */
 const accountNumbers = 16
 const bornAt = 8
 
@@ -124,7 +125,7 @@ const moveKeys = (from: SectionReader, into: SectionWriter): void => {
   for (let entry = 0; entry < count; entry++) {
     const at = entry * old.words
     const to = entry * row.words
-    // The digests of key and body lie where they did.
+    // The digests of key and body stay where they were.
     for (let word = 0; word < old.account; word++) rowWords[to + word] = words[at + word]!
     rowWords[to + row.account] = words[at + old.account]!
     rowWords[to + row.next] = words[at + old.next]!
@@ -168,9 +169,10 @@ const packed = (outcome: EntryOutcome): Packed => {
 }
 
 /**
- * A refused entry says so. Of a client's others, one with a quantity is an order's; without, it is a cancel of all orders
- * with the number it cancelled, or a dead-man switch or fence, of which nothing more is ever told. Of the operator's, one
- * whose number is an account that was born in the same record opened it; any other number is a market's.
+ * Infers the type of an outcome. A refusal is marked as such. Of a client's other outcomes, one with a quantity is an order's; one
+ * without is either a cancellation of all orders, with the number cancelled, or a dead-man switch or fence, of which nothing
+ * further is reported. Of the operator's, a number that is an account created by the same record is the outcome that opened it; any
+ * other number is a market's.
  */
 const outcomeOf = (
   outcomes: Float64Array,

@@ -1,6 +1,6 @@
 /**
- * Sections of schema 3, which rules 2 and 3 wrote, as those of schema 4: marks, funding and the parameters that they are made
- * by. Under those rules the mark was the index, and nothing was paid.
+ * Converts sections of schema 3, written under rules 2 and 3, to schema 4, which adds marks, funding and their parameters. Under
+ * those rules the mark was the index and no funding was paid.
  */
 import * as Market from "../../domain/Market.js"
 import * as FundingLog from "../FundingLog.js"

@@ -1,6 +1,6 @@
 /**
- * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation, take-profit and stop-loss, parameters with
- * notice, and payments of funding that can be read. Under those rules nobody was liquidated, so every account is to be held to its
+ * Converts sections of schema 4, written under rules 4, to schema 5, which adds liquidations, take-profit and stop-loss, parameters
+ * with notice, and readable funding payments. Under those rules nobody was liquidated, so every account is checked against its
  * maintenance margin from the first record on; and nothing was announced.
  */
 import { Brackets } from "../accounts/Brackets.js"
@@ -10,7 +10,7 @@ import * as LiquidationLog from "../LiquidationLog.js"
 import { type MarketDump, MarketRisk } from "../Markets.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
-/** Bytes of an account's row. */
+/** Bytes in an account's row. */
 const accountBytes = 128
 
 export const toSchema5 = (sections: ReadonlyArray<Section>): ReadonlyArray<Section> => {

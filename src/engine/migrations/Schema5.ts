@@ -1,8 +1,8 @@
 /**
- * Sections of schema 5, which rules 5 wrote, as those of schema 6: each remembered key and order has its own retention, which
- * was 24 hours for all, and ended orders stand in line with the time at which they came there, which was that of their end; marks
- * can be read with what they were made of, and changes of balances with their causes, none of which was kept before; no market
- * was delisted, none kept what its index was, and none had sessions.
+ * Converts sections of schema 5, written under rules 5, to schema 6. Each remembered key and order gets its own retention, which
+ * was 24 hours for all; ended orders get the time at which they were queued, which was that of their end; marks become readable
+ * with their inputs and balance changes with their causes, neither of which was kept before. Under those rules no market was
+ * delisted, kept index sums or had sessions.
  */
 import { minutesOf, retentionMs } from "../../domain/Retention.js"
 import { BalanceLog } from "../BalanceLog.js"
@@ -10,7 +10,7 @@ import { type MarketDump, MarketRisk } from "../Markets.js"
 import * as MarkLog from "../MarkLog.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
-// Rows of keys: 32 words; a free one has the account -2. Rows of orders: 16 words or 8 numbers, a free one has the number -1.
+// Rows of keys: 32 words; a free one has account -2. Rows of orders: 16 words or 8 numbers; a free one has number -1.
 const key = { words: 32, account: 8, flags: 11, shift: 8, free: -2 } as const
 const order = { words: 16, numbers: 8, number: 0, flags: 7, shift: 14, updatedAt: 4 } as const
 

@@ -1,4 +1,4 @@
-/** Changing the price or the total of an open order. */
+/** Amendment of the price or the total of an open order. */
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -18,9 +18,9 @@ import { check, type Terms, withTriggers } from "./Checks.js"
 import { decided } from "./Remembered.js"
 
 /**
- * Amends an open order: the full checks of a placement, as if the order were not there; a refusal leaves it
- * as it was. It keeps its place only where its price stays and the quantity does not grow; otherwise it
- * goes to the end of its new price, or trades.
+ * Amends an open order. It passes all checks of a placement, as if the order were not there; a refusal leaves it unchanged. It
+ * keeps its time priority only where the price stays and the quantity does not grow; otherwise it is queued last at its new price,
+ * or trades.
  */
 export const amend = (state: State, command: AmendOrder): OrderDecided | Refused => {
   const { orders, positions } = state
@@ -55,7 +55,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
     postOnly: orders.postOnly(order),
     reduceOnly: orders.reduceOnly(order)
   }
-  // The checks see the account without the order, and so does nobody else: nothing happens in between.
+  // The checks need the account without the order. Nobody else can observe this, since nothing happens in between.
   Matching.withdrawOpen(state, market, slot, order, before)
   positions.setOpenCount(slot, positions.openCount(slot) - 1)
   const autoClose = state.brackets.find(command.orderNumber)?.triggers ?? noAutoClose
@@ -91,7 +91,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   return decided(state, order)
 }
 
-/** What an amendment writes into the order beside its price and rest. */
+/** Writes the amended terms into the order, apart from its price and remaining quantity. */
 const write = (
   state: State,
   order: number,

@@ -1,4 +1,4 @@
-/** Cancelling orders: one, or all of an account, so many of them in a record. */
+/** Cancellation of orders: a single one, or all of an account, a bounded number per record. */
 import { ordinal } from "../../domain/Ids.js"
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
@@ -12,7 +12,7 @@ import type { Leaver, State } from "../State.js"
 import * as Leaving from "./Leaving.js"
 import { decided } from "./Remembered.js"
 
-/** The open order that an account means, or -1: foreign, ended and missing ones are not told apart, nor those that leave. */
+/** The open order with a number, or -1. Orders of other accounts, ended, unknown and leaving ones all give -1. */
 export const findOpen = (state: State, account: number, orderNumber: number, market: number): number => {
   const { orders } = state
   const order = orderNumber < 0 ? none : orders.find(orderNumber)
@@ -21,7 +21,7 @@ export const findOpen = (state: State, account: number, orderNumber: number, mar
   return Leaving.leaves(state, order) ? none : order
 }
 
-/** Cancels one entry of a command and says what it came to. */
+/** Cancels one entry of a command and returns its outcome. */
 export const cancel = (state: State, command: CancelOrders, entry: CancelEntry): OrderDecided | Refused => {
   const order = findOpen(state, command.account, entry.orderNumber, entry.market)
   if (order === none) return refused(Refusal.orderNotFound, entry.orderNumber)
@@ -30,9 +30,9 @@ export const cancel = (state: State, command: CancelOrders, entry: CancelEntry):
 }
 
 /**
- * Cancels every open order of an account (in one market unless `anyMarket`), oldest first in each: at most `atOnce` of them
- * in this record, where they are of all markets; what is left leaves with the next ones. How many it cancelled now, and how
- * many in all: without those that left already.
+ * Cancels every open order of an account (in one market unless `anyMarket`), oldest first in each market. Across all markets this
+ * record ends at most `atOnce` orders, and the rest leaves with the following ones. Returns how many it ended now, and how many in
+ * all, not counting orders that were leaving before.
  */
 export const cancelAll = (
   state: State,
@@ -44,7 +44,7 @@ export const cancelAll = (
   const { events, leaving } = state
   const all = standing(state, account, market)
   const before = ordinal(state.sequence, 0)
-  // In one market there are no more than an account may have open there.
+  // One market never has more than an account's limit of open orders there.
   const now = market === anyMarket
     ? cancelOldest(state, account, { reason, before }, atOnce)
     : cancelOfMarket(state, account, market, reason)
@@ -58,7 +58,7 @@ export const cancelAll = (
   return { now, all }
 }
 
-/** Goes on with those that leave, so many orders at most; how many may still be ended. */
+/** Continues with leaving orders, at most `atOnce` of them. Returns how many more may still be ended. */
 export const goOn = (state: State, atOnce: number): number => {
   let left = atOnce
   for (const [account, leaver] of state.leaving) {
@@ -71,7 +71,10 @@ export const goOn = (state: State, atOnce: number): number => {
   return left
 }
 
-/** Cancels orders of connections that have ended, the first of them first, so many at most; how many may still be ended. */
+/**
+ * Cancels orders of ended connections, in the order in which these ended, at most `atOnce`. Returns how many more may still be
+ * ended.
+ */
 export const cancelLost = (state: State, atOnce: number): number => {
   const { connections, orders } = state
   let left = atOnce
@@ -83,7 +86,7 @@ export const cancelLost = (state: State, atOnce: number): number => {
   return left
 }
 
-/** Ends a connection, and begins to cancel what it has lost. */
+/** Ends a connection, and begins to cancel its orders. */
 export const endConnection = (state: State, connection: number): void => {
   const { connections } = state
   connections.end(connection)
@@ -91,7 +94,7 @@ export const endConnection = (state: State, connection: number): void => {
   if (connections.ended > 0) state.capacity.reached?.("orders were left to leave with the next record")
 }
 
-/** Fires the switch of an account, which is due. How many orders it cancelled now. */
+/** Fires the switch of an account that has fallen due. Returns how many orders it cancelled now. */
 export const fireSwitch = (state: State, account: number, atOnce: number): number => {
   state.capacity.reached?.("a dead-man switch fired")
   const { now } = cancelAll(state, account, anyMarket, Order.CancelReason.cancelAllAfter, atOnce)
@@ -99,11 +102,11 @@ export const fireSwitch = (state: State, account: number, atOnce: number): numbe
   return now
 }
 
-/** Why an order of an account that cancels all ends: where its connection ended that is why it leaves, whatever else comes. */
+/** The reason why an order ends when its account cancels all: an ended connection takes precedence. */
 const reasonFor = ({ connections, orders }: State, order: number, reason: Order.CancelReason): Order.CancelReason =>
   connections.hasLost(orders.number(order)) ? Order.CancelReason.disconnected : reason
 
-/** Cancels an account's oldest orders below a number, market by market, so many at most; how many. */
+/** Cancels an account's oldest orders below a number, market by market, at most `atOnce`. Returns how many. */
 const cancelOldest = (state: State, account: number, leaver: Leaver, atOnce: number): number => {
   const { accounts, positions } = state
   let count = 0
@@ -116,7 +119,7 @@ const cancelOldest = (state: State, account: number, leaver: Leaver, atOnce: num
   return count
 }
 
-/** Cancels all that an account has open in a market, each for the reason for which it leaves, if it does. How many. */
+/** Cancels all open orders of an account in a market, leaving ones for their own reason. Returns how many. */
 const cancelOfMarket = (state: State, account: number, market: number, reason: Order.CancelReason): number => {
   const { positions } = state
   const slot = positions.find(account, market)
@@ -130,14 +133,14 @@ const cancelOfMarket = (state: State, account: number, market: number, reason: O
   return count
 }
 
-/** How many orders an account has in its books, those that leave among them. */
+/** The number of an account's orders in the books, including leaving ones. */
 export const openOf = ({ accounts, positions }: State, account: number): number => {
   let count = 0
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) count += positions.openCount(slot)
   return count
 }
 
-/** How many open orders of an account, in one market unless `anyMarket`, do not leave already. */
+/** The number of an account's open orders, in one market unless `anyMarket`, that are not leaving. */
 const standing = ({ accounts, connections, leaving, orders, positions }: State, account: number, market: number): number => {
   const leaver = leaving.get(account)
   let count = 0
@@ -147,7 +150,7 @@ const standing = ({ accounts, connections, leaving, orders, positions }: State, 
       count += positions.openCount(slot)
       continue
     }
-    // Those that do not leave with the account are the youngest; those of a connection that has ended lie among them.
+    // Orders that do not leave with the account are the youngest, but some of them may leave with an ended connection.
     const before = leaver?.before ?? 0
     let order = positions.lastOrder(slot)
     for (; order !== none && orders.number(order) >= before; order = orders.accountPrev(order)) {

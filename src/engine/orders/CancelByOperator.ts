@@ -1,10 +1,9 @@
 /**
- * Cancels on an operator's word, a bounded number in a record: of a market from the touch outwards, bids before offers,
- * the oldest first at a price; of an account market by market, the lowest first, and in each the one that rests longest
- * first. Nothing is looked at but what is cancelled, and of an account its positions, of which it has one a market.
+ * Cancellation by an operator, a bounded number of orders per record. In a market it goes from the touch outwards, bids before
+ * offers, oldest first at each price; for an account it goes market by market in index order, oldest first in each. It visits only
+ * orders that it cancels and, for an account, its positions.
  *
- * An order that leaves is gone for an operator as for everybody: it ends with its own reason, where it is come to, and is none of
- * his.
+ * An order that is already leaving ends for its own reason when it is reached, and does not count as cancelled by the operator.
  */
 import { assert } from "../../domain/Assert.js"
 import { anyMarket, none } from "../../domain/None.js"
@@ -17,7 +16,10 @@ import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
 import * as Leaving from "./Leaving.js"
 
-/** Cancels what an operator's command means and tells how many that were, and how many are left; owners are told of theirs. */
+/**
+ * Cancels the orders that an operator's command selects. Returns how many were cancelled and how many are left; the owners are
+ * told.
+ */
 export const cancelByOperator = (state: State, command: CancelByOperator): OrdersCanceledByOperator | Refused => {
   const owners: Owners = new Map()
   const decided = cancelMeant(state, command, owners)
@@ -27,10 +29,10 @@ export const cancelByOperator = (state: State, command: CancelByOperator): Order
   return decided
 }
 
-/** How many orders of each account were cancelled, in the order in which they were come to. */
+/** Cancelled orders by account, in the order in which the accounts were first reached. */
 type Owners = Map<number, number>
 
-/** Ends an order, and counts it among its owner's unless it leaves; how many that were cancelled on the operator's word. */
+/** Ends an order, and counts it for its owner unless it was leaving anyway. Returns how many were cancelled for the operator. */
 const cancel = (state: State, order: number, owners: Owners): number => {
   const account = state.orders.account(order)
   const reason = Leaving.reasonOr(state, order, Order.CancelReason.operator)
@@ -84,7 +86,7 @@ const cancelOfAccount = (state: State, account: number, market: number, owners: 
   return canceled(count, remaining)
 }
 
-/** The slots of an account with open orders, in one market unless `anyMarket`, by market. */
+/** The position slots of an account with open orders, in one market unless `anyMarket`, by market. */
 const slotsOf = ({ accounts, positions }: State, account: number, market: number): ReadonlyArray<number> => {
   const slots: Array<number> = []
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {

@@ -1,6 +1,6 @@
 /**
- * The checks of an order in their order: status, bounds, open orders, position limit, reduce-only, margin, post-only,
- * liquidity. They change nothing, and the same ones are held for an order whose terms are changed.
+ * The checks of an order in sequence: status, bounds, open orders, position limit, reduce-only, margin, post-only, liquidity. They
+ * change nothing. An amended order passes the same checks.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
@@ -18,10 +18,10 @@ import { accepting } from "../markets/Freshness.js"
 import { isBeingCleared } from "./Band.js"
 import * as Leaving from "./Leaving.js"
 
-/** Open orders of one account in one market. */
+/** Most open orders of one account in one market. */
 export const maxOpenOrders = 200
 
-/** What of an order the checks look at. */
+/** The terms of an order that the checks examine. */
 export type Terms = Pick<
   PlaceEntry,
   "side" | "type" | "timeInForce" | "priceAtoms" | "quantityAtoms" | "postOnly" | "reduceOnly"
@@ -29,14 +29,14 @@ export type Terms = Pick<
 
 const required = new Margin.Requirement()
 
-/** The refusal of an order with triggers: where they could not close it, nothing less of it would be accepted. */
+/** The refusal of an order with triggers. Where the triggers could not close it, no smaller quantity would be accepted either. */
 export const withTriggers = (found: Refused | undefined, unclosable: Refused | undefined): Refused | undefined =>
   found !== undefined && unclosable !== undefined ? { ...found, nearest: Number.NaN } : found ?? unclosable
 
 /**
- * The refusal of an entry, or undefined. Changes nothing. Of an order whose terms are changed the entry's quantity is what it has left,
- * `orderedAtoms` its total, which the market's quantity bounds hold for, and `filledAtoms` what is filled of it: a nearest quantity is a
- * total, as an amendment names it.
+ * The refusal of an entry, or undefined. Changes nothing. For an amendment, the entry's quantity is the remaining one,
+ * `orderedAtoms` the new total, to which the market's quantity bounds apply, and `filledAtoms` what has been filled: the nearest
+ * acceptable quantity is then a total, as an amendment states it.
  */
 export const check = (
   state: State,
@@ -84,14 +84,14 @@ export const check = (
   const { availableAtoms, requiredAtoms } = state
   const atBook = refusedByBook(state, market, book, entry, number)
   if (isBacked) return atBook
-  // Where the book refuses any quantity, none would have been accepted.
+  // Where the book refuses the order at any quantity, no quantity is acceptable.
   const most = atBook === undefined ? mostBacked(state, market, slot, entry, opposed, growing, held) : 0
   const nearest = filledAtoms + most
   const isEnough = most > 0 && nearest >= market.parameters.minQuantityAtoms
   return refused(Refusal.marginInsufficient, number, availableAtoms, requiredAtoms, isEnough ? nearest : Number.NaN)
 }
 
-/** The refusal of what the other side of the book lets nobody do at this moment, whatever the quantity. */
+/** The refusal of an order that the other side of the book rules out at this moment, whatever its quantity. */
 const refusedByBook = (state: State, market: MarketState, book: Book, entry: Terms, number: number): Refused | undefined => {
   if (!entry.postOnly && entry.type !== Order.market) return undefined
   const best = bestStanding(state, book, entry.side === Order.buy ? Order.sell : Order.buy)
@@ -102,8 +102,8 @@ const refusedByBook = (state: State, market: MarketState, book: Book, entry: Ter
 }
 
 /**
- * The best price of a side among the orders that do not leave, or -1. No further is looked than the record may meet: behind so many that
- * leave the next one counts as if it stood, since what crosses it could not rest with this record.
+ * The best price of a side among orders that are not leaving, or -1. The search stops after as many orders as one record may meet:
+ * behind so many leaving orders the next one counts as standing, since an order that crosses it could not rest in this record.
  */
 const bestStanding = (state: State, book: Book, side: Order.Side): number => {
   if (!Leaving.isBehind(state)) return book.bestPrice(side)
@@ -114,19 +114,19 @@ const bestStanding = (state: State, book: Book, side: Order.Side): number => {
   return order === none ? none : orders.priceAtoms(order)
 }
 
-/** The refusal of anything between two sessions: when the next opens, where that is known. */
+/** The refusal of any order between two sessions, with the next opening where it is known. */
 const sessionClosed = ({ atEpochMs }: State, { session }: MarketState, number: number): Refused => {
   const opens = session?.nextOpenEpochMs ?? 0
   return refused(Refusal.sessionClosed, number, opens === 0 ? Number.NaN : opens, atEpochMs)
 }
 
-/** The refusal of what increases risk in a session that is about to close: since when it is refused. */
+/** The refusal of an order that increases risk after the session's cutoff, with the time of the cutoff. */
 const pastCutoff = ({ atEpochMs }: State, { session }: MarketState, number: number): Refused =>
   refused(Refusal.sessionCutoff, number, session!.riskIncreasingOrderCutoffEpochMs, atEpochMs)
 
 /**
- * The refusal of a price or a quantity beyond the market's bounds. `closable` is what a reduce-only order may close: one
- * for exactly that is never too small.
+ * The refusal of a price or a quantity outside the market's bounds. `closable` is the quantity that a reduce-only order may close;
+ * an order for exactly that is never too small.
  */
 const outOfBounds = (
   market: MarketState,
@@ -138,7 +138,7 @@ const outOfBounds = (
 ): Refused | undefined => {
   const { maxPriceAtoms, maxQuantityAtoms, minPriceAtoms, minQuantityAtoms } = market.parameters
   if (entry.priceAtoms !== 0 || entry.type === Order.limit) {
-    // The nearest price that passes lies inside the band's edge as well.
+    // The nearest acceptable price has to lie within the band as well.
     const banded = entry.type === Order.limit
     if (entry.priceAtoms < minPriceAtoms) {
       const nearest = banded && entry.side === Order.sell ? Math.max(minPriceAtoms, market.bandLow) : minPriceAtoms
@@ -149,14 +149,14 @@ const outOfBounds = (
       return refused(Refusal.priceOutOfBounds, number, maxPriceAtoms, entry.priceAtoms, nearest)
     }
   }
-  // Where nothing is held nothing is closed: an order for nothing is too small like any other.
+  // Without a position nothing is closed, and an order for zero is too small like any other.
   const closesAll = entry.reduceOnly && closable > 0 && entry.quantityAtoms === closable
   if (orderedAtoms < minQuantityAtoms && !closesAll) {
     const nearest = entry.reduceOnly && closable > 0 ? Math.min(minQuantityAtoms, filledAtoms + closable) : minQuantityAtoms
     return refused(Refusal.quantityOutOfBounds, number, minQuantityAtoms, orderedAtoms, nearest)
   }
   if (orderedAtoms <= maxQuantityAtoms) return undefined
-  // Of an order that has filled more than the market takes by now, any total that it takes would cancel the rest.
+  // An order that has filled more than the market's maximum by now has no acceptable total but one that would cancel the rest.
   const nearest = maxQuantityAtoms > filledAtoms ? maxQuantityAtoms : Number.NaN
   return refused(Refusal.quantityOutOfBounds, number, maxQuantityAtoms, orderedAtoms, nearest)
 }
@@ -170,8 +170,8 @@ const outOfBand = (market: MarketState, entry: Terms, number: number): Refused |
 }
 
 /**
- * The refusal of an order with which position and open orders would exceed the market's limit. Orders against the
- * position are counted as if it were flat: reduce-only ones may close it first.
+ * The refusal of an order with which the position and the open orders would exceed the market's limit. Orders against the position
+ * are counted as if it were flat, since reduce-only orders may close it first.
  */
 const beyondPositionLimit = (
   market: MarketState,
@@ -188,7 +188,7 @@ const beyondPositionLimit = (
     : undefined
 }
 
-/** The refusal of a reduce-only order for more than is held against it; `reducing` is what resting ones have claimed. */
+/** The refusal of a reduce-only order that exceeds the position; `reducing` is what resting reduce-only orders have claimed. */
 const wouldIncrease = (
   market: MarketState,
   entry: Terms,
@@ -204,8 +204,8 @@ const wouldIncrease = (
 }
 
 /**
- * The total with so much less left to fill; NaN where that is too little for the market, and what is left not `closable`, all that may be
- * closed.
+ * The total whose remaining quantity is smaller by the given amount; NaN where the remainder would be too small for the market and
+ * is not `closable`, the whole quantity that may be closed.
  */
 const lessBy = (
   { parameters: { minQuantityAtoms } }: MarketState,
@@ -219,7 +219,9 @@ const lessBy = (
   return left > 0 && (total >= minQuantityAtoms || left === closable) ? total : Number.NaN
 }
 
-/** The refusal of a market order whose best opposite price is none, outside the band, or worse than its own worst. */
+/**
+ * The refusal of a market order where the best opposite price is missing, outside the band, or worse than the order's own limit.
+ */
 const unmet = (market: MarketState, entry: Terms, best: number, number: number): Refused | undefined => {
   if (best === none) return refused(Refusal.noLiquidity, number)
   const edge = Matching.reach(market, entry.side, 0)
@@ -229,15 +231,15 @@ const unmet = (market: MarketState, entry: Terms, best: number, number: number):
     : refused(Refusal.noLiquidity, number, entry.priceAtoms, best, best)
 }
 
-/** The price nearest to the opposite best at which an order of a side would rest; NaN where the market has none. */
+/** The price nearest to the opposite best at which an order of this side would rest; NaN where the market's bounds allow none. */
 const restingPrice = (market: MarketState, side: Order.Side, oppositeBest: number): number => {
   const price = side === Order.buy ? oppositeBest - 1 : oppositeBest + 1
   return price >= market.parameters.minPriceAtoms && price <= market.parameters.maxPriceAtoms ? price : Number.NaN
 }
 
 /**
- * Whether an order can only take from the position: opposite to it, and no larger; where it may rest and is not reduce-only,
- * no larger than it together with those of its side that rest and may grow it. What rests reduce-only never counts: it is
+ * Whether an order can only reduce the position: it is opposite to the position and no larger. One that may rest and is not
+ * reduce-only must fit together with the resting orders of its side. Resting reduce-only orders do not count, since they are
  * trimmed to what is left.
  */
 const onlyReduces = (entry: Terms, quantityAtoms: number, opposed: boolean, growing: number, held: number): boolean => {
@@ -246,9 +248,9 @@ const onlyReduces = (entry: Terms, quantityAtoms: number, opposed: boolean, grow
 }
 
 /**
- * The most of an order that margin would back, where it does not back all of it; 0 for none. What an order needs never
- * lessens with its size, and what it could lose neither: so a bisection finds the one size that is backed while a lot more is
- * not, in as many looks as the size has bits. A reduce-only order is not backed at all where it is not backed whole.
+ * The largest quantity of an order that the margin backs, where it does not back all of it; 0 for none. Both the required margin
+ * and the possible loss grow monotonically with the size, so a bisection finds it in as many steps as the size has bits. A
+ * reduce-only order is backed as a whole or not at all.
  */
 const mostBacked = (
   state: State,
@@ -270,7 +272,7 @@ const mostBacked = (
   return most
 }
 
-/** The accept rule at placement, with so much of the order counted as open; a reduce-only order is left out of exposure and loss. */
+/** The accept rule at placement, with the given quantity counted as open; a reduce-only order adds no exposure and no loss. */
 const backed = (
   state: State,
   market: MarketState,

@@ -1,16 +1,16 @@
 /**
- * Connections of the stream whose orders end with them: who each is of, which open orders were placed over it, and which of them
- * have ended and still have some. Without one nothing is kept and nothing is asked.
+ * Stream connections whose open orders are cancelled when they end: the account of each, the open orders placed over it, and which
+ * connections have ended but still have orders in the books. Where no client uses this, nothing is stored or looked up.
  *
- * A connection is known by the sequence of the record that armed it. It is forgotten as soon as it has ended and has no open order.
+ * A connection is identified by the sequence of the record that armed it. It is forgotten once it has ended and has no open order.
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
 import { StepwiseMap } from "../../domain/Stepwise.js"
 
-/** Connections that one account may have at a time, those that have ended and still have open orders among them. */
+/** Most connections of one account at a time, including ended ones that still have open orders. */
 export const mostOfAccount = 16
-/** Those of all accounts. */
+/** Most connections of all accounts, counted likewise. */
 export const mostInAll = 8_192
 
 interface Connection {
@@ -20,7 +20,7 @@ interface Connection {
   readonly orders: Set<number>
 }
 
-/** What is kept of one, as a snapshot has it. */
+/** A connection as a snapshot holds it. */
 export interface ConnectionDump {
   readonly connection: number
   readonly account: number
@@ -32,19 +32,19 @@ export class Connections {
   private readonly byNumber = new Map<number, Connection>()
   private readonly byAccount = new Multimap<number, number>()
   private readonly byOrder = new StepwiseMap<number, number>()
-  /** Those that have ended and still have open orders, in the order in which they ended. */
+  /** Ended connections that still have open orders, in the order in which they ended. */
   private readonly endedOnes = new Set<number>()
 
   get size(): number {
     return this.byNumber.size
   }
 
-  /** How many have ended and still have open orders. */
+  /** The number of ended connections that still have open orders. */
   get ended(): number {
     return this.endedOnes.size
   }
 
-  /** How many an account has. */
+  /** The number of connections of an account. */
   countOf(account: number): number {
     return this.byAccount.countOf(account)
   }
@@ -61,7 +61,7 @@ export class Connections {
     this.byAccount.add(account, number)
   }
 
-  /** Notes that an open order was placed over an armed connection. */
+  /** Attaches a new open order to an armed connection. */
   join(number: number, order: number): void {
     const connection = this.byNumber.get(number)
     assert(connection !== undefined && !connection.isEnded, "an order joins a connection that is armed")
@@ -69,7 +69,7 @@ export class Connections {
     this.byOrder.set(order, number)
   }
 
-  /** Notes that an order is open no more. */
+  /** Detaches an order that is no longer open. */
   leave(order: number): void {
     const number = this.byOrder.get(order)
     if (number === undefined) return
@@ -79,7 +79,7 @@ export class Connections {
     if (connection.isEnded) this.forgetIfDone(number, connection)
   }
 
-  /** Ends a connection: its open orders leave. One that has ended, or never was, stays as it is. */
+  /** Ends a connection, so that its open orders leave. Nothing happens where it is unknown or has ended already. */
   end(number: number): void {
     const connection = this.byNumber.get(number)
     if (connection === undefined || connection.isEnded) return
@@ -88,24 +88,27 @@ export class Connections {
     this.forgetIfDone(number, connection)
   }
 
-  /** Ends all of them, those that were armed first before the others. */
+  /** Ends all connections, in the order in which they were armed. */
   endAll(): void {
     for (const number of [...this.byNumber.keys()]) this.end(number)
   }
 
-  /** Whether an open order leaves since its connection has ended. */
+  /** Whether an open order leaves because its connection has ended. */
   hasLost(order: number): boolean {
     if (this.endedOnes.size === 0) return false
     const number = this.byOrder.get(order)
     return number !== undefined && this.endedOnes.has(number)
   }
 
-  /** Open orders of connections that have ended, those of the one that ended first before the others. Each may leave as it comes. */
+  /**
+   * Open orders of ended connections, in the order in which the connections ended. The caller may cancel each order during the
+   * iteration.
+   */
   *lost(): IterableIterator<number> {
     for (const number of this.endedOnes) yield* this.byNumber.get(number)!.orders
   }
 
-  /** All of them: armed ones as they were armed, then those that have ended as they ended. */
+  /** All connections: armed ones in the order of arming, then ended ones in the order of ending. */
   entries(): ReadonlyArray<ConnectionDump> {
     const armed = [...this.byNumber.keys()].filter((number) => !this.endedOnes.has(number))
     return [...armed, ...this.endedOnes].map((connection) => {
@@ -114,7 +117,7 @@ export class Connections {
     })
   }
 
-  /** Takes up what was kept of one. */
+  /** Restores a connection from a snapshot. */
   restore({ account, connection, isEnded, orders }: ConnectionDump): void {
     this.arm(connection, account)
     for (const order of orders) this.join(connection, order)

@@ -20,8 +20,8 @@ import { overOrders } from "./Forgetting.js"
 import { place } from "./Place.js"
 
 /**
- * What refuses a placement whose entries do not all find a slot: a free one, or that of an order which is forgotten first;
- * or whose account has its part of them.
+ * Refuses a placement without a record where its entries do not all find a free slot, counting slots of orders that the record
+ * would forget first, or where the account would exceed its share.
  */
 const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): Refusal => {
   const { capacity, orders } = state
@@ -31,7 +31,7 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
   const free = bound - orders.size
   const parts = capacity.accountParts ?? 0
   const held = orders.held.of(command.account)
-  // Nearly always there is room beside all that stands, and nobody need know what of it is over.
+  // Nearly always there is room, and expired orders need not be counted.
   if (entries <= free && !isBeyondPart(share, parts, held, entries, free)) return Refusal.none
   const over = overOrders(state, command.account, atEpochMs)
   const full = entries > free + over.count
@@ -40,7 +40,10 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
   return refusalOf(full, isBeyondPartThen(share, parts, held, entries, free, over))
 }
 
-/** Whether any market is being cleared, or may be with a record of a time. Nearly always none is, and no order need be looked for. */
+/**
+ * Whether any market is being cleared, or may be in a record of the given time. Nearly always none is, and the books need not be
+ * searched.
+ */
 const mayBeClearing = (state: State, atEpochMs: number): boolean => state.clearing.length > 0 || Announced.nextEpochMs(state) <= atEpochMs
 
 export const deciders: Deciders<"orders"> = {

@@ -1,6 +1,6 @@
 /**
- * Fences: identities of a client that do not act for the retention. They are kept in the table of keys, in scopes that no request
- * has, and so are remembered as long as any key.
+ * Fences: client identities that are barred from acting for the retention period. They are kept in the key table under scopes that
+ * no request has, and so for as long as any key.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -11,19 +11,19 @@ import type { FenceOutcome, FenceSet } from "../../operations/orders/FenceOutcom
 import { Event } from "../EventLog.js"
 import { FenceScope, type State } from "../State.js"
 
-/** The fence and the request for it are remembered both. */
+/** Both the fence and the request that set it are remembered. */
 export const hasRoomToFence = (state: State): boolean => state.idempotency.hasRoomForTwo
 
-/** Whether a client fenced the key, or so a placement's clientOrderId (then only its entry is refused). */
+/** Whether a client has fenced the key. A fenced clientOrderId in a placement refuses only its own entry. */
 export const isKeyFenced = (state: State, account: number, idempotencyKey: string, atEpochMs: number): boolean =>
   state.hasFences
   && state.idempotency.outcomeOf(account, FenceScope.idempotencyKey, idempotencyKey, atEpochMs, state.endOf) !== undefined
 
-/** Whether anything was decided under a key of the account. */
+/** Whether any operation of the account was decided under a key. */
 const isDecided = (state: State, account: number, idempotencyKey: string): boolean =>
   lookedUp.some((operation) => state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, state.endOf) !== undefined)
 
-/** Fences what was never seen. What was decided before stands, and is not fenced. */
+/** Fences identities that were never used. What was decided before stands, and is not fenced. */
 export const fence = (state: State, command: FenceOutcome): FenceSet | Refused => {
   const { account, fencedClientOrderId, fencedKey } = command
   const byKey = fencedKey !== ""

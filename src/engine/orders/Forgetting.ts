@@ -1,4 +1,7 @@
-/** Forgetting: keys and ended orders whose time is over make room for others, and a note of it stays with the account. */
+/**
+ * Forgetting of expired idempotency keys and ended orders, which makes room for others. The account keeps a mark that part of its
+ * history is gone.
+ */
 import { none } from "../../domain/None.js"
 import { minuteMs } from "../../domain/Retention.js"
 import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
@@ -7,41 +10,46 @@ import { boundOf, type Over } from "../Share.js"
 import type { State } from "../State.js"
 import { disown } from "./Remembered.js"
 
-/** Ended orders outlive the keys that speak of them by so many minutes, so that a remembered cancel can always be answered. */
+/** Minutes by which ended orders outlive the keys that refer to them, so that a remembered cancellation can always be answered. */
 export const orderGraceMinutes = 1
 
-/** How many ended orders one record looks at. */
+/** How many ended orders one record examines. */
 const atOnce = ({ capacity }: State): number => capacity.forgottenAtOnce ?? forgottenAtOnce
 
-/** From when on a record looks at the ended order with `older` before it in line, if it comes to it; `Infinity` where there is none. */
+/**
+ * When a record examines the ended order with `older` others before it in the queue, once it gets there; `Infinity` where there is
+ * none.
+ */
 const lookEpochMs = (state: State, older: number): number => {
   const order = state.endedAt(older)
   if (order === none) return Number.POSITIVE_INFINITY
-  // What was promised longer is looked at as often as anything else, so that what is behind it waits no longer than the present retention.
+  // An order that was promised a longer retention is requeued as often as any other, so that orders behind it wait no longer than
+  // the present retention.
   const minutes = Math.min(state.orders.retentionMinutes(order), state.retentionMinutes) + orderGraceMinutes
   const due = state.endedSince(older) + minutes * minuteMs
-  // One that was looked at before need not wait for as long again; without a change of the retention none was.
+  // An order that has been requeued need not wait a full retention again. Without a change of the retention no order is ever
+  // requeued.
   return state.retentionSinceEpochMs === 0 ? due : Math.min(due, overEpochMs(state, order))
 }
 
 const isDue = (state: State, older: number, atEpochMs: number): boolean => lookEpochMs(state, older) <= atEpochMs
 
-/** When an ended order's time is over. */
+/** When an ended order expires. */
 const overEpochMs = ({ orders }: State, order: number): number =>
   orders.updatedAt(order) + (orders.retentionMinutes(order) + orderGraceMinutes) * minuteMs
 
 const isOver = (state: State, order: number, atEpochMs: number): boolean => overEpochMs(state, order) <= atEpochMs
 
 /**
- * From when on a record would forget ended orders, or look further: `Infinity` while every placement finds room, the longest too. What
- * finds none is refused without a record, so that none would come by itself.
+ * When a record has to come to forget ended orders, or to requeue them: `Infinity` while even the longest placement finds room. A
+ * placement without room is refused without a record, so no other record would come.
  */
 export const ordersTurnEpochMs = (state: State): number => {
   const isFull = state.orders.size + maxPlaceEntries > boundOf(state.capacity.orders, "placement")
   return isFull ? lookEpochMs(state, 0) : Number.POSITIVE_INFINITY
 }
 
-/** The ended orders that a record of that time forgets, and how many of them are an account's. */
+/** How many ended orders a record of the given time forgets, and how many of them belong to an account. */
 export const overOrders = (state: State, account: number, atEpochMs: number): Over => {
   const most = atOnce(state)
   let count = 0
@@ -55,12 +63,12 @@ export const overOrders = (state: State, account: number, atEpochMs: number): Ov
   return { count, own, isMost: count === most }
 }
 
-/** Ended orders whose rows are read at once before they are forgotten one by one. */
+/** Ended orders whose rows are read together before they are forgotten one by one. */
 const readAtOnce = 16
 
 /**
- * Reads what forgetting the oldest ended orders asks for. It is as old as the retention and in no cache: read in one go, the misses of
- * many orders overlap, where one order after the other would wait for each of its own.
+ * Reads ahead what forgetting the oldest ended orders needs. Rows as old as the retention are in no cache: read together, their
+ * cache misses overlap, while one order after the other would wait for each of its own.
  */
 const readOldest = (state: State): void => {
   const { accounts, orders } = state
@@ -73,7 +81,7 @@ const readOldest = (state: State): void => {
   state.seen = seen
 }
 
-/** Forgets the keys and orders whose time is over, so many of each at most. */
+/** Forgets expired keys and orders, a bounded number of each. */
 export const forget = (state: State, atEpochMs: number): void => {
   state.idempotency.expire(atEpochMs, state.endOf, state.readAhead, state.evict)
   const most = atOnce(state)

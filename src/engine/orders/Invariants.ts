@@ -1,13 +1,13 @@
-/** What must hold of orders and books, found by adding everything up anew. */
+/** Invariants of orders and books, checked by recomputing everything. */
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import * as OpenLists from "../OpenLists.js"
 import type { State } from "../State.js"
 
-/** The first thing found wrong, as a sentence; undefined when all holds. */
+/** The first broken invariant as a sentence; undefined when all hold. */
 export const firstBroken = (state: State): string | undefined => books(state) ?? quantities(state) ?? openSizes(state) ?? connections(state)
 
-/** What ends with a connection is open and of its account; one that has ended is known as long as it has any. */
+/** Orders of a connection are open and belong to its account; an ended connection is kept only while it has orders. */
 const connections = ({ connections, orders }: State): string | undefined => {
   for (const { account, connection, isEnded, orders: numbers } of connections.entries()) {
     if (isEnded && numbers.length === 0) return `connection ${connection} has ended, has no order, and is known`
@@ -21,7 +21,10 @@ const connections = ({ connections, orders }: State): string | undefined => {
   return undefined
 }
 
-/** Never crossed, the best prices inside the band where anything trades, levels equal the sums of their orders, older before younger. */
+/**
+ * Books are not crossed, their best prices lie within the band where the market trades, levels equal the sums of their orders, and
+ * orders of one price are in time priority.
+ */
 const books = (state: State): string | undefined => {
   const { orders } = state
   for (const market of state.markets) {
@@ -45,7 +48,7 @@ const books = (state: State): string | undefined => {
         if (orders.status(order) !== Order.open || orders.side(order) !== side || orders.market(order) !== market.index) {
           return `order ${orders.number(order)} rests in ${id} and should not`
         }
-        // A requeued order has given up the place that its number would give it.
+        // A requeued order has lost the time priority that its number would give it.
         const byNumber = last !== none && !orders.requeued(last) && !orders.requeued(order)
         if (byNumber && orders.priceAtoms(last) === price && orders.number(last) > orders.number(order)) {
           return `${id} has a younger order before an older one at ${price}`
@@ -63,7 +66,7 @@ const books = (state: State): string | undefined => {
   return undefined
 }
 
-/** Filled + remaining + cancelled = ordered; ended orders have nothing left. */
+/** Filled + remaining + cancelled = ordered, and ended orders have nothing remaining. */
 const quantities = (state: State): string | undefined => {
   const { orders } = state
   for (let order = 0; order < orders.end; order++) {
@@ -78,7 +81,7 @@ const quantities = (state: State): string | undefined => {
   return undefined
 }
 
-/** Open sizes kept per position equal the sums over its orders; reduce-only ones fit the position. */
+/** The open sizes kept per position equal the sums over its orders; reduce-only orders fit the position. */
 const openSizes = (state: State): string | undefined => {
   const { orders, positions } = state
   let open = 0

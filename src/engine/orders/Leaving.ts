@@ -1,27 +1,27 @@
 /**
- * Orders that leave and are still in their books. One record ends a bounded number of orders: of an account that cancelled
- * more than that at once, of connections that ended, of switches that fired, of orders that expired. The others go with the
- * records that follow, which come for nothing else if need be. For everybody else they are gone from the first record on: who
- * meets one finds it cancelled, its owner cannot change it, and it never trades.
+ * Leaving orders: those that have ended by rule but are still in their books. One record ends a bounded number of orders, and
+ * cancelling all of an account, ending a connection, firing a switch or expiry may concern more. The rest is ended by the following
+ * records, which come for nothing else if need be. For everybody the order is gone from the first record on: a taker that meets it
+ * finds it cancelled, its owner cannot change it, and it never trades.
  *
- * Which orders leave is read off the state: those of an account that leaves, up to a number; those of a connection that has
- * ended; all that an account had when its switch fell due; whatever has expired. Orders that an account places while its others
- * leave are none of them.
+ * Which orders are leaving is derived from the state: those of an account that cancelled all, up to a number; those of an ended
+ * connection; all orders of an account whose switch has fallen due; and expired ones. Orders that the account places meanwhile are
+ * not among them.
  */
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import type { Leaver, State } from "../State.js"
 
-/** Most orders that one record ends so: a fraction of a millisecond's work. */
+/** Most leaving orders that one record ends: a fraction of a millisecond's work. */
 export const endedAtOnce = 128
 
-/** Whether anything is due or leaves that the records so far had no time for; as of the last record, or of a later time. */
+/** Whether any order is leaving, as of the last record or of a later time. */
 export const isBehind = (
   { atEpochMs: lastEpochMs, connections, expiries, halted, leaving, switches }: State,
   atEpochMs: number = lastEpochMs
 ): boolean => leaving.size > 0 || connections.ended > 0 || !halted && Math.min(switches.earliest, expiries.earliest) <= atEpochMs
 
-/** Why a resting order leaves, as of the last record or of a later time; `CancelReason.none` where it stands. */
+/** Why a resting order is leaving, as of the last record or of a later time; `CancelReason.none` where it is not. */
 export const reasonOf = (state: State, order: number, atEpochMs: number = state.atEpochMs): Order.CancelReason => {
   const { connections, expiries, halted, leaving, orders, switches } = state
   const account = orders.account(order)
@@ -34,19 +34,23 @@ export const reasonOf = (state: State, order: number, atEpochMs: number = state.
   return isDue(expiries.at(order), atEpochMs) ? Order.CancelReason.expired : Order.CancelReason.none
 }
 
-/** Why an order ends that somebody else than its own account's cancels comes to: for what it leaves for, if it does. */
+/**
+ * Why an order ends that is ended on somebody else's behalf: for the reason why it was leaving, if it was, or else for `otherwise`.
+ */
 export const reasonOr = (state: State, order: number, otherwise: Order.CancelReason): Order.CancelReason => {
   const reason = isBehind(state) ? reasonOf(state, order) : Order.CancelReason.none
   return reason === Order.CancelReason.none ? otherwise : reason
 }
 
-/** Whether a resting order leaves, as of the last record. */
+/** Whether a resting order is leaving, as of the last record. */
 export const leaves = (state: State, order: number): boolean => reasonOr(state, order, Order.CancelReason.none) !== Order.CancelReason.none
 
-/** Whether a moment, 0 for none, has come. */
+/** Whether a time, 0 for none, has been reached. */
 const isDue = (dueEpochMs: number, atEpochMs: number): boolean => dueEpochMs !== 0 && dueEpochMs <= atEpochMs
 
-/** The account's oldest resting order of a pair that leaves, or -1. Those that leave come before those that do not. */
+/**
+ * The oldest resting order of a position that leaves with its account, or -1. Leaving orders come before all others in the chain.
+ */
 export const firstOf = ({ orders, positions }: State, slot: number, { before }: Leaver): number => {
   const order = positions.firstOrder(slot)
   return order !== none && orders.number(order) < before ? order : none

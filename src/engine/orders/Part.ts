@@ -1,4 +1,4 @@
-/** Orders, open and ended, their books, the keys that speak of them, their fills, and what is due of them. */
+/** Orders, open and ended, their books, the idempotency keys and fills that refer to them, and their timers. */
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Book } from "../Book.js"
@@ -15,7 +15,7 @@ import type { Capacity, Leaver, State } from "../State.js"
 import * as Band from "./Band.js"
 import { firstBroken } from "./Invariants.js"
 
-/** Keys and times in turn, in the order in which they are due. */
+/** Keys and times alternately, in the order in which they fall due. */
 const encodeDeadlines = (name: string, deadlines: Deadlines, into: SectionWriter): void => {
   const entries = deadlines.entries()
   const flat = new Float64Array(entries.length * 2)
@@ -31,7 +31,7 @@ const encode = (state: State, into: SectionWriter): void => {
   encodeDeadlines("expiries", state.expiries, into)
   into.numbers("ended", state.endedLength, (older) => state.endedAt(older))
   into.numbers("endedTimes", state.endedLength, (older) => state.endedSince(older))
-  // Nearly never: what programs before wrote has no such section.
+  // Nearly always empty, and snapshots of earlier versions have no such section.
   if (state.leaving.size > 0) into.json("leaving", [...state.leaving])
   if (state.connections.size > 0) {
     const entries = state.connections.entries()
@@ -64,7 +64,7 @@ const restoreConnections = (state: State, from: SectionReader): void => {
 const restore = (state: State, from: SectionReader): void => {
   const { capacity, sequence } = state
   const count = from.bytes("orders.rows").length / rowBytes
-  // One slot more than are remembered is for the venue's own order, and may have been used.
+  // One slot more than the capacity is reserved for the venue's own order, and may have been used.
   if (count > capacity.orders + 1) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, count, sequence)
   const keys = from.bytes("idempotency.rows").length / entryBytes
   if (keys > capacity.idempotencyKeys) throw new OutOfRoom("IDEMPOTENCY_CAPACITY", capacity.idempotencyKeys, keys, sequence)

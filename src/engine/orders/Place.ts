@@ -1,4 +1,4 @@
-/** Placing an order: the checks, then matching. A refusal leaves no trace but its event. */
+/** Placement of an order: the checks, then matching. A refusal leaves no trace but its event. */
 import { ordinal } from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
@@ -20,8 +20,8 @@ import { check, withTriggers } from "./Checks.js"
 import { decided, own } from "./Remembered.js"
 
 /**
- * What refuses an entry before its market's own checks, or undefined: nothing of what anybody holds or has open decides it.
- * Changes nothing. `clientHash` is that of its clientOrderId, where it has one.
+ * What refuses an entry before the checks of its market, or undefined: these rules depend on nobody's positions or orders. Changes
+ * nothing. `clientHash` is the hash of the clientOrderId, where there is one.
  */
 export const refusedBefore = (
   state: State,
@@ -45,7 +45,7 @@ export const refusedBefore = (
   return entry.reduceOnly || state.standing.mayTrade(account) ? undefined : refused(Refusal.accountNotEnabled, number)
 }
 
-/** Places one entry of a command and says what it came to. The pool has room. */
+/** Places one entry of a command and returns its outcome. The order table must have room. */
 export const place = (state: State, command: PlaceOrders, index: number): OrderDecided | Refused => {
   const entry = command.entries[index]!
   const number = ordinal(state.sequence, index)

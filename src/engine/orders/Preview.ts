@@ -1,7 +1,7 @@
 /**
- * What a placement would come to, without placing it. The rules that decide are run as they stand, on a small state of their
- * own: of one market, with the accounts that could take part and of their orders those that could be met or trimmed. Of the
- * state itself nothing is written, and what is copied is no more than the order itself could touch.
+ * What a placement would result in, without placing it. The real rules run on a small state of their own: one market, the accounts
+ * that could take part, and those of their orders that could be met or trimmed. The venue's state is not written, and only what the
+ * order could touch is copied.
  */
 import { assert } from "../../domain/Assert.js"
 import { ordinal } from "../../domain/Ids.js"
@@ -32,7 +32,7 @@ import { deciders } from "./Deciding.js"
 import * as Leaving from "./Leaving.js"
 import { place, refusedBefore } from "./Place.js"
 
-/** The only market of a copy. */
+/** The index of the only market of a copy. */
 const here = 0
 
 const commandOf = (account: number, entry: PlaceEntry): PlaceOrders => ({
@@ -47,14 +47,14 @@ const commandOf = (account: number, entry: PlaceEntry): PlaceOrders => ({
   connection: none
 })
 
-/** What an entry of an account would come to if it were decided now, as the state stands and at a time. */
+/** The outcome of an account's entry if it were decided now, on the current state and at a given time. */
 export const preview = (state: State, account: number, entry: PlaceEntry, atEpochMs: number): PreviewView => {
   const slot = state.positions.find(account, entry.market)
   Margin.refreshAccount(state, account)
   const before = marginOf(state, account, slot, state.accounts.collateral(account) - Funding.pendingOfAccount(state, account))
   const refusal = refusedUnseen(state, account, entry, atEpochMs)
   if (refusal !== undefined) return { outcome: refusal, feesAtoms: 0, before, after: undefined }
-  // Mostly what is met first is enough; where it was not, or could not be told apart from enough, more is copied.
+  // The first copy is usually large enough. Where it was used up, or may have been, a larger one is made.
   let reach: Reach = { sizes: 1, records: 1 }
   for (;;) {
     const copy = new Copy(state, entry, account, atEpochMs, reach)
@@ -65,15 +65,15 @@ export const preview = (state: State, account: number, entry: PlaceEntry, atEpoc
 }
 
 /**
- * How far an order is looked after: to so many times its own size, and to so many times what a record meets. It meets no more than
- * a record does; what is trimmed meanwhile is met by nobody, so that in the end even more may be needed.
+ * How many resting orders are copied: up to this multiple of the entry's size, and of the number that one record may meet. Orders
+ * that are trimmed during matching are not met, so that more may be needed in the end.
  */
 interface Reach {
   readonly sizes: number
   readonly records: number
 }
 
-/** What refuses an entry without a look at what it would meet: the venue's state, and what names and identities there are. */
+/** What refuses an entry without regard to the book: the state of the venue, or its names and identities. */
 const refusedUnseen = (state: State, account: number, entry: PlaceEntry, atEpochMs: number): Refused | undefined => {
   if (state.halted) return refused(Refusal.engineHalted, none)
   const roomless = deciders.PlaceOrders.admit(state, commandOf(account, entry), atEpochMs)
@@ -82,7 +82,7 @@ const refusedUnseen = (state: State, account: number, entry: PlaceEntry, atEpoch
   return refusedBefore(state, account, entry, ordinal(state.sequence + 1, 0), clientHash, atEpochMs)
 }
 
-/** An account's margin with its position of a slot, or without one; its sums are up to date. */
+/** The margin of an account and of its position in a slot, if any. The sums must be up to date. */
 const marginOf = (state: State, account: number, slot: number, collateralAtoms: number): MarginView => {
   const { accounts, positions } = state
   const marginEquity = collateralAtoms + accounts.sumUnrealizedLoss(account)
@@ -105,14 +105,14 @@ const marginOf = (state: State, account: number, slot: number, collateralAtoms: 
 class Copy {
   private readonly state: State
   private readonly market: MarketState
-  /** Accounts of the copy, by those of the state; and their positions. */
+  /** Accounts of the copy by those of the original, and their positions. */
   private readonly accounts = new Map<number, number>()
   private readonly pairs = new Map<number, number>()
-  /** The last order that was copied because it could be met, in the copy; -1 where every one that could be was. */
+  /** The copy of the last order that could be met and was copied; -1 where no such order was left out. */
   private readonly lastMet: number
   private readonly taker: number
 
-  /** As far as is looked next where this was not enough. */
+  /** The next larger reach, for the case that this copy is not enough. */
   readonly further: Reach
 
   constructor(private readonly original: State, entry: PlaceEntry, account: number, atEpochMs: number, reach: Reach) {
@@ -131,32 +131,33 @@ class Copy {
       ...(metAtOnce === undefined ? undefined : { metAtOnce }),
       ...(marketsInOne === undefined ? undefined : { marketsInOne })
     })
-    // Nobody is told what a copy comes to.
+    // The outcome of a copy is not published.
     this.state.beginTrial()
     this.state.sequence = original.sequence + 1
     this.state.atEpochMs = atEpochMs
     this.market = MarketState.restore(here, original.markets[entry.market]!.dump(), new Minutes(), FundingLog.make(), MarkLog.make())
     this.state.markets.push(this.market)
-    // The record that would decide it moves the session first.
+    // The record that would decide the entry moves the session first.
     Sessions.schedule(this.state, this.market)
     this.state.books.push(new Book(this.state.orders))
     Sessions.pass(this.state)
     for (const [party, slot] of parties) this.copyAccount(party, slot)
     this.taker = this.accounts.get(account)!
     const copies = new Map<number, number>()
-    // Those that can be met come first, in their order; what is only there to be trimmed lies behind them.
+    // Orders that can be met are copied first, in book order; those that can only be trimmed come behind them.
     for (const order of met.slots) copies.set(order, this.copyOrder(order))
     for (const order of trimmed) if (!copies.has(order)) copies.set(order, this.copyOrder(order))
-    // A chain is looked through for what is reduce-only, in its order; the others are in it to be taken out.
+    // The chain is searched for reduce-only orders, so these keep their order; the others are in it only so that they can be
+    // removed.
     for (const order of trimmed) this.chain(copies.get(order)!)
     for (const order of met.slots) if (!original.orders.reduceOnly(order)) this.chain(copies.get(order)!)
     this.lastMet = met.cut === "nowhere" ? none : copies.get(met.slots.at(-1)!)!
   }
 
   /**
-   * The orders that an entry could meet, as far as is looked, and by what they are cut where there may be more. The best order of
-   * the other side that does not leave is always among them, unless more leave in front of it than a record meets: it says whether a
-   * market order finds anything, and whether a post-only order rests.
+   * The orders that an entry could meet within the reach, and which limit cut the list where there may be more. The best opposite
+   * order that is not leaving is always included, unless more leaving orders than a record meets are in front of it: it decides
+   * whether a market order finds liquidity, and whether a post-only order rests.
    */
   private inReach(
     entry: PlaceEntry,
@@ -187,7 +188,10 @@ class Copy {
     return { slots, cut: "nowhere" }
   }
 
-  /** Who could take part, with the slots of their positions: whoever asks first, -1 for none, then those whose orders could be met. */
+  /**
+   * The accounts that could take part with their position slots, -1 for none: first the account of the entry, then the owners of
+   * orders that could be met.
+   */
   private partiesOf(account: number, market: number, met: ReadonlyArray<number>): ReadonlyMap<number, number> {
     const { orders, positions } = this.original
     const parties = new Map([[account, positions.find(account, market)]])
@@ -196,7 +200,7 @@ class Copy {
     return parties
   }
 
-  /** Adds the resting reduce-only orders of a pair, oldest first: a fill may trim them. */
+  /** Adds the resting reduce-only orders of a position, oldest first, since a fill may trim them. */
   private addTrimmable(slot: number, found: Array<number>): void {
     const { orders, positions } = this.original
     if (slot === none || positions.reduceBuys(slot) + positions.reduceSells(slot) === 0) return
@@ -205,7 +209,7 @@ class Copy {
     }
   }
 
-  /** Copies an account as if it had settled its funding, with its position of a slot, and what its other markets sum up to. */
+  /** Copies an account as if its funding were settled, with its position in a slot, and the margin sums of its other markets. */
   private copyAccount(account: number, slot: number): void {
     const { original, state } = this
     const { accounts, positions } = state
@@ -227,7 +231,7 @@ class Copy {
     if (slot === none) return
     const held = original.positions
     const pair = state.touchPosition(copy, here)
-    // It counts as often where it is met, although a copy has but one of its markets, and nothing to settle.
+    // The account counts as often as in the original, although the copy has only one of its markets and no funding to settle.
     accounts.setMarkets(copy, Breadth.marketsOf(original, Breadth.weightOfTrade(original, account)))
     this.pairs.set(account, pair)
     positions.setQuantity(pair, held.quantity(slot))
@@ -246,7 +250,7 @@ class Copy {
     for (const bracket of original.brackets.of(slot)) state.brackets.add(bracket.copyFor(copy, here, pair))
   }
 
-  /** Copies a resting order into the book, behind those that were copied before it. */
+  /** Copies a resting order into the book, behind those copied before. */
   private copyOrder(order: number): number {
     const { original, state } = this
     const { books, expiries, orders } = state
@@ -279,7 +283,7 @@ class Copy {
     return copy
   }
 
-  /** Puts an order at the young end of its pair's chain. */
+  /** Appends an order to the chain of its position. */
   private chain(order: number): void {
     const { orders, positions } = this.state
     const slot = orders.position(order)
@@ -290,17 +294,17 @@ class Copy {
     positions.setLastOrder(slot, order)
   }
 
-  /** Places the entry in the copy. Its name is nobody's there. */
+  /** Places the entry in the copy, without its clientOrderId. */
   place(entry: PlaceEntry): OrderDecided | Refused {
     return place(this.state, commandOf(this.taker, { ...entry, market: here, clientOrderId: "" }), 0)
   }
 
-  /** Whether nothing behind what was copied can have been met: the last of it still rests. */
+  /** Whether the entry cannot have gone past the copied orders: the last of them still rests. */
   get wasEnough(): boolean {
     return this.lastMet === none || this.state.orders.status(this.lastMet) === Order.open
   }
 
-  /** What the account has come to, and what it paid. */
+  /** The account after the outcome, and the fees it paid. */
   after(outcome: OrderDecided | Refused): Pick<PreviewView, "feesAtoms" | "after"> {
     const { state, taker } = this
     if (outcome._tag === "Refused") return { feesAtoms: 0, after: undefined }

@@ -1,18 +1,18 @@
 /**
- * Reads what a command about orders is going to ask for, ahead of deciding it. What an account and its orders have lies in
- * tables far larger than a cache, and each is asked for where the rules come to it: read in one go first, the misses of all
- * of them overlap, where one after the other the command would wait for each. What is read here decides nothing.
+ * Reads the memory that a command about orders will need before the command is decided. The rows of an account and of its orders
+ * lie in tables far larger than any cache: read together up front, their cache misses overlap, while the rules would wait for each
+ * one in turn. The values read here decide nothing.
  */
 import { none } from "../../domain/None.js"
 import type { CancelOrders } from "../../operations/orders/CancelOrders.js"
 import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import type { State } from "../State.js"
 
-/** What all commands of an account ask for. */
+/** What every command of an account reads. */
 const readAccount = ({ accounts, idempotency, orders }: State, account: number): number =>
   accounts.readAhead(account) ^ idempotency.heldOf(account) ^ orders.held.of(account)
 
-/** For a placement: the account, its positions in the markets, and where its clientOrderIds would be. */
+/** For a placement: the account, its positions in the markets, and the hash buckets of its clientOrderIds. */
 export const readPlacement = (state: State, command: PlaceOrders): void => {
   const { accounts, orders, positions } = state
   const { account, entries } = command
@@ -25,7 +25,7 @@ export const readPlacement = (state: State, command: PlaceOrders): void => {
   state.seen = seen
 }
 
-/** For cancels: the account, the orders, and their positions. */
+/** For cancellations: the account, the orders, and their positions. */
 export const readCancels = (state: State, command: CancelOrders): void => {
   const { orders, positions } = state
   const { account, entries } = command
@@ -37,12 +37,12 @@ export const readCancels = (state: State, command: CancelOrders): void => {
   state.seen = seen
 }
 
-/** Makers that are read at once: so few that what is read is still there when its turn comes. */
+/** Makers read ahead at once: few enough that their rows are still in the cache when they are matched. */
 const makersAtOnce = 32
 
 /**
- * For the makers of one price that a taker of so much is going to meet, from one on: their orders, their positions and
- * accounts, and where the logs have what is newest of these. How many were read.
+ * For the makers at one price that a taker of the given size will meet, beginning with `maker`: their orders, positions and
+ * accounts, and the newest entries of their logs. Returns how many were read.
  */
 export const readMakers = (state: State, maker: number, sizeAtoms: number): number => {
   const { accounts, balances, fills, orders, positions } = state

@@ -1,4 +1,4 @@
-/** What is read of orders: as they are, by identity, in listings, and what was decided under a key. */
+/** Reads of orders: single ones, by identity, in listings, and what was decided under an idempotency key. */
 import { anyMarket, none } from "../../domain/None.js"
 import { noAutoClose } from "../../operations/accounts/AutoClose.js"
 import { lookedUp, type Operation, type Outcome, refusalOf } from "../../operations/Operations.js"
@@ -9,7 +9,7 @@ import type { OrderFilter, OrderPage, OrderView, PreviewView, RememberedOutcome 
 import { isKeyFenced } from "./Fences.js"
 import { preview } from "./Preview.js"
 
-/** Most orders one page of a listing looks at. */
+/** Most orders that one page of a listing examines. */
 const ordersLookedAt = 10_000
 
 export class OrderReads extends FundsReads {
@@ -69,7 +69,7 @@ export class OrderReads extends FundsReads {
 
   wasAccepted(operation: Operation, idempotencyKey: string): boolean {
     const { endOf, idempotency } = this.state
-    // At no time a key's time is over: what still stands in the table is known, however old it is.
+    // At time 0 no key has expired, so a key that is still in the table is found however old it is.
     return idempotency.outcomeOf(none, operation, idempotencyKey, 0, endOf)?.entries.every((entry) => refusalOf(entry) === 0) === true
   }
 
@@ -94,7 +94,7 @@ export class OrderReads extends FundsReads {
   orders(account: number, filter: OrderFilter, beforeNumber: number, limit: number): OrderPage {
     const { accounts, orders } = this.state
     const found: Array<OrderView> = []
-    // A page looks at so many orders at most, whatever the filter finds among them; the cursor goes on from there.
+    // A page examines a bounded number of orders, however few pass the filter; the cursor continues from there.
     let looked = 0
     let order = accounts.newestOrder(account)
     if (beforeNumber !== Number.POSITIVE_INFINITY) {

@@ -1,9 +1,9 @@
-/** The orders an account is remembered by, open and ended: who is in the line, and what each has come to. */
+/** The chain of an account's remembered orders, open and ended, and the present outcome of each. */
 import { none } from "../../domain/None.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { State } from "../State.js"
 
-/** Puts an order at the young end of its account's remembered orders. */
+/** Appends an order at the new end of its account's chain. */
 export const own = (state: State, account: number, order: number): void => {
   const { accounts, orders } = state
   const newest = accounts.newestOrder(account)
@@ -14,7 +14,7 @@ export const own = (state: State, account: number, order: number): void => {
   orders.held.add(account, 1)
 }
 
-/** Takes an order that is to be forgotten out of its account's remembered orders. */
+/** Removes an order that is to be forgotten from its account's chain. */
 export const disown = (state: State, order: number): void => {
   const { accounts, orders } = state
   const account = orders.account(order)
@@ -27,7 +27,7 @@ export const disown = (state: State, order: number): void => {
   orders.held.add(account, -1)
 }
 
-/** What an order has come to by now. */
+/** The present outcome of an order. */
 export const decided = (state: State, order: number): OrderDecided => {
   const { orders } = state
   return {

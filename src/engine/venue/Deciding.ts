@@ -1,4 +1,4 @@
-/** How commands about the venue as a whole are decided: its opening and starts, halts, and the passing of time. */
+/** How commands about the venue as a whole are decided: its opening and its starts, halts, and the passing of time. */
 import { assert } from "../../domain/Assert.js"
 import { minutesOf } from "../../domain/Retention.js"
 import { type Done, done } from "../../operations/Outcome.js"
@@ -19,10 +19,10 @@ const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
   const wasHalted = state.halted
   state.halted = halted
   state.events.event1(Event.HaltSet, halted ? 1 : 0)
-  // An engine that goes on anyway is told so and no more: nothing comes back, and what is due is done already.
+  // Lifting a halt that is not on changes nothing: no market resumes, and everything due has been done already.
   if (halted || !wasHalted) return [done]
   for (const market of state.markets) revive(market, state.atEpochMs)
-  // What fell due under the halt is done before anything can match again.
+  // What fell due during the halt is done before anything can trade again.
   Due.run(state)
   return [done]
 }

@@ -1,4 +1,4 @@
-/** The single values of the state. */
+/** The scalar values of the state. */
 import { holds, type Part } from "../Part.js"
 import { type State, valueNames, type Values } from "../State.js"
 

@@ -1,4 +1,4 @@
-/** What is read of the venue as a whole. */
+/** Reads about the venue as a whole. */
 import * as Ids from "../../domain/Ids.js"
 import { minuteMs } from "../../domain/Retention.js"
 import { mostBracketsOf } from "../accounts/Brackets.js"

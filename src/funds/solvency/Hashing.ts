@@ -1,6 +1,6 @@
 /**
- * What the nodes of a Merkle sum tree are hashed as. A leaf, an inner node and a root each begin with a tag of their own, so that
- * none can be taken for another, and an inner node binds both children's hashes and both children's sums.
+ * The hashes of the nodes of a Merkle sum tree. Leaves, inner nodes and roots begin with different tags, so that none can be taken
+ * for another, and an inner node binds both children's hashes and sums.
  */
 import { createHash } from "node:crypto"
 
@@ -33,6 +33,6 @@ export const parent = (left: Node, right: Node): Node => ({
   sum: left.sum + right.sum
 })
 
-/** What is published: it binds the sequence, how many leaves there are, and what they come to. */
+/** The published root: it binds the sequence, the number of leaves, and their sum. */
 export const rootHash = (sequence: number, leafCount: number, top: Node): Buffer =>
   sha256(rootTag, ended(sequence), ended(leafCount), ended(top.sum), top.hash)

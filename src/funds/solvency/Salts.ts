@@ -1,11 +1,11 @@
 /**
- * What hides the leaves of one tree: a salt for each account, so that nobody finds a leaf out by guessing whose it is and what it
- * holds, and an order drawn anew for each tree, so that the balance beside one's own is anybody's. Both follow from a secret and the
- * tree's sequence: nothing is stored, and whoever has not the secret learns nothing.
+ * Hides the leaves of one tree: a salt per account, so that nobody can find out a leaf by guessing its account and balance, and a
+ * new random order for each tree, so that the balance next to one's own may be anybody's. Both are derived from a secret and the
+ * tree's sequence: nothing is stored, and nobody learns anything without the secret.
  */
 import { createHash, createHmac } from "node:crypto"
 
-/** Of each draw 48 bits are read: against at most 2^32 places the bias is below 2^-16. */
+/** Each draw reads 48 bits: for at most 2^32 places the bias is below 2^-16. */
 const drawBytes = 6
 const drawsOfAHash = 5
 
@@ -21,7 +21,7 @@ export class Salts {
     return createHmac("sha256", this.key).update(`salt\0${accountId}\0${this.sequence}`).digest()
   }
 
-  /** Numbers that follow from the secret and the sequence, each of which is below what is asked for. */
+  /** Pseudorandom numbers from the secret and the sequence, each below the requested bound. */
   draws(): (below: number) => number {
     const seed = createHmac("sha256", this.key).update(`order\0${this.sequence}`).digest()
     let block = Buffer.alloc(0)

@@ -1,9 +1,9 @@
 /**
- * What anybody may check the venue's solvency by: every account's balance at one sequence under the root of a Merkle sum tree, the
- * venue's other sums at that sequence, and what the treasury held on the ledger at the same moment.
+ * The public proof of solvency: every account's balance at one sequence under the root of a Merkle sum tree, the venue's other
+ * totals at that sequence, and the treasury's holdings on the ledger at the same moment.
  *
- * It is made when somebody asks and the last is a minute old, beside the venue's work: the writer waits for one copy of the accounts'
- * equities and no longer. The latest and the one before are kept.
+ * It is made on request once the last one is a minute old, beside the venue's work: the writer only waits for one copy of the
+ * accounts' equities. The latest two are kept.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,10 +15,10 @@ import type { Trouble } from "../Trouble.js"
 import { Salts } from "./Salts.js"
 import { Tree } from "./Tree.js"
 
-/** How long after one was made the next may be, and how long after one that could not be. */
+/** Shortest interval between two proofs, and after a failed attempt, in ms. */
 const everyMs = 60_000
 const againMs = 5_000
-/** How often it is tried while money or funding moves. */
+/** Most attempts while money or funding is moving. */
 const mostTries = 5
 
 /** The venue's sums at the tree's sequence, money atoms. */
@@ -28,7 +28,7 @@ interface Sums {
   /** Of all accounts, the insurance fund's included. */
   readonly collateralAtoms: bigint
   readonly entryImbalanceAtoms: bigint
-  /** What accounts under nothing lack: their leaves say 0. */
+  /** The total of negative equities, whose leaves are 0. */
   readonly shortfallAtoms: bigint
   /** The insurance fund's own equity. */
   readonly fundAtoms: bigint
@@ -38,7 +38,7 @@ interface Sums {
   readonly creditedAtoms: bigint
   readonly depositedAtoms: bigint
   readonly withdrawnAtoms: bigint
-  /** What the treasury held with all that of the journal; undefined where the ledger could not be asked. */
+  /** The treasury's holdings at that state of the journal; undefined where the ledger could not be asked. */
   readonly treasury: Report | undefined
 }
 
@@ -62,7 +62,7 @@ interface Taken {
   readonly balances: Float64Array
 }
 
-/** Floors what was copied, in place, and gives what that added. */
+/** Raises negative equities of the copy to 0, in place. Returns the total added. */
 const floored = ({ equityAtoms }: EquitiesView): bigint => {
   let lacking = 0n
   for (let account = 0; account < equityAtoms.length; account++) {
@@ -74,7 +74,9 @@ const floored = ({ equityAtoms }: EquitiesView): bigint => {
   return lacking
 }
 
-/** The state as it is, in one turn; undefined where funding is under way, or money moved since the ledger was asked. */
+/**
+ * The present state, copied in one turn; undefined where funding is being settled, or money has moved since the ledger was asked.
+ */
 const takeNow = (reads: Reads, treasury: Report | undefined): Taken | undefined => {
   const { depositedAtoms, uncreditedAtoms, withdrawnAtoms } = owedBy(reads)
   const isMoved = treasury !== undefined && (
@@ -108,7 +110,7 @@ const takeNow = (reads: Reads, treasury: Report | undefined): Taken | undefined 
   }
 }
 
-/** The ledger is asked first, so that nothing lies between its answer and the copy; without its answer there is no treasury in it. */
+/** The ledger is asked first, so that nothing lies between its answer and the copy; without an answer the proof has no treasury. */
 const take = ({ nextSlice, reads, reconcile }: Parts): Effect.Effect<Taken | undefined> =>
   Effect.gen(function*() {
     for (let tries = 0; tries < mostTries; tries++) {
@@ -121,14 +123,14 @@ const take = ({ nextSlice, reads, reconcile }: Parts): Effect.Effect<Taken | und
   })
 
 export class Solvency {
-  /** The latest first: two at most. */
+  /** At most two, the latest first. */
   private kept: ReadonlyArray<Published> = []
   private isMaking = false
   private nextAtEpochMs = 0
 
   constructor(private readonly parts: Parts) {}
 
-  /** The one of a sequence, or the latest; undefined where there is none. Begins to make another when it is time to. */
+  /** The proof of a sequence, or the latest; undefined where there is none. Starts another one when it is due. */
   published(sequence?: number): Published | undefined {
     this.ask()
     return sequence === undefined ? this.kept[0] : this.kept.find((one) => one.sequence === sequence)
@@ -137,7 +139,7 @@ export class Solvency {
   private ask(): void {
     const { fork, now } = this.parts
     const leftMs = this.nextAtEpochMs - now()
-    // Further ahead than the longest wait it is only where the clock was set back since: then it is time.
+    // A due time further ahead than the longest interval means that the clock was set back: it is due then.
     if (this.isMaking || (leftMs > 0 && leftMs <= everyMs)) return
     this.isMaking = true
     this.nextAtEpochMs = now() + againMs
@@ -151,7 +153,7 @@ export class Solvency {
 
   private readonly make: Effect.Effect<void> = Effect.gen(this, function*() {
     const { nextSlice, now, reads, secret } = this.parts
-    // Not in the turn of the request that asked.
+    // Not in the turn of the request.
     yield* nextSlice
     const taken = yield* take(this.parts)
     if (taken === undefined) return

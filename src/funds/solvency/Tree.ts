@@ -1,19 +1,19 @@
 /**
- * A Merkle sum tree over the balances of all accounts at one sequence. It is made a slice at a time, and holds about twenty bytes an
- * account: nodes below a group of leaves are made again when a proof is asked for.
+ * A Merkle sum tree over the balances of all accounts at one sequence. It is built in slices and takes about twenty bytes per
+ * account: nodes below groups of leaves are recomputed when a proof is requested.
  *
- * Every level halves the one below. A node that is left over at an odd end goes up as it is: repeating it would let a tree with a leaf
- * counted twice have the hash of one without.
+ * Every level halves the one below. An odd node at the end moves up unchanged: duplicating it would let a tree that counts a leaf
+ * twice have the hash of one that does not.
  */
 import { assert } from "../../domain/Assert.js"
 import { hashBytes, leaf, type Node, nothing, parent, rootHash } from "./Hashing.js"
 import type { Salts } from "./Salts.js"
 
-/** Levels below those that are kept, and the leaves of one group: what lies under a kept node. */
+/** Levels that are not kept, and the leaves in a group: those under one kept node. */
 const unkeptLevels = 4
 const groupLeaves = 2 ** unkeptLevels
 
-/** How much is done in a slice: each well below a millisecond. */
+/** Work per slice: each well below a millisecond. */
 const drawsInSlice = 1024
 const groupsInSlice = 4
 const nodesInSlice = 128
@@ -54,24 +54,24 @@ const above = (level: ReadonlyArray<Node>): ReadonlyArray<Node> => {
   return made
 }
 
-/** How a leaf is shown to be under the root. */
+/** The path that proves that a leaf is under the root. */
 export interface Path {
   readonly index: number
   readonly balanceAtoms: number
   readonly salt: Uint8Array
-  /** Beside the leaf and each node above it, from below; levels where it goes up as it is have none. */
+  /** The siblings of the leaf and of each node above it, from below; levels at which the node moves up unchanged have none. */
   readonly siblings: ReadonlyArray<Node>
 }
 
 export class Tree {
-  /** Which account is at each leaf, and at which leaf each account is. */
+  /** The account at each leaf, and the leaf of each account. */
   private readonly order: Uint32Array
   private readonly places: Uint32Array
   /** The kept levels, from below; the last has one node. */
   private readonly levels: Array<Level> = []
   private top: Node = nothing
 
-  /** Of one balance for each account, none of them negative. Whose it is is asked as it is needed. */
+  /** Takes one non-negative balance per account. Account ids are requested as needed. */
   constructor(
     readonly sequence: number,
     private readonly balances: Float64Array,
@@ -95,7 +95,7 @@ export class Tree {
     return rootHash(this.sequence, this.leafCount, this.top)
   }
 
-  /** Makes the tree, once: between two steps anything else may run. */
+  /** Builds the tree, once: other work may run between two steps. */
   *making(): Generator<void> {
     yield* this.drawing()
     const groups = new Level(Math.ceil(this.leafCount / groupLeaves))
@@ -117,7 +117,7 @@ export class Tree {
     const { order, places } = this
     const draw = this.salts.draws()
     for (let account = 0; account < order.length; account++) {
-      // Each account takes a drawn place among those before it, and who was there goes to the end.
+      // Each account takes a random place among those before it, and the account that was there moves to the end.
       const place = draw(account + 1)
       if (place !== account) {
         const moved = order[place]!

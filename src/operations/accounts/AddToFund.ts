@@ -1,4 +1,4 @@
-/** Moves collected fees into the insurance fund, on an operator's word. */
+/** Moves collected fees into the insurance fund, ordered by an operator. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

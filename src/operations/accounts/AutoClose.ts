@@ -1,13 +1,13 @@
-/** What closes a position by itself, as commands say it: a take-profit, a stop-loss, or both. */
+/** A take-profit, a stop-loss, or both, as commands carry them. */
 import { index, last, mark, type TriggerBy } from "../../domain/Trigger.js"
 import * as Field from "../Field.js"
 
 const trigger = {
-  /** The price that it waits for; 0 where there is no such trigger. */
+  /** The trigger price; 0 for no trigger. */
   priceAtoms: Field.whole("price_atoms"),
-  /** Which of the market's prices that is. */
+  /** The market price that is compared with it. */
   by: Field.code<TriggerBy>([mark, last, index]),
-  /** The worst price that its order takes; 0 for as far as the price band goes. */
+  /** The worst price of the closing order; 0 for the edge of the price band. */
   limitAtoms: Field.whole("price_atoms")
 }
 /** A take-profit or a stop-loss. */

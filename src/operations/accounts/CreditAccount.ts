@@ -1,10 +1,10 @@
-/** Development and testnet only: credits an account with money that stands for a deposit, and so enables it for trading. */
+/** Development and testnet only: credits an account in place of a deposit, which also enables it for trading. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import * as Outcome from "../Outcome.js"
 
-/** An account was credited: what it has from here on. */
+/** The account's collateral after a credit. */
 export const AccountCredited = Outcome.declare("AccountCredited", 14, {
   account: Field.numberOf("account"),
   collateralAtoms: Field.whole("money_atoms")
@@ -24,7 +24,7 @@ export const CreditAccount = declare({
   fields: {
     ofAccount: Field.numberOf("account"),
     amountAtoms: Field.whole("money_atoms"),
-    /** Whether the account's owner is told: not so in records of earlier programs. */
+    /** Whether the owner is notified: not in records of earlier versions. */
     tellsOwner: Field.addedFlag
   },
   share: () => "operator",

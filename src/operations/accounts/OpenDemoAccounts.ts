@@ -8,7 +8,7 @@ import * as Outcome from "../Outcome.js"
 /** Most accounts one demo command may open. */
 export const maxDemoAccounts = 32
 
-/** How long a demo account's key may live, seconds, and how long it does unless told: long enough for what is tried out. */
+/** Limits and default of a demo key's lifetime, seconds: the default is long enough for trying things out. */
 export const minDemoKeySeconds = 300
 export const maxDemoKeySeconds = 365 * 24 * 60 * 60
 export const usualDemoKeySeconds = 30 * 24 * 60 * 60
@@ -31,8 +31,8 @@ export const OpenDemoAccounts = declare({
     collateralAtoms: Field.whole("money_atoms"),
     keys: Field.list(grantFields, maxDemoAccounts, "opened_account"),
     /**
-     * How long each key lives from the record on, whatever its grant says; it is noted as any other that is issued. 0 in records
-     * of earlier programs, whose keys live for as long as their grants say and were noted nowhere.
+     * The lifetime of each key from the record on, which overrides its grant; the key is noted like any other. 0 in records of
+     * earlier versions, whose keys expire as their grants say and were not noted.
      */
     lifetimeSeconds: Field.addedWhereOther("count", 0)
   },

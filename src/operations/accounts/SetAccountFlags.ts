@@ -1,4 +1,4 @@
-/** Sets and clears flags of an account; those that are named in neither stay as they are. */
+/** Sets and clears flags of an account; all others stay as they are. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -11,11 +11,11 @@ export type FlagName = (typeof flagNames)[number]
 /** The bit of a flag. */
 export const flagBit = (name: FlagName): number => 1 << flagNames.indexOf(name)
 
-/** What an account's flags are from here on. */
+/** An account's flags after the command. */
 export const AccountFlagged = Outcome.declare("AccountFlagged", 13, {
   account: Field.numberOf("account"),
   flags: Field.whole("bits"),
-  /** 1 where it may trade: it is enabled, and not disabled by a flag. */
+  /** 1 where it may trade: enabled and not disabled by a flag. */
   mayTrade: Field.whole("count")
 })
 export type AccountFlagged = Outcome.OutcomeOf<"AccountFlagged", typeof AccountFlagged.fields>
@@ -35,7 +35,7 @@ export const SetAccountFlags = declare({
     /** Bits that become set, and bits that become clear. */
     set: Field.whole("bits"),
     clear: Field.whole("bits"),
-    /** Whether the account's owner is told: not so in records of earlier programs. */
+    /** Whether the owner is notified: not in records of earlier versions. */
     tellsOwner: Field.addedFlag
   },
   share: () => "operator",

@@ -1,6 +1,6 @@
 /**
- * Sets the take-profit and the stop-loss of a whole position in the place of all that is armed for it, or, without either, cancels
- * what would close positions by itself: of one market or of all, and what open orders have yet to arm with it.
+ * Sets the take-profit and the stop-loss of a whole position, replacing everything armed for it, or, with neither, cancels all
+ * brackets in one market or all, including those that open orders have yet to arm.
  */
 import { Refusal } from "../../domain/Refusal.js"
 import * as Field from "../Field.js"
@@ -9,13 +9,13 @@ import { type CommandOf, declare } from "../Operation.js"
 import * as Outcome from "../Outcome.js"
 import { fields } from "./AutoClose.js"
 
-/** What an account has set for a position, or cancelled. */
+/** The bracket set for a position, or what was cancelled. */
 export const AutoCloseSet = Outcome.declare("AutoCloseSet", 9, {
-  /** What was set; -1 where it was only cancelled. */
+  /** The new bracket; -1 where brackets were only cancelled. */
   bracketNumber: Field.whole(undefined),
-  /** For how much of a long position; below zero for a short one. */
+  /** The quantity to close; negative for a short position. */
   quantityAtoms: Field.whole("size_atoms"),
-  /** How many were cancelled or replaced. */
+  /** Brackets cancelled or replaced. */
   canceled: Field.whole("count")
 })
 export type AutoCloseSet = Outcome.OutcomeOf<"AutoCloseSet", typeof AutoCloseSet.fields>
@@ -35,7 +35,7 @@ export const SetAutoClose = declare({
     cancelTriggersV1: { code: 17, lookup: "cancel_triggers" }
   },
   fields: {
-    /** `anyMarket` for all, which is only cancelled; -1 where the request named none that there is. */
+    /** `anyMarket` for all, only when cancelling; -1 where the requested one does not exist. */
     market: Field.numberOf("market"),
     ...fields,
     /** A refusal the edge already knows; the engine decides nothing else then. */

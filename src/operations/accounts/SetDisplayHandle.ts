@@ -1,7 +1,6 @@
 /**
- * Gives an account the name by which others may see it. What the account chose is followed by a dot and the number of the
- * record that set it: so no two accounts are ever called the same, nobody can take another's name, and the name leads
- * nobody to the account.
+ * Sets the public handle of an account. The chosen name is followed by a dot and the number of the record, so that no two accounts
+ * have the same handle, nobody can take over another's, and the handle does not reveal the account.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -10,7 +9,7 @@ import { Done } from "../Outcome.js"
 
 const chosenPattern = /^[A-Za-z0-9_-]{3,20}$/
 
-/** Whether an account may choose this: 3..20 of `[A-Za-z0-9_-]`. */
+/** Whether a name may be chosen: 3..20 of `[A-Za-z0-9_-]`. */
 export const isChosen = (text: string): boolean => chosenPattern.test(text)
 
 /** The handle that a record sets. */

@@ -1,4 +1,4 @@
-/** Adds a market to the account's favorites, or takes it from them. */
+/** Adds a market to the account's favorites, or removes it. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

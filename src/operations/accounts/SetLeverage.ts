@@ -1,6 +1,6 @@
 /**
- * Sets the leverage that an account takes at most in a market: with it, exposure there needs at least its notional divided by
- * the leverage. Nobody needs less than the market asks for.
+ * Sets the greatest leverage of an account in a market: exposure there then requires at least its notional divided by the leverage,
+ * and never less than the market requires.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -18,7 +18,7 @@ export const SetLeverage = declare({
   whose: "sender",
   requests: { setLeverageV1: { code: 14, lookup: "set_leverage" } },
   fields: {
-    /** -1 where the request named none that there is. */
+    /** -1 where the requested one does not exist. */
     market: Field.numberOf("market"),
     leverageX: Field.whole("leverage")
   },

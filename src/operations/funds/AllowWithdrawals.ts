@@ -1,4 +1,4 @@
-/** Withdrawals go on: an operator has found out why they were stopped. */
+/** Resumes withdrawals, after an operator has found out why they were stopped. */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"

@@ -1,6 +1,6 @@
 /**
- * The owner approves one transaction by a passkey. That the assertion is good was checked where it came in; its parts are kept, so
- * that the signer can be asked again after a crash and can check it for itself.
+ * The owner approves one transaction by a passkey. The assertion was verified at the edge; its parts are kept, so that the signer
+ * can be asked again after a crash and can verify it itself.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -19,12 +19,12 @@ export const ApproveStep = declare({
   requests: { approveStep: { code: 63, lookup: null } },
   fields: {
     ...stepFields,
-    /** Of the transaction that was approved, as it was prepared. */
+    /** The hash of the approved transaction, as prepared. */
     hash: Field.text("secret"),
     credentialId: Field.text("api_key"),
     /** The authenticator's counter in this assertion. */
     signCount: Field.whole("count"),
-    /** The assertion's parts, base64url, and what the challenge was made of beside the transaction. */
+    /** The assertion's parts, base64url, and what the challenge was derived from besides the transaction. */
     clientData: Field.text("secret"),
     authenticatorData: Field.text("secret"),
     signature: Field.text("secret"),

@@ -1,4 +1,4 @@
-/** The step at hand is about to be executed. Whatever happens from here on, the ledger may have it until it is known what became of it. */
+/** The current step is about to be submitted. From here on the ledger may have it, until its result is known. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

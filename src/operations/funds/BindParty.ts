@@ -1,6 +1,6 @@
 /**
- * The party that the signer made for an account, or for a change of an account's party. Until the ledger has confirmed its contract
- * it does nothing.
+ * The party that the signer created for an account, or for a change of an account's party. It has no effect until the ledger has
+ * confirmed its contract.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -19,10 +19,10 @@ export const BindParty = declare({
   requests: {},
   fields: {
     ofAccount: Field.numberOf("account"),
-    /** The change of party that it is for; -1 for an account's first. */
+    /** The change of party; -1 for an account's first party. */
     transfer: Field.numberOf("transfer"),
     partyId: Field.text("api_key"),
-    /** By which the signer knows its key. */
+    /** The signer's id of its key. */
     keyId: Field.text("api_key")
   },
   share: () => "placement",

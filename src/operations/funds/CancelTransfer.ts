@@ -1,4 +1,7 @@
-/** Gives a transfer up whose step at hand was not approved: it ends as rejected, and what a withdrawal holds goes back. */
+/**
+ * Cancels a transfer whose current step has not been approved: it ends as rejected, and the held amount of a withdrawal is
+ * returned.
+ */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

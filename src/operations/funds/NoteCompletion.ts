@@ -1,10 +1,10 @@
-/** A completion of a command of the venue's, as the ledger has it in its stream. */
+/** A completion of one of the venue's commands in the ledger's stream. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { TransferStands } from "./Transfers.js"
 
-/** Journaled as places in this list: add at the end. `duplicate` is a refusal that says that another submission has succeeded. */
+/** Journaled by index: append only. `duplicate` is a refusal because another submission has succeeded. */
 export const completionOutcomes = ["accepted", "refused", "duplicate"] as const
 
 export const NoteCompletion = declare({
@@ -21,12 +21,12 @@ export const NoteCompletion = declare({
     commandId: Field.text("api_key"),
     submissionId: Field.text("api_key"),
     outcome: Field.choice(completionOutcomes),
-    /** The ledger's code where it refused it; otherwise empty. */
+    /** The ledger's error code where it refused; otherwise empty. */
     guard: Field.text("plain"),
-    /** The update that it was accepted in; empty where it was not. */
+    /** The update in which it was accepted; otherwise empty. */
     updateId: Field.text("api_key"),
     offset: Field.whole("count"),
-    /** The synchronizer's time of it; 0 where the ledger does not say. */
+    /** The synchronizer's record time; 0 where the ledger does not report it. */
     recordTimeEpochMs: Field.whole("epoch_ms")
   },
   share: () => "venue",

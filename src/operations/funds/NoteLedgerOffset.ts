@@ -1,4 +1,4 @@
-/** Every completion up to an offset was looked at: whoever goes on begins behind it. */
+/** Every completion up to an offset has been read, and reading continues after it. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -16,7 +16,7 @@ export const NoteLedgerOffset = declare({
   requests: {},
   fields: {
     offset: Field.whole("count"),
-    /** The synchronizer's time there; 0 where the ledger does not say. */
+    /** The synchronizer's record time there; 0 where the ledger does not report it. */
     recordTimeEpochMs: Field.whole("epoch_ms")
   },
   share: () => "placement",

@@ -1,7 +1,7 @@
 /**
- * The completions from the offset before the step was first prepared, read without a gap, hold no acceptance of its command. Where
- * all submissions were refused the step is rejected with that; where the largest record time is signed and has passed, its transaction
- * and the approval of it are void, and it may be prepared anew.
+ * The completions since the step was first prepared, read without a gap, contain no acceptance of its command. Where all
+ * submissions were refused, the step is rejected; where the maximum record time is signed and has passed, the transaction and its
+ * approval are void, and the step may be prepared again.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -20,7 +20,7 @@ export const NoteScan = declare({
   requests: {},
   fields: {
     ...stepFields,
-    /** Of the transaction that was looked for. */
+    /** The hash of the transaction that was searched for. */
     hash: Field.text("secret"),
     throughOffset: Field.whole("count"),
     /** The synchronizer's time at that offset. */

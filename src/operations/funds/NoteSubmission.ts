@@ -1,13 +1,13 @@
-/** What the ledger answered to a submission. */
+/** The ledger's answer to a submission. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { stepFields, TransferStands } from "./Transfers.js"
 
 /**
- * Journaled as places in this list: add at the end. `accepted` is taken in, and not decided yet; `unknown` is anything but a definite
- * answer; `refused` a definite one that ends this submission and no other; of `not_sent` it is certain that nothing left the venue;
- * `duplicate` says that another submission of the command has succeeded or is under way, and so nothing of this one.
+ * Journaled by index: append only. `accepted`: taken in for processing, not decided; `unknown`: no definite answer; `refused`: a
+ * definite one about this submission only; `not_sent`: certainly never left the venue; `duplicate`: another submission of the
+ * command has succeeded or is in progress, which says nothing about this one.
  */
 export const submissionOutcomes = ["accepted", "unknown", "refused", "not_sent", "duplicate"] as const
 
@@ -25,7 +25,7 @@ export const NoteSubmission = declare({
     ...stepFields,
     submissionId: Field.text("api_key"),
     outcome: Field.choice(submissionOutcomes),
-    /** The ledger's code where it refused it; otherwise empty. */
+    /** The ledger's error code where it refused; otherwise empty. */
     guard: Field.text("plain")
   },
   share: () => "venue",

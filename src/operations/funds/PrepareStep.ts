@@ -1,6 +1,6 @@
 /**
- * The transaction of a step as the ledger prepared it, held to the plan before. It is never another one from here on: a step is
- * prepared anew only once this one can provably take no effect any more.
+ * A step's transaction as prepared by the ledger and checked against the plan. It stays the same from here on: the step is only
+ * prepared again once this transaction provably can no longer take effect.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -19,19 +19,19 @@ export const PrepareStep = declare({
   requests: {},
   fields: {
     ...stepFields,
-    /** Fixed for good: from what it is for, so that the ledger takes it once. */
+    /** Derived from the step's purpose and never changed, so that the ledger executes it at most once. */
     commandId: Field.text("api_key"),
     /** The prepared transaction, base64. */
     preparedTransaction: Field.text("secret"),
-    /** Its hash, as it was computed here, lowercase hex. */
+    /** Its hash as computed by the venue, lowercase hex. */
     hash: Field.text("secret"),
-    /** The version of the hashing scheme: 2 or 3. Only from 3 on the largest record time is part of the hash. */
+    /** The version of the hashing scheme: 2 or 3. Only from 3 on the hash covers the maximum record time. */
     hashingScheme: Field.whole("version"),
     userId: Field.text("plain"),
     synchronizerId: Field.text("plain"),
-    /** The only participant that the step is ever executed by. */
+    /** The only participant by which the step may be executed. */
     participantId: Field.text("plain"),
-    /** The ledger's end before the step was first prepared: from there on its completions are looked for. */
+    /** The ledger's end offset before the step was first prepared: its completions come after it. */
     ledgerEndOffset: Field.whole("count"),
     maxRecordTimeEpochMs: Field.whole("epoch_ms")
   },

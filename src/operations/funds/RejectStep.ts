@@ -1,4 +1,7 @@
-/** The step at hand cannot be executed and never was: what was prepared is not what was planned, or the signer refuses for good. */
+/**
+ * The current step can never be submitted and never was: the prepared transaction differs from the plan, or the signer refuses for
+ * good.
+ */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

@@ -1,4 +1,4 @@
-/** Asks for a deposit. It stands from here on with all its steps; nothing moves before its owner has approved each of them. */
+/** Requests a deposit, with all its steps. Nothing moves before its owner has approved each of them. */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { amountFields, TransferRequested } from "./Transfers.js"

@@ -1,5 +1,5 @@
 /**
- * Asks for another ledger party of the account's, which the signer makes. The present one stays its party until the ledger has
+ * Requests another ledger party for the account, which the signer creates. The present one stays in use until the ledger has
  * confirmed the new one.
  */
 import * as Field from "../Field.js"

@@ -1,4 +1,4 @@
-/** Asks for a withdrawal: the amount leaves the account's collateral at once and is held until the ledger has said what became of it. */
+/** Requests a withdrawal: the amount leaves the account's collateral at once and is held until the ledger has decided. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -17,8 +17,8 @@ export const RequestWithdrawal = declare({
   fields: {
     ...amountFields,
     /**
-     * The party that receives it: where the request comes in it is looked at whether it can be one. Empty where it is the venue's own
-     * treasury, which the ledger and the signer know and the journal does not.
+     * The receiving party, whose form is checked at the edge. Empty where it is the venue's own treasury, which the ledger and the
+     * signer know and the journal does not.
      */
     destinationPartyId: Field.text("api_key"),
     remoteAddress: Field.text("as_sent")

@@ -1,10 +1,13 @@
-/** From here on no withdrawal is asked for, approved or begun: what the ledger holds is not what the venue owes, or an operator says so. */
+/**
+ * Stops all withdrawals: none can be requested, approved or submitted for the first time. Either the ledger holds less than the
+ * venue owes, or an operator ordered it.
+ */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
 
-/** Journaled as places in this list: add at the end. */
+/** Journaled by index: append only. */
 const stopReasons = ["operator", "reconciliation"] as const
 
 export const StopWithdrawals = declare({
@@ -19,7 +22,7 @@ export const StopWithdrawals = declare({
   requests: { stopWithdrawals: { code: 64, lookup: null } },
   fields: {
     reason: Field.choice(stopReasons),
-    /** What the ledger holds less what the venue owes, money atoms; 0 where nothing was compared. */
+    /** Ledger holdings minus what the venue owes, money atoms; 0 where nothing was compared. */
     differenceAtoms: Field.whole("money_atoms"),
     /** The ledger offset at which it was compared; 0 likewise. */
     atOffset: Field.whole("count")

@@ -1,38 +1,38 @@
 /**
- * What commands about money on the ledger carry in common, and what they come to. A transfer is a deposit, a withdrawal or a
- * change of an account's ledger party. It goes in steps, each of them one command to the ledger.
+ * Common fields and outcomes of commands about money on the ledger. A transfer is a deposit, a withdrawal or a change of an
+ * account's ledger party. It consists of steps, each of them one command to the ledger.
  */
 import * as Field from "../Field.js"
 import * as Outcome from "../Outcome.js"
 
-/** Kinds of transfers; the codes in outcomes and events are places in this list: add at the end. */
+/** Kinds of transfers. Outcomes and events carry the index: append only. */
 export const transferKinds = ["deposit", "withdrawal", "party_change"] as const
 export type TransferKind = (typeof transferKinds)[number]
 
-/** Steps of all kinds; journaled as places in this list: add at the end. */
+/** Steps of all kinds, journaled by index: append only. */
 export const stepNames = [
-  /** The owner's party opens its contract with the venue; confirmed, it enables the account. */
+  /** The owner's party opens its contract with the venue; once confirmed, the account is enabled. */
   "owner_account_acceptance",
-  /** The treasury offers to take the amount. */
+  /** The treasury offers to receive the amount. */
   "treasury_offer",
-  /** The owner's party takes the offer: with that the amount is the venue's. */
+  /** The owner's party accepts the offer, and the amount is the venue's. */
   "owner_offer_acceptance",
-  /** The venue's own step: the offer of a deposit that came to nothing is withdrawn. */
+  /** The venue's own step: it withdraws the offer of a failed deposit. */
   "treasury_offer_withdrawal",
   /** The treasury sends the amount of a withdrawal. */
   "treasury_withdrawal"
 ] as const
 export type StepName = (typeof stepNames)[number]
 
-/** What a transfer has come to; the codes in outcomes and events are places in this list: add at the end. */
+/** Statuses of transfers. Outcomes and events carry the index: append only. */
 export const transferStatuses = [
-  /** A step of a deposit or a change of party waits for its approval, or for being executed. */
+  /** A step of a deposit or a change of party waits for its approval or its submission. */
   "bound",
   /** The same of a withdrawal. */
   "requested",
-  /** The step at hand was executed, and the ledger has taken it in; it has not said yet what became of it. */
+  /** The ledger has accepted the current step for processing and has not decided it yet. */
   "submitted",
-  /** The step at hand was executed, or is about to be, and nobody knows yet whether the ledger has it. */
+  /** The current step was submitted or is about to be, and it is unknown whether the ledger has it. */
   "submitted_unknown",
   "ledger_confirmed",
   "rejected",
@@ -40,19 +40,19 @@ export const transferStatuses = [
 ] as const
 export type TransferStatus = (typeof transferStatuses)[number]
 
-/** Where a transfer failed; the codes are places in this list: add at the end. */
+/** The stage at which a transfer failed. Carried by index: append only. */
 export const failureStages = ["requested", "approval", "submission", "completion"] as const
 export type FailureStage = (typeof failureStages)[number]
 
-/** Assets by name, journaled as places in this list; whatever else was asked for is no asset of the venue's. */
+/** Assets, journaled by index; anything else is not supported by the venue. */
 const assets = ["unsupported", "USDC"] as const
 
-/** How much of what, as a request says it. */
+/** The requested asset and amount. */
 export const amountFields = {
   asset: Field.choice(assets),
-  /** Money atoms; -1 for what is no amount. */
+  /** Money atoms; -1 where the amount is invalid. */
   amountAtoms: Field.whole("money_atoms"),
-  /** What was sent, where the asset or the amount is none; otherwise empty. */
+  /** What was sent, where the asset or the amount is invalid; otherwise empty. */
   raw: Field.text("as_sent")
 }
 
@@ -64,17 +64,17 @@ export const stepFields = {
 
 const codesOf = (names: ReadonlyArray<string>): Field.Field<number> => Field.code(names.map((_, code) => code))
 
-/** A transfer was asked for and stands. */
+/** A transfer was requested. */
 export const TransferRequested = Outcome.declare("TransferRequested", 15, {
   kind: codesOf(transferKinds),
   account: Field.numberOf("account"),
   transfer: Field.numberOf("transfer"),
-  /** How many steps it takes: a first deposit one more than others. */
+  /** The number of its steps: one more for a first deposit. */
   steps: Field.whole("count")
 })
 export type TransferRequested = Outcome.OutcomeOf<"TransferRequested", typeof TransferRequested.fields>
 
-/** Where a transfer stands from here on. */
+/** The status of a transfer after the command. */
 export const TransferStands = Outcome.declare("TransferStands", 16, {
   kind: codesOf(transferKinds),
   status: codesOf(transferStatuses),

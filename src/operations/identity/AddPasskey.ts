@@ -1,4 +1,4 @@
-/** Adds a passkey to the owner's account, which still has the one that its owner proved just before; the new one signs in at once. */
+/** Adds a passkey to the account of an owner who has just proved an existing one; the new one signs in at once. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

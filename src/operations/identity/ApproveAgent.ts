@@ -1,4 +1,4 @@
-/** Lets an agent have a key of the account: the one that holds the device code, and nobody else. */
+/** Approves a key of the account for the agent that holds the device code. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -17,13 +17,13 @@ export const ApproveAgent = declare({
   fields: {
     /** SHA-256 of the device code, lowercase hex. */
     deviceSha256: Field.text("secret"),
-    /** S256 of the verifier that the agent has to show, base64url. */
+    /** The S256 challenge of the agent's PKCE verifier, base64url (RFC 7636). */
     codeChallenge: Field.text("secret"),
     /** What the agent calls itself. */
     clientName: Field.text("as_sent"),
     scopes: Field.whole("bits"),
     keyLifetimeSeconds: Field.whole("count"),
-    /** How long the key may be fetched from the record on, milliseconds: what the agent has left to wait. */
+    /** How long after the record the key may be fetched, milliseconds: the rest of the agent's waiting time. */
     grantMs: Field.whole("duration_ms"),
     remoteAddress: Field.text("as_sent")
   },

@@ -1,8 +1,8 @@
-/** What commands about passkeys, sessions and keys carry in common, and what they come to. */
+/** Common fields and outcomes of commands about passkeys, sessions and keys. */
 import * as Field from "../Field.js"
 import * as Outcome from "../Outcome.js"
 
-/** A session that begins: its token's SHA-256 in lowercase hex. How long it lives is the rules'. */
+/** A new session: the SHA-256 of its token in lowercase hex. The rules define its lifetime. */
 export const sessionFields = {
   tokenSha256: Field.text("secret"),
   /** Where the request came from, as the venue saw it; empty where nothing is known. */
@@ -13,7 +13,9 @@ export const sessionFields = {
 export const passkeyFields = {
   /** As the authenticator names it, base64url. */
   credentialId: Field.text("api_key"),
-  /** What the authenticator gives back for the owner's account, base64url: of the venue's making, and the same for all of an account's. */
+  /**
+   * The user handle that the authenticator returns, base64url: created by the venue, and the same for all passkeys of an account.
+   */
   userHandle: Field.text("api_key"),
   /** The public key, COSE in base64url. */
   publicKey: Field.text("secret"),
@@ -40,7 +42,7 @@ export const KeyIssued = Outcome.declare("KeyIssued", 11, {
 })
 export type KeyIssued = Outcome.OutcomeOf<"KeyIssued", typeof KeyIssued.fields>
 
-/** A ticket by its place: which family, and which of its tickets in turn. */
+/** A ticket by its family and its generation there. */
 export const ticketFields = {
   family: Field.whole("count"),
   generation: Field.whole("count")

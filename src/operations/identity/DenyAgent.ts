@@ -1,4 +1,4 @@
-/** Denies an agent a key: what the owner may have approved before is withdrawn, unless the key was fetched. */
+/** Denies an agent a key: an earlier approval is withdrawn, unless the key has been fetched. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -21,7 +21,7 @@ export const DenyAgent = declare({
     clientName: Field.text("as_sent"),
     remoteAddress: Field.text("as_sent")
   },
-  // No revocation: it has to come behind the approval that it withdraws.
+  // Not a revocation, since it has to come after the approval that it withdraws.
   share: () => "reduction",
   keeps: "every decision",
   outcome: Done

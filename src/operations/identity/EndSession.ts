@@ -1,4 +1,4 @@
-/** Signs the owner out: the session that it comes by ends, or every other one of the account. */
+/** Signs the owner out: ends the session that sends it, or every other one of the account. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -16,7 +16,7 @@ export const EndSession = declare({
   requests: { endSession: { code: 44, lookup: null } },
   fields: {
     remoteAddress: Field.text("as_sent"),
-    /** Ends all others of the account instead, and the session that it comes by stays. */
+    /** Ends all other sessions of the account in place of the one that sends it. */
     isElsewhere: Field.addedFlag
   },
   share: () => "revocation",

@@ -1,4 +1,4 @@
-/** Ends the family of a ticket that is its current or its previous one; of any other nothing becomes. */
+/** Ends the family of a current or previous ticket; any other ticket has no effect. */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"

@@ -1,4 +1,6 @@
-/** Issues the key that an owner let an agent have. The agent has shown its device code and its verifier; the code is dead from here on. */
+/**
+ * Issues the key that an owner approved for an agent. The agent has shown its device code and its verifier; the code is used up.
+ */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

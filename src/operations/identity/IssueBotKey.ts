@@ -1,11 +1,11 @@
-/** Issues a key to a bot of the venue's own, whose workload has proved who it is. Keys that it has had stay what they are. */
+/** Issues a key to one of the venue's own bots, whose workload has proved its identity. Its earlier keys are not affected. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { KeyIssued } from "./Credentials.js"
 import { keyFields } from "./KeyGrant.js"
 
-/** How long a bot's key lives. */
+/** The lifetime of a bot's key, milliseconds. */
 export const botKeyMs = 7 * 24 * 60 * 60 * 1000
 
 export const IssueBotKey = declare({

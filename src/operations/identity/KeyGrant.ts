@@ -15,7 +15,7 @@ export const namesOf = (scopes: number): ReadonlyArray<ScopeName> => scopeNames.
 /** The bits of scope names. */
 export const bitsOf = (names: ReadonlyArray<ScopeName>): number => names.reduce((bits, name) => bits | (1 << scopeNames.indexOf(name)), 0)
 
-/** A key by its id and the digest of its whole text: the text itself never comes this far. */
+/** A key by its id and the digest of its text: the text itself never reaches the engine. */
 export const keyFields = {
   keyId: Field.text("api_key"),
   /** What an owner sees of the key: everything before the secret. */

@@ -1,4 +1,4 @@
-/** Begins a family of realtime tickets for the account of the key that it comes by. */
+/** Begins a family of realtime tickets for the account of the sending key. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -15,7 +15,7 @@ export const MintTicket = declare({
   whose: "sender",
   requests: { mintTicket: { code: 50, lookup: null } },
   fields: {
-    /** What the ticket may do, of what its key may. */
+    /** The ticket's scopes, among those of the key. */
     scopes: Field.whole("bits")
   },
   share: () => "placement",

@@ -1,4 +1,4 @@
-/** Notes when API keys were last used: for many keys at once, and rarely, so that no request is journaled for it. */
+/** Notes when API keys were last used, for many keys at once and rarely, so that no request has to be journaled for it. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

@@ -1,10 +1,10 @@
-/** Notes what concerns the security of an account and was no command of anybody's: journaled, so that its owner is told of it. */
+/** Notes a security event of an account that no command caused, journaled so that its owner is told. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
 
-/** What may be noted: journaled as places in this list, so names are added at its end. */
+/** Kinds that may be noted, journaled by index: append only. */
 const noted = ["sign_in_failed", "key_used_from_new_address", "approval_failed", "user_codes_locked"] as const
 
 export const NoteSecurity = declare({

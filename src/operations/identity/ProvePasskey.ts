@@ -1,6 +1,6 @@
 /**
- * A passkey of the owner's account has answered, so that another one may be added: its counter goes on. The addition itself comes
- * later, once the browser has made the new one.
+ * A passkey of the owner's account has answered, so that another one may be added: its counter is taken in. The addition comes
+ * later, once the browser has created the new passkey.
  */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

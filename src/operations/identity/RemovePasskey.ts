@@ -1,4 +1,7 @@
-/** Removes a passkey from the owner's account, who has proved one of them, with the sessions that it signed in: never the last one. */
+/**
+ * Removes a passkey, but never the last one, with the sessions that it signed in. The owner has proved one of the account's
+ * passkeys.
+ */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -16,7 +19,7 @@ export const RemovePasskey = declare({
   requests: { removePasskey: { code: 43, lookup: null } },
   fields: {
     credentialId: Field.text("api_key"),
-    /** The passkey that its owner has proved, perhaps the same, and its counter in that assertion. */
+    /** The passkey that the owner has proved, possibly the same, and its counter in that assertion. */
     provedBy: Field.text("api_key"),
     signCount: Field.whole("count"),
     remoteAddress: Field.text("as_sent")

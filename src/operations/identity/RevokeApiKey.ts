@@ -1,4 +1,4 @@
-/** Revokes an API key of the account. It does nothing any more from this record on; repeating it changes nothing. */
+/** Revokes an API key of the account, with effect from this record on; repeating it changes nothing. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

@@ -1,4 +1,4 @@
-/** Revokes any API key on an operator's word: also a demo account's, which has no owner. Repeating it changes nothing. */
+/** Revokes any API key for an operator, including those of demo accounts, which have no owner. Repeating it changes nothing. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

@@ -1,7 +1,6 @@
 /**
- * Puts a ticket's successor in its place; presented where it may not be any more, by whatever way, it ends its family. Of a
- * ticket only its place in its family is journaled: its text is made and proved where it comes in, with a secret that no
- * journal has.
+ * Replaces a ticket by its successor; a ticket that was replaced before ends its family when it is presented again. Only the
+ * ticket's place in its family is journaled: its text is created and verified at the edge, with a secret that is in no journal.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"

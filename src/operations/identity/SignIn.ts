@@ -20,7 +20,7 @@ export const SignIn = declare({
     signCount: Field.whole("count"),
     ...sessionFields
   },
-  // Who cannot get in while the line is full of orders cannot revoke the key that fills it.
+  // An owner who cannot sign in while orders fill the queue could not revoke the key that sends them.
   share: () => "reduction",
   keeps: "every decision",
   outcome: SessionOpened

@@ -1,4 +1,4 @@
-/** Delists a market at once, announces its delisting in place of one that was announced before, or withdraws that. */
+/** Delists a market at once, announces its delisting in place of an earlier announcement, or withdraws that. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

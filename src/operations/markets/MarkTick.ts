@@ -1,6 +1,6 @@
 /**
- * Makes marks anew and samples books, once a second for as long as a market is live; ends funding intervals. None is sent under a
- * halt, and one whose turn comes behind a halt that it waited with is refused.
+ * Updates marks and samples books once a second while a market is live, and ends funding intervals. None is sent under a halt, and
+ * one that was queued behind a halt is refused.
  */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"

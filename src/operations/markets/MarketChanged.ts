@@ -1,6 +1,6 @@
 /**
- * A command about a market was done. Parameters that were announced tell when they take effect, and how many holders would
- * have been under their margins at once, -1 where these were too many to be counted with the record; everything else 0.
+ * A command about a market was carried out. For announced parameters it gives the effective time, and how many holders would now
+ * fall below their margins, -1 where these were too many to count in the record; otherwise everything is 0.
  */
 import * as Field from "../Field.js"
 import { declare, type OutcomeOf } from "../Outcome.js"

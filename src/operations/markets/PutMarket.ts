@@ -29,7 +29,8 @@ const parameters = {
   makerFeeBps: Field.whole("bps"),
   takerFeeBps: Field.whole("bps"),
   priceBandBps: Field.whole("bps"),
-  // What a record of rules 3 or older stands for. It is decided by the program that wrote it; here it is only told.
+  // Defaults for records of rules 3 or older. Such records are decided by the version that wrote them; here they are only
+  // displayed.
   indexStaleMs: Field.added("duration_ms", 10_000),
   indexStepMaxBps: Field.added("bps", 500),
   markBandBps: Field.added("bps", 0),
@@ -51,7 +52,7 @@ export const PutMarket = declare({
   requests: { putMarket: { code: 20, lookup: null } },
   fields: {
     parameters: Field.record(parameters),
-    /** When they take effect; 0: at once, as all did before records said so. */
+    /** The effective time; 0: at once, as for all records older than the field. */
     effectiveAtEpochMs: Field.added("epoch_ms", 0)
   },
   share: () => "operator",

@@ -1,4 +1,4 @@
-/** A price of the index, from the feed or an operator. Until marks exist it is the mark. */
+/** An index price from the feed or an operator. A market's first one is its mark until its first tick. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -20,7 +20,7 @@ export const SetIndexPrice = declare({
     /** When the source saw it; 0: at the record's time. */
     sourceEpochMs: Field.whole("epoch_ms")
   },
-  // A price from the feed is not remembered, so a full table does not keep the mark from following it.
+  // A price from the feed is not remembered, so a full table does not stop the mark from following it.
   share: (command) => command.principal === Principal.feed ? "venue" : "operator",
   keeps: "every decision",
   outcome: MarketChanged

@@ -1,4 +1,4 @@
-/** What a market's session is and the moments that come next, as its calendar has them. Nobody outside the venue sends it. */
+/** A market's session and the times of its next changes, from its calendar. Only the venue itself sends it. */
 import * as Session from "../../domain/Session.js"
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -18,7 +18,7 @@ export const SetMarketSession = declare({
   fields: {
     market: Field.numberOf("market"),
     state: Field.choice(Session.states),
-    /** 0 for a moment that is not known. */
+    /** 0 for an unknown time. */
     nextOpenEpochMs: Field.whole("epoch_ms"),
     nextCloseEpochMs: Field.whole("epoch_ms"),
     riskIncreasingOrderCutoffEpochMs: Field.whole("epoch_ms")

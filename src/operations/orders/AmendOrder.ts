@@ -19,13 +19,13 @@ export const AmendOrder = declare({
   whose: "sender",
   requests: { amendV1: { code: 8, lookup: "amend_order" } },
   fields: {
-    /** The market that the client bound the order to: -1 for one that does not exist. */
+    /** The market that the client named for the order: -1 for one that does not exist. */
     market: Field.numberOf("market"),
     /** The number in the order's id; -1 where the id could not be any order's. */
     orderNumber: Field.numberOf("order"),
-    /** The new price; 0: as it is. */
+    /** The new price; 0: unchanged. */
     priceAtoms: Field.whole("price_atoms"),
-    /** The new total, at or under what is filled to cancel the rest; -1: as it is. */
+    /** The new total; at or below the filled quantity it cancels the rest; -1: unchanged. */
     quantityAtoms: Field.whole("size_atoms"),
     /** A refusal the edge already knows; the engine decides nothing else once it has found the order. */
     fault: Field.code<Refusal>(Object.values(Refusal)),

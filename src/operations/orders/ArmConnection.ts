@@ -1,7 +1,4 @@
-/**
- * A connection of the stream asks that its orders end with it: what is placed over it from here on is cancelled when it ends. Its
- * number is the record's sequence.
- */
+/** Arms a stream connection: orders placed over it from here on are cancelled when it ends. Its number is the record's sequence. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -18,7 +15,7 @@ export const ArmConnection = declare({
   whose: "sender",
   requests: { armConnection: { code: 71, lookup: null } },
   fields: {
-    /** What the connection is called in its `hello`. */
+    /** The connection's id in its `hello`. */
     connectionId: Field.text("plain")
   },
   share: () => "placement",

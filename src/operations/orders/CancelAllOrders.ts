@@ -28,7 +28,7 @@ export const CancelAllOrders = declare({
     raw: Field.text("as_sent")
   },
   share: () => "reduction",
-  // What it found was what was open then: decided anew, a late repetition would cancel what came after.
+  // A cancellation covers the orders open at its time: decided again, a late repetition would cancel later ones too.
   keeps: "every decision",
   outcome: OrdersCanceled
 })

@@ -8,7 +8,7 @@ import { OrderDecided } from "./OrderDecided.js"
 export const maxCancelEntries = 24
 
 const entry = {
-  /** The market that the client bound the order to: `none` for one that does not exist, `anyMarket` where it named none. */
+  /** The market that the client named for the order: `none` for one that does not exist, `anyMarket` where it named none. */
   market: Field.numberOf("market"),
   /** The number in the order's id; -1 where the id could not be any order's. */
   orderNumber: Field.numberOf("order"),

@@ -1,6 +1,6 @@
 /**
- * A connection of the stream has ended that asked for it: its open orders are cancelled, so many of them in a record. It names no account:
- * what it cancels tells whose it was, and where it cancels nothing nothing has happened to anybody.
+ * Ends an armed stream connection: its open orders are cancelled, a bounded number per record. It names no account: the cancelled
+ * orders show whose they were, and without any nobody is affected.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -21,7 +21,7 @@ export const EndConnection = declare({
     /** The record that armed it. */
     connection: Field.whole(undefined)
   },
-  // It cancels, and it is nobody's fault that it comes.
+  // It only cancels, and no client has caused it to be sent now.
   share: () => "reduction",
   keeps: "every decision",
   outcome: Done

@@ -7,7 +7,7 @@ import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import * as Outcome from "../Outcome.js"
 
-/** Until when nothing is done under what was fenced; from then on a late original would act. Rules 1 and 2 told no moment: `Done`. */
+/** Until when the fence holds; a late original would act after that. Rules 1 and 2 reported no time: `Done`. */
 export const FenceSet = Outcome.declare("FenceSet", 7, { holdsUntilEpochMs: Field.whole("epoch_ms") })
 export type FenceSet = Outcome.OutcomeOf<"FenceSet", typeof FenceSet.fields>
 
@@ -17,7 +17,7 @@ export const FenceOutcome = declare({
   label: "fence",
   principals: [Principal.key, Principal.session],
   permission: "trade",
-  // A fence only makes sure that nothing happens.
+  // A fence only prevents actions.
   underHalt: "taken",
   keyScope: "account",
   whose: "sender",

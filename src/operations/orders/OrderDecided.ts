@@ -1,9 +1,11 @@
-/** What an order has come to when a command about it is decided. */
+/** The state of an order when a command about it is decided. */
 import * as Order from "../../domain/Order.js"
 import * as Field from "../Field.js"
 import { declare, type OutcomeOf, type Packed } from "../Outcome.js"
 
-/** Written by hand, because every placement and cancel comes to one; a property test holds it to the declaration. */
+/**
+ * Written by hand, because every placement and cancellation has this outcome; a property test checks it against the declaration.
+ */
 const pack = (outcome: OrderDecided, into: Packed): void => {
   const { numbers } = into
   into.codes = code | (outcome.status << 16) | (outcome.cancelReason << 24)

@@ -35,7 +35,7 @@ const entry = {
   fault: Field.code<Refusal>(Object.values(Refusal)),
   /** With a fault: what the client sent in the offending fields, for whoever looks into it later. Otherwise empty. */
   raw: Field.text("as_sent"),
-  /** What closes by itself what the order opens; never with `reduceOnly`. */
+  /** The take-profit and stop-loss for what the order opens; never with `reduceOnly`. */
   autoClose: Field.record(AutoClose.fields)
 }
 
@@ -58,10 +58,10 @@ export const PlaceOrders = declare({
   },
   fields: {
     entries: Field.list(entry, maxPlaceEntries, "sender"),
-    /** The connection with which the orders end, by the record that armed it; -1 for orders that stay. */
+    /** The stream connection with which the orders end, by the record that armed it; -1 for orders that stay. */
     connection: Field.addedOfWay(undefined, none)
   },
-  // What only reduces positions must get through when growing them no longer does.
+  // Orders that only reduce positions must be accepted even when those that grow them are not.
   share: (command) => command.entries.every((order) => order.reduceOnly) ? "reduction" : "placement",
   keeps: "every decision",
   outcome: OrderDecided

@@ -15,7 +15,7 @@ export const SetCancelAllAfter = declare({
   whose: "sender",
   requests: { cancelAllAfterV1: { code: 11, lookup: "set_cancel_all_after" } },
   fields: {
-    /** From the record's time on; 0 disarms. */
+    /** Milliseconds from the record's time; 0 disarms. */
     timeoutMs: Field.whole("duration_ms")
   },
   share: () => "reduction",

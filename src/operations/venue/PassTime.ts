@@ -1,4 +1,4 @@
-/** Lets time pass: what is due by the record's time is done by every record, and by this one where no other comes. */
+/** Lets time pass: every record does what is due at its time, and this one does so where no other comes. */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"

@@ -1,4 +1,4 @@
-/** Lifts a halt. What fell due under it is done before anything can match again. */
+/** Lifts a halt. What fell due during it is done before anything can trade again. */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"

@@ -1,6 +1,6 @@
 /**
- * Sets how long what is decided from this record on is remembered: keys, fences, and orders once they have ended. What was
- * decided before keeps what it was promised.
+ * Sets the retention of keys, fences and ended orders, for everything decided from this record on. Earlier decisions keep the
+ * retention they were promised.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"

@@ -1,7 +1,7 @@
 /**
- * The first record after a start: which program goes on from here, under which rules, and from which state. Where the
- * versions differ from those before, this is the step from one to the other: blocks before it are verified by their
- * chain, and replayed by the version that wrote them.
+ * The first record after a start: the program that continues from here, its rules, and the state it starts from. Where the versions
+ * change, this is the step from one to the other: earlier blocks are verified by their chain, and replayed by the version that
+ * wrote them.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"

@@ -1,4 +1,4 @@
-/** A chapter of the reference: its routes, each with what it takes and gives, an example, and an answer that was recorded. */
+/** A chapter of the reference: its routes, each with parameters, payloads, an example, and a recorded answer. */
 import { assert } from "../../../domain/Assert.js"
 import type { Level } from "../../http/Access.js"
 import type { Described } from "../../http/Endpoint.js"
@@ -36,7 +36,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Types.JsonSchema }>> }>>
 }
 
-/** One route, with all that is shown of it. */
+/** One route with everything shown about it. */
 export interface Route {
   readonly endpoint: Described
   readonly example: Example
@@ -105,7 +105,7 @@ const failureText = ({ endpoint, operation }: Route): Html => {
 const content = (parts: Readonly<Record<string, { readonly schema: Types.JsonSchema }>> | undefined): Types.JsonSchema | undefined =>
   parts === undefined ? undefined : Object.values(parts)[0]?.schema
 
-/** The heading of a recorded answer. How a key stands with its limit changes with each request, and is not kept with what was recorded. */
+/** The heading of a recorded answer. The caller's standing with its limit changes with each request and is not recorded. */
 const sampleHeading = (response: Types.JsonSchema | undefined, schemas: Types.Schemas): Html => {
   const members = componentOf(response, schemas)?.properties ?? {}
   return html`<h4>An answer, lists shortened${"rateLimit" in members ? html`, without <code>rateLimit</code>` : undefined}</h4>`
@@ -131,7 +131,7 @@ ${failureText(route)}
 `
 }
 
-/** Components that schemas name, with those that these name. */
+/** Components named by schemas, including those named indirectly. */
 const reached = (values: ReadonlyArray<unknown>, schemas: Types.Schemas): ReadonlySet<string> => {
   const found = new Set<string>()
   const look = (value: unknown): void => {
@@ -145,7 +145,7 @@ const reached = (values: ReadonlyArray<unknown>, schemas: Types.Schemas): Readon
   return found
 }
 
-/** Components whose members are shown with the route that takes or gives them, and that therefore have no section of their own. */
+/** Components shown with the route that uses them, which therefore need no section of their own. */
 const isInline = (name: string, routes: ReadonlyArray<Route>): boolean => {
   const ref = `#/components/schemas/${name}`
   const places = routes.flatMap(({ operation }) =>

@@ -1,10 +1,10 @@
-/** The reference's texts: each as it was written down, or made when it is first asked for, and kept. */
+/** The reference's texts: each as the build wrote it, or made on first use and kept. */
 import * as Contract from "../../Contract.js"
 import * as Page from "./Page.js"
 import { samples } from "./Samples.js"
 import type { Texts } from "./Written.js"
 
-/** The contract as it is read. */
+/** The contract in readable form. */
 export interface Made {
   readonly openApi: () => string
   /** The page of a name; undefined where there is none. */

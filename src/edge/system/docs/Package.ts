@@ -1,4 +1,4 @@
-/** Where the program's package is: what lies beside the code in the repository is read from there. */
+/** Locates the program's package, from which files beside the code in the repository are read. */
 import * as fs from "node:fs"
 
 /** The nearest folder above a file that holds a `package.json`: compiled files lie deeper than their sources. */

@@ -1,7 +1,7 @@
 /**
- * The reference: the contract's own document as pages to read, with the catalogue of refusals. They are made of what is served, so they
- * cannot say anything else, and they need no script and nothing from elsewhere. The first page has what everybody needs and leads to
- * one for each chapter, so that none takes long to open, on a telephone neither.
+ * The reference: the contract's own document as readable pages, with the catalogue of refusals. They are made from what is served,
+ * so they cannot deviate from it, and they need no scripts and no external resources. The first page has what everybody needs and
+ * links to one page per chapter, so that each opens quickly, even on a phone.
  */
 import { hash } from "node:crypto"
 import { assert } from "../../../domain/Assert.js"
@@ -16,7 +16,7 @@ import * as Rules from "./Rules.js"
 import { style } from "./Style.js"
 import type * as Types from "./Types.js"
 
-/** Headers of the pages: only their own style sheet, which is named by its digest, is taken. */
+/** Headers of the pages: only their own style sheet, identified by its digest, is allowed. */
 export const headers: Readonly<Record<string, string>> = {
   "content-security-policy": `default-src 'none'; style-src 'sha256-${hash("sha256", style, "base64")}'; `
     + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -70,7 +70,7 @@ an owner's <code>accessToken</code> in <code>$SESSION</code> and, for operators,
 
 const method = ({ method: verb }: Described): Html => html`<span class="method ${verb}">${verb}</span>`
 
-/** All routes by chapter, each leading to where it is told of. */
+/** All routes by chapter, each linked to its description. */
 const contents = (routes: ReadonlyArray<Chapter.Route>): Html =>
   html`<h2 id="routes">Routes</h2>${
     groups.map(({ tag, text, title }) =>
@@ -114,7 +114,7 @@ const shell = (title: string, nav: Html, main: Html): string =>
 <main>${main}</main></body></html>
 `.text
 
-/** The page of a name; undefined where there is none. It costs some tens of milliseconds: make each once. */
+/** The page with a name; undefined where there is none. It takes some tens of milliseconds, so each should be made once. */
 export const page = (reference: Reference, name: string): string | undefined => {
   const { document } = reference
   const { schemas } = document.components

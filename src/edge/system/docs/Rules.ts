@@ -1,6 +1,6 @@
 /**
- * The engine's rules, invariants and decisions as sections of the reference page: the very files that stand beside
- * the code in the repository, so that a venue shows the rules of the program it runs. They are read when a page is made: by the build.
+ * The engine's rules, invariants and decisions as sections of the reference: the files beside the code in the repository, so that a
+ * venue shows the rules of the program it runs. They are read when the build makes a page.
  */
 import * as fs from "node:fs"
 import { Marked } from "marked"
@@ -10,7 +10,7 @@ import { packageFolder } from "./Package.js"
 interface Document {
   /** Path from the package's folder. */
   readonly path: string
-  /** Before the ids of its headings, which are unique in the page. */
+  /** Prefix of its headings' ids, which makes them unique in the page. */
   readonly prefix: string
 }
 
@@ -27,7 +27,7 @@ const texts = (): ReadonlyArray<string> =>
 /** A heading as part of an id: small letters, digits and hyphens. */
 const slug = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "")
 
-/** Where a link between the documents leads within the page; as it is, where it leads elsewhere. */
+/** The target of a link between documents within the page; unchanged for links elsewhere. */
 const targetOf = (href: string): string => {
   const document = documents.find(({ path }) => path.endsWith(`/${href}`))
   return document === undefined ? href : `#${document.prefix}`
@@ -45,7 +45,7 @@ const section = (text: string, prefix: string): Html => {
       link({ href, tokens }) {
         return html`<a href="${targetOf(href)}">${new Html(this.parser.parseInline(tokens))}</a>`.text
       },
-      // Markup in a document is shown, not taken over.
+      // Markup in a document is shown as text.
       html({ text: markup }) {
         return html`${markup}`.text
       }

@@ -1,6 +1,6 @@
 /**
- * Answers for the reference, from the exchanges that were recorded with a whole venue: what is shown is what was sent, but for secrets and
- * for the ends of long lists. They lie beside the program; where they do not, the pages have none.
+ * Answers for the reference, from recorded exchanges with a whole venue: shown as sent, except for secrets and the ends of long
+ * lists. They are stored beside the program; without them the pages have none.
  */
 import * as fs from "node:fs"
 import { packageFolder } from "./Package.js"
@@ -10,21 +10,21 @@ interface Exchange {
   readonly response: { readonly status: number; readonly body: string }
 }
 
-/** Entries of a list that are shown: two, or one where that is too long. Most lines of an answer. */
+/** Entries shown of a list: two, or one where that is too long. Most lines of an answer. */
 const entriesShown = [2, 1]
 const mostLines = 170
 
 const secret = /\b(pk_[a-z]+_[0-9a-f]+_|rt_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g
 
 const shortened = (value: unknown, entries: number): unknown => {
-  // Numbers side by side are one thing, as a candle is, and no list of things.
+  // An array of numbers, such as a candle, is one item and not a list.
   if (Array.isArray(value) && value.every((each) => typeof each === "number")) return value
   if (Array.isArray(value)) return value.slice(0, entries).map((each) => shortened(each, entries))
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member, entries)]))
 }
 
-/** A recorded body as it is shown; undefined where there is none, or it is too long to help. */
+/** A recorded body as shown; undefined where there is none, or it is too long to be useful. */
 const shown = (body: string): string | undefined => {
   if (body === "") return undefined
   const value: unknown = JSON.parse(body)
@@ -47,7 +47,7 @@ export const samples = (): (method: string, path: string) => string | undefined 
   return (method, path) => {
     const pattern = new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`)
     const found = exchanges.filter(({ request }) => request.method === method && pattern.test(request.target.split("?")[0]!))
-    // An answer with something in it tells more than an empty list.
+    // An answer with content is more useful than an empty list.
     const bodies = found.map(({ response }) => shown(response.body)).filter((body) => body !== undefined)
     return bodies.find((body) => !/\[\]/.test(body)) ?? bodies[0]
   }

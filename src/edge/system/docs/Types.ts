@@ -26,7 +26,7 @@ export interface JsonSchema {
 
 export type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** What a schema says of itself in words. */
+/** A schema's own description. */
 export const description = (schema: JsonSchema): string | undefined =>
   schema.description === undefined || isBoilerplate(schema.description) ? undefined : schema.description
 
@@ -76,7 +76,7 @@ export const typeOf = (schema: JsonSchema): Html => {
   }
 }
 
-/** The members of an object that stands in the place of a type; nested ones are indented by their path. */
+/** The members of an object as rows; nested ones are shown by their path. */
 const rows = (schema: JsonSchema, prefix: string): ReadonlyArray<Html> =>
   Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
     const required = schema.required?.includes(name) === true
@@ -93,7 +93,7 @@ const table = (schema: JsonSchema): Html =>
   html`<div class="scroll"><table><thead><tr><th>Member</th><th>Type</th><th></th></tr></thead>
 <tbody>${rows(schema, "")}</tbody></table></div>`
 
-/** A payload: its members at once where it is an object or a named one, otherwise its type. */
+/** A payload: its members where it is an object or a component, otherwise its type. */
 export const payload = (schema: JsonSchema, schemas: Schemas): Html => {
   const name = refName(schema)
   const whole = name === undefined ? schema : schemas[name] ?? schema

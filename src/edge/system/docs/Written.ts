@@ -1,6 +1,6 @@
 /**
- * The reference as the build has written it down, so that its first reader waits for nothing: the contract's document and the pages. Where
- * nobody gives them they are made when they are first asked for.
+ * The reference as written by the build, so that its first reader need not wait: the contract's document and the pages. Where they
+ * are missing they are made on first use.
  */
 import * as Context from "effect/Context"
 
@@ -10,7 +10,7 @@ export interface Texts {
   readonly pages: ReadonlyMap<string, string>
 }
 
-/** Undefined: nothing was written, or nobody gave it. */
+/** Undefined where the build has written nothing, or nothing was provided. */
 export class Written extends Context.Reference<Written>()("venue/edge/system/docs/Written", {
   defaultValue: (): Texts | undefined => undefined
 }) {}
