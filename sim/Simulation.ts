@@ -119,7 +119,9 @@ export interface Acting {
   readonly world: World.World
   readonly model: NaiveVenue
   readonly clients: Clients
+  readonly follower: Follower
   readonly host: Host
+  readonly witness: Witness
   /** Lives on until `done`; a failure if that takes longer than a budget of simulated time. */
   readonly until: (what: string, done: () => boolean, budgetMs: number) => void
   /** Ends the run: something is not as whoever tells it says that it must be. */
@@ -470,14 +472,14 @@ class Run {
 
   /** What is told happens, one thing after the other. */
   private act({ name, play }: Told): void {
-    const { clients, faults, host, model, until, witness, world } = this
+    const { clients, faults, follower, host, model, until, witness, world } = this
     clients.open = true
     faults.begin()
     const broke = (what: string): never => {
       witness.found(name, what)
       throw new Stop()
     }
-    play({ world, model, clients, host, until, broke })
+    play({ world, model, clients, follower, host, witness, until, broke })
     this.endMs = world.elapsedMs()
   }
 

@@ -21,7 +21,7 @@ interface Mutant {
   readonly name: string
   /** What it does wrong, as a sentence. */
   readonly what: string
-  /** The property that must be among those that break. */
+  /** The property that must be among those that break; or the scenario, where what that expects must be otherwise. */
   readonly caughtBy: string
   readonly profile: string
   /** The scenario in which it must be caught, in place of seeds of a profile. */

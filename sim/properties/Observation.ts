@@ -184,6 +184,8 @@ export interface LedgerBook {
   readonly altered: ReadonlySet<string>
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
+  /** The longest, behind the ledger's own time, for which it was asked to record what it prepared, milliseconds. */
+  readonly recordableMs: number
   /** The passkeys whose approvals the signer takes, by account. */
   readonly pinned: ReadonlyMap<string, ReadonlySet<string>>
   /** Every acceptance that it told, oldest first. */

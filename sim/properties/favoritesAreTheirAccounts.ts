@@ -1,7 +1,7 @@
 /**
  * Safety (contract). A market is a favorite of the accounts that have asked for it, and of nobody else: every record of one was
- * asked for at its account's own route, and whoever looks at markets is told of his own favorites; who comes without a credential
- * of any.
+ * asked for at its account's own route, and whoever looks at markets is told of his own favorites; who comes without a credential,
+ * or by a key that may not read, of none.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -44,13 +44,22 @@ const inspected = ({ model, reads }: Observation & { readonly _tag: "Inspected" 
   return holds
 }
 
+const scopeRead = 1
+
+/** Whether a token is that of a key which may not read: it is told what anybody is. */
+const mayNotRead = ({ identity: { keys } }: NaiveVenue, token: string): boolean => {
+  const digest = Identity.sha256(token, "hex")
+  const key = keys.find(({ secretSha256 }) => secretSha256 === digest)
+  return key !== undefined && (key.scopes & scopeRead) === 0
+}
+
 /** What a market may be told to be to whoever asks. */
-const mayBe = (model: NaiveVenue, { account, credential }: Call, marketId: unknown): ReadonlyArray<boolean> => {
+const mayBe = (model: NaiveVenue, { account, credential, token }: Call, marketId: unknown): ReadonlyArray<boolean> => {
   const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)
   const isOwn = market !== undefined && account >= 0 && model.favoritesOf(account).includes(market.index)
   if (credential === "trader") return [isOwn]
   // What was issued may have ended by now.
-  return credential === "issued" ? [isOwn, false] : [false]
+  return credential === "issued" && !(isOwn && mayNotRead(model, token)) ? [isOwn, false] : [false]
 }
 
 const snapshots = ({ endpoint }: Call, json: unknown): ReadonlyArray<Json> => {

@@ -4,7 +4,8 @@
  * it. That a step which was refused came to nothing is noted only once completions were read as far as the ledger had come when it refused.
  * And a step is given up by the venue itself at its approval, and only for what there is: where the ledger prepared something else than was
  * asked for, where a withdrawal is more than the treasury pays out at once, and where what was to leave is a disabled account's: what comes
- * in does all the same. Never for want of a passkey that the signer knows, since an approval by any other is not taken.
+ * in does all the same. Never for want of a passkey that the signer knows, since an approval by any other is not taken. What is prepared
+ * may be recorded for ten minutes of the ledger's time at most, whatever the venue's clock says.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -174,7 +175,12 @@ const rejectionFault = (
   return undefined
 }
 
+/** How long what is prepared may be recorded, by the ledger's time. */
+const mostRecordableMs = 600_000
+
 const reconciled = (state: State, book: LedgerBook): Verdict => {
+  if (book.recordableMs > mostRecordableMs)
+    return broken(`something was prepared to be recordable for ${book.recordableMs} ms of the ledger's time`)
   for (const noted of state.noted) {
     const fault = noteFault(noted, book)
     if (fault !== undefined) return broken(`record ${noted.sequence} ${fault}`)

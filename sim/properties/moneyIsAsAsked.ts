@@ -3,6 +3,7 @@
  * under its key asked for, field by field; every approval repeats to the letter what a passkey said to approve that step of that
  * transfer, and what is given up was asked to be. Every answer is about the request that it answers and the transfer that it names,
  * with its amount and its payee, and is a question just where there is something to approve, to be answered by what may approve it.
+ * Of passkeys that the signer pins what is missing is added before what is left over goes, where there is room for it.
  * A party is told to be confirmed just where the ledger is known to have accepted it. What was asked as the contract has it is
  * never called malformed, a transfer of one's own is never unknown, and an approval that was taken is not refused when it is sent again.
  *
@@ -51,6 +52,8 @@ interface State {
   readonly parties: Map<string, number>
   /** Looks at parties that the ledger had accepted, as the journal had it when they were asked for. */
   readonly confirmed: Set<number>
+  /** The passkeys that their accounts had when it was asked which changes of pins are due, by the call's number. */
+  readonly passkeys: Map<number, ReadonlyArray<string>>
   model: NaiveVenue | undefined
 }
 
@@ -72,6 +75,9 @@ const answerOf = (account: number, { clientData, credentialId }: Pick<Funds.Aske
 /** How what is given up was named: of a change of party only whose it is. */
 const namedBy = (account: number, { id, kind }: Funds.Named): string => `${account} ${id ?? kind}`
 
+const passkeysOf = (model: NaiveVenue | undefined, account: number): ReadonlyArray<string> =>
+  model === undefined ? [] : model.identity.passkeysOf(account).map(({ credentialId }) => credentialId)
+
 const asked = (state: State, call: Call): void => {
   const reading = Funds.read(call.method, call.target, call.body)
   if (
@@ -83,6 +89,7 @@ const asked = (state: State, call: Call): void => {
   if (wish.kind === "request" && call.scope !== undefined) add(state.requests, call.scope, wish)
   if (wish.kind === "complete") add(state.approving, approvalOf(call.account, wish.proof), wish)
   if (wish.kind === "cancel") state.givenUp.add(namedBy(call.account, wish.of))
+  if (wish.kind === "beginPins" || wish.kind === "finishPins") state.passkeys.set(call.id, passkeysOf(state.model, call.account))
   const isOfParty = wish.kind === "look" && wish.of.kind === "party_change"
   if (isOfParty && state.model?.funds.parties.get(call.account)?.isConfirmed === true) state.confirmed.add(call.id)
 }
@@ -244,7 +251,23 @@ const confirmedVerdict = (state: State, call: Call, wish: Funds.Wish & { readonl
   return state.approved.has(answerOf(call.account, wish.proof)) ? holds : broken("an approval is acknowledged that no record has")
 }
 
-const pinsVerdict = ({ accountId }: Call, json: Json): Verdict => {
+/** Passkeys that a signer pins of an account at most. */
+const mostPinned = 32
+
+/** What is missing is added before what is left over is removed, as long as there is room: there is never one less to approve by. */
+const orderVerdict = (had: ReadonlyArray<string>, has: ReadonlyArray<string>, pinned: ReadonlyArray<unknown>, change: unknown): Verdict => {
+  const isLeftOver = (id: unknown): boolean => !has.some((each) => each === id) && !had.some((each) => each === id)
+  const missing = has.find((each) => had.includes(each) && !pinned.includes(each))
+  if (change === "remove" && missing !== undefined && pinned.length < mostPinned)
+    return broken(`one of ${pinned.length} passkeys is to go, and ${missing} is not pinned yet`)
+  return change === "add" && pinned.length >= mostPinned && pinned.some(isLeftOver)
+    ? broken(`one is to be added to ${pinned.length}, and another one is no passkey of the account's any more`)
+    : holds
+}
+
+const pinsVerdict = ({ passkeys }: State, { account, accountId, id }: Call, json: Json, model: NaiveVenue): Verdict => {
+  const had = passkeys.get(id) ?? []
+  passkeys.delete(id)
   const isQuestion = json["status"] === "approval_required"
   const isWhole = ["change", "credentialId", "challenge"].every((member) => (json[member] !== undefined) === isQuestion)
   if (json["accountId"] !== accountId) return broken(`it is about ${String(json["accountId"])}`)
@@ -254,6 +277,9 @@ const pinsVerdict = ({ accountId }: Call, json: Json): Verdict => {
   const isAsked = asked.some((each) => isObject(each) && each["id"] === json["credentialId"])
   if (isQuestion && isAsked !== (json["change"] === "remove"))
     return broken(`it is to ${String(json["change"])} ${String(json["credentialId"])}, and may be approved by ${JSON.stringify(asked)}`)
+  const pinned = asked.map((each) => isObject(each) ? each["id"] : undefined)
+  const verdict = isQuestion ? orderVerdict(had, passkeysOf(model, account), pinned, json["change"]) : holds
+  if (verdict !== holds) return verdict
   return isWhole ? holds : broken(`its pins are ${String(json["status"])}, and its question is another`)
 }
 
@@ -316,7 +342,7 @@ const goodVerdict = (state: State, { call, wish }: Asked, json: Json, model: Nai
       return listVerdict(state, call, wish.of, json)
     case "beginPins":
     case "finishPins":
-      return pinsVerdict(call, json)
+      return pinsVerdict(state, call, json, model)
   }
 }
 
@@ -378,6 +404,7 @@ export const moneyIsAsAsked: Property<State> = {
     canceled: new Set(),
     parties: new Map(),
     confirmed: new Set(),
+    passkeys: new Map(),
     model: undefined
   }),
   observe: (state, seen) => {

@@ -1,7 +1,8 @@
 /**
  * Safety. Whoever writes says first under which versions: each writer's first record is the opening or a start with its
  * numbers. Rules change at a step only, which names the state that it began with, and nothing that was decided under
- * other rules is decided again: such a start is refused, by the name of the version that has to finish.
+ * other rules is decided again: such a start is refused, by the name of the version that has to finish. That state is durable under
+ * its name before the step is journaled: whoever lost it could replay nothing that was before.
  */
 import { versions as present } from "../../src/sequencer/Versions.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -57,6 +58,12 @@ export const versions: Property<State> = {
         return state.rules === state.started
           ? holds
           : broken(`a process of rules ${state.started} takes requests, and the journal is under rules ${state.rules}`)
+      case "WentOn": {
+        const isStep = state.rules !== 0 && state.started > state.rules
+        return isStep && !seen.keepsStep
+          ? broken(`a step to rules ${state.started} is journaled, and a power failure may take the state that it begins with`)
+          : holds
+      }
       case "Ended":
         state.stopped = seen.left
         return holds

@@ -1,9 +1,12 @@
 /** Every scenario, by what happens in it. */
 import * as Options from "../faults/Options.js"
 import { act, type Report, type Request } from "../Simulation.js"
+import { armedWithoutEnd } from "./armedWithoutEnd.js"
+import { askedAtThatMoment } from "./askedAtThatMoment.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
+import { intervalCutShort } from "./intervalCutShort.js"
 import { leftFromBefore } from "./leftFromBefore.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
@@ -30,15 +33,18 @@ export const scenarios: ReadonlyArray<Scenario> = [
   takeoverBeyondTheFund,
   muchIsDueAtOnce,
   nightWithoutRoom,
-  leftFromBefore
+  leftFromBefore,
+  intervalCutShort,
+  askedAtThatMoment,
+  armedWithoutEnd
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */
 export type How = Pick<Request, "trace" | "unproven">
 
 /** Plays a scenario, with every property watching it. */
-export const play = ({ bounds = {}, name, play: played }: Scenario, how: How = {}): Report => {
-  const options = { ...Options.still, bounds: { ...Options.roomy, ...bounds } }
+export const play = ({ bounds = {}, name, play: played, set = {} }: Scenario, how: How = {}): Report => {
+  const options = { ...Options.still, ...set, bounds: { ...Options.roomy, ...bounds } }
   return act(name, { seed: name, profile: "calm", steps: 0, options, ...how }, (acting) => played(new Stage(acting)))
 }
 

@@ -16,7 +16,9 @@ import { isObject, type Json } from "../reading/Bodies.js"
 import { operatorToken } from "../run/World.js"
 import type { Acting } from "../Simulation.js"
 import * as Calls from "../workload/Calls.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
 import type { Crash } from "../world/SimDisk.js"
+import { Listener } from "./Listener.js"
 
 /** Somebody with an account. */
 export type Somebody = Calls.Identity
@@ -163,8 +165,17 @@ export class Stage {
 
   /** Delists a market at once: all positions in it are settled. */
   delist(market: Parameters): void {
-    this.done(this.operate("delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${market.marketId}/delisting`, {}))
+    this.#delisted(market, {})
     this.#markets.delete(market)
+  }
+
+  /** Announces that a market is delisted at a moment. */
+  announceEnd(market: Parameters, effectiveAtEpochMs: number): void {
+    this.#delisted(market, { effectiveAtEpochMs })
+  }
+
+  #delisted(market: Parameters, body: object): void {
+    this.done(this.operate("delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${market.marketId}/delisting`, body))
   }
 
   status(market: Parameters, status: Status): void {
@@ -318,6 +329,23 @@ export class Stage {
 
   balance(who: Somebody): Json {
     return this.own(who, "getBalance", "balance")
+  }
+
+  /** What somebody asks for who waits for what changes of his account, to be said with other things. */
+  aWait(who: Somebody, waitMs: number): Calls.Draft {
+    const target = `/v1/accounts/${who.accountId}/changes?fromSequence=${this.#acting.model.sequence}&waitMs=${waitMs}`
+    return Calls.read(who, "listChanges", target, "trader")
+  }
+
+  /** A connection of the stream. */
+  listener(name: string): Listener {
+    return new Listener(name, this.#acting)
+  }
+
+  /** A ticket that lets its bearer read and trade for somebody. */
+  ticket(who: Somebody): string {
+    const draft = OwnerCalls.mintTicket(OwnerCalls.demoKey(who.client, who), { scopes: ["read", "trade"] })
+    return String(this.done(this.say(draft))["ticket"])
   }
 
   /** What of somebody's money there is, in USDC. */

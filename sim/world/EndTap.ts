@@ -14,6 +14,8 @@ export interface WentOn {
   /** How far it has written zeros from there on, and how far the segment goes. */
   readonly zeroedTo: number
   readonly segmentEnd: number
+  /** Whether the state that the last step to other rules began with would survive any crash, name and all; true where there is none. */
+  readonly keepsStep: boolean
 }
 
 /** The segment that was prepared is given its own name, by a process that has written blocks. */
@@ -29,6 +31,16 @@ type Zeroed = Map<number, number>
 
 const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0)
 
+const stepPattern = /^snapshots\/[0-9]{20}\.step$/
+
+/** Whether the newest state that a step began with is durable under its name. */
+const keepsStep = ({ bytes, durable, files }: Pick<SimDisk, "bytes" | "durable" | "files">): boolean => {
+  const path = files().findLast((each) => stepPattern.test(each))
+  if (path === undefined) return true
+  const { length } = bytes(path)
+  return durable(path, 0, length).length === length
+}
+
 /** How far zeros reach from a place on. */
 const reachOf = (zeroed: Zeroed, from: number): number => {
   let reach = from
@@ -37,7 +49,9 @@ const reachOf = (zeroed: Zeroed, from: number): number => {
 }
 
 /** Is asked of every operation of the disk that begins: what it shows, if anything. */
-export const make = (disk: () => Pick<SimDisk, "bytes" | "crashes" | "durable">): (call: Call) => WentOn | SegmentNamed | undefined => {
+export const make = (
+  disk: () => Pick<SimDisk, "bytes" | "crashes" | "durable" | "files">
+): (call: Call) => WentOn | SegmentNamed | undefined => {
   let process = -1
   let hasGoneOn = false
   /** What this process has zeroed in its segments, by path, and in the one that has no name of its own yet. */
@@ -70,6 +84,6 @@ export const make = (disk: () => Pick<SimDisk, "bytes" | "crashes" | "durable">)
     if (path === Segment.unfinishedPath || !goesOn(path, position, bytes)) return undefined
     hasGoneOn = true
     const zeroedTo = Math.max(reachOf(own, position), reachOf(unnamed, position))
-    return { _tag: "WentOn", path, position, zeroedTo, segmentEnd: disk().bytes(path).length }
+    return { _tag: "WentOn", path, position, zeroedTo, segmentEnd: disk().bytes(path).length, keepsStep: keepsStep(disk()) }
   }
 }

@@ -357,6 +357,28 @@ const sending = (
   })
 }
 
+/** Draws what befalls a question that comes now, and tells the ledger; whether that is other bytes or another hash. */
+const befalls = (path: string, behaviour: Behaviour, faults: SimRandom, tell: (question: Question) => unknown): boolean => {
+  const route = routeOf(path)
+  const script = route === undefined ? undefined : struck(route, behaviour, faults)
+  if (script === undefined) return false
+  tell({ method: "POST", path: controls.script, body: script })
+  return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
+}
+
+/** Notes how long what is prepared may be recorded, counted from the ledger's time. */
+const recordableFor = (ledgersEpochMs: () => number) => {
+  let longestMs = 0
+  return {
+    longestMs: (): number => longestMs,
+    note: ({ body, path }: Question): void => {
+      if (routeOf(path) !== "prepare") return
+      const untilEpochMs = Shapes.epochMsOf(textIn(throughJson(body), "maxRecordTime")) ?? 0
+      longestMs = Math.max(longestMs, untilEpochMs - ledgersEpochMs())
+    }
+  }
+}
+
 /** A bank of a run. `time` has its own ties. */
 export const make = (
   time: SimTime,
@@ -379,8 +401,9 @@ export const make = (
   let striking = false
   let seen = 0
 
-  const tell = (question: Question) =>
-    ledger.handle(question, { epochMs: Math.floor(time.nowEpochMs()) + aheadMs, bytes: (count) => chance.bytes(count) })
+  const ledgersEpochMs = (): number => Math.floor(time.nowEpochMs()) + aheadMs
+  const recordable = recordableFor(ledgersEpochMs)
+  const tell = (question: Question) => ledger.handle(question, { epochMs: ledgersEpochMs(), bytes: (count) => chance.bytes(count) })
 
   /** Whoever is a party now has something to deposit. */
   const give = (): void => {
@@ -391,18 +414,10 @@ export const make = (
     }
   }
 
-  /** Draws what befalls the question that comes now; whether that is other bytes or another hash. */
-  const draw = (path: string): boolean => {
-    const route = routeOf(path)
-    const script = !striking || route === undefined ? undefined : struck(route, behaviour, faults)
-    if (script === undefined) return false
-    tell({ method: "POST", path: controls.script, body: script })
-    return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
-  }
-
   const transportFor = (ready: (task: () => void) => void): Transport =>
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
-      const isOther = draw(question.path)
+      const isOther = striking && befalls(question.path, behaviour, faults, tell)
+      recordable.note(question)
       const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
       if (isOther) {
         tampered.add(textIn(handled.reply?.body, "preparedTransaction"))
@@ -435,7 +450,13 @@ export const make = (
       isGood: ({ preparedTransaction }) => !tampered.has(preparedTransaction),
       tell
     }),
-    book: () => ({ ...bookOf(inputs, answers), altered, perWithdrawalAtoms: behaviour.perWithdrawalAtoms, pinned: pinnedIn(keys) })
+    book: () => ({
+      ...bookOf(inputs, answers),
+      altered,
+      perWithdrawalAtoms: behaviour.perWithdrawalAtoms,
+      recordableMs: recordable.longestMs(),
+      pinned: pinnedIn(keys)
+    })
   }
 }
 
@@ -481,7 +502,7 @@ interface Heard {
 const bookOf = (
   inputs: ReadonlyArray<Input>,
   answers: ReadonlyMap<string, Heard>
-): Omit<LedgerBook, "altered" | "perWithdrawalAtoms" | "pinned"> => {
+): Omit<LedgerBook, "altered" | "perWithdrawalAtoms" | "pinned" | "recordableMs"> => {
   const machine = new Machine(setting, empty())
   const held: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   const sent: Array<{ readonly offset: number; readonly atoms: bigint }> = []

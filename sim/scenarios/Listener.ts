@@ -1,0 +1,153 @@
+/**
+ * A client of the stream on the stage, over one connection: it says one thing, hears what that is answered, and keeps what it was sent.
+ * What it does and hears is seen as it is of every other client of the stream.
+ */
+import * as Ids from "../../src/domain/Ids.js"
+import type { Options } from "../faults/Options.js"
+import type { FrameLeft } from "../properties/Observation.js"
+import type { Json } from "../reading/Bodies.js"
+import type { Acting } from "../Simulation.js"
+import { path } from "../run/StreamOddities.js"
+import type { Line } from "../world/SimNetwork.js"
+
+/** Simulated milliseconds in which a connection is opened, and anything that is said over it answered. */
+const answerMs = 20_000
+
+/** What a venue has room for of what is on its way to a listener, where a scenario has any: as much as it usually has. */
+export const listened: NonNullable<Options["streams"]> = {
+  clients: 0,
+  cutShare: 0,
+  meanLineMs: 0,
+  slowShare: 0,
+  behindBytes: 256 * 1024,
+  bufferedBytes: 4 * 1024 * 1024,
+  keptUpdates: 1_024
+}
+
+/** A frame that tells of a stream. */
+interface Told {
+  readonly type: string
+  readonly channel: string
+  readonly marketId?: string
+  readonly previousSequence?: number
+  readonly sequence: number
+  readonly data: unknown
+}
+
+export class Listener {
+  /** What was sent, oldest first. */
+  readonly heard: Array<Json> = []
+  #line: Line | undefined
+  #said = 0
+  /** The account for which it has shown a ticket; -1 before. */
+  #account = -1
+  #isArming = false
+  /** The last sequence of each stream. */
+  readonly #last = new Map<string, number>()
+
+  /** Connects, and is greeted. */
+  constructor(readonly name: string, readonly acting: Acting) {
+    const { until, world: { network, root } } = acting
+    network.connect<number>(path, root.split(name), () => 0, {
+      leaving: (text, onItsWay) => this.#leaves(text, onItsWay),
+      taking: (taken) => {
+        const what = typeof taken === "string" ? { kind: taken, text: "" } : { kind: "text" as const, ...taken }
+        acting.witness.see({ _tag: "FrameTaken", line: name, ...what, ...this.#times() })
+        return () => acting.witness.see({ _tag: "FrameDone", line: name })
+      },
+      closing: (code) => acting.witness.see({ _tag: "LineClosed", line: name, code, elapsedMs: this.#times().elapsedMs }),
+      opened: (line) => {
+        this.#line = line
+      },
+      refused: () => acting.broke(`${name} cannot connect`),
+      heard: (text, durable) => this.#hears(JSON.parse(text) as Json, durable),
+      ended: () => {
+        this.#line = undefined
+      }
+    })
+    until(`a greeting of ${name}`, () => this.heard.length > 0, answerMs)
+  }
+
+  #times(): { readonly atEpochMs: number; readonly elapsedMs: number } {
+    const { host, world } = this.acting
+    return { atEpochMs: host.process?.clock.unsafeCurrentTimeMillis() ?? 0, elapsedMs: world.elapsedMs() }
+  }
+
+  /** What is durable as a frame leaves. */
+  #leaves(text: string, onItsWay: number): number {
+    const { follower, model, witness } = this.acting
+    follower.drain()
+    const frame = JSON.parse(text) as FrameLeft
+    witness.see({ _tag: "FrameLeft", line: this.name, frame, size: text.length, onItsWay, ...this.#times() })
+    return model.sequence
+  }
+
+  #hears(frame: Json, durable: number): void {
+    this.heard.push(frame)
+    if (frame["type"] !== "snapshot" && frame["type"] !== "update") return
+    const { channel, data, marketId, previousSequence = 0, sequence, type } = frame as unknown as Told
+    const stream = marketId === undefined ? channel : `${channel}:${marketId}`
+    const before = this.#last.get(stream)
+    this.#last.set(stream, sequence)
+    this.acting.witness.see({
+      _tag: "Streamed",
+      client: this.name,
+      stream,
+      account: this.#account,
+      isForeign: false,
+      isSnapshot: type === "snapshot",
+      mayBeMerged: false,
+      data: JSON.stringify(data),
+      before,
+      previousSequence,
+      sequence,
+      durable,
+      isLate: false,
+      expected: undefined,
+      held: "",
+      misread: undefined
+    })
+  }
+
+  /** Says something, and waits for the answer. */
+  #ask(frame: object, id = `f${++this.#said}`): Json {
+    this.#line?.say(JSON.stringify({ id, ...frame }))
+    const answer = (): Json | undefined => this.heard.find((each) => each["id"] === id)
+    this.acting.until(`an answer to ${this.name}`, () => answer() !== undefined, answerMs)
+    return answer()!
+  }
+
+  /** Shows a ticket; `isToCancel`: the connection cancels its orders as it ends. What that is answered. */
+  show(ticket: string, accountId: string, isToCancel: boolean): Json {
+    const { model, witness } = this.acting
+    this.#account = model.accounts.findIndex(({ born }) => Ids.accountId(born) === accountId)
+    if (isToCancel) witness.see({ _tag: "Arming", connectionId: this.#connectionId, account: this.#account })
+    this.#isArming = isToCancel
+    const id = `f${++this.#said}`
+    witness.see({ _tag: "Shown", client: this.name, id, ticket })
+    return this.#ask({ op: "auth", ticket, cancelOnDisconnect: isToCancel }, id)
+  }
+
+  get #connectionId(): string {
+    return String(this.heard[0]!["connectionId"])
+  }
+
+  /** Asks for a stream, and waits for all that there is of it. */
+  follow(channel: string, marketId?: string): Json {
+    const names = marketId === undefined ? { channel } : { channel, marketId }
+    this.#ask({ op: "subscribe", ...names })
+    const begun = (): Json | undefined => this.heard.find((each) => each["type"] === "snapshot" && each["channel"] === channel)
+    this.acting.until(`a snapshot for ${this.name}`, () => begun() !== undefined, answerMs)
+    return begun()!["data"] as Json
+  }
+
+  /** Goes away. */
+  leave(): void {
+    const { witness, world: { time } } = this.acting
+    if (this.#isArming) {
+      witness.see({ _tag: "HungUp", connectionId: this.#connectionId, isSilent: false, atEpochMs: time.nowEpochMs() })
+    }
+    this.#line?.cut()
+    this.#line = undefined
+  }
+}

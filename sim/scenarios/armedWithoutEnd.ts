@@ -1,0 +1,36 @@
+/**
+ * A key lets in connections that are to cancel their orders, over and over. Each is a record of the journal: whoever may have as many as he
+ * likes fills the disk.
+ *
+ * What has to hold: to arm a connection counts as any request of the key does, and is refused beyond its limit.
+ */
+import type { Json } from "../reading/Bodies.js"
+import { listened } from "./Listener.js"
+import type { Scenario } from "./Scenario.js"
+
+const windowMs = 60_000
+const perKey = 6
+
+export const armedWithoutEnd: Scenario = {
+  name: "armed-without-end",
+  what: "connections that are to cancel their orders, as many as a key lets in and more",
+  set: { limits: { perKey, perAddress: 10_000, windowMs }, streams: listened },
+  play: (stage) => {
+    const one = stage.one("one", 10_000)
+
+    const ticket = stage.ticket(one)
+    const answers = Array.from({ length: perKey + 2 }, (_, at) => {
+      const listener = stage.listener(`connection ${at}`)
+      const answer = listener.show(ticket, one.accountId, true)
+      listener.leave()
+      return answer["type"] === "auth_ok" ? "armed" : (answer["error"] as Json)["code"]
+    })
+    // The ticket counts as well.
+    const armed = Array.from({ length: perKey - 1 }, () => "armed")
+    stage.is("what connections are told", answers, [...armed, "rate_limited", "rate_limited", "rate_limited"])
+
+    // His key lets him do nothing else until its window is over.
+    stage.pass(windowMs)
+    stage.audit()
+  }
+}

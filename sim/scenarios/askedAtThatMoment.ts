@@ -1,0 +1,74 @@
+/**
+ * Something is asked for at the one moment, or in the one state, in which it is easily told wrongly. More than four wait for what changes,
+ * each of an account of his own, and are sent away as if all were one. Somebody lists his orders just as the histories have come to his
+ * last one, and is told it twice. Accounts that have won and lost nothing change places in a ranking. An interval of funding ends with
+ * nothing else in its record, and who follows the market is not told of its rate. An index has fallen silent, and who begins to follow his
+ * balance is told that he may withdraw what nobody would pay out to him.
+ *
+ * What has to hold: what is told is so at each of these moments, to whoever asks and however he asks.
+ */
+import type { Json } from "../reading/Bodies.js"
+import { listened } from "./Listener.js"
+import type { Scenario } from "./Scenario.js"
+import { nextInterval } from "./Stage.js"
+
+const hour = 3_600_000
+/** No whole number of them is one of the five seconds behind which a book is sampled. */
+const intervalMs = 12_000
+/** Longer than histories rest, and shorter than it takes to the next mark. */
+const takenInMs = 500
+/** Within so long a board is made anew. */
+const boardMs = 40_000
+
+export const askedAtThatMoment: Scenario = {
+  name: "asked-at-that-moment",
+  what: "waits of many accounts, a list at the histories' last record, equal scores, a rate that nothing else comes with, a silent index",
+  set: { streams: listened },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000 })
+    const names = ["one", "two", "three", "four", "five", "six"]
+    const everybody = stage.open(names, 10_000)
+    const [one, two, three] = everybody
+
+    for (const other of [two!, three!]) {
+      stage.deal(one!, other, market, 1, 1_000)
+      stage.deal(other, one!, market, 1, 1_000)
+    }
+
+    // Nothing changes for any of them.
+    stage.together(everybody.map((who) => stage.aWait(who, 2_000)))
+
+    // Nobody holds anything: the rate of an interval is all that its end changes.
+    const ticker = stage.listener("who follows the market")
+    ticker.follow("market.ticker", market.marketId)
+    stage.passUntil(nextInterval(stage.now, intervalMs) + 2 * intervalMs + 3_000)
+    const told = ticker.heard.filter(({ type }) => type === "update").map(({ data }) => data as Json | ReadonlyArray<Json>)
+    stage.holds("the rate of an interval is told", JSON.stringify(told).includes("\"fundingRateE9\":\"41\""))
+
+    // The first orders are long forgotten when the last one is placed.
+    stage.cancel(one!, market, stage.buy(one!, market, { size: 1, price: 900 }))
+    stage.setForward(24 * hour)
+    stage.pass(boardMs)
+    stage.tick()
+    const last = stage.buy(one!, market, { size: 1, price: 901 })
+    stage.wait(takenInMs)
+    const listed = stage.own(one!, "listOrders", "orders?limit=100")["orders"] as ReadonlyArray<Json>
+    stage.is("orders that are listed", listed.map(({ price }) => price), ["901.0", "900.0", ...Array.from({ length: 4 }, () => "1000.0")])
+    stage.cancel(one!, market, last)
+
+    // All have the score of nothing, and some have had more fills than others: a board is made every minute.
+    const board = stage.public("getLeaderboard", "/v1/leaderboard?window=all_time")["entries"] as ReadonlyArray<Json>
+    stage.is("fills of who are ranked", board.map(({ fillCount }) => fillCount), [4, 2, 2])
+
+    // No record comes behind a silent index, and nobody may take anything out.
+    stage.deal(one!, three!, market, 1, 1_000)
+    const own = stage.listener("who follows his balance")
+    own.show(stage.ticket(three!), three!.accountId, false)
+    stage.wait(15_000)
+    const withdrawable = [own.follow("account.balance"), stage.balance(three!)].map((each) => each["withdrawable"])
+    stage.is("what may be withdrawn when the index is silent", withdrawable, ["0.000000", "0.000000"])
+    stage.index(market, 1_000)
+    stage.tick()
+    stage.audit()
+  }
+}
