@@ -5,6 +5,7 @@ import { auditOfOneMark } from "./auditOfOneMark.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
 import { leftFromBefore } from "./leftFromBefore.js"
+import { liquidatedForAMinute } from "./liquidatedForAMinute.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
@@ -30,7 +31,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   takeoverBeyondTheFund,
   muchIsDueAtOnce,
   nightWithoutRoom,
-  leftFromBefore
+  leftFromBefore,
+  liquidatedForAMinute
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */
