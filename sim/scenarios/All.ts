@@ -8,6 +8,7 @@ import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
 import { intervalCutShort } from "./intervalCutShort.js"
 import { leftFromBefore } from "./leftFromBefore.js"
+import { liquidatedForAMinute } from "./liquidatedForAMinute.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
@@ -36,7 +37,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   leftFromBefore,
   intervalCutShort,
   askedAtThatMoment,
-  armedWithoutEnd
+  armedWithoutEnd,
+  liquidatedForAMinute
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -293,8 +293,9 @@ export class Stage {
     this.done(this.say(Calls.setAutoClose(who, "stop loss", this.#nextKey(who.client), market.marketId, { stopLoss })))
   }
 
-  cancelAll(who: Somebody): Json {
-    return this.done(this.say(Calls.cancelAll(who, "cancel all", this.#nextKey(who.client), undefined)))
+  /** Cancels all of somebody's orders, in a market or in all of them. */
+  cancelAll(who: Somebody, market?: Parameters): Json {
+    return this.done(this.say(Calls.cancelAll(who, "cancel all", this.#nextKey(who.client), market?.marketId)))
   }
 
   #order(who: Somebody, market: Parameters, side: "buy" | "sell", wanted: Wanted): Json {
@@ -353,10 +354,15 @@ export class Stage {
     return Number(this.balance(who)[name])
   }
 
+  /** Somebody's position in a market, if there is one. */
+  position(who: Somebody, market: Parameters): Json | undefined {
+    const positions = this.own(who, "listPositions", "positions")["positions"] as ReadonlyArray<Json>
+    return positions.find(({ marketId }) => marketId === market.marketId)
+  }
+
   /** What somebody holds in a market, long positive. */
   held(who: Somebody, market: Parameters): number {
-    const positions = this.own(who, "listPositions", "positions")["positions"] as ReadonlyArray<Json>
-    const position = positions.find(({ marketId }) => marketId === market.marketId)
+    const position = this.position(who, market)
     return position === undefined ? 0 : Number(position["quantity"]) * (position["side"] === "long" ? 1 : -1)
   }
 

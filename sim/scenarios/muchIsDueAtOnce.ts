@@ -7,6 +7,7 @@
  * stop-losses that were reached none sends an order once the market is halted. They go on when it opens again, by the index that there
  * is then.
  */
+import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
 import { nextInterval } from "./Stage.js"
 
@@ -42,6 +43,17 @@ export const muchIsDueAtOnce: Scenario = {
     stage.is("what is open of who set his switch anew when it was due", stage.openOrders(last), [])
     stage.tick()
     stage.is("what is open of the others", switched.map((who) => stage.openOrders(who).length), [0, 0, 0])
+    stage.cancelAllAfter(last, 0)
+
+    // Of three orders that leave with a switch one has left by the time that their owner cancels all: the others leave with it still.
+    const late = ["902", "903", "904"].map((price) => stage.buy(last, market, { size: 1, price: Number(price) })["orderId"])
+    stage.cancelAllAfter(last, minute)
+    stage.tick()
+    stage.setForward(2 * minute)
+    stage.cancelAll(last, market)
+    const canceled = stage.own(last, "listOrders", "orders?limit=100")["orders"] as ReadonlyArray<Json>
+    const reasons = canceled.filter(({ orderId }) => late.includes(orderId)).map(({ cancelReason }) => cancelReason)
+    stage.is("why they left", reasons, late.map(() => "cancel_all_after"))
     stage.cancelAllAfter(last, 0)
 
     // Of those that expire late one is cancelled, and what was to expire in between takes its place among them.

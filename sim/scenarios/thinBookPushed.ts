@@ -5,7 +5,7 @@
  * What has to hold: however far the book is pushed, the mark leaves its index by its band at the most. A long that was opened at the index
  * with all the leverage there is stands there while the band is no wider than initial less maintenance margin, which every market
  * keeps to. A short needs its maintenance margin at the higher price: it stands while the band is no wider than that difference over one
- * and the maintenance margin, here 5 % / 1.05.
+ * and the maintenance margin, here 5 % / 1.05. A book that is deep by many small orders is followed all the same.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Scenario } from "./Scenario.js"
@@ -19,6 +19,9 @@ const push = (stage: Stage, market: Parameters, [one, other]: readonly [Somebody
   stage.pass(40_000)
   stage.tick()
 }
+
+/** Units that a side of the book has to take for a price of it to count: more than stand at its best sixteen prices. */
+const levelsOfImpact = 20
 
 export const thinBookPushed: Scenario = {
   name: "thin-book-pushed",
@@ -37,6 +40,14 @@ export const thinBookPushed: Scenario = {
     push(stage, up, [friend!, pusher!], 1_300)
     stage.is("the mark pushed up", stage.mark(up), 1_047)
     stage.is("the short", [stage.held(short!, up), ...standing(short!)], [-10, 530, 523.5])
+    const deep = stage.market("DEEP", 1_000, { markBandBps: 500, impactNotionalAtoms: levelsOfImpact * 1_000_000_000 })
+    for (let level = 0; level < 24; level++) {
+      stage.buy(pusher!, deep, { size: 1, price: 1_019 - level })
+      stage.sell(friend!, deep, { size: 1, price: 1_021 + level })
+    }
+    stage.pass(40_000)
+    stage.tick()
+    stage.holds("a book that is deep by many small orders is followed", stage.mark(deep) > 1_000)
     stage.is("steps of liquidations", [stage.steps(down), stage.steps(up)], [[], []])
     stage.audit()
   }

@@ -1,0 +1,77 @@
+/**
+ * A large position is sold into a market that takes one unit a second. Venues have gone on selling fifths of what was left for as long as
+ * the price fell, each for less than the one before; told owners that nothing could liquidate them, whose accounts no price of that market
+ * would have saved; and shown orders in their books that had been cut down meanwhile.
+ *
+ * What has to hold: thirty seconds after the first part all that is left is sent at once. An account that no price of a market saves is told
+ * the market's furthest price as the one at which it is liquidated. And where a deleveraging leaves somebody less than his reduce-only order
+ * would close, the order is cut down under a book sequence of its own.
+ */
+import type { Parameters } from "../../src/domain/Market.js"
+import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
+
+/** One unit is bid for each second, until all that is left is sent. */
+const soldByParts = (stage: Stage, maker: Somebody): void => {
+  const market = stage.market("ABC", 1_000)
+  const large = stage.one("large", 52_000)
+  stage.deal(large, maker, market, 500, 1_000)
+  const bid = (size: number): void => void stage.buy(maker, market, { size, price: 940 })
+  bid(1)
+  stage.move(market, 940)
+  stage.is("what is left behind the first part", stage.held(large, market), 499)
+  for (let second = 1; second <= 30; second++) {
+    bid(1)
+    stage.move(market, 940)
+  }
+  stage.is("what is left behind thirty-one parts", stage.held(large, market), 469)
+  bid(469)
+  stage.move(market, 940)
+  stage.is("what is left when all is sent", stage.held(large, market), 0)
+}
+
+/** Losses that are held in a market that is halted and in one that trades leave no price of a third one at which the account stands. */
+const savedByNoPrice = (stage: Stage, maker: Somebody): void => {
+  const halted = stage.market("HALT", 1_000)
+  const falling = stage.market("FALL", 1_000)
+  const small = stage.market("SMALL", 1_000, { maxPriceAtoms: 1_050 })
+  const holder = stage.one("holder", 2_100)
+  for (const [market, size] of [[halted, 10], [falling, 10], [small, 1]] as const) stage.deal(holder, maker, market, size, 1_000)
+  stage.move(halted, 910)
+  stage.status(halted, "halted")
+  const liquidationPrice = (): unknown => stage.position(holder, small)?.["liquidationPrice"]
+  const before = liquidationPrice()
+  stage.holds("a price of the small market saves the account", before !== null && before !== "1050.0")
+  stage.move(falling, 920)
+  stage.is("the price of the small market at which the account is liquidated", liquidationPrice(), "1050.0")
+  stage.is("what is held of each", [halted, falling, small].map((market) => stage.held(holder, market)), [10, 10, 1])
+}
+
+/** A short of ten is left six by a deleveraging, and offers to buy ten back. */
+const cutDown = (stage: Stage, maker: Somebody): void => {
+  const market = stage.market("CUT", 1_000)
+  const [ruined, short] = [stage.one("ruined", 401), stage.one("short", 10_000)]
+  stage.deal(ruined, short, market, 4, 1_000)
+  stage.deal(maker, short, market, 6, 1_000)
+  stage.buy(short, market, { size: 10, price: 600, reduceOnly: true })
+  const bids = (): unknown => stage.public("getBook", bookOf(market))["bids"]
+  const before = bids()
+  stage.move(market, 890)
+  stage.is("what both hold", [stage.held(ruined, market), stage.held(short, market)], [0, -6])
+  stage.holds("another book is shown", JSON.stringify(before) !== JSON.stringify(bids()))
+  stage.is("what the order would close", stage.openOrders(short).map(({ remainingQuantity }) => remainingQuantity), ["6.0"])
+}
+
+const bookOf = ({ marketId }: Parameters): string => `/v1/markets/${marketId}/book`
+
+export const liquidatedForAMinute: Scenario = {
+  name: "liquidated-for-a-minute",
+  what: "a liquidation into a market that takes one unit a second; an account that no price saves; an order cut down by a deleveraging",
+  play: (stage) => {
+    const maker = stage.one("maker", 10_000_000)
+    soldByParts(stage, maker)
+    cutDown(stage, maker)
+    savedByNoPrice(stage, maker)
+    stage.audit()
+  }
+}
