@@ -13,15 +13,19 @@ import { versions } from "../src/sequencer/Versions.js"
 import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
 import { line, runAll } from "./cli/Tool.js"
+import { fewRows } from "./FewRows.js"
 import * as Newer from "./journal/Newer.js"
 import { unpack } from "../scripts/fixtures/Version.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
+/** None of the machine's own settings. */
+const few = { PATH: process.env["PATH"] ?? "", PORT: "0", ...fewRows }
+
 const start = (env: Readonly<Record<string, string>>) => {
   const { status, stderr } = spawnSync(process.execPath, ["dist/venue/main.js"], {
-    env: { PATH: process.env["PATH"] ?? "", DATA_DIR: directory, PORT: "0", ...env },
+    env: { ...few, DATA_DIR: directory, ...env },
     encoding: "utf8",
     timeout: 100_000
   })
@@ -67,7 +71,7 @@ test("a setting of the signer in this process is read before anything is made: t
 test("a log that nobody reads any more costs lines, and the venue stops in good order", async () => {
   const DATA_DIR = path.join(directory, "unread")
   const venue = spawn(process.execPath, ["dist/venue/main.js"], {
-    env: { PATH: process.env["PATH"] ?? "", DATA_DIR, PORT: "0", SEGMENT_MIB: "2" },
+    env: { ...few, DATA_DIR },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const ended = new Promise<number | null>((resolve) => venue.on("exit", resolve))

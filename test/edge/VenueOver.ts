@@ -1,7 +1,5 @@
 /** The whole venue over a disk that a test has in its hands, on a clock that only the test moves. */
 import { createHash } from "node:crypto"
-import { access } from "node:fs/promises"
-import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
 import { Clock, type Context, Duration, Effect, Exit, FiberId, Layer, Logger, Scope } from "effect"
@@ -17,6 +15,7 @@ import type { PartySigner } from "../../src/signer/PartySigner.js"
 import * as HistoriesDatabase from "../../src/readmodel/HistoriesDatabase.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
+import { Proofs } from "../identity/Proofs.js"
 import { nextTurn } from "../Turn.js"
 import * as Venue from "../../src/Venue.js"
 
@@ -46,6 +45,8 @@ interface Outside {
   readonly histories?: Layer.Layer<HistoriesDatabase.HistoriesDatabase>
   /** Told of what is logged; nobody unless given. */
   readonly logged?: (line: string) => void
+  /** Of the venue's passkeys and of its signer's, where it has one. */
+  readonly proofs?: Proofs
 }
 
 /** Chance that is the same in every run, and never draws the same again. */
@@ -64,6 +65,7 @@ export class VenueOver {
   private readonly sleepers = new Set<{ untilMs: number; readonly wake: () => void }>()
   private readonly served: Array<Application> = []
   private readonly scope = Effect.runSync(Scope.make())
+  private readonly proofs: Proofs
   private keys = 0
 
   /** `nowMs` is what the clock reads at first: the first of January 2026 unless told. */
@@ -77,9 +79,11 @@ export class VenueOver {
       histories = HistoriesDatabase.layerMemory,
       logged = () => {},
       money = Absent.layer,
+      proofs = new Proofs(),
       random = counted()
     }: Outside = {}
   ) {
+    this.proofs = proofs
     const leaves = Layer.mergeAll(
       disk,
       Layer.succeed(Listener, {
@@ -90,7 +94,7 @@ export class VenueOver {
           })
       }),
       NodeTurns.layer,
-      NodePasskeyVerifier.layer,
+      proofs.layer,
       workloads,
       Layer.succeed(SecureRandom, random),
       money,
@@ -185,7 +189,7 @@ export class VenueOver {
   async settle(count = settlingTurns): Promise<void> {
     for (let turn = 0; turn < count; turn++) {
       await nextTurn()
-      await access(".")
+      await this.proofs.ended()
     }
   }
 

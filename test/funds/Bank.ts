@@ -7,7 +7,6 @@ import { createHash } from "node:crypto"
 import { Context, Effect, Exit, Layer } from "effect"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import * as Driver from "../../src/funds/Driver.js"
-import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { controls } from "../../src/ledger/development/DevelopmentLedger.js"
 import type { Script } from "../../src/ledger/development/Faults.js"
 import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
@@ -26,6 +25,7 @@ import * as SimLedger from "../../sim/world/SimLedger.js"
 import type { Options } from "../../src/Venue.js"
 import { VenueOver } from "../edge/VenueOver.js"
 import { Authenticator } from "../identity/Authenticator.js"
+import { Proofs } from "../identity/Proofs.js"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 
 export const origin = "http://localhost:8080"
@@ -66,6 +66,7 @@ export class Bank {
   }
   private readonly keys = new SimKeyStore()
   private readonly random = chance("venue")
+  private readonly proofs = new Proofs()
   /** What was logged. */
   readonly said: Array<string> = []
   private holds: "accountKeys" | "repin" | undefined
@@ -85,7 +86,7 @@ export class Bank {
       custody: this.money.custody,
       site: { publicOrigin: origin, rpId: "localhost" },
       limits: { perWithdrawalAtoms: 1_000_000_000_000, dailyAtoms: 10_000_000_000_000 }
-    }).pipe(Layer.provide(Layer.merge(this.keys.layer, NodePasskeyVerifier.layer)), Layer.orDie)
+    }).pipe(Layer.provide(Layer.merge(this.keys.layer, this.proofs.layer)), Layer.orDie)
     const held = Layer.map(signer, (context) => Context.add(context, PartySigner, this.holding(Context.get(context, PartySigner))))
     const money = Layer.merge(this.money.ledger, held)
     const options = {
@@ -99,6 +100,7 @@ export class Bank {
     return new VenueOver(disk, options, nowMs, undefined, {
       money,
       random,
+      proofs: this.proofs,
       logged: (line) => this.said.push(line),
       ...(histories === undefined ? {} : { histories })
     })

@@ -239,7 +239,7 @@ describe("the venue", () => {
 
   // Loops that were joined to one effect did not end where they were interrupted between two steps of their joining.
   test("that is stopped at any of its first turns ends", async () => {
-    for (let turns = 0; turns < 12; turns++) {
+    for (let turns = 0; turns < 24; turns++) {
       const bank = Bank.begin()
       await bank.venue.started
       await bank.venue.settle(turns)

@@ -4,6 +4,7 @@
  */
 import FindMyWay from "find-my-way"
 import { assert } from "../../domain/Assert.js"
+import { remembered } from "../../domain/Remembered.js"
 import * as Admission from "./Admission.js"
 import { Call } from "./Call.js"
 import type { Params, Services } from "./Call.js"
@@ -40,6 +41,24 @@ const misframedFailures: Readonly<Record<Misframed, Errors.Failure>> = {
   timeout: Errors.invalidRequest("The request did not arrive in time.")
 }
 
+/** For how many contracts routing trees are kept: a process has one contract, tests have a few. */
+const mostContracts = 4
+
+/** An endpoint's position in its contract. */
+interface Place {
+  readonly place: number
+}
+
+/** The routing tree from paths to positions of endpoints. It is costly to build, and the same for all venues of a process. */
+const waysTo = remembered(mostContracts, (endpoints: ReadonlyArray<Described>) => {
+  const ways = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength })
+  for (const [place, { method, path }] of endpoints.entries()) {
+    assert(isMethod(method), "an endpoint has one of the router's methods")
+    ways.on(method, path, () => {}, { place } satisfies Place)
+  }
+  return ways
+})
+
 /**
  * The application over the contract's endpoints and their routes by name. Dies on any mismatch between the two, which is a defect
  * of the build.
@@ -50,24 +69,25 @@ export const make = (
   readiness: () => Stage,
   routes: Readonly<Record<string, Run>>
 ): Application => {
-  const router = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength })
   const unserved = endpoints.filter((endpoint) => routes[endpoint.name] === undefined)
   const undeclared = Object.keys(routes).filter((name) => !endpoints.some((endpoint) => endpoint.name === name))
   assert(unserved.length === 0, `every endpoint is served: ${unserved.map((endpoint) => endpoint.name).join(", ")}`)
   assert(undeclared.length === 0, `every route is in the contract: ${undeclared.join(", ")}`)
-  for (const endpoint of endpoints) {
-    assert(isMethod(endpoint.method), "an endpoint has one of the router's methods")
-    const route: Route = { endpoint, counts: services.metrics.route(endpoint.name), run: routes[endpoint.name]! }
-    router.on(endpoint.method, endpoint.path, () => {}, route)
-  }
+  const ways = waysTo(endpoints)
+  const placed = endpoints.map((endpoint): Route => ({
+    endpoint,
+    counts: services.metrics.route(endpoint.name),
+    run: routes[endpoint.name]!
+  }))
+  const routeAt = (store: unknown): Route => placed[(store as Place).place]!
   const refused = refusing(services, readiness)
   const unknown = unknownOver(endpoints)
   /** Why a path has no route with this method. */
   const unroutable = (method: string, path: string): Errors.Failure => {
     if (!isPercentEncoded(path)) return Errors.invalidRequest("The path is not percent-encoded UTF-8.")
     const allowed = methods.filter((method) => {
-      const found = router.find(method, path)
-      return found !== null && hiding(services, found.store as Route) === undefined
+      const found = ways.find(method, path)
+      return found !== null && hiding(services, routeAt(found.store)) === undefined
     })
     if (allowed.length === 0) return unknown(method, path)
     const allow = allowed.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
@@ -80,9 +100,9 @@ export const make = (
     const path = at < 0 ? target : target.slice(0, at)
     const method = declared(request.method)
     if (!isPlain(path)) return reply(refused(request, path, () => unknown(method, path)))
-    const found = isMethod(method) ? router.find(method, path) : null
+    const found = isMethod(method) ? ways.find(method, path) : null
     if (found === null) return reply(refused(request, path, () => unroutable(method, path)))
-    const route = found.store as Route
+    const route = routeAt(found.store)
     const hidden = hiding(services, route)
     if (hidden !== undefined) return reply(refused(request, path, () => hidden))
     const query = at < 0 ? "" : target.slice(at + 1)
@@ -130,14 +150,14 @@ const refusing = (services: Services, readiness: () => Stage) => {
 }
 
 /** The answer for a path without a route. Hidden and operator routes are never suggested to those who do not know of them. */
-const unknownOver = (endpoints: ReadonlyArray<Described>) => {
+const unknownOver = remembered(mostContracts, (endpoints: ReadonlyArray<Described>) => {
   const meant = meantAmong(endpoints.filter(({ access, feature }) => access !== "operator" && feature === undefined))
   return (method: string, path: string): Errors.Failure => {
     if (path === streamPath) return Errors.upgradeMissing
     const route = meant(method, path)
     return route === undefined ? Errors.routeNotFound : Errors.routeMeant(route)
   }
-}
+})
 
 /** The answer for a route that this venue does not offer; undefined where it does. */
 const hiding = ({ operatorToken, runtimePolicy }: Services, { endpoint: { access, feature } }: Route): Errors.Failure | undefined => {

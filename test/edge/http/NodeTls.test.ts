@@ -9,6 +9,7 @@ import * as tls from "node:tls"
 import { Effect } from "effect"
 import { afterAll, afterEach, describe, expect, test } from "vitest"
 import * as NodeTls from "../../../src/edge/http/NodeTls.js"
+import { fewRows } from "../../FewRows.js"
 import * as Fake from "../FakeVenue.js"
 import { bodyOf, closeAll, exchange, serve, statusesOf } from "./NodeServed.js"
 
@@ -159,7 +160,7 @@ describe("files", () => {
     ["a damaged certificate behind the first one", { TLS_CERT: brokenChain, TLS_KEY: keyFile }, "TLS_CERT is "]
   ])("that are wrong end the start with 78 and the variable's name: %s", (_, settings, name) => {
     const { status, stderr } = spawnSync(process.execPath, ["dist/venue/main.js"], {
-      env: { PATH: process.env["PATH"] ?? "", DATA_DIR: path.join(directory, "none"), PORT: "0", ...settings },
+      env: { PATH: process.env["PATH"] ?? "", ...fewRows, DATA_DIR: path.join(directory, "none"), PORT: "0", ...settings },
       encoding: "utf8",
       timeout: 100_000
     })
@@ -169,7 +170,14 @@ describe("files", () => {
 
 test("the venue as a process serves TLS with the files that are set, and stops in good order", async () => {
   const child = spawn(process.execPath, ["dist/venue/main.js"], {
-    env: { PATH: process.env["PATH"] ?? "", DATA_DIR: path.join(directory, "data"), PORT: "0", TLS_CERT: certFile, TLS_KEY: keyFile },
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      ...fewRows,
+      DATA_DIR: path.join(directory, "data"),
+      PORT: "0",
+      TLS_CERT: certFile,
+      TLS_KEY: keyFile
+    },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const exited = new Promise((resolve) => child.once("close", resolve))

@@ -1,0 +1,42 @@
+/**
+ * The passkey verifier, and an end of all that it works on: a proof is worked on by the system's own threads, and whoever lets a venue's
+ * turns pass by waits for that, and not for a time.
+ */
+import { Context, Effect, Layer } from "effect"
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
+import { PasskeyVerifier } from "../../src/identity/PasskeyVerifier.js"
+
+export class Proofs {
+  private readonly begun = new Set<Promise<void>>()
+
+  /** The verifier, whose proofs are known here while they are worked on. */
+  readonly layer: Layer.Layer<PasskeyVerifier> = Layer.map(NodePasskeyVerifier.layer, (context) => {
+    const { asserted, registered } = Context.get(context, PasskeyVerifier)
+    return Context.make(PasskeyVerifier, {
+      registered: (...asked) => this.known(registered(...asked)),
+      asserted: (...asked) => this.known(asserted(...asked))
+    })
+  })
+
+  private known<A, E>(proof: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.suspend(() => {
+      let end = (): void => {}
+      const ended = new Promise<void>((resolve) => {
+        end = resolve
+      })
+      this.begun.add(ended)
+      return Effect.ensuring(
+        proof,
+        Effect.sync(() => {
+          this.begun.delete(ended)
+          end()
+        })
+      )
+    })
+  }
+
+  /** Ends when every proof has that is worked on now; undefined where there is none. */
+  ended(): Promise<unknown> | undefined {
+    return this.begun.size === 0 ? undefined : Promise.all(this.begun)
+  }
+}
