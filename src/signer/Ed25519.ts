@@ -8,7 +8,7 @@ export const seedBytes = 32
 /** What stands before the seed in PKCS #8. */
 const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
-/** Keys of so many seeds are kept as the system holds them. */
+/** Key objects are kept for this many seeds. The signer holds every seed in memory for as long as it runs, so that nothing more is exposed. */
 const mostKeys = 1_024
 
 interface Pair {
@@ -16,7 +16,7 @@ interface Pair {
   readonly publicKey: Uint8Array
 }
 
-/** By the seed as text. To read a key takes the system ten times as long as to sign with it. */
+/** The pair of a seed in base64. Importing a key takes ten times as long as signing with it. */
 const pairOfText = remembered(mostKeys, (text: string): Pair => {
   const privateKey = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, Buffer.from(text, "base64")]), format: "der", type: "pkcs8" })
   const spki = createPublicKey(privateKey).export({ format: "der", type: "spki" })
