@@ -8,7 +8,7 @@ export const seedBytes = 32
 /** What stands before the seed in PKCS #8. */
 const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
-/** Key objects are kept for this many seeds. The signer holds every seed in memory for as long as it runs, so that nothing more is exposed. */
+/** Key objects are kept for this many seeds. Nothing more is exposed by it: the signer holds every seed in memory while it runs. */
 const mostKeys = 1_024
 
 interface Pair {
