@@ -20,6 +20,7 @@ import type { Passkey } from "./identity/Passkeys.js"
 import type { Alarm, Stop } from "./funds/Funds.js"
 import type { Party } from "./funds/Parties.js"
 import type { Step } from "./funds/Steps.js"
+import type { Withheld } from "./funds/Moving.js"
 import type { Awaited, LedgerOutcome, Transfer } from "./funds/Transfer.js"
 import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog.js"
 import type { Session } from "./identity/Sessions.js"
@@ -584,9 +585,9 @@ export interface Reads {
   readonly openTransfers: () => ReadonlyArray<TransferView>
   /** Those of an account that have not ended, oldest first. */
   readonly openTransfersOf: (account: number) => ReadonlyArray<TransferView>
+  /** Why a withdrawal that was approved and never executed is not begun any more; undefined where it is, and of other transfers. */
+  readonly withheldFor: (transfer: number) => Withheld | undefined
   /** Those of `openTransfers` that it is for the venue to go on with, and not for an owner: what a restart resumes. */
-  /** Whether an operator has disabled the account, so that no money of it is moved. */
-  readonly isDisabled: (account: number) => boolean
   readonly transfersToDrive: () => ReadonlyArray<TransferView>
   /** The step that a command was prepared for, the latest if several were. */
   readonly stepOfCommand: (commandId: string) => StepOfCommandView | undefined

@@ -247,17 +247,18 @@ export class Driver {
   })
 
   /**
-   * Ends a withdrawal that was approved and never executed, and whose account was disabled since: whoever approved it may be why. It
+   * Ends a withdrawal that was approved and never executed, and is not begun any more: whoever approved it may have had no right to. It
    * needs neither the ledger nor the signer, and waits for neither.
    */
-  private withheld({ account, awaits, id, kind, number, stepAtHand: step }: TransferView): Effect.Effect<void> {
+  private withheld({ id, number, stepAtHand: step }: TransferView): Effect.Effect<void> {
     const { reads, submit } = this.parts
-    if (kind !== "withdrawal" || awaits !== "submission" || step === undefined || !reads.isDisabled(account)) return Effect.void
-    const ended = note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard: "account_disabled" })
+    const guard = reads.withheldFor(number)
+    if (guard === undefined || step === undefined) return Effect.void
+    const ended = note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard })
     // Said once it has ended, and not each time that it is tried: a venue whose disk is full tries several times a second.
     return Effect.ignore(Effect.flatMap(ended, (noted) =>
       noted === "noted"
-        ? Effect.logWarning(`${id}: it was approved, and its account was disabled before it was executed`)
+        ? Effect.logWarning(`${id}: it was approved, and before it was executed ${sinceWithheld[guard]}`)
         : Effect.void))
   }
 
@@ -321,6 +322,12 @@ export class Driver {
     return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
+
+/** What was done between a withdrawal's approval and its execution, so that it ends instead. */
+const sinceWithheld = {
+  account_disabled: "its account was disabled",
+  passkey_removed: "the passkey that approved it was removed"
+} as const
 
 /** Whether a wait is not over yet. One that has yet to begin was measured before the clock was set back, and is over. */
 const isWaiting = ({ waitMs: forMs, waitsSinceEpochMs }: Tended, nowEpochMs: number): boolean =>

@@ -164,11 +164,11 @@ export const judgeSubmission = (state: State, command: BeginSubmission, atEpochM
   const { step: name, submissionId, transfer: number } = command
   if (isTooLong(submissionId)) return Refusal.ledgerFactOutOfBounds
   return take(findAtHand(state, number, name), (step, transfer) => {
-    // What was executed is gone on with: it may be under way already. Nothing new leaves while withdrawals are stopped, or of an
-    // account that was disabled since it was approved.
+    // What was executed is gone on with: it may be under way already. Nothing new leaves while withdrawals are stopped, or where whoever
+    // approved it may have had no right to.
     const isFirst = Steps.phaseOf(step) === "approved"
-    const isHeld = state.funds.stop !== null || Moving.isDisabled(state, transfer.account)
-    if (isFirst && transfer.kind === "withdrawal" && isHeld) return "conflict"
+    const isStopped = isFirst && transfer.kind === "withdrawal" && state.funds.stop !== null
+    if (isStopped || Moving.withheldFor(state, transfer) !== undefined) return "conflict"
     return Steps.begin(step, submissionId, atEpochMs, state.funds.bounds.submissions)
   })
 }

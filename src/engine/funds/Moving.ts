@@ -8,8 +8,8 @@ import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { type Alarm, alarms, type Stop } from "./Funds.js"
 import * as Money from "./Money.js"
-import { newStep, over, type Step } from "./Steps.js"
-import { endedOf, type Failure, isNeeded, statusOf, type Transfer } from "./Transfer.js"
+import { newStep, over, phaseOf, type Step } from "./Steps.js"
+import { endedOf, type Failure, isNeeded, statusOf, stepAtHand, type Transfer } from "./Transfer.js"
 
 /** What becomes of a step; the codes in events are places in this list: add at the end. */
 export const stepChanges = ["prepared", "approved", "begun", "noted", "refused", "confirmed", "voided"] as const
@@ -20,6 +20,21 @@ const disabled = flagBit("disabled")
 
 /** An account that is disabled moves no money. */
 export const isDisabled = ({ standing }: Pick<State, "standing">, account: number): boolean => (standing.flagsOf(account) & disabled) !== 0
+
+/** Why a withdrawal that was approved and never executed is not begun any more. */
+export type Withheld = "account_disabled" | "passkey_removed"
+
+/**
+ * Why a withdrawal is not begun: it was approved and never executed, and since then an operator has disabled its account, or its owner
+ * has removed the passkey that approved it. Whoever approved it may be why. Undefined where nothing of that is so.
+ */
+export const withheldFor = (state: Pick<State, "identity" | "standing">, transfer: Transfer): Withheld | undefined => {
+  const { account, kind } = transfer
+  const step = stepAtHand(transfer)
+  if (kind !== "withdrawal" || step === undefined || phaseOf(step) !== "approved") return undefined
+  if (isDisabled(state, account)) return "account_disabled"
+  return state.identity.passkeys.find(step.approval!.credentialId)?.account === account ? undefined : "passkey_removed"
+}
 
 /** Where a transfer stands, as an outcome. */
 export const stands = (transfer: Transfer): TransferStands => ({
