@@ -246,7 +246,12 @@ export class NaiveFunds {
 
   /** What stops withdrawals first is why they are stopped, unless the ledger contradicts itself later: that outranks the others. */
   #stop(stop: Omit<NaiveStop, "sinceEpochMs">): void {
-    this.stop ??= { ...stop, sinceEpochMs: this.around.now() }
+    const before = this.stop
+    if (before === undefined) this.stop = { ...stop, sinceEpochMs: this.around.now() }
+    else if (stop.reason === "contradiction" && before.reason !== "contradiction") {
+      const lacking = stop.differenceAtoms < before.differenceAtoms ? stop : before
+      this.stop = { ...before, reason: "contradiction", differenceAtoms: lacking.differenceAtoms }
+    }
   }
 
   /** One that is known. */

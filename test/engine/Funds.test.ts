@@ -544,6 +544,31 @@ describe("what the ledger says", () => {
     expect(firstBroken(driver.engine.state)).toBe(undefined)
   })
 
+  const stops = [
+    ["operator", 0, usdc(-4)],
+    ["reconciliation", usdc(-1), usdc(-4)],
+    ["reconciliation", usdc(-6), usdc(-6)]
+  ] as const
+  test.each(stops)("of a withdrawal that was given back, while they are stopped (%s, %d): that is why they are, and is what is let go", (
+    reason,
+    before,
+    lacking
+  ) => {
+    const { driver, number, step } = executed()
+    driver.note(number, step, "one", "refused", "NO")
+    driver.scan(number)
+    driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason, differenceAtoms: before, atOffset: 7 })
+    const { sinceEpochMs } = driver.engine.funds.stop!
+    driver.atEpochMs += 1_000
+    driver.complete(number, step, "one")
+    expect(driver.engine.funds.stop).toEqual({ reason: "contradiction", differenceAtoms: lacking, atOffset: 7, sinceEpochMs })
+    // What comes later takes its place no more.
+    driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason: "operator", differenceAtoms: 0, atOffset: 0 })
+    expect(driver.engine.funds.stop).toMatchObject({ reason: "contradiction", differenceAtoms: lacking })
+    driver.send({ kind: "AllowWithdrawals", idempotencyKey: driver.nextKey() })
+    expect(driver.engine.funds).toMatchObject({ stop: undefined, acceptedAtoms: lacking })
+  })
+
   /** A deposit whose offer stands, and whose acceptance nobody approved in a day. */
   const expired = () => {
     const driver = new FundsDriver()

@@ -141,9 +141,17 @@ export const bind = (state: State, transfer: Transfer, partyId: string, keyId: s
   put(state, { ...transfer, partyId, keyId })
 }
 
-/** Stops withdrawals, unless they are stopped already. */
+/**
+ * Stops withdrawals. What stops them first is why they are stopped; but a contradiction takes the place of another reason, with what is
+ * lacking by either: whoever lets withdrawals go on was shown it.
+ */
 export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<Stop, "sinceEpochMs">): void => {
-  if (state.funds.stop !== null) return
+  const { stop: before } = state.funds
+  if (before !== null) {
+    if (reason !== "contradiction" || before.reason === "contradiction") return
+    state.funds.stop = { ...before, reason, differenceAtoms: Math.min(before.differenceAtoms, differenceAtoms) }
+    return
+  }
   state.capacity.reached?.("withdrawals were stopped")
   state.funds.stop = { reason, differenceAtoms, atOffset, sinceEpochMs: state.atEpochMs }
   state.events.event1(Event.WithdrawalsStopped, 1)
