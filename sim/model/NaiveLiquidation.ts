@@ -35,6 +35,8 @@ export const rankingPlacesOf = ({ liquidatedAtOnce }: { readonly liquidatedAtOnc
 const fifth = 5
 export const wholeNotional = 100_000_000_000n
 const patienceMs = 30_000
+/** Each part is told for so long from an account's first one on. */
+const eachToldForMs = 5_000
 
 const secondMs = 1_000
 const secondOf = (atEpochMs: number): number => Math.floor(atEpochMs / secondMs)
@@ -324,6 +326,10 @@ export class NaiveLiquidations {
     const { filled, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
     const fee = min(ceilDiv(notional * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
     if (fee > 0n) this.moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
+    // One that found no taker is told once, until something else becomes of the position; in the first seconds each is.
+    const isLate = atEpochMs >= liquidation.firstPartEpochMs + eachToldForMs
+    const last = this.ground.published.lastOf(account.index, market.index, before.isLong, liquidation.firstPartEpochMs)
+    if (filled === 0 && isLate && last?.step === "order" && last.filled === 0) return
     this.ground.published.steps.push({ ...before, step: "order", size, filled, price, fee })
   }
 
@@ -473,7 +479,8 @@ export class NaiveLiquidations {
     const ranked = all.slice(0, this.bounds.places)
     const restEquity = all.slice(this.bounds.places).reduce((most, { equity }) => greater(most, equity), leftOut)
     const counts = { count: all.length, changes: changes(), restEquity }
-    const ranking: NaiveRanking = { ...rest, ...counts, madeAt: sequence(), market: market.index, ranked }
+    const ranking: NaiveRanking = { ...rest, ...counts, madeAt: sequence(), market: market.index, ranked, droppedIn: undefined }
+    if (isDelisted(market)) published.dropIdle(market.index, making.isLong, sequence())
     published.rankings.push(ranking)
     return ranking
   }
@@ -537,6 +544,12 @@ export class NaiveLiquidations {
       if (isSound && (isOfOneRecord || ranking.isSecond && closedNothing)) break
       next = this.#begin(market, isLong, isSound && closedNothing, isOfNow && closedNothing && couldOthers ? needed : least)
     }
+    this.ground.published.nobodyFor.push({ sequence: this.ground.sequence(), account: account.index, market: market.index, size: rest })
+    // A settlement that comes back to a position tells of it once, as long as it is as large.
+    const last = isDelisted(market)
+      ? this.ground.published.lastOf(account.index, market.index, isLong, market.delisting!.effectiveAtEpochMs)
+      : undefined
+    if (last?.step === "exhausted" && last.size === rest) return { size: size - rest, isLeft: false }
     const { sequence: rankingSequence } = ranking
     this.ground.published.steps.push({
       ...this.#before(account, market),

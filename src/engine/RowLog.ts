@@ -46,6 +46,24 @@ export class RowLog<Name extends string> {
     return this.newest(sinceEpochMs, limit, names, value).map((newer) => ({ ...this.at(newer)!, ordinal: this.count - 1 - newer }))
   }
 
+  /**
+   * The latest at or after a time that has each of these numbers under its name; undefined where none that is kept has. The first of
+   * them is compared first.
+   */
+  latest(sinceEpochMs: number, ...all: ReadonlyArray<readonly [name: Name, value: number]>): Readonly<Record<Name, number>> | undefined {
+    const time = this.names.indexOf("atEpochMs" as Name)
+    const columns = all.map(([name]) => this.names.indexOf(name))
+    const values = all.map(([, value]) => value)
+    for (let newer = 0; newer < this.length; newer++) {
+      const from = this.placeOf(this.count - 1 - newer)
+      if (this.rows[from + time]! < sinceEpochMs) return undefined
+      let same = 0
+      while (same < columns.length && this.rows[from + columns[same]!] === values[same]) same++
+      if (same === columns.length) return this.at(newer)
+    }
+    return undefined
+  }
+
   /** How many are newer than each of those, so many at most. A row that is none of them costs a few looks. */
   private newest(sinceEpochMs: number, limit: number, names: ReadonlyArray<Name>, value: number): ReadonlyArray<number> {
     const found: Array<number> = []

@@ -259,6 +259,29 @@ describe("an account under its maintenance margin", () => {
     expect(orders).toEqual([...new Array<number>(30).fill(1_800_000), 9_000_000, 9_000_000])
   })
 
+  test("tells of parts that fill nothing for five seconds, and then no more until another one fills", () => {
+    const { driver, other } = begin()
+    const [account, buyer] = [driver.account(usdc(100)), driver.account(rich)]
+    hold(driver, account, other, 10_000)
+    // 40 are left of the 47 that are asked for, and nobody bids.
+    driver.index(0, 940)
+    const second = (): void => {
+      driver.atEpochMs += 1000
+      next(driver)
+    }
+    const told = () =>
+      driver.engine.liquidations(0, 0, 100).map(({ account: whose, filledAtoms, step }) => [step, whose, filledAtoms]).reverse()
+    const unfilled = ["order", account, 0]
+    for (let at = 0; at < 9; at++) second()
+    expect(told()).toEqual(new Array<unknown>(5).fill(unfilled))
+    driver.place(buyer, { priceAtoms: 940, quantityAtoms: 100 })
+    second()
+    expect(told().slice(5)).toEqual([["order", account, 100]])
+    for (let at = 0; at < 9; at++) second()
+    expect(told().slice(5)).toEqual([["order", account, 100], unfilled])
+    expect(driver.engine.occupancy.underLiquidation).toBe(1)
+  })
+
   test("has its orders cancelled first, those that reduce too", () => {
     const { driver, other } = begin()
     const account = driver.account(usdc(101))

@@ -8,7 +8,7 @@ import * as Order from "../../domain/Order.js"
 import { nextSecond } from "../Deadlines.js"
 import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
-import { type LiquidationStep, Movement, Step } from "../LiquidationLog.js"
+import { latestOf, type LiquidationStep, Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import * as Changing from "../markets/Changing.js"
 import { isLive } from "../markets/Freshness.js"
@@ -29,6 +29,8 @@ const wholeUpTo = 100_000_000_000
 const wholeAfterMs = 30_000
 /** What a part is of a position: a fifth. */
 const parts = 5
+/** For so long after an account's first part each of its parts is told: in that time a position may be sold by its fifths. */
+const toldForMs = 5_000
 
 /** Looks at the accounts that are due. Nothing is done under a halt, and while a band or funding is not settled. */
 export const run = (state: State): void => {
@@ -168,6 +170,9 @@ const sendPart = (state: State, account: number): void => {
   )
   const { filledAtoms, filledNotional } = trade(state, market, slot, number, sizeAtoms, limitAtoms, "liquidation")
   state.capacity.reached?.(filledAtoms > 0 ? "a part of a position was liquidated" : "a liquidation found no taker")
+  const isTold = filledAtoms === 0 && state.atEpochMs >= firstAtEpochMs + toldForMs
+    && isToldOf(state, account, market, quantity, firstAtEpochMs)
+  if (isTold) return
   const feeAtoms = filledAtoms > 0 ? chargeFee(state, account, market, filledNotional) : 0
   publish(state, account, market, quantity, {
     step: Step.order,
@@ -178,6 +183,21 @@ const sendPart = (state: State, account: number): void => {
     equityAtoms,
     maintenanceMarginAtoms
   })
+}
+
+/**
+ * Whether the latest that is told of a position under liquidation is a part that filled nothing. There is one more each second for as
+ * long as nobody takes any: told each time, they would push out what happened to others.
+ */
+const isToldOf = (
+  { liquidationLog }: State,
+  account: number,
+  { index: market }: MarketState,
+  quantity: number,
+  sinceEpochMs: number
+): boolean => {
+  const told = latestOf(liquidationLog, { account, direction: directionOf(quantity), market, sinceEpochMs })
+  return told?.step === Step.order && told.filledAtoms === 0
 }
 
 /** What the steps that have no counterparty do not share. */

@@ -99,10 +99,12 @@ export class Rankings {
     this.making.push(ranking)
   }
 
-  /** One of those that were begun is made, by a record. */
-  finish(ranking: Ranking, sequence: number): void {
+  /** One of those that were begun is made, by a record; in place of the one made before of its direction in its market, if that is idle. */
+  finish(ranking: Ranking, sequence: number, isIdle: (before: Ranking) => boolean = () => false): void {
     ranking.madeAt = sequence
     this.making = this.making.filter((each) => each !== ranking)
+    const before = this.made.findLastIndex((each) => each.market === ranking.market && each.direction === ranking.direction)
+    if (before >= 0 && isIdle(this.made[before]!)) this.made.splice(before, 1)
     this.keep(ranking)
   }
 
