@@ -23,6 +23,8 @@ export interface Bounds {
   readonly ranked: number
 }
 const passedForEach = 32
+/** So many looks by which nothing can be done count as one of the others. */
+const idleInOne = 16
 
 /** A venue's own. */
 export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64, places: 1_024, ranked: 256 }
@@ -226,29 +228,32 @@ export class NaiveLiquidations {
   /** Takes the looks that are due: the accounts, in their order. */
   look(): ReadonlyArray<number> {
     const looked: Array<number> = []
+    let left = this.bounds.looks * idleInOne
     for (const { account, atEpochMs } of this.moments) {
-      if (atEpochMs > this.ground.now() || looked.length === this.bounds.looks || this.ground.met() >= this.bounds.met) break
+      if (atEpochMs > this.ground.now() || left <= 0 || this.ground.met() >= this.bounds.met) break
       looked.push(account.index)
-      if (account === this.fund) this.#lookAtFund(account)
-      else this.#lookAt(account, account.liquidation!)
+      left -= account === this.fund ? this.#lookAtFund(account) : this.#lookAt(account, account.liquidation!)
       this.ground.touch(account)
     }
     return looked
   }
 
-  #lookAt(account: NaiveAccount, liquidation: NaiveLiquidation): void {
+  /** How much it counts. */
+  #lookAt(account: NaiveAccount, liquidation: NaiveLiquidation): number {
     if (this.#isHealthy(account)) {
       account.liquidation = undefined
-      return
+      return idleInOne
     }
     liquidation.momentEpochMs = nextSecond(this.ground.now())
-    if (this.#hasBenefitOfDoubt(account)) return
+    const isIdle = this.#hasBenefitOfDoubt(account) || (account.open.length === 0 && this.#largest(account) === undefined)
+    if (isIdle) return Math.min(idleInOne, 1 + this.ground.beyondOne(account))
     // Where nothing is left to cancel, whoever's orders were still to leave with the next record stays in line for it.
     if (account.open.length > 0) this.ground.cancelAll(account)
     this.#sendPart(account, liquidation)
     const isLeft = this.#handOver(account)
     if (this.#isHealthy(account)) account.liquidation = undefined
     else if (isLeft) liquidation.momentEpochMs = this.ground.now()
+    return idleInOne
   }
 
   /** What an account has at the marks. */
@@ -594,9 +599,10 @@ export class NaiveLiquidations {
 
   // --- the insurance fund --------------------------------------------------------------------------------
 
-  #lookAtFund(fund: NaiveAccount): void {
+  #lookAtFund(fund: NaiveAccount): number {
     const isLeft = this.#deleverageFund(fund) || this.#unwind(fund)
     this.fundMomentEpochMs = fund.positions.size === 0 ? 0 : isLeft ? this.ground.now() : nextSecond(this.ground.now())
+    return idleInOne
   }
 
   /** While the fund itself is under its maintenance margin. Whether some of it was left. */

@@ -47,6 +47,7 @@ const initialOrders = 256
 
 /** Counts of one record: looks at accounts, orders of the venue's own, positions that were ranked, and closed by deleveraging. */
 class Liquidating {
+  /** By their weight, see `Liquidation`. */
   looks = 0
   /** Those that triggers sent among them. */
   orders = 0
@@ -78,7 +79,7 @@ class Liquidating {
 
 /** What one record does for liquidations at most. */
 export interface LiquidatedAtOnce {
-  /** Accounts that it looks at. */
+  /** Accounts that it looks at; more of those of whom nothing can be done. */
   readonly looks: number
   /** Resting orders that the venue's own orders may have met before another account is looked at. */
   readonly met: number

@@ -5,6 +5,7 @@
  */
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
+import * as Breadth from "../Breadth.js"
 import { nextSecond } from "../Deadlines.js"
 import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
@@ -31,6 +32,11 @@ const wholeAfterMs = 30_000
 const parts = 5
 /** For so long after an account's first part each of its parts is told: in that time a position may be sold by its fifths. */
 const toldForMs = 5_000
+/**
+ * What a look counts of those that a record takes, where one by which nothing can be done counts once: it is as little work as looking
+ * at an account whose trigger was crossed.
+ */
+const lookWeight = 16
 
 /** Looks at the accounts that are due. Nothing is done under a halt, and while a band or funding is not settled. */
 export const run = (state: State): void => {
@@ -38,10 +44,10 @@ export const run = (state: State): void => {
   if (halted || liquidations.size === 0 || clearing.length > 0 || state.settling > 0) return
   const bounds = state.capacity.liquidatedAtOnce ?? atOnce
   const again: Array<readonly [account: number, atEpochMs: number]> = []
-  while (liquidating.looks < bounds.looks && state.met < bounds.met) {
+  while (liquidating.looks < bounds.looks * lookWeight && state.met < bounds.met) {
     const account = liquidations.shiftDue(state.atEpochMs)
     if (account === none) break
-    liquidating.looks++
+    liquidating.looks += lookWeight
     // Until it is looked at again it is still under liquidation, also for whoever asks in between.
     liquidations.set(account, Number.MAX_SAFE_INTEGER)
     const next = account === InsuranceFund.find(state) ? lookAtFund(state, account) : look(state, account)
@@ -112,6 +118,11 @@ const look = (state: State, account: number): number => {
   const next = nextSecond(state.atEpochMs)
   if (isSpared(state, account)) {
     state.capacity.reached?.("a liquidation waited for a stale market")
+    countAsIdle(state, account)
+    return next
+  }
+  if (openOf(state, account) === 0 && largest(state, account) === none) {
+    countAsIdle(state, account)
     return next
   }
   if (openOf(state, account) > 0) cancelAll(state, account, anyMarket, Order.CancelReason.liquidation)
@@ -126,6 +137,14 @@ const look = (state: State, account: number): number => {
       return isHealthy(state, account) ? 0 : state.atEpochMs
     }
   }
+}
+
+/**
+ * Counts a look as one by which nothing can be done. There is one each second of everybody whose markets stand still, for as long as they
+ * do: in few records, so that whoever is in a live market is not kept waiting behind them.
+ */
+const countAsIdle = (state: State, account: number): void => {
+  state.liquidating.looks -= lookWeight - Math.min(lookWeight, 1 + Breadth.beyondOneLook(state, account))
 }
 
 /** Whether less is left than two thirds of what is asked. */
