@@ -535,6 +535,30 @@ describe("a cascade", () => {
     expect(named(driver, "LiquidationOrdered")).toMatchObject(accounts.map((account) => ({ account })))
   })
 
+  test("takes many of those whose markets stand still, so that whoever is in a live one does not wait behind them", () => {
+    const { driver, other } = begin({ maxPositionQuantityAtoms: 1_000_000 })
+    const still = Array.from({ length: 3 * atOnce.looks }, () => driver.account(usdc(10)))
+    const live = driver.account(usdc(10))
+    for (const account of still) hold(driver, account, other, 1_000)
+    hold(driver, live, other, 1_000, 1)
+    driver.index(0, 945)
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "halted" })
+    driver.index(1, 945)
+    expect(driver.engine.occupancy.underLiquidation).toBe(still.length + 1)
+    driver.atEpochMs += 1_000
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(named(driver, "LiquidationOrdered")).toMatchObject([{ account: live }])
+    expect(driver.engine.nextDueEpochMs).toBe(driver.atEpochMs + 1_000)
+    // Whom something can be done of count as ever, once their market is back.
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "open" })
+    driver.index(0, 945)
+    driver.atEpochMs += 1_000
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(named(driver, "LiquidationOrdered")).toHaveLength(atOnce.looks)
+  })
+
   test("a deleveraging against many goes on in the next record", () => {
     const { driver } = begin({ maxPositionQuantityAtoms: 1_000_000 })
     const account = driver.account(usdc(10 * (atOnce.deleveraged + 4)))
