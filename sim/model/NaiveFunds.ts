@@ -244,9 +244,14 @@ export class NaiveFunds {
     return this.stop !== undefined
   }
 
-  /** What stops withdrawals first is why they are stopped. */
+  /** What stops withdrawals first is why they are stopped, unless the ledger contradicts itself later: that outranks the others. */
   #stop(stop: Omit<NaiveStop, "sinceEpochMs">): void {
-    this.stop ??= { ...stop, sinceEpochMs: this.around.now() }
+    const before = this.stop
+    if (before === undefined) this.stop = { ...stop, sinceEpochMs: this.around.now() }
+    else if (stop.reason === "contradiction" && before.reason !== "contradiction") {
+      const lacking = stop.differenceAtoms < before.differenceAtoms ? stop : before
+      this.stop = { ...before, reason: "contradiction", differenceAtoms: lacking.differenceAtoms }
+    }
   }
 
   /** One that is known. */
@@ -584,7 +589,9 @@ export class NaiveFunds {
     const { step, transfer } = found
     const attempt = attemptOf(step)
     const before = sent(attempt)
-    const isHeld = this.isStopped || this.around.isDisabled(transfer.account)
+    const by = attempt?.approval?.credentialId
+    const isGone = by !== undefined && this.around.passkey(by)?.account !== transfer.account
+    const isHeld = this.isStopped || this.around.isDisabled(transfer.account) || isGone
     if (transfer.kind === "withdrawal" && isHeld && before.length === 0 && isApproved(step)) return impossible
     const listed = before.filter(({ isLost }) => !isLost)
     if (listed.some(({ id }) => id === submissionId)) return known

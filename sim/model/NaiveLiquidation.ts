@@ -23,6 +23,8 @@ export interface Bounds {
   readonly ranked: number
 }
 const passedForEach = 32
+/** So many looks by which nothing can be done count as one of the others. */
+const idleInOne = 16
 
 /** A venue's own. */
 export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64, places: 1_024, ranked: 256 }
@@ -35,6 +37,8 @@ export const rankingPlacesOf = ({ liquidatedAtOnce }: { readonly liquidatedAtOnc
 const fifth = 5
 export const wholeNotional = 100_000_000_000n
 const patienceMs = 30_000
+/** Each part is told for so long from an account's first one on. */
+const eachToldForMs = 5_000
 
 const secondMs = 1_000
 const secondOf = (atEpochMs: number): number => Math.floor(atEpochMs / secondMs)
@@ -224,29 +228,32 @@ export class NaiveLiquidations {
   /** Takes the looks that are due: the accounts, in their order. */
   look(): ReadonlyArray<number> {
     const looked: Array<number> = []
+    let left = this.bounds.looks * idleInOne
     for (const { account, atEpochMs } of this.moments) {
-      if (atEpochMs > this.ground.now() || looked.length === this.bounds.looks || this.ground.met() >= this.bounds.met) break
+      if (atEpochMs > this.ground.now() || left <= 0 || this.ground.met() >= this.bounds.met) break
       looked.push(account.index)
-      if (account === this.fund) this.#lookAtFund(account)
-      else this.#lookAt(account, account.liquidation!)
+      left -= account === this.fund ? this.#lookAtFund(account) : this.#lookAt(account, account.liquidation!)
       this.ground.touch(account)
     }
     return looked
   }
 
-  #lookAt(account: NaiveAccount, liquidation: NaiveLiquidation): void {
+  /** How much it counts. */
+  #lookAt(account: NaiveAccount, liquidation: NaiveLiquidation): number {
     if (this.#isHealthy(account)) {
       account.liquidation = undefined
-      return
+      return idleInOne
     }
     liquidation.momentEpochMs = nextSecond(this.ground.now())
-    if (this.#hasBenefitOfDoubt(account)) return
+    const isIdle = this.#hasBenefitOfDoubt(account) || (account.open.length === 0 && this.#largest(account) === undefined)
+    if (isIdle) return Math.min(idleInOne, 1 + this.ground.beyondOne(account))
     // Where nothing is left to cancel, whoever's orders were still to leave with the next record stays in line for it.
     if (account.open.length > 0) this.ground.cancelAll(account)
     this.#sendPart(account, liquidation)
     const isLeft = this.#handOver(account)
     if (this.#isHealthy(account)) account.liquidation = undefined
     else if (isLeft) liquidation.momentEpochMs = this.ground.now()
+    return idleInOne
   }
 
   /** What an account has at the marks. */
@@ -324,6 +331,10 @@ export class NaiveLiquidations {
     const { filled, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
     const fee = min(ceilDiv(notional * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
     if (fee > 0n) this.moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
+    // One that found no taker is told once, until something else becomes of the position; in the first seconds each is.
+    const isLate = atEpochMs >= liquidation.firstPartEpochMs + eachToldForMs
+    const last = this.ground.published.lastOf(account.index, market.index, before.isLong, liquidation.firstPartEpochMs)
+    if (filled === 0 && isLate && last?.step === "order" && last.filled === 0) return
     this.ground.published.steps.push({ ...before, step: "order", size, filled, price, fee })
   }
 
@@ -473,7 +484,8 @@ export class NaiveLiquidations {
     const ranked = all.slice(0, this.bounds.places)
     const restEquity = all.slice(this.bounds.places).reduce((most, { equity }) => greater(most, equity), leftOut)
     const counts = { count: all.length, changes: changes(), restEquity }
-    const ranking: NaiveRanking = { ...rest, ...counts, madeAt: sequence(), market: market.index, ranked }
+    const ranking: NaiveRanking = { ...rest, ...counts, madeAt: sequence(), market: market.index, ranked, droppedIn: undefined }
+    if (isDelisted(market)) published.dropIdle(market.index, making.isLong, sequence())
     published.rankings.push(ranking)
     return ranking
   }
@@ -537,6 +549,12 @@ export class NaiveLiquidations {
       if (isSound && (isOfOneRecord || ranking.isSecond && closedNothing)) break
       next = this.#begin(market, isLong, isSound && closedNothing, isOfNow && closedNothing && couldOthers ? needed : least)
     }
+    this.ground.published.nobodyFor.push({ sequence: this.ground.sequence(), account: account.index, market: market.index, size: rest })
+    // A settlement that comes back to a position tells of it once, as long as it is as large.
+    const last = isDelisted(market)
+      ? this.ground.published.lastOf(account.index, market.index, isLong, market.delisting!.effectiveAtEpochMs)
+      : undefined
+    if (last?.step === "exhausted" && last.size === rest) return { size: size - rest, isLeft: false }
     const { sequence: rankingSequence } = ranking
     this.ground.published.steps.push({
       ...this.#before(account, market),
@@ -581,9 +599,10 @@ export class NaiveLiquidations {
 
   // --- the insurance fund --------------------------------------------------------------------------------
 
-  #lookAtFund(fund: NaiveAccount): void {
+  #lookAtFund(fund: NaiveAccount): number {
     const isLeft = this.#deleverageFund(fund) || this.#unwind(fund)
     this.fundMomentEpochMs = fund.positions.size === 0 ? 0 : isLeft ? this.ground.now() : nextSecond(this.ground.now())
+    return idleInOne
   }
 
   /** While the fund itself is under its maintenance margin. Whether some of it was left. */

@@ -57,6 +57,8 @@ export interface NaiveRanking {
   readonly restEquity: bigint | undefined
   /** How often positions had changed when it was made, or was closed against last without anything else in between. */
   changes: number
+  /** The record from which on it is told no more, as it tells of nothing that happened; undefined while it is. */
+  droppedIn: number | undefined
   /** How many there were, and the first of them, as many as a ranking has room for. */
   readonly count: number
   readonly ranked: ReadonlyArray<NaiveRanked>
@@ -129,6 +131,8 @@ interface Moving {
 
 export class NaivePublished {
   readonly steps: Array<NaiveStep> = []
+  /** What a record found nobody for, whether a step tells of it or one did before. */
+  readonly nobodyFor: Array<Pick<NaiveStep, "sequence" | "account" | "market" | "size">> = []
   readonly rankings: Array<NaiveRanking> = []
   readonly movements: Array<NaiveMovement> = []
   readonly payments: Array<NaiveTold> = []
@@ -140,8 +144,26 @@ export class NaivePublished {
     const all: ReadonlyArray<NaivePublished[Name][number]> = this[name]
     return all
       .map((row, ordinal) => ({ row, ordinal }))
-      .filter(({ row }) => ("madeAt" in row ? row.madeAt : row.sequence) <= sequence)
+      .filter(({ row }) => "madeAt" in row ? row.madeAt <= sequence && (row.droppedIn ?? Infinity) > sequence : row.sequence <= sequence)
       .slice(-this.kept[name])
+  }
+
+  /** The last step of an account's position on one side of a market since a time, of those that are still told. */
+  lastOf(account: number, market: number, isLong: boolean, sinceEpochMs: number): NaiveStep | undefined {
+    return this.steps.slice(-this.kept.steps).findLast((step) =>
+      step.account === account && step.market === market && step.isLong === isLong && step.atEpochMs >= sinceEpochMs
+    )
+  }
+
+  /**
+   * Before a ranking is made in a delisted market: the last one of its side there is told no more, if nothing was closed by it and no step
+   * that is still told names it.
+   */
+  dropIdle(market: number, isLong: boolean, sequence: number): void {
+    const last = this.rankings.findLast((each) => each.market === market && each.isLong === isLong)
+    if (last === undefined || last.ranked.some(({ closed }) => closed.length > 0)) return
+    const names = (step: NaiveStep): boolean => step.market === market && step.rankingSequence === last.sequence && step.isLong !== isLong
+    if (!this.steps.slice(-this.kept.steps).some(names)) last.droppedIn = sequence
   }
 
   /** Does what may change the insurance fund, and notes what it came to. */

@@ -3,9 +3,10 @@
  * decided elsewhere, only where the ledger said so for certain, by that very code, and for never sent only where the ledger never heard of
  * it. That a step which was refused came to nothing is noted only once completions were read as far as the ledger had come when it refused.
  * And a step is given up by the venue itself at its approval, and only for what there is: where the ledger prepared something else than was
- * asked for, where a withdrawal is more than the treasury pays out at once, and where what was to leave is a disabled account's: what comes
- * in does all the same. Never for want of a passkey that the signer knows, since an approval by any other is not taken. What is prepared
- * may be recorded for ten minutes of the ledger's time at most, whatever the venue's clock says.
+ * asked for, where a withdrawal is more than the treasury pays out at once, and where what was to leave is a disabled account's, or was
+ * approved by a passkey that was removed: what comes in does all the same. Never for want of a passkey that the signer knows, since an
+ * approval by any other is not taken. What is prepared may be recorded for ten minutes of the ledger's time at most, whatever the
+ * venue's clock says.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -58,6 +59,9 @@ interface State {
   /** How often somebody began to change which passkeys are known; and how often until each step was approved. */
   changes: number
   readonly approved: Map<string, number>
+  /** By which passkey each step was approved last; and those that were ever removed. */
+  readonly approvedBy: Map<string, string>
+  readonly removed: Set<string>
 }
 
 /** Codes that say of another submission that it is decided or under way. */
@@ -107,6 +111,10 @@ const committed = (state: State, { model, record: { command, sequence } }: Commi
       return holds
     case "ApproveStep":
       state.approved.set(placeOf(command), state.changes)
+      state.approvedBy.set(placeOf(command), command.credentialId)
+      return holds
+    case "RemovePasskey":
+      state.removed.add(command.credentialId)
       return holds
     case "BeginSubmission":
       state.attempts.get(placeOf(command))?.noted.set(command.submissionId, "open")
@@ -139,8 +147,10 @@ const rejected = (state: State, sequence: number, command: CommandOfKind<"Reject
   const { amountAtoms, kind } = state.transfers.get(transfer)!
   // What was asked for was taken, and nothing has gone to the ledger yet: it fails between the two.
   if (stage !== "approval") return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} at its ${stage}`)
-  if (guard === "account_disabled" && kind !== "withdrawal")
-    return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} for its disabled account`)
+  if ((guard === "account_disabled" || guard === "passkey_removed") && kind !== "withdrawal")
+    return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} (${guard}), and is no withdrawal`)
+  if (guard === "passkey_removed" && !state.removed.has(state.approvedBy.get(placeOf(command)) ?? ""))
+    return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} for a passkey that was never removed`)
   // What was held to the plan and journaled the signer may find to be recordable for too long, by a clock that lags behind the ledger's.
   const isPrepared = state.attempts.has(placeOf(command))
   state.rejected.push({ sequence, guard, commandId: commandOf(state, transfer, step), amountAtoms, isPrepared })
@@ -212,7 +222,9 @@ export const ledgerAnswers: Property<State> = {
     scanned: [],
     rejected: [],
     changes: 0,
-    approved: new Map()
+    approved: new Map(),
+    approvedBy: new Map(),
+    removed: new Set()
   }),
   observe: (state, seen) => {
     if (seen._tag === "Asked" && changesPins.has(seen.call.endpoint)) state.changes++

@@ -2,7 +2,8 @@
  * Safety (I10). A deposit is credited once if the ledger has done its last step, and not at all otherwise; a withdrawal leaves once if
  * the ledger has done it, and is given back only where it can do it no more. Each step has at most one approval that counts, a deposit
  * so at most three; what is executed is the transaction that was approved, and no other is prepared while the ledger may yet do it.
- * Nothing is prepared by which the treasury would pay itself, and no withdrawal begins to leave whose account is disabled.
+ * Nothing is prepared by which the treasury would pay itself, and no withdrawal begins to leave whose account is disabled, or which was
+ * approved by a passkey that its account has removed since.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -19,6 +20,8 @@ interface Prepared {
   readonly scheme: number
   readonly mostRecordTime: number
   isApproved: boolean
+  /** Of the passkey that approved it; undefined before, and where nobody has to. */
+  approvedBy: string | undefined
   /** Submissions that the ledger may yet accept. */
   readonly open: Set<string>
   /** It can take no effect any more. */
@@ -64,6 +67,7 @@ const prepared = (
     scheme: hashingScheme,
     mostRecordTime: maxRecordTimeEpochMs,
     isApproved: isVenues,
+    approvedBy: undefined,
     open: new Set<string>(),
     isVoid: false
   }
@@ -72,11 +76,12 @@ const prepared = (
   return holds
 }
 
-const approved = (state: State, { hash, step, transfer }: CommandOfKind<"ApproveStep">): Verdict => {
+const approved = (state: State, { credentialId, hash, step, transfer }: CommandOfKind<"ApproveStep">): Verdict => {
   const money = state.transfers.get(transfer)
   const of = current(money, step)
   if (money === undefined || of?.hash !== hash || of.isVoid) return broken("approves a transaction that is not prepared")
   of.isApproved = true
+  of.approvedBy = credentialId
   const counting = [...money.steps.values()].flat().filter(({ isApproved, isVoid }) => isApproved && !isVoid)
   return counting.length <= 3 ? holds : broken(`is the approval number ${counting.length} that counts`)
 }
@@ -84,11 +89,16 @@ const approved = (state: State, { hash, step, transfer }: CommandOfKind<"Approve
 const begun = (
   state: State,
   { step, submissionId, transfer }: CommandOfKind<"BeginSubmission">,
-  isDisabled: (account: number) => boolean
+  { identity, standings }: NaiveVenue
 ): Verdict => {
   const money = state.transfers.get(transfer)
   const of = current(money, step)
-  if (step === "treasury_withdrawal" && of?.open.size === 0 && isDisabled(money!.account)) return broken("pays out of a disabled account")
+  if (step === "treasury_withdrawal" && of?.open.size === 0) {
+    const { account } = money!
+    if (standings.isDisabled(account)) return broken("pays out of a disabled account")
+    const isKnown = identity.passkeys.some((passkey) => passkey.credentialId === of.approvedBy && passkey.account === account)
+    if (of.isApproved && !isKnown) return broken("pays out what was approved by a passkey that was removed since")
+  }
   if (of === undefined || of.isVoid || !of.isApproved) return broken("executes what is not approved")
   of.open.add(submissionId)
   return holds
@@ -125,7 +135,7 @@ const requested = (state: State, { command, sequence }: Record, kind: Money["kin
   return holds
 }
 
-const committed = (state: State, record: Record, isDisabled: (account: number) => boolean): Verdict => {
+const committed = (state: State, record: Record, model: NaiveVenue): Verdict => {
   const { command } = record
   switch (command.kind) {
     case "RequestDeposit":
@@ -139,7 +149,7 @@ const committed = (state: State, record: Record, isDisabled: (account: number) =
     case "ApproveStep":
       return approved(state, command)
     case "BeginSubmission":
-      return begun(state, command, isDisabled)
+      return begun(state, command, model)
     case "NoteSubmission":
       return answered(state, command)
     case "NoteCompletion":
@@ -184,8 +194,7 @@ export const ledgerMoney: Property<State> = {
   observe: (state, seen: Observation) => {
     if (seen._tag === "Inspected") return state.transfers.size === 0 ? holds : inspected(state, seen.reads, seen.model)
     if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
-    const { standings } = seen.model
-    const verdict = committed(state, seen.record, (account) => standings.isDisabled(account))
+    const verdict = committed(state, seen.record, seen.model)
     return verdict === undefined ? holds : broken(`record ${seen.record.sequence} ${verdict}`)
   }
 }

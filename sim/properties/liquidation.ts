@@ -421,11 +421,11 @@ const isLastWord = ({ changes, sequence }: State, { needed, ranking }: Deleverag
 
 /** Notes what a record found nobody for, by the model. */
 const noteExhausted = (state: State, { model, record: { sequence } }: Extract<Observation, { _tag: "Committed" }>): void => {
-  const { steps } = model.published
+  const { nobodyFor } = model.published
   const found: Array<Exhausted> = []
-  for (let at = steps.length - 1; at >= 0 && steps[at]!.sequence >= sequence; at--) {
-    const { account, market, sequence: of, size, step } = steps[at]!
-    if (step === "exhausted" && of === sequence) found.push({ account, market, size: BigInt(size) })
+  for (let at = nobodyFor.length - 1; at >= 0 && nobodyFor[at]!.sequence >= sequence; at--) {
+    const { account, market, sequence: of, size } = nobodyFor[at]!
+    if (of === sequence) found.push({ account, market, size: BigInt(size) })
   }
   if (found.length > 0) state.exhausted.set(sequence, found)
 }

@@ -64,6 +64,14 @@ export type LiquidationLog = RowLog<keyof LiquidationStep>
 
 export const make = (kept = stepsKept): LiquidationLog => new RowLog(stepNames, kept)
 
+/** The latest kept step of an account's position in a market, of one direction, at or after a time; undefined where there is none. */
+export const latestOf = (
+  log: LiquidationLog,
+  { account, direction, market, sinceEpochMs }: Pick<LiquidationStep, "account" | "direction" | "market"> & {
+    readonly sinceEpochMs: number
+  }
+): Readonly<LiquidationStep> | undefined => log.latest(sinceEpochMs, ["account", account], ["market", market], ["direction", direction])
+
 /** Why the insurance fund's money or positions changed, by code: never renumber. */
 export const movementKinds = ["", "funding_rest", "liquidation_fee", "takeover", "unwinding", "deleveraging", "settlement",
   "collected_fees", "funding"] as const

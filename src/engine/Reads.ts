@@ -20,6 +20,7 @@ import type { Passkey } from "./identity/Passkeys.js"
 import type { Alarm, Stop } from "./funds/Funds.js"
 import type { Party } from "./funds/Parties.js"
 import type { Step } from "./funds/Steps.js"
+import type { Withheld } from "./funds/Moving.js"
 import type { Awaited, LedgerOutcome, Transfer } from "./funds/Transfer.js"
 import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog.js"
 import type { Session } from "./identity/Sessions.js"
@@ -597,8 +598,8 @@ export interface Reads {
   readonly openTransfers: () => ReadonlyArray<TransferView>
   /** Transfers of an account that have not ended, oldest first. */
   readonly openTransfersOf: (account: number) => ReadonlyArray<TransferView>
-  /** Whether an operator has disabled the account, so that none of its money moves. */
-  readonly isDisabled: (account: number) => boolean
+  /** Why an approved withdrawal that was never executed will not be begun; undefined if it will be, and for other transfers. */
+  readonly withheldFor: (transfer: number) => Withheld | undefined
   /** Those of `openTransfers` that the venue, not the owner, has to continue: what a restart resumes. */
   readonly transfersToDrive: () => ReadonlyArray<TransferView>
   /** The step that a ledger command was prepared for; the latest if there were several. */

@@ -49,6 +49,24 @@ export class RowLog<Name extends string> {
     return this.newest(sinceEpochMs, limit, names, value).map((newer) => ({ ...this.at(newer)!, ordinal: this.count - 1 - newer }))
   }
 
+  /**
+   * The latest row at or after a time that has each of these values under its name; undefined if no row that is kept has. The first
+   * pair is compared first.
+   */
+  latest(sinceEpochMs: number, ...all: ReadonlyArray<readonly [name: Name, value: number]>): Readonly<Record<Name, number>> | undefined {
+    const time = this.names.indexOf("atEpochMs" as Name)
+    const columns = all.map(([name]) => this.names.indexOf(name))
+    const values = all.map(([, value]) => value)
+    for (let newer = 0; newer < this.length; newer++) {
+      const from = this.placeOf(this.count - 1 - newer)
+      if (this.rows[from + time]! < sinceEpochMs) return undefined
+      let same = 0
+      while (same < columns.length && this.rows[from + columns[same]!] === values[same]) same++
+      if (same === columns.length) return this.at(newer)
+    }
+    return undefined
+  }
+
   /** The position of each such row, counted from the newest, at most `limit` of them. */
   private newest(sinceEpochMs: number, limit: number, names: ReadonlyArray<Name>, value: number): ReadonlyArray<number> {
     const found: Array<number> = []

@@ -50,6 +50,7 @@ const initialOrders = 256
  * deleveraging.
  */
 class Liquidating {
+  /** By their weight, see `Liquidation`. */
   looks = 0
   /** Including orders that triggers sent. */
   orders = 0
@@ -81,7 +82,7 @@ class Liquidating {
 
 /** Limits on one record's work for liquidations. */
 export interface LiquidatedAtOnce {
-  /** Accounts examined. */
+  /** Accounts examined; more where nothing can be done for them. */
   readonly looks: number
   /** Resting orders met by the venue's own orders before another account is examined. */
   readonly met: number

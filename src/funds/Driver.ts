@@ -248,17 +248,18 @@ export class Driver {
   })
 
   /**
-   * Ends a withdrawal that was approved but never submitted, and whose account has been disabled since, possibly because of whoever
-   * approved it. It needs neither the ledger nor the signer.
+   * Ends a withdrawal that was approved but never executed, and will not be begun: whoever approved it may have had no right to. It
+   * needs neither the ledger nor the signer.
    */
-  private withheld({ account, awaits, id, kind, number, stepAtHand: step }: TransferView): Effect.Effect<void> {
+  private withheld({ id, number, stepAtHand: step }: TransferView): Effect.Effect<void> {
     const { reads, submit } = this.parts
-    if (kind !== "withdrawal" || awaits !== "submission" || step === undefined || !reads.isDisabled(account)) return Effect.void
-    const ended = note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard: "account_disabled" })
+    const guard = reads.withheldFor(number)
+    if (guard === undefined || step === undefined) return Effect.void
+    const ended = note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard })
     // Logged only on success: while the disk is full it is tried several times a second.
     return Effect.ignore(Effect.flatMap(ended, (noted) =>
       noted === "noted"
-        ? Effect.logWarning(`${id}: it was approved, and its account was disabled before it was executed`)
+        ? Effect.logWarning(`${id}: it was approved, and before it was executed ${sinceWithheld[guard]}`)
         : Effect.void))
   }
 
@@ -322,6 +323,12 @@ export class Driver {
     return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
+
+/** What happened between a withdrawal's approval and its execution, so that it ends instead. */
+const sinceWithheld = {
+  account_disabled: "its account was disabled",
+  passkey_removed: "the passkey that approved it was removed"
+} as const
 
 /** Whether a pause is not over. One that begins in the future was started before the clock was set back, and counts as over. */
 const isWaiting = ({ waitMs: forMs, waitsSinceEpochMs }: Tended, nowEpochMs: number): boolean =>

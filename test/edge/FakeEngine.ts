@@ -278,8 +278,8 @@ export class FakeEngine implements Reads {
     return undefined
   }
 
-  isDisabled(): boolean {
-    return false
+  withheldFor(): undefined {
+    return undefined
   }
 
   party(): undefined {

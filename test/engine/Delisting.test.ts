@@ -381,6 +381,33 @@ describe("settlement", () => {
     expect([...heldBy(driver, long), ...heldBy(driver, short)]).toEqual([])
   })
 
+  test("tells of whom nobody was found for once, and keeps no ranking of the minutes in which nothing happened", () => {
+    const { driver, other, short } = begin()
+    driver.place(other, { market: 1, side: Order.sell, quantityAtoms: 8_000 })
+    driver.place(short, { market: 1, quantityAtoms: 8_000 })
+    driver.engine.state.accounts.setCollateral(short, 0)
+    driver.price(0, 920)
+    delist(driver)
+    driver.engine.state.accounts.setCollateral(short, usdc(-8))
+    const told = () => driver.engine.liquidations(0, 0, 100).map(({ account, sizeAtoms, step }) => [account, step, sizeAtoms])
+    settle(driver)
+    const first = told()
+    expect(new Set(first.map(([account, step]) => `${account} ${step}`)).size).toBe(first.length)
+    const named = driver.engine.deleveragings(0, 0, 100).length
+    for (let minute = 0; minute < 10; minute++) {
+      const { againAtEpochMs } = driver.engine.state.markets[0]!.delisting!
+      passTo(driver, againAtEpochMs)
+      settle(driver)
+      expect(driver.engine.market(0).delisting?.state).toBe("settling")
+    }
+    expect(told()).toEqual(first)
+    // Beside those that a step names there is the latest of each side.
+    expect(driver.engine.deleveragings(0, 0, 100).length).toBeLessThanOrEqual(named + 2)
+    for (const { rankingSequence } of driver.engine.liquidations(0, 0, 100)) {
+      if (rankingSequence > 0) expect(driver.engine.deleveragings(0, 0, 100).map(({ sequence }) => sequence)).toContain(rankingSequence)
+    }
+  })
+
   test("rests under a halt of the engine", () => {
     const { driver, long } = begin()
     delist(driver)

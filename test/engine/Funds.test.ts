@@ -189,6 +189,65 @@ describe("what is asked for", () => {
     expect(driver.begin(begun, "two")).toBe(Refusal.none)
   })
 
+  test("a withdrawal that was approved is not begun once its passkey is removed, and what was begun is gone on with", () => {
+    const driver = new FundsDriver()
+    const owner = driver.funded(usdc(20))
+    const other = driver.addPasskey(owner)
+    const [approved, begun, anew] = [driver.withdrawal(owner, usdc(4)), driver.withdrawal(owner, usdc(2)),
+      driver.withdrawal(owner, usdc(3))]
+    for (const number of [approved, begun, anew]) {
+      driver.prepare(number)
+      driver.approve(owner, number)
+    }
+    driver.begin(begun, "one")
+    driver.begin(anew, "one")
+    // It never left: the ledger could not be reached.
+    driver.note(anew, "treasury_withdrawal", "one", "not_sent")
+    expect(driver.engine.withheldFor(approved)).toBe(undefined)
+    const removal = { kind: "RemovePasskey", ...driver.by(other), credentialId: owner.passkey, provedBy: other.passkey } as const
+    expect(driver.refusal({ ...removal, signCount: 0, remoteAddress: "" })).toBe(Refusal.none)
+    expect([approved, begun, anew].map((number) => driver.engine.withheldFor(number))).toEqual(
+      ["passkey_removed", undefined, "passkey_removed"]
+    )
+    for (const number of [approved, anew]) expect(driver.begin(number, "two")).toBe(Refusal.ledgerFactConflict)
+    expect(driver.begin(begun, "two")).toBe(Refusal.none)
+    const rejection = {
+      kind: "RejectStep",
+      transfer: approved,
+      step: "treasury_withdrawal",
+      stage: "approval",
+      guard: "passkey_removed"
+    } as const
+    expect(driver.refusal(rejection)).toBe(Refusal.none)
+    expect(driver.transfer(approved)).toMatchObject({
+      status: "rejected",
+      ledgerOutcome: { outcome: "not_executed", guard: "passkey_removed" }
+    })
+    expect(driver.engine.withheldFor(approved)).toBe(undefined)
+    expect(driver.engine.balance(owner.account).collateralAtoms).toBe(usdc(15))
+    expect(firstBroken(driver.engine.state)).toBe(undefined)
+  })
+
+  test("a deposit goes on that was approved by a passkey which is gone: what comes in harms nobody", () => {
+    const driver = new FundsDriver()
+    const owner = driver.owner()
+    const other = driver.addPasskey(owner)
+    const deposit = driver.deposit(owner, usdc(5))
+    driver.bind(owner)
+    driver.prepare(deposit)
+    driver.approve(owner, deposit)
+    driver.send({
+      kind: "RemovePasskey",
+      ...driver.by(other),
+      credentialId: owner.passkey,
+      provedBy: other.passkey,
+      signCount: 0,
+      remoteAddress: ""
+    })
+    expect(driver.engine.withheldFor(deposit)).toBe(undefined)
+    expect(driver.begin(deposit, "one")).toBe(Refusal.none)
+  })
+
   test("the same key gives the same transfer, and another body under it does nothing", () => {
     const driver = new FundsDriver()
     const owner = driver.owner()
@@ -483,6 +542,31 @@ describe("what the ledger says", () => {
     expect(driver.engine.funds).toMatchObject({ stop: { reason: "contradiction" }, alarms: { accepted_after_its_end: 1 } })
     expect(driver.refusal(driver.askWithdrawal(owner, usdc(1)))).toBe(Refusal.withdrawalsStopped)
     expect(firstBroken(driver.engine.state)).toBe(undefined)
+  })
+
+  const stops = [
+    ["operator", 0, usdc(-4)],
+    ["reconciliation", usdc(-1), usdc(-4)],
+    ["reconciliation", usdc(-6), usdc(-6)]
+  ] as const
+  test.each(stops)("of a withdrawal that was given back, while they are stopped (%s, %d): that is why they are, and is what is let go", (
+    reason,
+    before,
+    lacking
+  ) => {
+    const { driver, number, step } = executed()
+    driver.note(number, step, "one", "refused", "NO")
+    driver.scan(number)
+    driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason, differenceAtoms: before, atOffset: 7 })
+    const { sinceEpochMs } = driver.engine.funds.stop!
+    driver.atEpochMs += 1_000
+    driver.complete(number, step, "one")
+    expect(driver.engine.funds.stop).toEqual({ reason: "contradiction", differenceAtoms: lacking, atOffset: 7, sinceEpochMs })
+    // What comes later takes its place no more.
+    driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason: "operator", differenceAtoms: 0, atOffset: 0 })
+    expect(driver.engine.funds.stop).toMatchObject({ reason: "contradiction", differenceAtoms: lacking })
+    driver.send({ kind: "AllowWithdrawals", idempotencyKey: driver.nextKey() })
+    expect(driver.engine.funds).toMatchObject({ stop: undefined, acceptedAtoms: lacking })
   })
 
   /** A deposit whose offer stands, and whose acceptance nobody approved in a day. */

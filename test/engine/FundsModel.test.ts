@@ -69,6 +69,14 @@ const play = (seed: number, commands: number): ReadonlyMap<string, number> => {
     acts[act]!()
     count(act)
   }
+  /** Its approvals of withdrawals that were not begun count no more. */
+  const replacePasskey = (at: number): void => {
+    const before = owners[at]!
+    const anew = twin.addPasskey(before)
+    const removal = { kind: "RemovePasskey", ...twin.by(anew), credentialId: before.passkey, provedBy: anew.passkey } as const
+    twin.refusal({ ...removal, signCount: 0, remoteAddress: "" })
+    owners[at] = anew
+  }
   for (let at = 0; at < commands; at++) {
     const dice = random(100)
     if (dice < 3) ask("deposit", pick(owners))
@@ -82,6 +90,7 @@ const play = (seed: number, commands: number): ReadonlyMap<string, number> => {
     } else if (dice === 14) {
       twin.send({ kind: "StopWithdrawals", idempotencyKey: twin.nextKey(), reason: "reconciliation", differenceAtoms: -5, atOffset: 7 })
     } else if (dice < 20) twin.send({ kind: "AllowWithdrawals", idempotencyKey: twin.nextKey() })
+    else if (dice === 20 && random(3) === 0) replacePasskey(random(owners.length))
     else if (dice < 22) twin.refusal({ kind: "NoteLedgerOffset", offset: random(1_000), recordTimeEpochMs: twin.atEpochMs })
     else drive(pick(numbers.slice(-5)))
     if (at % 10 === 0) twin.check()

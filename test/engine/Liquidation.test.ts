@@ -259,6 +259,29 @@ describe("an account under its maintenance margin", () => {
     expect(orders).toEqual([...new Array<number>(30).fill(1_800_000), 9_000_000, 9_000_000])
   })
 
+  test("tells of parts that fill nothing for five seconds, and then no more until another one fills", () => {
+    const { driver, other } = begin()
+    const [account, buyer] = [driver.account(usdc(100)), driver.account(rich)]
+    hold(driver, account, other, 10_000)
+    // 40 are left of the 47 that are asked for, and nobody bids.
+    driver.index(0, 940)
+    const second = (): void => {
+      driver.atEpochMs += 1000
+      next(driver)
+    }
+    const told = () =>
+      driver.engine.liquidations(0, 0, 100).map(({ account: whose, filledAtoms, step }) => [step, whose, filledAtoms]).reverse()
+    const unfilled = ["order", account, 0]
+    for (let at = 0; at < 9; at++) second()
+    expect(told()).toEqual(new Array<unknown>(5).fill(unfilled))
+    driver.place(buyer, { priceAtoms: 940, quantityAtoms: 100 })
+    second()
+    expect(told().slice(5)).toEqual([["order", account, 100]])
+    for (let at = 0; at < 9; at++) second()
+    expect(told().slice(5)).toEqual([["order", account, 100], unfilled])
+    expect(driver.engine.occupancy.underLiquidation).toBe(1)
+  })
+
   test("has its orders cancelled first, those that reduce too", () => {
     const { driver, other } = begin()
     const account = driver.account(usdc(101))
@@ -510,6 +533,30 @@ describe("a cascade", () => {
     next(driver)
     expect(named(driver, "Traded")).toHaveLength(1)
     expect(named(driver, "LiquidationOrdered")).toMatchObject(accounts.map((account) => ({ account })))
+  })
+
+  test("takes many of those whose markets stand still, so that whoever is in a live one does not wait behind them", () => {
+    const { driver, other } = begin({ maxPositionQuantityAtoms: 1_000_000 })
+    const still = Array.from({ length: 3 * atOnce.looks }, () => driver.account(usdc(10)))
+    const live = driver.account(usdc(10))
+    for (const account of still) hold(driver, account, other, 1_000)
+    hold(driver, live, other, 1_000, 1)
+    driver.index(0, 945)
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "halted" })
+    driver.index(1, 945)
+    expect(driver.engine.occupancy.underLiquidation).toBe(still.length + 1)
+    driver.atEpochMs += 1_000
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(named(driver, "LiquidationOrdered")).toMatchObject([{ account: live }])
+    expect(driver.engine.nextDueEpochMs).toBe(driver.atEpochMs + 1_000)
+    // Whom something can be done of count as ever, once their market is back.
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "open" })
+    driver.index(0, 945)
+    driver.atEpochMs += 1_000
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(named(driver, "LiquidationOrdered")).toHaveLength(atOnce.looks)
   })
 
   test("a deleveraging against many goes on in the next record", () => {

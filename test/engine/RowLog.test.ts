@@ -22,5 +22,10 @@ test("what is found of an account is what a list of all rows has of it", () => {
     if (isRestored) log = new RowLog(names, kept).restore(log.dump())
     const expected = all.slice(0, kept).filter((each) => each.account === account && each.atEpochMs >= sinceEpochMs).slice(0, limit)
     expect(log.since(sinceEpochMs, limit, ["account"], account).map(({ ordinal: _, ...each }) => each)).toEqual(expected)
+    const [paidAtoms] = all.filter((each) => each.account === account).map((each) => each.paidAtoms).slice(-1)
+    const latest = all.slice(0, kept).find((each) =>
+      each.account === account && each.paidAtoms === paidAtoms && each.atEpochMs >= sinceEpochMs
+    )
+    expect(log.latest(sinceEpochMs, ["account", account], ["paidAtoms", paidAtoms ?? 0])).toEqual(latest)
   }))
 })

@@ -197,7 +197,7 @@ test("transfers that fail together are not all tried again together", async () =
     ledger: { participantId: Effect.succeed("p"), allocateParty: () => Effect.succeed({ partyId: "t::1" }) },
     reads: {
       accountId: String,
-      isDisabled: () => false,
+      withheldFor: () => undefined,
       openTransfers: () => [],
       openTransfersOf: () => [],
       transfer,
@@ -242,7 +242,13 @@ test("several who bind at first have the same, and choose holdings in the same t
   }))
 })
 
-test("a withdrawal of a disabled account is told of once it has ended, and not each time that it cannot be noted", async () => {
+test.each([
+  ["account_disabled", "its account was disabled"],
+  ["passkey_removed", "the passkey that approved it was removed"]
+])("a withdrawal that is not begun any more (%s) is told of once it has ended, and not each time that it cannot be noted", async (
+  guard,
+  why
+) => {
   const lines: Array<unknown> = []
   let [tried, isFull] = [0, true]
   const transfer = {
@@ -258,12 +264,13 @@ test("a withdrawal of a disabled account is told of once it has ended, and not e
     ledger: {},
     setting: {},
     reads: {
-      isDisabled: () => true,
+      withheldFor: () => guard,
       openTransfers: () => [],
       transfer: () => transfer,
       transfersToDrive: () => [transfer]
     },
-    submit: (_: unknown, then: (outcome: unknown) => void) => {
+    submit: (command: unknown, then: (outcome: unknown) => void) => {
+      expect(command).toMatchObject({ kind: "RejectStep", stage: "approval", guard })
       tried++
       then(isFull ? { entries: [], refusal: Refusal.tableFull } : { entries: [{ _tag: "TransferStands" }], refusal: Refusal.none })
     }
@@ -277,7 +284,7 @@ test("a withdrawal of a disabled account is told of once it has ended, and not e
       isFull = false
       const before = tried
       while (tried <= before + 1) yield* Effect.sleep(2)
-      expect(lines).toContainEqual(["wdr_1: it was approved, and its account was disabled before it was executed"])
+      expect(lines).toContainEqual([`wdr_1: it was approved, and before it was executed ${why}`])
     }).pipe(
       Effect.scoped,
       Effect.provide(Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void lines.push(message))))

@@ -29,10 +29,12 @@ export const LiquidationStep = Schema.Struct(fields).annotations({
   identifier: "LiquidationStep",
   description: "`side` is that of the position that is liquidated, `price` its bankruptcy price, or the price at which it was closed. "
     + "`equity` and `maintenanceMargin` are the account's before the step. An `order` is a part sent into the book, of "
-    + "which `filledQuantity` traded; a `takeover` went to the insurance fund; of a `deleveraging`, `rank` is the counterparty's place "
+    + "which `filledQuantity` traded (of those that trade nothing, one behind the other, only the first few are told); a `takeover` went "
+    + "to the insurance fund; of a `deleveraging`, `rank` is the counterparty's place "
     + "in the ranking that was begun at `rankingSequence` (0 elsewhere); `exhausted`: nobody was left to close against, and the "
-    + "market was halted. A `settlement` closed so much of a long and of a short position at the final price of a market that is "
-    + "delisted; `equity` and `maintenanceMargin` are 0. `stepId` tells nothing of whose it is."
+    + "market was halted; or, where it is delisted, its settlement waits. A `settlement` closed so much of a long and of a short "
+    + "position at the final price of a market that is delisted; `equity` and `maintenanceMargin` are 0. `stepId` tells nothing of "
+    + "whose it is."
 })
 
 /** The public form of a step. */

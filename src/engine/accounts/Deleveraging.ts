@@ -7,7 +7,7 @@ import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
 import * as Breadth from "../Breadth.js"
 import { Event } from "../EventLog.js"
-import { Movement, Step } from "../LiquidationLog.js"
+import { latestOf, Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import { isTicking } from "../markets/Freshness.js"
@@ -163,9 +163,19 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
   if (ranking.cursor < count) return false
   ranking.entries.sort(compare)
   ranking.changes = liquidating.changes
-  state.rankings.finish(ranking, state.sequence)
+  state.rankings.finish(ranking, state.sequence, (before) => market.isDelisted && isIdle(state, before))
   return true
 }
+
+/** Whether a ranking explains nothing that happened: nothing was closed by it, and no step that is kept names it. */
+const isIdle = ({ liquidationLog }: State, { atEpochMs, direction, entries, market, sequence }: Ranking): boolean =>
+  entries.every(({ closedAtoms }) => closedAtoms === 0)
+  && liquidationLog.latest(
+      atEpochMs,
+      ["rankingSequence", sequence],
+      ["market", market],
+      ["direction", direction === short ? long : short]
+    ) === undefined
 
 /**
  * Ranks the position just examined, unless the ranking leaves it out. Positions that do not make it into the ranking are counted
@@ -308,8 +318,20 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     ranking = next
   }
   state.capacity.reached?.("a deleveraging found nobody")
-  note(state, slot, priceAtoms, ranking, none, 0, Math.abs(positions.quantity(slot)))
+  if (!isToldOf(state, market, slot)) note(state, slot, priceAtoms, ranking, none, 0, Math.abs(positions.quantity(slot)))
   return "nobody"
+}
+
+/**
+ * Whether it has been published already that a position of a delisted market found no counterparty, at its present size. A settlement that
+ * waits tries again every minute, possibly for days: published each time, it would push out what happened to others.
+ */
+const isToldOf = ({ liquidationLog, positions }: State, { delisting, index: market, isDelisted }: MarketState, slot: number): boolean => {
+  if (!isDelisted) return false
+  const quantity = positions.quantity(slot)
+  const of = { account: positions.account(slot), direction: directionOf(quantity), market, sinceEpochMs: delisting!.effectiveAtEpochMs }
+  const told = latestOf(liquidationLog, of)
+  return told?.step === Step.exhausted && told.sizeAtoms === Math.abs(quantity)
 }
 
 /** Closes as much of a position as the accounts of a ranking can bear, in its order. */

@@ -5,10 +5,11 @@
  */
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
+import * as Breadth from "../Breadth.js"
 import { nextSecond } from "../Deadlines.js"
 import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
-import { type LiquidationStep, Movement, Step } from "../LiquidationLog.js"
+import { latestOf, type LiquidationStep, Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import * as Changing from "../markets/Changing.js"
 import { isLive } from "../markets/Freshness.js"
@@ -29,6 +30,13 @@ const wholeUpTo = 100_000_000_000
 const wholeAfterMs = 30_000
 /** A part is one in this many of a position: a fifth. */
 const parts = 5
+/** For so long after an account's first part each of its parts is told: in that time a position may be sold by its fifths. */
+const toldForMs = 5_000
+/**
+ * What a look counts of those that a record takes, where one by which nothing can be done counts once: it is as little work as looking
+ * at an account whose trigger was crossed.
+ */
+const lookWeight = 16
 
 /**
  * Examines the accounts that are due. Nothing is done under a halt, while a band is being cleared, or while funding is being
@@ -39,10 +47,10 @@ export const run = (state: State): void => {
   if (halted || liquidations.size === 0 || clearing.length > 0 || state.settling > 0) return
   const bounds = state.capacity.liquidatedAtOnce ?? atOnce
   const again: Array<readonly [account: number, atEpochMs: number]> = []
-  while (liquidating.looks < bounds.looks && state.met < bounds.met) {
+  while (liquidating.looks < bounds.looks * lookWeight && state.met < bounds.met) {
     const account = liquidations.shiftDue(state.atEpochMs)
     if (account === none) break
-    liquidating.looks++
+    liquidating.looks += lookWeight
     // Keeps the account in the list while it is examined, so that it still counts as under liquidation.
     liquidations.set(account, Number.MAX_SAFE_INTEGER)
     const next = account === InsuranceFund.find(state) ? lookAtFund(state, account) : look(state, account)
@@ -113,6 +121,11 @@ const look = (state: State, account: number): number => {
   const next = nextSecond(state.atEpochMs)
   if (isSpared(state, account)) {
     state.capacity.reached?.("a liquidation waited for a stale market")
+    countAsIdle(state, account)
+    return next
+  }
+  if (openOf(state, account) === 0 && largest(state, account) === none) {
+    countAsIdle(state, account)
     return next
   }
   if (openOf(state, account) > 0) cancelAll(state, account, anyMarket, Order.CancelReason.liquidation)
@@ -127,6 +140,14 @@ const look = (state: State, account: number): number => {
       return isHealthy(state, account) ? 0 : state.atEpochMs
     }
   }
+}
+
+/**
+ * Counts an examination as one that can do nothing. Every account whose markets stand still has one each second for as long as they do:
+ * few records make them all, so that accounts in live markets do not wait behind them.
+ */
+const countAsIdle = (state: State, account: number): void => {
+  state.liquidating.looks -= lookWeight - Math.min(lookWeight, 1 + Breadth.beyondOneLook(state, account))
 }
 
 /** Whether the equity is below two thirds of the maintenance margin. */
@@ -174,6 +195,9 @@ const sendPart = (state: State, account: number): void => {
   )
   const { filledAtoms, filledNotional } = trade(state, market, slot, number, sizeAtoms, limitAtoms, "liquidation")
   state.capacity.reached?.(filledAtoms > 0 ? "a part of a position was liquidated" : "a liquidation found no taker")
+  const isTold = filledAtoms === 0 && state.atEpochMs >= firstAtEpochMs + toldForMs
+    && isToldOf(state, account, market, quantity, firstAtEpochMs)
+  if (isTold) return
   const feeAtoms = filledAtoms > 0 ? chargeFee(state, account, market, filledNotional) : 0
   publish(state, account, market, quantity, {
     step: Step.order,
@@ -184,6 +208,21 @@ const sendPart = (state: State, account: number): void => {
     equityAtoms,
     maintenanceMarginAtoms
   })
+}
+
+/**
+ * Whether the latest published step of a position under liquidation is a part that filled nothing. There is another each second for as
+ * long as nobody takes any: published each time, they would push out what happened to others.
+ */
+const isToldOf = (
+  { liquidationLog }: State,
+  account: number,
+  { index: market }: MarketState,
+  quantity: number,
+  sinceEpochMs: number
+): boolean => {
+  const told = latestOf(liquidationLog, { account, direction: directionOf(quantity), market, sinceEpochMs })
+  return told?.step === Step.order && told.filledAtoms === 0
 }
 
 /** The fields in which steps without a counterparty differ. */

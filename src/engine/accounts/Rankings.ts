@@ -98,10 +98,15 @@ export class Rankings {
     this.making.push(ranking)
   }
 
-  /** Completes a ranking in the given record. */
-  finish(ranking: Ranking, sequence: number): void {
+  /**
+   * Completes a ranking in the given record. It replaces the previous completed one of its market and direction, if `isIdle` says that
+   * one explains nothing.
+   */
+  finish(ranking: Ranking, sequence: number, isIdle: (before: Ranking) => boolean = () => false): void {
     ranking.madeAt = sequence
     this.making = this.making.filter((each) => each !== ranking)
+    const before = this.made.findLastIndex((each) => each.market === ranking.market && each.direction === ranking.direction)
+    if (before >= 0 && isIdle(this.made[before]!)) this.made.splice(before, 1)
     this.keep(ranking)
   }
 

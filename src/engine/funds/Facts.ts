@@ -168,10 +168,10 @@ export const judgeSubmission = (state: State, command: BeginSubmission, atEpochM
   if (isTooLong(submissionId)) return Refusal.ledgerFactOutOfBounds
   return take(findAtHand(state, number, name), (step, transfer) => {
     // A step that was submitted before may be submitted again, since it may be under way already. While withdrawals are stopped, or
-    // once the account is disabled, no step is submitted for the first time.
+    // once whoever approved the step may have had no right to, no step is submitted for the first time.
     const isFirst = Steps.phaseOf(step) === "approved"
-    const isHeld = state.funds.stop !== null || Moving.isDisabled(state, transfer.account)
-    if (isFirst && transfer.kind === "withdrawal" && isHeld) return "conflict"
+    const isStopped = isFirst && transfer.kind === "withdrawal" && state.funds.stop !== null
+    if (isStopped || Moving.withheldFor(state, transfer) !== undefined) return "conflict"
     return Steps.begin(step, submissionId, atEpochMs, state.funds.bounds.submissions)
   })
 }

@@ -8,8 +8,8 @@ import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { type Alarm, alarms, type Stop } from "./Funds.js"
 import * as Money from "./Money.js"
-import { newStep, over, type Step } from "./Steps.js"
-import { endedOf, type Failure, isNeeded, statusOf, type Transfer } from "./Transfer.js"
+import { newStep, over, phaseOf, type Step } from "./Steps.js"
+import { endedOf, type Failure, isNeeded, statusOf, stepAtHand, type Transfer } from "./Transfer.js"
 
 /** Changes of a step. Events carry the index in this list as a code: append only. */
 export const stepChanges = ["prepared", "approved", "begun", "noted", "refused", "confirmed", "voided"] as const
@@ -20,6 +20,22 @@ const disabled = flagBit("disabled")
 
 /** Whether an account is disabled: it moves no money then. */
 export const isDisabled = ({ standing }: Pick<State, "standing">, account: number): boolean => (standing.flagsOf(account) & disabled) !== 0
+
+/** Why an approved withdrawal that was never executed will not be begun. */
+export type Withheld = "account_disabled" | "passkey_removed"
+
+/**
+ * Why a withdrawal that was approved but never executed will not be begun: since its approval an operator has disabled the account, or
+ * the owner has removed the passkey that approved it. Either may have been done because of whoever approved it. Undefined if neither
+ * is so.
+ */
+export const withheldFor = (state: Pick<State, "identity" | "standing">, transfer: Transfer): Withheld | undefined => {
+  const { account, kind } = transfer
+  const step = stepAtHand(transfer)
+  if (kind !== "withdrawal" || step === undefined || phaseOf(step) !== "approved") return undefined
+  if (isDisabled(state, account)) return "account_disabled"
+  return state.identity.passkeys.find(step.approval!.credentialId)?.account === account ? undefined : "passkey_removed"
+}
 
 /** The current status of a transfer, as an outcome. */
 export const stands = (transfer: Transfer): TransferStands => ({
@@ -126,9 +142,17 @@ export const bind = (state: State, transfer: Transfer, partyId: string, keyId: s
   put(state, { ...transfer, partyId, keyId })
 }
 
-/** Stops withdrawals, unless they are stopped already. */
+/**
+ * Stops withdrawals. What stops them first is why they are stopped; but a contradiction takes the place of another reason, with what is
+ * lacking by either: whoever lets withdrawals go on was shown it.
+ */
 export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<Stop, "sinceEpochMs">): void => {
-  if (state.funds.stop !== null) return
+  const { stop: before } = state.funds
+  if (before !== null) {
+    if (reason !== "contradiction" || before.reason === "contradiction") return
+    state.funds.stop = { ...before, reason, differenceAtoms: Math.min(before.differenceAtoms, differenceAtoms) }
+    return
+  }
   state.capacity.reached?.("withdrawals were stopped")
   state.funds.stop = { reason, differenceAtoms, atOffset, sinceEpochMs: state.atEpochMs }
   state.events.event1(Event.WithdrawalsStopped, 1)

@@ -5,7 +5,7 @@ import { AccountReads } from "../accounts/Reads.js"
 import type { ForgottenTransfers, FundsView, PartyView, StepOfCommandView, TransferView } from "../Reads.js"
 import { minDepositAtoms, minWithdrawalAtoms } from "./Bounds.js"
 import { type Alarm, alarms } from "./Funds.js"
-import { isDisabled } from "./Moving.js"
+import { type Withheld, withheldFor } from "./Moving.js"
 import { awaitedBy, idOf, ledgerOutcomeOf, statusOf, stepAtHand, type Transfer } from "./Transfer.js"
 
 const view = (transfer: Transfer): TransferView => ({
@@ -47,8 +47,9 @@ export class FundsReads extends AccountReads {
     return this.state.funds.transfers.openOf(account).map(view)
   }
 
-  isDisabled(account: number): boolean {
-    return isDisabled(this.state, account)
+  withheldFor(number: number): Withheld | undefined {
+    const transfer = this.state.funds.transfers.find(number)
+    return transfer === undefined ? undefined : withheldFor(this.state, transfer)
   }
 
   transfersToDrive(): ReadonlyArray<TransferView> {
