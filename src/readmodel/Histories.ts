@@ -452,7 +452,9 @@ class Follower {
 
   /** Follows for as long as the venue lives: whatever fails is tried again. */
   get run(): Effect.Effect<never> {
-    const following = Effect.catchAll(Effect.scoped(this.follow), (failure) => this.failed(failure))
+    // Also of one that could not be opened it is told that there is nothing to read: nobody is to wait for it.
+    const follow = Effect.ensuring(Effect.scoped(this.follow), Effect.sync(() => this.tell()))
+    const following = Effect.catchAll(follow, (failure) => this.failed(failure))
     // A mistake of the program's own is told, and what it was made over is read anew.
     return Effect.forever(
       Effect.catchAllDefect(following,
@@ -515,12 +517,7 @@ class Follower {
       })
       const { fills } = place
       const opened: Opened = { sql, place, fills, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.isUnfinished }
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          this.opened = undefined
-          this.tell()
-        })
-      )
+      yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
       this.damage = undefined
       this.hasBegun = true
       this.opened = opened

@@ -134,6 +134,8 @@ export class CandleStreams {
   /** By market, and in it by length and series. */
   private readonly markets = new Map<number, Map<string, CandleStream>>()
   private streams = 0
+  /** Those that have begun: only these were told what may be otherwise by histories that are lost and come again. */
+  private begunStreams = 0
   /** Whether the histories were not there since streams began. */
   private hasLostPast = false
 
@@ -171,7 +173,7 @@ export class CandleStreams {
 
   /** Looks whether there are histories: where they were lost and are there again, every stream begins anew. */
   watch(): void {
-    if (this.streams === 0) {
+    if (this.begunStreams === 0) {
       this.hasLostPast = false
       return
     }
@@ -276,6 +278,7 @@ export class CandleStreams {
     const log = new Log(name, market, past.sequence, around.now(), around.kept, contents)
     for (const prices of waiting) if (prices[0]!.sequence > past.sequence) this.tell(folded, log, prices)
     stream.log = log
+    this.begunStreams++
     for (const told of begun) told(log)
   }
 
@@ -287,9 +290,12 @@ export class CandleStreams {
     this.streams++
   }
 
-  private drop({ which }: CandleStream): void {
+  private drop({ log, which }: CandleStream): void {
     const beside = this.markets.get(which.market)!
-    if (beside.delete(keyOf(which))) this.streams--
+    if (beside.delete(keyOf(which))) {
+      this.streams--
+      if (log !== undefined) this.begunStreams--
+    }
     if (beside.size === 0) this.markets.delete(which.market)
   }
 }

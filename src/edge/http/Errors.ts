@@ -499,7 +499,7 @@ export const historiesUnavailable: Failure = {
     ...ledgerUnavailable.description,
     name: "HistoriesUnavailable",
     dependency: "read_model",
-    safeMessage: "The histories are being made from the journal: repeat the same request shortly."
+    safeMessage: "The histories are being opened, or made from the journal: repeat the same request shortly."
   }
 }
 
