@@ -150,6 +150,12 @@ export const unsupportedMediaType: Failure = {
   }
 }
 
+/** A body that says it is compressed. */
+export const unsupportedCoding: Failure = {
+  ...unsupportedMediaType,
+  message: "The request body must be application/json in UTF-8 as it is: this venue takes no Content-Encoding."
+}
+
 /** Part of the contract that this release does not serve; nothing was done. */
 export const notSupported = (message: string): Failure => ({
   description: {
