@@ -113,6 +113,7 @@ export interface FrameLeft {
   readonly type: string
   /** Of who subscribes: whether the stream goes on where the client was. */
   readonly resumed?: boolean
+  /** That of the frame which it answers; of a refusal perhaps what was sent as one and is none, a number even. */
   readonly id?: string
   readonly channel?: string
   readonly stream?: string

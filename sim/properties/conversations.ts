@@ -417,7 +417,8 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
     case "heartbeat":
       return beats(state, line, left)
     default:
-      if (id !== undefined) return answered(state, line, left)
+      // What is repeated of an id that is none may be repeated of several frames.
+      if (Frames.isId(id)) return answered(state, line, left)
       if (type === "error" && error!.code === noTicket) return ticketIsOver(state, line, left)
       if (type !== "error" || error!.code !== invalid || line.unnamed === 0) return broken(`is sent ${type} ${error?.code} for nothing`)
       line.unnamed--

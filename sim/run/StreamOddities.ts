@@ -68,7 +68,7 @@ const malformed: ReadonlyArray<object> = [
   { op: "cancel_all", idempotencyKey: 1, body: {} }
 ]
 
-/** Texts that are JSON and nobody can be told which frame was refused. */
+/** Texts that are JSON without an id that may be one. */
 const unnamed = [
   "[]",
   "null",
@@ -140,8 +140,8 @@ export class StreamOddities {
   }
 
   /** Whether an answer is to something that was done here. */
-  isOwn(id: string | undefined): boolean {
-    return id?.startsWith("odd") === true
+  isOwn(id: unknown): boolean {
+    return typeof id === "string" && id.startsWith("odd")
   }
 
   nextId(): string {

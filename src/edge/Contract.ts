@@ -69,6 +69,12 @@ const repeatHeaders = {
     schema: { type: "string", enum: ["true"] }
   }
 }
+const policyHeaders = {
+  "x-service-runtime-policy-version": {
+    description: "A digest of what this venue has on and off: with what is served, and with `route_not_found` where it is off.",
+    schema: { type: "string" }
+  }
+}
 const retryHeaders = { "Retry-After": told("Seconds to wait before the same request is sent again: 1 to 60.") }
 
 /** An operation of the document, as far as it is needed here. */
@@ -101,13 +107,27 @@ const withOperations = (
 const answersOf = ({ responses }: Documented, change: (answer: object, status: string) => object): Documented["responses"] =>
   Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, change(answer, status)]))
 
+/** An answer with more headers than it has. */
+const withHeaders = (answer: object, headers: object): object => ({
+  ...answer,
+  headers: { ...(answer as { readonly headers?: object }).headers, ...headers }
+})
+
 /** Adds the header that marks a repeated decision to every answer that may carry it: of operations with an Idempotency-Key. */
 const withRepeats = (document: Record<string, unknown>): Record<string, unknown> =>
   withOperations(document, (operation, { headersSchema }) =>
     headersSchema === undefined ? operation : {
       ...operation,
+      responses: answersOf(operation, (answer, status) => undecided.has(status) ? answer : withHeaders(answer, repeatHeaders))
+    })
+
+/** What tells which of the venue's features are on, on the answers of what is one: served, or as if it were not there. */
+const withPolicy = (document: Record<string, unknown>): Record<string, unknown> =>
+  withOperations(document, (operation, { feature }) =>
+    feature === undefined ? operation : {
+      ...operation,
       responses: answersOf(operation, (answer, status) =>
-        undecided.has(status) ? answer : { ...answer, headers: { ...(answer as { readonly headers?: object }).headers, ...repeatHeaders } })
+        status === "200" || status === "404" ? withHeaders(answer, policyHeaders) : answer)
     })
 
 /** Answers that are never remembered. */
@@ -157,7 +177,8 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id, which names the record that decided it, if one did. "
     + "A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, (document) => withHead(withRepeats(withLimits(withOptionalBodies(withWords(published(document)))))))
+  .annotate(OpenApi.Transform,
+    (document) => withHead(withPolicy(withRepeats(withLimits(withOptionalBodies(withWords(published(document))))))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

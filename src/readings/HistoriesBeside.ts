@@ -1,12 +1,13 @@
 /**
  * The histories of a venue that somebody else makes (`HistoriesServing`): what the venue has in memory is given to that one as it lies
  * there, and what is asked of the histories is asked of it. One that dies, or does not answer, is begun again; meanwhile there is
- * nothing to read.
+ * nothing to read. Whoever asks one that only opens them waits a moment for it: they are there, and the venue is ready before them.
  */
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import * as Histories from "../readmodel/Histories.js"
@@ -18,6 +19,9 @@ const recordsAtOnce = 1_024
 
 /** Most that is asked at once. */
 const mostWaiting = 4_096
+
+/** How long whoever asks waits for histories that are only being opened: the beginning of a thread, on a machine that is busy. */
+export const openingMs = 2_000
 
 /** How long something that is read may take: the disk under the histories may not answer. */
 const patienceMs = 30_000
@@ -40,6 +44,10 @@ class Beside {
   private line: Line | undefined
   /** How far it is. */
   private reached: Histories.Reached | undefined
+  /** Done once it has said whether there is anything to read, or is gone; undefined from then on. */
+  private opening: Deferred.Deferred<void> | undefined
+  /** How many wait for that. */
+  private early = 0
   /** Whether anyone has been at work on the database. */
   private hasBegun = false
   /** Since when there has been a durable record that it is not known to have; undefined where there is none. */
@@ -104,7 +112,7 @@ class Beside {
 
   /** Asks something; what is not answered in time ends whoever was asked. */
   read<A>(question: Question, parameters: ReadonlyArray<unknown>): Effect.Effect<Histories.Read<A>, Histories.Unavailable> {
-    return Effect.suspend(() => {
+    return Effect.zipRight(this.opened, Effect.suspend(() => {
       const { line } = this
       if (line === undefined || this.reached === undefined || this.waiting.size >= mostWaiting) {
         return Effect.fail(new Histories.Unavailable())
@@ -123,7 +131,26 @@ class Beside {
         Effect.timeoutTo(answer, { duration: patienceMs, onSuccess: (read) => read, onTimeout: late }),
         (read) => read === undefined ? Effect.fail(new Histories.Unavailable()) : Effect.succeed(read as Histories.Read<A>)
       )
+    }))
+  }
+
+  /** Waits while they are only being opened, for a moment at most; not behind too many who wait already. */
+  private get opened(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { opening } = this
+      if (opening === undefined || this.early >= mostWaiting) return Effect.void
+      this.early++
+      return Effect.ensuring(
+        Effect.asVoid(Effect.timeoutOption(Deferred.await(opening), openingMs)),
+        Effect.sync(() => void this.early--)
+      )
     })
+  }
+
+  private noLongerOpening(): void {
+    const { opening } = this
+    this.opening = undefined
+    if (opening !== undefined) Deferred.unsafeDone(opening, Effect.void)
   }
 
   private broken: (reason: string) => void = () => {}
@@ -141,6 +168,7 @@ class Beside {
       }
     )
     this.line = line
+    this.opening = Deferred.unsafeMake(FiberId.none)
   }
 
   private heard(said: Said, line: Line): void {
@@ -152,6 +180,7 @@ class Beside {
       }
       case "Reached":
         this.reached = said.reached
+        this.noLongerOpening()
         if (said.reached === undefined) return
         this.hasBegun = true
         this.behindSinceEpochMs = this.behindSince(said.reached)
@@ -198,6 +227,7 @@ class Beside {
   private stopped(): void {
     this.line = undefined
     this.reached = undefined
+    this.noLongerOpening()
     const waiting = [...this.waiting.values()]
     this.waiting.clear()
     for (const settle of waiting) settle(undefined)

@@ -454,7 +454,9 @@ class Follower {
 
   /** Follows the feed for the life of the venue; every failure is retried. */
   get run(): Effect.Effect<never> {
-    const following = Effect.catchAll(Effect.scoped(this.follow), (failure) => this.failed(failure))
+    // Readers are told also if the database could not be opened, so that nobody waits for it.
+    const follow = Effect.ensuring(Effect.scoped(this.follow), Effect.sync(() => this.tell()))
+    const following = Effect.catchAll(follow, (failure) => this.failed(failure))
     // A defect of the program is logged, and the reading is begun again.
     return Effect.forever(
       Effect.catchAllDefect(following,
@@ -517,12 +519,7 @@ class Follower {
       })
       const { fills } = place
       const opened: Opened = { sql, place, fills, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.isUnfinished }
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          this.opened = undefined
-          this.tell()
-        })
-      )
+      yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
       this.damage = undefined
       this.hasBegun = true
       this.opened = opened

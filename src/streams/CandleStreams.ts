@@ -137,6 +137,8 @@ export class CandleStreams {
   /** By market, and in it by length and series. */
   private readonly markets = new Map<number, Map<string, CandleStream>>()
   private streams = 0
+  /** Streams that have begun: only their subscribers hold something that histories which are lost and return may contradict. */
+  private begunStreams = 0
   /** Whether the histories have been unavailable since streams began. */
   private hasLostPast = false
 
@@ -174,7 +176,7 @@ export class CandleStreams {
 
   /** Checks the histories: if they were lost and are back, every stream begins anew. */
   watch(): void {
-    if (this.streams === 0) {
+    if (this.begunStreams === 0) {
       this.hasLostPast = false
       return
     }
@@ -279,6 +281,7 @@ export class CandleStreams {
     const log = new Log(name, market, past.sequence, around.now(), around.kept, contents)
     for (const prices of waiting) if (prices[0]!.sequence > past.sequence) this.tell(folded, log, prices)
     stream.log = log
+    this.begunStreams++
     for (const told of begun) told(log)
   }
 
@@ -290,9 +293,12 @@ export class CandleStreams {
     this.streams++
   }
 
-  private drop({ which }: CandleStream): void {
+  private drop({ log, which }: CandleStream): void {
     const beside = this.markets.get(which.market)!
-    if (beside.delete(keyOf(which))) this.streams--
+    if (beside.delete(keyOf(which))) {
+      this.streams--
+      if (log !== undefined) this.begunStreams--
+    }
     if (beside.size === 0) this.markets.delete(which.market)
   }
 }

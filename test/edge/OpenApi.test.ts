@@ -60,7 +60,10 @@ test("trading routes ask for a key and an idempotency key, operator routes for t
   expect(paths["/v1/accounts/{accountId}/api-keys"].get.security).toEqual([{ session: [] }])
   expect(paths["/v1/orders"].post.parameters).toMatchObject([{ name: "idempotency-key", in: "header", required: true }])
   expect(paths["/v1/operator/engine/halt"].put.security).toEqual([{ operator: [] }])
-  expect(paths["/v1/markets"].get.security).toEqual([])
+  expect(paths["/v1/markets"].get.security).toEqual([{}, { apiKey: [] }, { session: [] }])
+  expect(paths["/v1/markets/{marketId}"].head.security).toEqual([{}, { apiKey: [] }, { session: [] }])
+  expect(paths["/v1/auth/passkeys/registration/verify"].post.security).toEqual([{}, { session: [] }])
+  expect(paths["/v1/leaderboard"].get.security).toEqual([])
   expect([paths["/v1/realtime/ticket"].post.requestBody.required, paths["/v1/realtime/ticket"].put.requestBody.required]).toEqual([false,
     true])
 })
@@ -170,4 +173,17 @@ test("how many entries there are where no number is asked for is told as it is r
       .map(() => path) ?? []
   )
   expect(odd).toEqual([])
+})
+
+test("a feature's answers are documented with the header of the policy, and the dead-man switch takes whole numbers alone", async () => {
+  const { components, paths } = await document()
+  const policy = "x-service-runtime-policy-version"
+  const { get, head, post } = paths["/v1/accounts/{accountId}/affiliate/registration"]
+  for (const { responses } of [get, head, post]) {
+    const told = Object.keys(responses).filter((status) => policy in responses[status].headers)
+    expect(told).toEqual(["200", "404"])
+    expect(Object.keys(responses["200"].headers)).toContain("RateLimit-Limit")
+  }
+  expect(paths["/v1/accounts/{accountId}/balance"].get.responses["200"].headers).not.toHaveProperty(policy)
+  expect(components.schemas.CancelAllAfterBody.properties.timeoutMs).toMatchObject({ type: "integer" })
 })

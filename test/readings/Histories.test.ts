@@ -3,14 +3,14 @@
  * or the journal, by fibers of the test's own thread and by the venue's thread.
  */
 import * as path from "node:path"
-import { Context, Deferred, Effect, Exit, FiberId, Layer, Scope } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, FiberId, Layer, Scope, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as JournalReading from "../../src/journal/Reading.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as HistoriesBeside from "../../src/readings/HistoriesBeside.js"
-import type { Asked } from "../../src/readings/HistoriesProtocol.js"
+import type { Asked, Said } from "../../src/readings/HistoriesProtocol.js"
 import { serve } from "../../src/readings/HistoriesServing.js"
 import * as NodeHistoriesBeside from "../../src/readings/NodeHistoriesBeside.js"
 import { HistoriesDatabase, openAt, layerMemory } from "../../src/readmodel/HistoriesDatabase.js"
@@ -185,6 +185,69 @@ test("where whoever makes them dies there is nothing to read, until the next one
   expect(await answers(elsewhere, shapeOf(world))).toEqual(before)
   await world.stop()
 })
+
+test("what is asked of histories that are only being opened waits for them a moment, and where there is nothing to read for nothing", () =>
+  Effect.gen(function*() {
+    const asked: Array<Asked> = []
+    let say: ((said: Said) => void) | undefined
+    let leave = (): void => {}
+    const dial: HistoriesBeside.Dial = (_, heard, gone) => {
+      say = heard
+      leave = () => gone("it died")
+      return { tell: (each) => void asked.push(each), end: () => Effect.void }
+    }
+    const source: Source = {
+      environment: "development",
+      options,
+      durableSequence: () => 1,
+      reached: () => Effect.void,
+      run: () => undefined,
+      listen: () => {}
+    }
+    const scope = yield* Scope.make()
+    const opening = Effect.gen(function*() {
+      say = undefined
+      const histories = yield* Scope.extend(HistoriesBeside.make(dial, source), scope)
+      while (say === undefined) yield* Effect.yieldNow()
+      return { ask: Effect.either(histories.order(0, 1)), say: say as (said: Said) => void }
+    })
+    const nothing = { _tag: "Left", left: { _tag: "HistoriesUnavailable" } }
+    const place = { sequence: 1, atEpochMs: 0, digest: "" }
+    const reached = { place, fills: 0, behindSinceEpochMs: undefined, isReplaying: false, isRebuilding: false }
+
+    const soon = yield* opening
+    const early = yield* Effect.fork(soon.ask)
+    yield* TestClock.adjust(HistoriesBeside.openingMs - 1)
+    expect(asked).toEqual([])
+    soon.say({ _tag: "Reached", reached })
+    while (asked.length === 0) yield* Effect.yieldNow()
+    const read = { found: undefined, standing: {} } as Histories.Read<unknown>
+    soon.say({ _tag: "Found", id: (asked[0] as Asked & { readonly id: number }).id, read })
+    expect(yield* Fiber.join(early)).toMatchObject({ _tag: "Right", right: read })
+
+    const long = yield* opening
+    const waits = yield* Effect.fork(long.ask)
+    yield* TestClock.adjust(HistoriesBeside.openingMs)
+    expect(yield* Fiber.join(waits)).toMatchObject(nothing)
+
+    const none = yield* opening
+    const waited = yield* Effect.fork(none.ask)
+    yield* Effect.yieldNow()
+    none.say({ _tag: "Reached", reached: undefined })
+    expect(yield* Fiber.join(waited)).toMatchObject(nothing)
+    expect(yield* none.ask).toMatchObject(nothing)
+
+    const dying = yield* opening
+    const left = yield* Effect.fork(dying.ask)
+    yield* Effect.yieldNow()
+    leave()
+    expect(yield* Fiber.join(left)).toMatchObject(nothing)
+    expect(asked).toHaveLength(1)
+    // Each waits a moment at its end for records that these never take in.
+    const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+    yield* TestClock.adjust("1 minute")
+    yield* Fiber.join(closing)
+  }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise))
 
 test("what is durable is taken in before they end, also by one that has only begun", async () => {
   const world = await start({ blocks: 11 })

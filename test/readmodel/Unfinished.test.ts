@@ -2,10 +2,10 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Effect, Stream } from "effect"
+import { Deferred, Effect, Exit, Stream } from "effect"
 import { expect, onTestFinished, test } from "vitest"
 import * as Histories from "../../src/readmodel/Histories.js"
-import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
+import { DatabaseUnusable, openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import { idleClock } from "../journal/Harness.js"
@@ -51,4 +51,16 @@ test("those that had had all there was once are only behind", async () => {
 
 test("that the venue was down since their last record makes them no staler: what came behind it came just now, as far as is known", async () => {
   expect((await begunAt5(true)).lagMs).toBe(0)
+})
+
+test("of a database that cannot be opened it is told that there is nothing to read", async () => {
+  const told = await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const reached = yield* Deferred.make<unknown>()
+    yield* Histories.make({
+      database: { name: "histories.db", open: Effect.fail(new DatabaseUnusable({ reason: "no permission" })), setAside: Effect.void },
+      reached: (said: unknown) => Deferred.unsafeDone(reached, Exit.succeed(said))
+    } as never)
+    return yield* Deferred.await(reached)
+  })).pipe(Effect.withClock(idleClock)))
+  expect(told).toBeUndefined()
 })

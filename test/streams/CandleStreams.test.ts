@@ -41,13 +41,19 @@ const begin = () => {
     volumes.push(volumes.at(-1)! + BigInt(count))
     streams.note(words, 0, words.length)
   }
-  const loseAndFind = (): void => {
+  const lose = (): void => {
     hasPast = false
     streams.watch()
+  }
+  const find = (): void => {
     hasPast = true
     streams.watch()
   }
-  return { loseAndFind, readings, streams, trade, volumes }
+  const loseAndFind = (): void => {
+    lose()
+    find()
+  }
+  return { find, lose, loseAndFind, readings, streams, trade, volumes }
 }
 
 const settled = (): Promise<void> => Effect.runPromise(Effect.yieldNow())
@@ -75,4 +81,18 @@ test("a reading that was given up for want of room is not taken for the one that
   second(4)
   await settled()
   expect(log?.contents?.()).toBe(`[${volumes.at(-1)}]`)
+})
+
+test("a stream that was asked for while histories were being opened begins with them once", async () => {
+  const { find, lose, readings, streams, trade, volumes } = begin()
+  let log: Log | undefined
+  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, (begun) => {
+    log = begun
+  })
+  lose()
+  readings.shift()!(0)
+  await settled()
+  find()
+  trade(1)
+  expect([readings.length, log?.contents?.()]).toEqual([0, `[${volumes.at(-1)}]`])
 })

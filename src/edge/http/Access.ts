@@ -61,13 +61,18 @@ class OperatorSecurity extends HttpApiMiddleware.Tag<OperatorSecurity>()("venue/
   }
 }) {}
 
+/** Credentials that may be sent and need not be, for the reference document: what is needed of everybody is all that a middleware says. */
+const optional = (...names: ReadonlyArray<"apiKey" | "session">) => ({ security: [{}, ...names.map((name) => ({ [name]: [] }))] })
+
 const secured = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps, level: Level): HttpApiEndpoint.HttpApiEndpoint.Any => {
   switch (level) {
     case "system":
     case "public":
-    case "anyone_or_owner":
-    case "anyone_or_trader":
       return endpoint
+    case "anyone_or_owner":
+      return endpoint.annotate(OpenApi.Override, optional("session"))
+    case "anyone_or_trader":
+      return endpoint.annotate(OpenApi.Override, optional("apiKey", "session"))
     case "read":
     case "trade":
       return endpoint.middleware(TraderSecurity)

@@ -152,6 +152,12 @@ export const unsupportedMediaType: Failure = {
   }
 }
 
+/** A body that says it is compressed. */
+export const unsupportedCoding: Failure = {
+  ...unsupportedMediaType,
+  message: "The request body must be application/json in UTF-8 as it is: this venue takes no Content-Encoding."
+}
+
 /** Part of the contract that this release does not serve; nothing was done. */
 export const notSupported = (message: string): Failure => ({
   description: {
@@ -501,7 +507,7 @@ export const historiesUnavailable: Failure = {
     ...ledgerUnavailable.description,
     name: "HistoriesUnavailable",
     dependency: "read_model",
-    safeMessage: "The histories are being made from the journal: repeat the same request shortly."
+    safeMessage: "The histories are being opened, or made from the journal: repeat the same request shortly."
   }
 }
 

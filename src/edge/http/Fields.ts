@@ -54,7 +54,11 @@ export const Label = Schema.String.pipe(
   Schema.minLength(1),
   Schema.maxLength(64),
   Schema.filter((text) => !unseen.test(text) && text.trim() === text, { jsonSchema: { minLength: 1, maxLength: 64 } })
-).annotations({ identifier: "Label", description: "1 to 64 characters on one line, all of them visible, with no space at either end." })
+).annotations({
+  identifier: "Label",
+  description: "1 to 64 characters on one line (UTF-16 units, of which an emoji has two or more), all of them visible, with no space at "
+    + "either end."
+})
 /** Any text that is not empty, in a response. */
 export const Text = Schema.String.pipe(Schema.minLength(1))
 /** 1..64 of `[A-Za-z0-9._:-]`. */

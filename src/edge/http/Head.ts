@@ -4,6 +4,7 @@
 export class Head {
   authorization: string | undefined = undefined
   contentType: string | undefined = undefined
+  contentEncoding: string | undefined = undefined
   idempotencyKey: string | undefined = undefined
   origin: string | undefined = undefined
   requestMethod: string | undefined = undefined
@@ -25,10 +26,10 @@ export class Head {
           if (isNamed(name, "origin")) this.origin ??= raw[at + 1]!
           break
         case 12:
-          if (isNamed(name, "content-type")) this.contentType ??= raw[at + 1]!
+          if (isNamed(name, "content-type")) this.contentType = joined(this.contentType, raw[at + 1]!)
           break
         case 13:
-          if (isNamed(name, "authorization")) this.authorization ??= raw[at + 1]!
+          if (isNamed(name, "authorization")) this.authorization = joined(this.authorization, raw[at + 1]!)
           break
         case 14:
           if (isNamed(name, "content-length")) this.contentLength = raw[at + 1]!
@@ -36,6 +37,9 @@ export class Head {
         case 15:
           if (isNamed(name, "idempotency-key")) this.idempotencyKey = joined(this.idempotencyKey, raw[at + 1]!)
           else if (isNamed(name, "x-forwarded-for")) this.forwardedFor = joined(this.forwardedFor, raw[at + 1]!)
+          break
+        case 16:
+          if (isNamed(name, "content-encoding")) this.contentEncoding = joined(this.contentEncoding, raw[at + 1]!)
           break
         case 17:
           if (isNamed(name, "transfer-encoding")) this.transferEncoding = true
@@ -49,7 +53,7 @@ export class Head {
   }
 }
 
-/** Joins a header that was sent more than once. */
+/** Joins a header that was sent more than once. None of two credentials, types or keys is preferred: joined, they are invalid. */
 const joined = (before: string | undefined, value: string): string => before === undefined ? value : `${before}, ${value}`
 
 /** Whether a header's name, as sent, is this one in lower case. */

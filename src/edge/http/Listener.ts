@@ -11,11 +11,10 @@ import type { Frame } from "../../streams/Frame.js"
 
 /** The headers that a route may look at; a listener reads no others. */
 export interface RequestHeaders {
-  /** The first, where there are several. */
+  /** This and the next three: all of them joined by a comma and a space, where there are several. */
   readonly authorization?: string | undefined
-  /** The first, where there are several. */
   readonly "content-type"?: string | undefined
-  /** All of them joined by a comma and a space, where there are several. */
+  readonly "content-encoding"?: string | undefined
   readonly "idempotency-key"?: string | undefined
   readonly origin?: string | undefined
   readonly "access-control-request-method"?: string | undefined

@@ -181,6 +181,7 @@ const dispatch = (application: Application, { body, head, request, target }: Exc
     headers: {
       authorization: head.authorization,
       "content-type": head.contentType,
+      "content-encoding": head.contentEncoding,
       "idempotency-key": head.idempotencyKey,
       origin: head.origin,
       "access-control-request-method": head.requestMethod,

@@ -89,12 +89,14 @@ const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \
 /** Whether a request came without a body. */
 export const isEmpty = ({ body, json }: Request): boolean => json === undefined && body.byteLength === 0
 
-/** The body's JSON value; a failure for another content type, a size beyond the limit, bytes that are no JSON, or a member given twice. */
+/** The body's JSON value; a failure for another type, a coding, a size beyond the limit, bytes that are no JSON, a member given twice. */
 export const json = (request: Request): { readonly value: unknown } | Errors.Failure => {
   if (request.json !== undefined) return request.json
   const type = request.headers["content-type"]
   if (type === undefined && request.body.byteLength === 0) return bodyMissing
   if (type !== "application/json" && (type === undefined || !jsonType.test(type))) return Errors.unsupportedMediaType
+  const coding = request.headers["content-encoding"]
+  if (coding !== undefined && !/^(?:identity)?$/i.test(coding)) return Errors.unsupportedCoding
   if (request.body.byteLength > bodyLimit) return Errors.payloadTooLarge
   if (request.body.byteLength === 0) return bodyMissing
   return parseJson(request.body) ?? Errors.invalidRequest("The body is not JSON in UTF-8.")

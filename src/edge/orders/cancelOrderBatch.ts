@@ -44,7 +44,10 @@ export const CancelBatchResult = Schema.Struct({
       ...Envelopes.Refused
     }).annotations({ identifier: "RefusedCancelEntry" })
   ))
-}).annotations({ identifier: "CancelBatchResult" })
+}).annotations({
+  identifier: "CancelBatchResult",
+  description: "A request that found none of its orders open is not remembered: sent again under its Idempotency-Key it is decided anew."
+})
 
 const entryShape = shape({ accountId: name, marketId: name, orderId: name })
 const batchShape = shape({ orders: listOf(entryShape) })

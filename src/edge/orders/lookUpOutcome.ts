@@ -64,7 +64,8 @@ const OutcomeLookup = Schema.Struct({
   identifier: "OutcomeLookup",
   description: "`accepted`: at least one entry was; `refused`: all were. `never_seen` is said only while nothing of the account "
     + "was forgotten, and an original that is still on its way may act after it: fence the identity first. "
-    + "A refused order leaves nothing under its clientOrderId: look its Idempotency-Key up."
+    + "A refused order leaves nothing under its clientOrderId: look its Idempotency-Key up. "
+    + "A cancel, of one order or several, that found none of them open leaves nothing under either: `never_seen`."
 })
 
 /** A transfer that was requested, by the id under which it can be read. */

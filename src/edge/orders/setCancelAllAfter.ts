@@ -22,7 +22,7 @@ const isTimeout = (value: number): boolean =>
 
 const CancelAllAfterBody = Schema.Struct({
   timeoutMs: Schema.Int.pipe(
-    Schema.filter(isTimeout, { jsonSchema: { anyOf: [{ const: 0 }, { minimum: minTimeoutMs, maximum: maxTimeoutMs }] } })
+    Schema.filter(isTimeout, { jsonSchema: { type: "integer", anyOf: [{ const: 0 }, { minimum: minTimeoutMs, maximum: maxTimeoutMs }] } })
   ).annotations({ description: "0 disarms; otherwise 1000..600000." })
 }).annotations({ identifier: "CancelAllAfterBody" })
 type CancelAllAfterBody = typeof CancelAllAfterBody.Type

@@ -115,12 +115,13 @@ export const targetOf = (frame: OrderFrame, accountId: string): string => {
   }
 }
 
-/** The id of a frame, as far as it has one. */
-export const idOf = (value: unknown): string | undefined => {
+/** What a refusal of a frame says again of its id: also a number, or a short text that is none, so that it tells which frame it was. */
+export const idOf = (value: unknown): string | number | undefined => {
   const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined
-  return Schema.is(Id)(id) ? id : undefined
+  return typeof id === "number" || (typeof id === "string" && isWithin(id, longestId)) ? id : undefined
 }
 
+const idWrong = Errors.invalidRequest(`id: is a string of 1 to ${longestId} visible ASCII characters.`)
 const opUnknown = Errors.invalidRequest(`op: is one of ${ops.join(", ")}.`)
 const noChannel = Errors.invalidRequest("channel, stream: one of them is needed.")
 const twoChannels = Errors.invalidRequest("channel, stream: are two names of the same, and one of them is given.")
@@ -183,6 +184,7 @@ export const read = (value: unknown): Either.Either<ClientFrame, Errors.Failure>
   const op = "op" in value ? value.op : undefined
   if (typeof op !== "string" || !Object.hasOwn(byOp, op)) return Either.left(opUnknown)
   if (isGoodOrder(op as Op, value)) return Either.right(value as ClientFrame)
+  if ("id" in value && !Schema.is(Id)(value.id)) return Either.left(idWrong)
   const schema = byOp[op as Op] as unknown as Schema.Schema<unknown, unknown>
   const read = decode(schema, value, "member") as Either.Either<Exclude<ClientFrame, Subscribing> | typeof Subscribe.Type, Errors.Failure>
   return Either.flatMap(read,

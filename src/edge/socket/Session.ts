@@ -74,7 +74,7 @@ export class Session implements Conversation {
   private snapshotBytes = 0
   private snapshotSeconds = 0
   /** The client's id of the frame being answered. */
-  private hearing: string | undefined = undefined
+  private hearing: string | number | undefined = undefined
   private isClosed = false
   private notJson = 0
   private orders = 0
@@ -593,7 +593,7 @@ export class Session implements Conversation {
     return Errors.envelope(failure, this.setting.nextRequestId(), this.setting.now())
   }
 
-  private refuse(id: string | undefined, failure: Errors.Failure): void {
+  private refuse(id: string | number | undefined, failure: Errors.Failure): void {
     this.say({ type: "error", id, error: this.envelope(failure) })
     this.countRefusal()
   }

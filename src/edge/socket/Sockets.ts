@@ -164,13 +164,18 @@ class Sessions {
 
 /** Candles from the histories once these have reached a record; undefined where they are being rebuilt, or take too long. */
 const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit, fromSequence) => {
+  const again = (waitedMs: number): Effect.Effect<PastCandles | undefined> =>
+    Effect.zipRight(Effect.sleep(lookedAgainMs), look(waitedMs + lookedAgainMs))
   const look = (waitedMs: number): Effect.Effect<PastCandles | undefined> =>
     Effect.suspend(() => {
       const now = standing()
-      if (now === undefined || now.isRebuilding || waitedMs > longestBehindMs) return Effect.succeed(undefined)
-      if (now.sequence < fromSequence) return Effect.zipRight(Effect.sleep(lookedAgainMs), look(waitedMs + lookedAgainMs))
+      if (now?.isRebuilding === true || waitedMs > longestBehindMs) return Effect.succeed(undefined)
+      if (now !== undefined && now.sequence < fromSequence) return again(waitedMs)
+      // Of histories that are only being opened nothing is known before they are read.
       return candles({ ...which, limit, sinceEpochMs: undefined }).pipe(
-        Effect.map(({ found, standing: { sequence } }) => sequence < fromSequence ? undefined : { candles: found, sequence }),
+        Effect.flatMap(({ found, standing: { sequence } }) =>
+          sequence < fromSequence ? again(waitedMs) : Effect.succeed({ candles: found, sequence })
+        ),
         Effect.orElseSucceed(() => undefined)
       )
     })

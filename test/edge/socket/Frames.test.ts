@@ -35,3 +35,14 @@ test.each(frames)("nothing of $op may be otherwise", (frame) => {
   const taken = wrongs.filter((wrong) => Either.isRight(Frames.read(wrong)))
   expect(taken).toEqual([])
 })
+
+test("an id that is none is refused by its rule, and said again where it is a number or a short text", () => {
+  const said = [7, 0.5, "a b", "\u00e4", "~".repeat(65), "", null, {}].map((id) => {
+    const read = Frames.read({ op: "ping", id })
+    return [Either.isLeft(read) ? read.left.message : undefined, Frames.idOf({ op: "ping", id })]
+  })
+  const rule = "id: is a string of 1 to 64 visible ASCII characters."
+  const again = [7, 0.5, "a b", "\u00e4", undefined, undefined, undefined, undefined]
+  expect(said).toEqual(again.map((id) => [rule, id]))
+  expect(Frames.read({ op: "ping" })).toMatchObject({ left: { message: "The member id is missing." } })
+})
