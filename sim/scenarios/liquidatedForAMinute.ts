@@ -47,7 +47,7 @@ const savedByNoPrice = (stage: Stage, maker: Somebody): void => {
   stage.is("what is held of each", [halted, falling, small].map((market) => stage.held(holder, market)), [10, 10, 1])
 }
 
-/** A short of ten is left six by a deleveraging, and offers to buy ten back. */
+/** A short of ten is left six by a deleveraging, and offers to buy ten back. The insurance fund has nothing yet to take over with. */
 const cutDown = (stage: Stage, maker: Somebody): void => {
   const market = stage.market("CUT", 1_000)
   const [ruined, short] = [stage.one("ruined", 401), stage.one("short", 10_000)]
@@ -69,8 +69,8 @@ export const liquidatedForAMinute: Scenario = {
   what: "a liquidation into a market that takes one unit a second; an account that no price saves; an order cut down by a deleveraging",
   play: (stage) => {
     const maker = stage.one("maker", 10_000_000)
-    soldByParts(stage, maker)
     cutDown(stage, maker)
+    soldByParts(stage, maker)
     savedByNoPrice(stage, maker)
     stage.audit()
   }
