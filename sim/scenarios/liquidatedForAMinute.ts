@@ -3,29 +3,28 @@
  * the price fell, each for less than the one before; told owners that nothing could liquidate them, whose accounts no price of that market
  * would have saved; and shown orders in their books that had been cut down meanwhile.
  *
- * What has to hold: thirty seconds after the first part all that is left is sent at once. An account that no price of a market saves is told
- * the market's furthest price as the one at which it is liquidated. And where a deleveraging leaves somebody less than his reduce-only order
- * would close, the order is cut down under a book sequence of its own.
+ * What has to hold: thirty seconds after the first part all that is left is sent at once, and parts that fill nothing push nothing out of
+ * what is published. An account that no price of a market saves is told the market's furthest price as its liquidation price. And if a
+ * deleveraging leaves an account less than its reduce-only order would close, the order is cut down under a new book sequence.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
 
-/** One unit is bid for each second, until all that is left is sent. */
+/** One unit is bid for each second, and then none for eight seconds, until all that is left is sent. */
 const soldByParts = (stage: Stage, maker: Somebody): void => {
   const market = stage.market("ABC", 1_000)
   const large = stage.one("large", 52_000)
   stage.deal(large, maker, market, 500, 1_000)
   const bid = (size: number): void => void stage.buy(maker, market, { size, price: 940 })
-  bid(1)
-  stage.move(market, 940)
-  stage.is("what is left behind the first part", stage.held(large, market), 499)
-  for (let second = 1; second <= 30; second++) {
+  for (let second = 0; second <= 22; second++) {
     bid(1)
     stage.move(market, 940)
   }
-  stage.is("what is left behind thirty-one parts", stage.held(large, market), 469)
-  bid(469)
+  stage.is("what is left after twenty-three parts", stage.held(large, market), 477)
+  for (let second = 23; second <= 30; second++) stage.move(market, 940)
+  stage.is("steps that are published, one of them for all parts that filled nothing", stage.steps(market).length, 24)
+  bid(477)
   stage.move(market, 940)
   stage.is("what is left when all is sent", stage.held(large, market), 0)
 }
