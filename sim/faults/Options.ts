@@ -92,7 +92,10 @@ export interface Options {
     readonly volleyShare?: number
     /** How traders are ruined. Absent: not on purpose. */
     readonly ruin?: {
-      /** Share of orders for a large part of the most that the trader could carry, and share of taking orders among the rest. */
+      /**
+       * Share of orders for a large part of the most that the trader could carry, and share of taking orders for nearly all that is left
+       * of it.
+       */
       readonly leverageShare: number
       /** How often an operator's move of an index continues in the direction of the previous one, and how far, bps. */
       readonly trendShare: number
@@ -323,7 +326,7 @@ export interface Standings {
 export interface Oversight {
   readonly calls: number
   readonly meanPauseMs: number
-  /** The same of the operator of the ledger, where there is one: it has more calls because owners take their time. */
+  /** Calls about the ledger alone, where there is one, whose owners take their time. */
   readonly ledgerCalls: number
   readonly ledgerPauseMs: number
 }

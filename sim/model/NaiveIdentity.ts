@@ -177,7 +177,7 @@ export class NaiveIdentity {
   readonly notes = new Map<number, Array<NaiveNote>>()
   /** The last record that changed anything of an account. */
   readonly changedAt = new Map<number, number>()
-  /** Sessions and grants that have existed, by the digests of their tokens and device codes. */
+  /** All sessions and grants that ever existed. */
   readonly everSessions: Array<NaiveSignedIn> = []
   readonly everGrants: Array<NaiveGrant> = []
   /** Realtime tickets of keys. */

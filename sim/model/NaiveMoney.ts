@@ -34,7 +34,7 @@ export interface NaiveExtra {
   readonly size: number
 }
 
-/** The signed notional of a position at its market's mark. */
+/** The notional of a position at its market's mark. */
 export const valueOf = ({ factor, mark }: NaiveMarket, { quantity }: NaivePosition): bigint =>
   BigInt(Math.abs(quantity)) * BigInt(mark) * factor
 

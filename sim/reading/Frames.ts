@@ -15,7 +15,7 @@ export interface Subject {
 
 export type Frame =
   | { readonly _tag: "noJson" }
-  /** It is refused for its content; without an id, the refusal cannot name it. */
+  /** It is refused for what it says; without an id of its own nobody is told which it was. */
   | { readonly _tag: "malformed"; readonly id: string | undefined }
   | { readonly _tag: "ping"; readonly id: string }
   | { readonly _tag: "auth"; readonly id: string; readonly ticket: string | undefined; readonly isToCancel: boolean }
@@ -35,7 +35,7 @@ export const accountChannels = ["account.orders", "account.fills", "account.posi
 const isText = (value: unknown): boolean => typeof value === "string"
 const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)
 
-/** A text that is not valid Unicode cannot be part of a path. */
+/** Nothing that is no Unicode can be a part of a path. */
 const isOrderId = (value: unknown): boolean => Bodies.name(value) && !/\p{Cs}/u.test(String(value))
 
 const op = { op: isText, id: isId }

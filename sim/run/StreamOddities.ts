@@ -68,7 +68,7 @@ const malformed: ReadonlyArray<object> = [
   { op: "cancel_all", idempotencyKey: 1, body: {} }
 ]
 
-/** JSON texts whose refusal cannot name a frame. */
+/** Texts that are JSON and nobody can be told which frame was refused. */
 const unnamed = [
   "[]",
   "null",
@@ -139,7 +139,7 @@ export class StreamOddities {
     return this.clients.open && this.random.chance(staysShare)
   }
 
-  /** Whether a frame answers something sent here. */
+  /** Whether an answer is to something that was done here. */
   isOwn(id: string | undefined): boolean {
     return id?.startsWith("odd") === true
   }

@@ -10,8 +10,7 @@ import { fault, notionalFactor, type Parameters, riskDefaults } from "../../src/
 import type { SimRandom } from "../world/SimRandom.js"
 
 /**
- * The funding interval where funding is to be paid often, which is the shortest allowed, and the least funding cap there, per 10^9 and
- * hour.
+ * The funding interval where funding is to be paid often, which is the shortest allowed, and the least funding cap there, 10^-9 per hour.
  */
 const leastIntervalMs = 10_000
 const leastCapE9 = 1_000_000

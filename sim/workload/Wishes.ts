@@ -9,7 +9,7 @@ import type { SimRandom } from "../world/SimRandom.js"
 import { decimal, type Identity, type Wish, type WishedAutoClose, type WishedTrigger } from "./Calls.js"
 import * as Spelling from "./Spelling.js"
 
-/** How often one of a trigger's prices is invalid: zero, or rounded to zero on the market's grid. */
+/** How often one of a trigger's prices is zero, in one of several spellings. */
 const noPriceShare = 0.03
 
 /** One trader's next wish, drawn from its generator. */

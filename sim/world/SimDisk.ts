@@ -3,19 +3,19 @@
  *
  * - A 512-byte sector is written whole or not at all. Everything larger is not.
  * - A write is visible to reads when it has finished. It is durable only through a data-sync that began after that. At a power failure
- * each sector of each write that is not durable arrives or does not, in any pattern and in any order. A process that is killed loses
- * nothing that had finished.
+ *   each sector of each write that is not durable arrives or does not, in any pattern and in any order. A process that is killed loses
+ *   nothing that had finished.
  * - A write that includes its own sync may be visible to reads from its beginning: then a killed process loses nothing of it.
  * - Creations, renames and removals, of directories too, are durable through a sync of their directory; at a power failure a prefix of
- * those since then survives. A file's bytes are lost with its last name, a directory with all in it.
+ *   those since then survives. A file's bytes are lost with its last name, a directory with all in it.
  * - A failed write leaves any of its sectors behind. A failed sync makes any of what it covered durable and forgets about the rest: reads
- * still show it, and a later sync succeeds without writing it.
+ *   still show it, and a later sync succeeds without writing it.
  * - A full disk creates no file and lets none grow; existing bytes can be overwritten.
  * - A hanging operation never ends, and has happened or not. One that stalls takes long, and then ends like any other.
  * - A misdirected write lands on other sectors of its file and reports success.
  * - Bits flip at rest, where and when the caller says.
  * - A lock's file is removed when the caller says so, and a stranger may hold the one that takes its place. Its holder learns of that only
- * when it checks.
+ *   when it checks.
  * - Reads fail, and never lie otherwise. Synced sectors are not lost.
  * - Operations take simulated time. Those of a crashed process never end and change nothing.
  *
