@@ -1,6 +1,6 @@
 /**
  * Owners with a ledger: they deposit and withdraw, approve each step with a passkey, change their party, and read. They also make
- * mistakes: repeat a request, answer twice, too late or with nonsense, approve with an old answer of a passkey, give up transfers in
+ * mistakes: repeat a request, answer twice, too late or with nonsense, approve with a passkey that is too new, give up transfers in
  * progress. Now and then they trade with their deposits, and withdraw all that their positions leave. Each draws from a generator of its
  * own, and all of them together make a given number of calls.
  */
@@ -123,7 +123,7 @@ const toldShare = 0.5
 
 /** Transfers that do not exist: a well-formed id, the id of the first record, and a malformed id. */
 const noTransfers = ["zzzzzzz", "1s", "nothing"] as const
-/** More than an account may have: in total, and even by itself. */
+/** More than an account may ever have, and just so much that it has to be empty before. */
 const tooMuch = ["4503599627370497", "4503599627370496", "9007199254740991"] as const
 
 const isOver = (status: unknown): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
