@@ -1,15 +1,16 @@
 /**
- * Chooses the fixed seeds of `npm test` anew, where a change has moved what the ones before reach: few and quick runs that reach
- * between them every mark of the kept list, each with the fewest calls that it takes.
+ * Chooses the fixed seeds of `npm test` anew after a change has moved what the previous ones reach: a few quick runs that together reach
+ * every mark of the kept list, each with as few calls as that takes.
  *
  *     node dist/sim/choose.js FIRST LAST [--steps N] [--jobs N] [--keep FILE] [--more] [--write]
  *
- * Runs the seeds from FIRST to LAST, and those that are fixed now, with N calls (1000). What a run reaches within its first calls it
- * also reaches when it ends with them: so each seed is weighed at every hundred of its calls. What is chosen is then run as it is to
- * be, and where that does not reach what it promised, the choice goes on without the promise.
+ * Runs the seeds from FIRST to LAST and the current fixed ones, with N calls each (1000). A run cut off after fewer calls reaches the same
+ * marks up to there, so each seed is weighed at every hundred of its calls. The chosen runs are then executed as cut; where one does not
+ * reach what was expected, the choice is repeated without that expectation.
  *
- * `--keep FILE` goes on with what a call before has run (of the same build), and adds to it. `--more` wants also what is not kept yet and some run
- * reaches. `--write` writes `sim/seeds.json`, and what they reach into `sim/marks.json`: a mark that is kept never goes that way.
+ * `--keep FILE` reuses the runs that an earlier invocation of the same build saved in FILE, and adds to them. `--more` also wants marks
+ * that some run reaches and the kept list does not have. `--write` writes `sim/seeds.json`, and the marks they reach into
+ * `sim/marks.json`; it never removes a kept mark.
  * Exit codes: 0 chosen; 1 a seed failed, or no run reaches a kept mark; 64 usage.
  */
 import { spawn } from "node:child_process"
@@ -27,23 +28,23 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const seedsPath = path.join(root, "sim/seeds.json")
 const marksPath = path.join(root, "sim/marks.json")
 
-/** Processor seconds that any seed costs beside its own: the fewer the better. */
+/** Processor seconds that each seed costs in addition to its own run, so that fewer seeds are preferred. */
 const secondsOfSeed = 0.2
 
-/** Calls behind which a run may be cut off. */
+/** A run may be cut off after any multiple of so many calls. */
 const stride = 100
 
-/** Seeds that a process runs before it is begun anew. */
+/** Seeds that a process runs before it is replaced by a new one. */
 const seedsAtOnce = 5
 
-/** What a run of so many calls came to. */
+/** The result of a run of so many calls. */
 interface Ran {
   readonly seed: string
   readonly steps: number
   readonly failed: string
-  /** Calls behind which each mark was reached first; of those that were reached behind the last call, more than there were. */
+  /** The number of calls after which each mark was first reached; more than the run's calls for a mark reached after the last one. */
   readonly marks: Readonly<Record<string, number>>
-  /** Processor seconds until each so many calls had begun, and until the end. */
+  /** Processor seconds until each multiple of `stride` calls had begun, and until the end. */
   readonly seconds: ReadonlyArray<number>
 }
 
@@ -53,7 +54,7 @@ const fail = (): never => {
   process.exit(64)
 }
 
-/** Runs a seed here. */
+/** Runs a seed in this process. */
 const ran = (seed: string, steps: number): Ran => {
   const before = process.cpuUsage()
   const used = (): number => {
@@ -72,7 +73,7 @@ const ran = (seed: string, steps: number): Ran => {
   return { seed, steps, failed: failure?.properties.join(", ") ?? "", marks: callsUntil, seconds: [...seconds, used()] }
 }
 
-/** A process that runs seeds and tells each in a line. */
+/** A process that runs seeds and reports each in a line. */
 const child = (jobs: ReadonlyArray<readonly [seed: string, steps: number]>, heard: (each: Ran) => void): Promise<void> =>
   new Promise((resolve, reject) => {
     const spawned = spawn(process.execPath, [...flags, fileURLToPath(import.meta.url), "--ran", JSON.stringify(jobs)], {
@@ -90,7 +91,7 @@ const child = (jobs: ReadonlyArray<readonly [seed: string, steps: number]>, hear
     spawned.on("close", (code) => code === 0 ? resolve() : reject(new Error(`a process that ran seeds ended with ${code}`)))
   })
 
-/** Runs all, so many processes at a time. */
+/** Runs all seeds, in so many processes at a time. */
 const runAll = async (
   wanted: ReadonlyArray<readonly [seed: string, steps: number]>,
   jobs: number,
@@ -103,10 +104,10 @@ const runAll = async (
   await Promise.all(Array.from({ length: jobs }, worker))
 }
 
-/** What can be chosen of a run: the whole of it, or as far as any so many calls. */
+/** The ways in which a run can be used: whole, or cut off after any multiple of `stride` calls. */
 const candidatesOf = ({ marks, seconds, seed, steps }: Ran): ReadonlyArray<Candidate> => {
   const whole = seconds.at(-1)!
-  // What comes behind the last call costs the same wherever that is.
+  // The work after the last call costs the same wherever the run is cut off.
   const behind = whole - (seconds.at(-2) ?? 0)
   const cut = seconds.slice(0, -2).map((used, index) => candidate(seed, stride * (index + 1), used + behind, marks))
   return [...cut, candidate(seed, steps, whole, marks, Infinity)]
@@ -125,7 +126,7 @@ const candidate = (seed: string, steps: number, seconds: number, marks: Ran["mar
 
 const keyOf = ({ name, steps }: Candidate): string => `${name}:${steps}`
 
-/** Chooses, runs what was chosen as it is to be, and chooses again until every promise is kept. */
+/** Chooses, executes the chosen runs as cut, and chooses again until each reaches what was expected of it. */
 const choose = async (runs: ReadonlyArray<Ran>, wanted: ReadonlySet<string>, jobs: number): Promise<ReadonlyArray<Candidate>> => {
   const candidates = new Map(runs.flatMap(candidatesOf).map((each) => [keyOf(each), each]))
   const proven = new Set(runs.map(({ seed, steps }) => `${seed}:${steps}`))

@@ -24,7 +24,7 @@ import * as Simulation from "./Simulation.js"
 
 const exitCodes = { clean: 0, usage: 64, crash: 127, liveness: 128, safety: 129, digest: 130, unreached: 131 } as const
 
-/** A seed with the calls of its run, where those are not as of all. */
+/** A seed, with its own number of calls where it differs from that of the others. */
 interface Run {
   readonly seed: string
   readonly steps: number
@@ -36,12 +36,12 @@ interface Arguments {
   readonly steps: number
   readonly twice: boolean
   readonly trace: boolean
-  /** One line per seed for the process that compares: seed, digest. */
+  /** One line per seed, with its digest, for the process that compares them. */
   readonly digests: boolean
   readonly quiet: boolean
   /** A failing run is reported as it is: not made smaller, not kept. */
   readonly raw: boolean
-  /** A line for every seed, also of many and without a terminal. */
+  /** A line for every seed, even for many seeds and without a terminal. */
   readonly each: boolean
   /** Prints how often each mark of the venue's code was reached. */
   readonly marks: boolean
@@ -164,7 +164,7 @@ const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<str
   })
 }
 
-/** What is to be run of a seed as it was given. */
+/** The run that a seed as given on the command line stands for. */
 const runOf = ({ steps }: Arguments, given: string): Run => seedOf(given, steps)
 
 const repeat = (options: Arguments, given: string): string => {
@@ -184,7 +184,7 @@ const reportFailure = (given: Arguments, { steps }: Run, report: Simulation.Repo
   if (!options.raw) file(options, { seed: report.seed, profile: options.profile, steps: options.steps }, failure)
 }
 
-/** Makes a failing run smaller, tells it and keeps it, unless a failure of its kind is kept already. */
+/** Shrinks a failing run, reports it and keeps it, unless a failure of its kind is kept already. */
 const file = (options: Arguments, request: Simulation.Request, failure: Simulation.Failure): void => {
   const signature = Failures.signature(failure)
   if (BugFile.signatures(options.bugs).has(signature)) return print(`known: ${signature}`)
@@ -193,7 +193,7 @@ const file = (options: Arguments, request: Simulation.Request, failure: Simulati
   const seconds = (): number => (performance.now() - began) / 1000
   const shrunk = Filing.shrink(request, {
     maxRuns: options.shrinkRuns,
-    // Processor time: on a busy machine the same run is made as small.
+    // Measured in processor time, so that a busy machine shrinks the run as far as an idle one.
     isOver: () => process.cpuUsage(used).user / 1e6 > options.shrinkSeconds,
     ...(process.stderr.isTTY
       ? { progress: (runs: number, steps: number) => process.stderr.write(`\r${steps} steps after ${runs} runs   `) }
@@ -212,7 +212,7 @@ const file = (options: Arguments, request: Simulation.Request, failure: Simulati
   print(`again: npm run sim -- --replay ${path.relative(root, kept)}`)
 }
 
-/** Runs a kept failure again, and says whether it is still there. */
+/** Replays a kept failure, and says whether it still fails. */
 const runAgain = (options: Arguments, name: string): number => {
   const kept = BugFile.read(name)
   const { report, story } = Filing.tell({
@@ -234,7 +234,7 @@ const runAgain = (options: Arguments, name: string): number => {
   return exitCodes[failure.kind]
 }
 
-/** Runs all kept failures of a folder again, and tells those that are still there; ends as the first of them did. */
+/** Replays all kept failures of a folder and reports those that still fail; the exit code is that of the first of them. */
 const runAllAgain = (options: Arguments, folder: string): number => {
   let code: number = exitCodes.clean
   const names = BugFile.names(folder)
@@ -331,10 +331,10 @@ const runAll = (options: Arguments): number => {
   return tellMarks(options, marks)
 }
 
-/** What a line begins with that tells another process the marks. */
+/** The first word of a line that reports the marks to another process. */
 const marksWord = "marks "
 
-/** Says which marks were reached, and how the process ends for it. */
+/** Reports which marks were reached. Returns the exit code. */
 const tellMarks = (options: Arguments, marks: Reached.Counts): number => {
   if (options.marks) print(Reached.table(marks))
   const never = Reached.never(marks)

@@ -95,7 +95,7 @@ const run = (words: ReadonlyArray<string>): Promise<{ readonly output: string; r
     })
   })
 
-/** One turn of a profile: consecutive seeds from a fresh one, and on behind each that fails. */
+/** One turn of a profile: consecutive seeds beginning at a fresh one, continuing after each that fails. */
 const turn = async (profile: Options.Profile): Promise<void> => {
   const first = crypto.randomInt(2 ** 47)
   for (let seed = first; seed < first + seedsAtOnce && !isOver();) {

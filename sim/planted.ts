@@ -1,8 +1,7 @@
 /**
- * Proves the way from a bug to its file: plants mutants in copies of the source, lets the simulator find them,
- * makes the runs smaller, replays their files over the planted bug (it must still be there) and over the source
- * as it is (it must be gone), and reads the bundles back. Exit code 1 if one of these fails or a run stays at
- * `mostSteps` steps or more.
+ * Proves the way from a bug to its kept file: plants mutants in copies of the source, lets the simulator find them, shrinks the runs,
+ * replays their files over the planted bug (which must still be there) and over the original source (which must not have it), and reads
+ * the bundles back. Exit code 1 if one of these fails or a run keeps `mostSteps` steps or more.
  *
  * Usage: node dist/sim/planted.js [--only MUTANT[,MUTANT]]
  */
@@ -26,7 +25,7 @@ interface Mutant {
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const mostSteps = 20
-/** One that takes a while to meet, one of money, one of answers under network faults, one of durability. */
+/** A mutant that takes a while to reach, one about money, one about answers under network faults, one about durability. */
 const standard = "reduce-only-outlives-position,fee-vanishes,key-forgotten,answer-before-durable"
 
 const execute = (words: ReadonlyArray<string>, cwd: string): Promise<{ readonly output: string; readonly code: number }> =>
@@ -42,7 +41,7 @@ const execute = (words: ReadonlyArray<string>, cwd: string): Promise<{ readonly 
     child.on("close", (code) => resolve({ output, code: code ?? 1 }))
   })
 
-/** The source, compiled, with the mutant in it. Only what the mutant's file becomes differs from ours. */
+/** Compiles a copy of the source with the mutant in it. Only the output of the mutant's file differs from the original build. */
 const plant = async (mutant: Mutant, copy: string): Promise<void> => {
   for (const each of ["src", "sim"]) fs.cpSync(path.join(root, each), path.join(copy, each), { recursive: true })
   for (const each of ["package.json", "tsconfig.json"]) fs.copyFileSync(path.join(root, each), path.join(copy, each))
@@ -56,7 +55,7 @@ const plant = async (mutant: Mutant, copy: string): Promise<void> => {
   if (!fs.existsSync(path.join(copy, "dist/sim/main.js"))) throw new Error(`${mutant.name} does not compile: ${compiled.output}`)
 }
 
-/** What is wrong with the way of one mutant; and its figures for the table. */
+/** Takes one mutant all the way. Returns what went wrong, and its row of the table. */
 const prove = async (mutant: Mutant): Promise<{ readonly wrong: ReadonlyArray<string>; readonly row: ReadonlyArray<string | number> }> => {
   const copy = fs.mkdtempSync(path.join(os.tmpdir(), `planted-${mutant.name}-`))
   try {

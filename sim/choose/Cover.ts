@@ -1,19 +1,19 @@
 /**
- * Few and quick runs that reach between them all that is wanted. Finding the cheapest is hard; this comes near to it, and to the same
- * each time: whatever adds most for its cost is taken until nothing is missing, what became superfluous goes, and then parts of the
- * choice are dropped by chance and filled again, which is kept where it costs less.
+ * A cheap set of runs that together reach everything wanted. The cheapest is hard to find; this comes near it, deterministically: a greedy
+ * choice takes whatever adds most for its cost until nothing is missing, superfluous runs are removed, and then random parts of the choice
+ * are dropped and refilled, which is kept where it costs less.
  */
 import * as SimRandom from "../world/SimRandom.js"
 
 /** A run that could be chosen. */
 export interface Run {
-  /** Runs of one name exclude each other: the same run, cut off sooner or later. */
+  /** Runs with the same name exclude each other: they are one run, cut off at different places. */
   readonly name: string
   readonly cost: number
   readonly reaches: ReadonlySet<string>
 }
 
-/** How often a part of the choice is dropped and filled again. */
+/** How often a part of the choice is dropped and refilled. */
 const attempts = 4_000
 
 const costOf = (chosen: ReadonlyArray<Run>): number => chosen.reduce((sum, { cost }) => sum + cost, 0)
@@ -24,14 +24,14 @@ const missingOf = (wanted: ReadonlySet<string>, chosen: ReadonlyArray<Run>): Set
   return missing
 }
 
-/** Without those that add nothing, the dearest first. */
+/** The choice without runs that add nothing, removing the most expensive first. */
 const needed = (wanted: ReadonlySet<string>, chosen: ReadonlyArray<Run>): ReadonlyArray<Run> =>
   [...chosen].sort((one, other) => other.cost - one.cost).reduce((left, run) => {
     const others = left.filter((each) => each !== run)
     return missingOf(wanted, others).size === 0 ? others : left
   }, chosen)
 
-/** Adds to a choice until nothing is missing. `leaning` multiplies what a run seems worth. */
+/** Extends a choice until nothing is missing. `leaning` weights the apparent value of a run. */
 const filled = (
   wanted: ReadonlySet<string>,
   runs: ReadonlyArray<Run>,
@@ -47,9 +47,9 @@ const filled = (
       let added = 0
       for (const mark of run.reaches) if (missing.has(mark)) added++
       if (added === 0) continue
-      // Of a run that is chosen already only what it takes to go on is to be paid.
+      // For a longer version of a chosen run only the additional cost counts.
       const shorter = chosen.find(({ name }) => name === run.name)
-      // It would take the other's place, and what that reaches is not missing any more.
+      // It would replace the shorter version, whose marks no longer count as missing, and lacks one of them.
       if (shorter !== undefined && [...shorter.reaches].some((mark) => wanted.has(mark) && !run.reaches.has(mark))) continue
       const worth = added * leaning() / Math.max(0.01, run.cost - (shorter?.cost ?? 0))
       if (worth > most) [most, best] = [worth, run]
@@ -62,10 +62,10 @@ const filled = (
   return needed(wanted, chosen)
 }
 
-/** Runs that reach all that is wanted; throws where some of it no run reaches. */
+/** Runs that reach everything wanted; throws where no run reaches some of it. */
 export const cover = (wanted: ReadonlySet<string>, runs: ReadonlyArray<Run>): ReadonlyArray<Run> => {
   const random = SimRandom.make("cover")
-  // What costs no less and reaches no more than another is never needed.
+  // A run that costs no less and reaches no more than another is never needed.
   const worthy = runs.filter((run, at) =>
     !runs.some((other, index) =>
       index !== at && other.cost <= run.cost && (other.cost < run.cost || index < at)

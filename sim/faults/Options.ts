@@ -1,6 +1,9 @@
 /**
- * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and
- * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
+ * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and how odd the clients are.
+ * Each seed leaves some faults off and turns others up ("swarm").
+ *
+ * Members were added over time, and kept runs from before lack the later ones. Where a comment says "absent", it gives the value that such
+ * a run had.
  */
 import { type Growth, usualGrowth } from "../../src/engine/Columns.js"
 import type { OfAddress } from "../../src/identity/Identity.js"
@@ -26,7 +29,7 @@ export interface Options {
   readonly disk: {
     /** A write or sync fails (the process must stop). */
     readonly errorRate: number
-    /** Of failing calls, how many say there is no room. */
+    /** Share of failing calls that report a full disk. */
     readonly noSpaceShare: number
     /** A read, or an operation on names, fails. */
     readonly readErrorRate: number
@@ -35,26 +38,23 @@ export interface Options {
     readonly hangRate: number
     /** A write of a snapshot lands elsewhere in its file and reports success. (Of the journal: once, at the end of every other run.) */
     readonly misdirectRate: number
-    /** How long an operation takes at most. */
+    /** Longest duration of an operation. */
     readonly maxCallMs: number
     /** On a crash: probability that an unsynced write is torn; otherwise it arrives or not as a whole. */
     readonly tornRate: number
-    /**
-     * In how many starts and graceful stops one of the first writes to the journal fails. Absent from what was kept before it was
-     * drawn: in none but by chance.
-     */
+    /** Share of starts and graceful stops in which one of the first writes to the journal fails. Absent: only by chance. */
     readonly failsAtEndsShare?: number
-    /** How often what is written durably is seen by reads before it is durable. Absent from what was kept before it was drawn: never. */
+    /** Probability that reads see a durable write before it is durable. Absent: never. */
     readonly seenEarlyRate?: number
   }
   readonly process: {
     /** Mean time between crashes; 0 for none. */
     readonly meanCrashMs: number
-    /** Mean time between graceful stops beside those in the place of a crash. Absent from what was kept before they were drawn: none. */
+    /** Mean time between graceful stops, in addition to those that replace a crash. Absent: none. */
     readonly meanStopMs?: number
     /** Probability that a start is crashed while it recovers. */
     readonly crashInRecovery: number
-    /** Probability that a stop is asked for (SIGTERM) where a crash was due. */
+    /** Probability that a due crash is a requested stop (SIGTERM) instead. */
     readonly gracefulShare: number
     /** How long the supervisor waits before it starts the process again. */
     readonly maxRestartMs: number
@@ -71,129 +71,126 @@ export interface Options {
     readonly traders: number
     /** Mean pause of a trader between calls. */
     readonly meanPauseMs: number
-    /** Calls a trader has under way at once. */
+    /** Calls of one trader in progress at once. */
     readonly concurrency: number
     /** USDC each account starts with. */
     readonly collateral: number
     readonly timeoutMs: number
     /** Mean time between operator acts; 0 for none. */
     readonly meanOperatorMs: number
-    /** How much an ordinary index move is, in bps, and how often it is a jump beyond the band. */
+    /** The size of an ordinary index move in bps, and how often a move is a jump beyond the band. */
     readonly indexMoveBps: number
     readonly indexJumpShare: number
     readonly haltShare: number
     readonly statusShare: number
     readonly weights: Readonly<Record<Intent, number>>
-    /** How many of the batches are as long as they may be. Absent from what was kept before it was drawn: a tenth. */
+    /** Share of batches that have the maximum length. Absent: a tenth. */
     readonly bulkShare?: number
-    /** How many of the orders bring what closes what they open. Absent from what was kept before it was drawn: none. */
+    /** Share of orders that carry triggers to close what they open. Absent: none. */
     readonly autoCloseShare?: number
-    /** How often a trader says several things at once, as others do at the same time. Absent from what was kept before it was drawn: never. */
+    /** How often a trader sends several commands at once, at the same time as others do. Absent: never. */
     readonly volleyShare?: number
-    /** What ruins traders. Absent from what was kept before: nothing does on purpose. */
+    /** How traders are ruined. Absent: not on purpose. */
     readonly ruin?: {
-      /** How many of their orders are for a large part of all that they could carry, and how many of those that take for what is left. */
+      /**
+       * Share of orders for a large part of the most that the trader could carry, and share of taking orders for nearly all that is left
+       * of it.
+       */
       readonly leverageShare: number
-      /** How often an operator's move of an index goes on where the last one went, and how far, bps. */
+      /** How often an operator's move of an index continues in the direction of the previous one, and how far, bps. */
       readonly trendShare: number
       readonly trendBps: number
-      /** Which traps an operator lays for them. Absent from what was kept before: none. */
+      /** Traps that an operator lays for traders. Absent: none. */
       readonly traps?: Traps
     }
   }
-  /** Owners who sign in with passkeys, and their agents. Absent from what was kept before there were any. */
+  /** Owners who sign in with passkeys, and their agents. Absent: none. */
   readonly owners?: Owners
-  /** Whoever holds realtime tickets. Absent from what was kept before there were any. */
+  /** Clients with realtime tickets. Absent: none. */
   readonly tickets?: Tickets
-  /** Absent from what was kept before there was a stream. */
+  /** Clients of the streams. Absent: none. */
   readonly streams?: Streams
-  /** Accounts with favorite markets. Absent from what was kept before there were any. */
+  /** Accounts with favorite markets. Absent: none. */
   readonly favorites?: Favorites
   /** Absent: nobody streams index prices. */
   readonly publisher?: Publisher
-  /** What an operator says of accounts, and agents who trade. Absent from what was kept before there was any of it. */
+  /** An operator's credits and flags of accounts, and agents who trade. Absent: none. */
   readonly standings?: Standings
-  /** An operator who looks after keys, the ledger and the markets. Absent from what was kept before there was one. */
+  /** An operator who looks after keys, the ledger and the markets. Absent: none. */
   readonly oversight?: Oversight
-  /** Somebody who says what others say as it may not be said. Absent from what was kept before there was one. */
+  /** A client that sends malformed variants of other clients' requests. Absent: none. */
   readonly misfits?: Misfits
-  /** Who asks whether the venue takes requests. Absent from what was kept before there was anybody. */
+  /** A client that asks for the venue's readiness. Absent: none. */
   readonly probe?: Probe
-  /** Somebody in a hurry, where requests are counted. Absent from what was kept before there was one. */
+  /** A client in a hurry, where requests are limited. Absent: none. */
   readonly rushes?: Rushes
   /** Money on a ledger. Absent where the venue has none. */
   readonly funds?: Funds
-  /**
-   * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
-   * feed runs, and nothing fails until the workload begins.
-   */
+  /** The markets file. Absent: the run's operator puts the markets, no feed runs, and nothing fails until the workload begins. */
   readonly listing?: {
     /** Probability that a start is crashed before the venue has been ready once. */
     readonly crashShare: number
-    /** Tasks within which such a start dies. Absent from what was kept before it was drawn: so few that it has put hardly any market. */
+    /** Number of tasks within which such a start crashes. Absent: so few that it has put hardly any market. */
     readonly crashTasks?: number
-    /** Most records of one block: the fewer, the more places at which a start can be cut off. */
+    /** Most records of one block: the smaller, the more points at which a start can be cut off. */
     readonly blockRecords: number
-    /** When a market is added to the file, for the starts from then on; 0 for never. */
+    /** When a market is added to the file, effective from the next start; 0 for never. */
     readonly growsAtMs: number
-    /** When the operator puts that market himself and leaves it a draft; 0, or absent from what was kept before he did, for never. */
+    /** When the operator puts that market and leaves it a draft; 0 for never. Absent: 0. */
     readonly putsAtMs?: number
   }
-  /**
-   * Other versions. Absent from what was kept before there were any: the same rules for a run's whole length. They decide
-   * alike; only their number is another.
-   */
+  /** Upgrades to another rules version. Absent: one version for the whole run. All versions decide alike; only their number differs. */
   readonly takeover?: {
-    /** Probability that the start after a graceful stop is one of the version after, which takes over. */
+    /** Probability that the start after a graceful stop is one of the next version, which takes over. */
     readonly afterStop: number
-    /** The same of one after a crash: what the version before left undecided refuses it. */
+    /** The same for the start after a crash: commands that the previous version left undecided are refused. */
     readonly afterCrash: number
   }
-  /** The room on the disk. Absent from what was kept before: the disk is never full. */
+  /** The room on the disk. Absent: it is never full. */
   readonly room?: {
-    /** Mean time between moments from which on the disk gives no more room; 0 for none. */
+    /** Mean time between moments at which the disk becomes full; 0 for none. */
     readonly meanFullMs: number
-    /** How long that lasts at most. */
+    /** Longest time for which it stays full. */
     readonly maxFullMs: number
   }
-  /** The journal's lock. Absent from what was kept before, and from most runs: nobody touches its file. */
+  /** The journal's lock. Absent, as in most runs: nobody touches its file. */
   readonly lock?: {
     /** Mean time between moments in which its file is removed under the process. */
     readonly meanTakenMs: number
-    /** How often a stranger takes the lock of a file in its place, and how long he holds it at most. */
+    /** How often another process takes the lock of a file in its place, and the longest time for which it holds it. */
     readonly strangerShare: number
     readonly maxHeldMs: number
   }
-  /** The histories' database. Absent from what was kept before: it is never damaged under a process. */
+  /** The histories' database. Absent: it is never damaged under a process. */
   readonly histories?: {
-    /** Mean time between moments in which it is; 0 for none. */
+    /** Mean time between such damages; 0 for none. */
     readonly meanDamagedMs: number
-    /** For how long they rest behind each batch, so that they lag. Absent from what was kept before it was drawn: as a venue's own. */
+    /** How long the histories pause after each batch, so that they lag. Absent: as long as in a real venue. */
     readonly pauseMs?: number
   }
-  /** The index feed; there where the markets file is. */
+  /** The index feed; present where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
-  /** Markets that trade in sessions. Absent from what was kept before there were any. */
+  /** Markets that trade in sessions. Absent: none. */
   readonly sessions?: Sessions
-  /** What is drawn at its edge. Absent from what was kept before: nothing was. */
+  /** Values drawn at their limits. Absent: none. */
   readonly edges?: Edges
-  /** What follows the writer and takes its snapshots. Absent from what was kept before there was one: the writer takes them. */
+  /** The process that follows the writer and takes its snapshots. Absent: the writer takes them. */
   readonly follower?: Follower
-  /** Absent from what was kept before there was one: it is read beside the writer. */
+  /** Reads of the journal for clients by a thread of its own. Absent: it is read beside the writer. */
   readonly readings?: Readings
-  /** How much the venue holds of what is bounded. Absent from what was kept before they were drawn: `roomy`. */
+  /** The venue's capacities. Absent: `roomy`. */
   readonly bounds?: Bounds
-  /** How many requests the venue lets in. Absent from what was kept before there were limits: as many as come. */
+  /** Request limits. Absent: none. */
   readonly limits?: Limits
 }
 
-/** Prices that are timed so that somebody falls at a moment, or in a state, that is rarely met by chance. */
+/** Price moves timed so that an account falls under its margin at a moment, or in a state, that chance rarely meets. */
 export interface Traps {
-  /** How long it waits on average until it lays the next one. */
+  /** Mean time between two traps, ms. */
   readonly meanPauseMs: number
   /**
-   * How many of them are for the end of a funding interval, where every market pays often; the others are for who has lost something
-   * in a market that does not live.
+   * Share of traps at the end of a funding interval, where every market pays often; the others are for accounts with a loss in a market
+   * that is not live.
    */
   readonly fundingShare: number
 }
@@ -204,82 +201,84 @@ export interface Follower extends SimFollower.Behaviour {
   readonly snapshotEveryRecords: number
 }
 
-/** Whether the journal is read for clients by somebody else than the writer, and the mean time between deaths of that one; 0 for none. */
+/** Whether a separate reader reads the journal for clients, and the mean time between its deaths; 0 for none. */
 export interface Readings {
   readonly isThere: boolean
   readonly meanCrashMs: number
 }
 
-/** Markets of the file that trade in sessions, and how these come and go while a run lasts. */
+/** Markets of the file that trade in sessions, and how sessions open and close during a run. */
 export interface Sessions {
-  /** How many of those that the file lists first, and whether the one that is added to it does. */
+  /** The number of such markets, the first ones of the file; and whether the market that is added later is one. */
   readonly markets: number
   readonly later: boolean
   readonly timeZone: string
-  /** How long a market is open, and closed, at most. */
+  /** Longest time for which a market is open, and closed. */
   readonly maxOpenMs: number
   readonly maxClosedMs: number
   readonly cutoffMs: number
-  /** What its dates are beside a holiday. Absent from what was kept before there were others: nothing else. */
+  /** Which exceptional dates the calendar has beside a holiday. Absent: none. */
   readonly dates?: SessionDates
 }
 
-/** Shortened days around the start; or for some markets nothing but holidays until the day on which the zone's clocks change. */
+/** Shortened days around the start; or, for some markets, only holidays until the day on which the zone's clocks change. */
 export type SessionDates = "ordinary" | "shortened" | "until the clocks change"
 
-/** Owners and their agents. What they do is drawn by generators of their own, and bounded, whatever else a run does. */
+/** Owners and their agents. Their actions are drawn by generators of their own, and bounded in number. */
 export interface Owners {
   readonly owners: number
-  /** Calls that all of them begin together. */
+  /** Calls of all of them together. */
   readonly calls: number
   readonly meanPauseMs: number
-  /** Mean time between steps of the clock to where a challenge, a session, a key or a grant ends; 0 for none. */
+  /** Mean time between jumps of the clock to the end of a challenge, session, key or grant; 0 for none. */
   readonly meanStepMs: number
-  /** What they are bent on, beside all else. Absent from what was kept before: nothing. */
+  /** Their preferred action. Absent: none. */
   readonly bent?: OwnersBent
 }
 
-/** Something that the owners of one run do over and over, which others hardly ever come to. */
+/** A rare action that the owners of one run repeat often. */
 export type OwnersBent = "nothing" | "clone signs in" | "remove passkey" | "let an agent" | "revoke a key" | "sign in"
 
-/** The same of owners with a ledger. */
+/** The same for owners with a ledger. */
 export type FundsBent = "nothing" | "think again" | "remove a passkey" | "answer by a copy" | "change party" | "pay out"
 
-/** Whoever holds realtime tickets, of owners' agents and of demo accounts: drawn by generators of their own, and bounded. */
+/** Clients with realtime tickets, of owners' agents and of demo accounts: drawn by generators of their own, and bounded. */
 export interface Tickets {
   readonly calls: number
   readonly meanPauseMs: number
-  /** Mean time between steps of the clock to where a ticket is over, or may not come again; 0 for none. */
+  /** Mean time between jumps of the clock to the moment at which a ticket ends, or may no longer be repeated; 0 for none. */
   readonly meanStepMs: number
 }
 
 /** Clients of the stream: drawn by generators of their own. */
 export interface Streams {
   readonly clients: number
-  /** How many of their connections are cut or die, and how long these last on average. */
+  /** Share of their connections that are cut or die, and the mean lifetime of these. */
   readonly cutShare: number
   readonly meanLineMs: number
-  /** How many of them take what they are sent slowly. */
+  /** Share of clients that read slowly. */
   readonly slowShare: number
-  /** What the venue has room for: on their way to a client until it is behind, and over; and updates kept of a stream. */
+  /**
+   * Bytes on their way to a client from which on it counts as behind, and from which on it is disconnected; and updates kept of a stream.
+   */
   readonly behindBytes: number
   readonly bufferedBytes: number
   readonly keptUpdates: number
-  /** For how long nothing is heard of a client that is gone. Absent from what was kept before: as long as a venue waits. */
+  /** How long a vanished client goes unnoticed. Absent: a venue's own wait. */
   readonly silenceMs?: number
-  /** How far back accounts are told again. Absent: as far as by a venue. */
+  /** How far back the streams of accounts can be resumed. Absent: as far as in a real venue. */
   readonly toldAgain?: ToldAgain
-  /** How much of what they missed is read and given at once. Absent: as much as by a venue. */
+  /** How much of the missed updates is read and sent at once. Absent: as much as in a real venue. */
   readonly missed?: Missed
-  /** What they trade. Absent: nothing. */
+  /** Their trading. Absent: none. */
   readonly trading?: Trading
-  /** What they do beside that which no good client does. Absent: nothing, and the venue has room for as much as it usually has. */
+  /** Their misuse of the stream. Absent: none, and the venue has its usual capacities. */
   readonly odd?: Oddities
 }
 
 /**
- * What clients of the stream do that is refused, or ends their connections: how long they wait on average between two such things, and
- * what a connection may have at most, so little that it is met.
+ * Misuse of the stream that is refused, or ends the connection: the mean time between two such acts, and limits of a connection that are
+ * low enough to be met.
  */
 export interface Oddities {
   readonly meanPauseMs: number
@@ -288,7 +287,7 @@ export interface Oddities {
   readonly messagesPerSecond: number
 }
 
-/** Orders of clients of the stream, over connections that are to cancel them: how long they wait on average between two. */
+/** Orders of clients of the stream over connections that cancel them when they end: the mean time between two. */
 export interface Trading {
   readonly meanPauseMs: number
 }
@@ -299,20 +298,20 @@ export interface Publisher {
   readonly meanPauseMs: number
 }
 
-/** Accounts that choose favorite markets, and look at them: drawn by generators of their own, and bounded. */
+/** Accounts that choose favorite markets and read them: drawn by generators of their own, and bounded. */
 export interface Favorites {
   readonly calls: number
   readonly meanPauseMs: number
 }
 
 /**
- * Credits, flags and bots' keys that an operator gives, affiliates, and agents and bots who trade by their keys: drawn by generators
- * of their own, and bounded.
+ * Credits, flags and bots' keys given by an operator, affiliates, and agents and bots that trade by their keys: drawn by generators of
+ * their own, and bounded.
  */
 export interface Standings {
   /** Calls about accounts. */
   readonly calls: number
-  /** Calls that agents and bots begin together. */
+  /** Calls of agents and bots together. */
   readonly agentCalls: number
   readonly meanPauseMs: number
   /** Whether accounts may be affiliates, and whether there is a platform whose workloads may have bots' keys. */
@@ -321,46 +320,46 @@ export interface Standings {
 }
 
 /**
- * An operator who revokes keys, stops withdrawals and lets them go on, compares the books with the ledger and asks what a market's
- * parameters would come to: drawn by a generator of its own, and bounded.
+ * An operator who revokes keys, stops and resumes withdrawals, compares the books with the ledger, and asks for the effects of a market's
+ * parameters: drawn by a generator of its own, and bounded.
  */
 export interface Oversight {
   readonly calls: number
   readonly meanPauseMs: number
-  /** The same of whoever looks after the ledger, where there is one: its owners take their time. */
+  /** Calls about the ledger alone, where there is one, whose owners take their time. */
   readonly ledgerCalls: number
   readonly ledgerPauseMs: number
 }
 
-/** Somebody who says what others say as it may not be said, on any route: drawn by a generator of its own, and bounded. */
+/** A client that sends malformed variants of other clients' requests on any route: drawn by a generator of its own, and bounded. */
 export interface Misfits {
   readonly calls: number
   readonly meanPauseMs: number
 }
 
-/** Who asks over and over whether the venue takes requests: drawn by a generator of its own, and bounded. */
+/** A client that asks for the venue's readiness over and over: drawn by a generator of its own, and bounded. */
 export interface Probe {
   readonly calls: number
   readonly meanPauseMs: number
 }
 
-/** How often somebody cancels beyond all that he may at one moment, and how long he waits in between on average. */
+/** How often a client sends more cancels at one moment than its limit allows, and the mean time in between. */
 export interface Rushes {
   readonly rushes: number
   readonly meanPauseMs: number
 }
 
-/** A ledger with its signer, and owners who bring money in and take it out: drawn by generators of their own, and bounded. */
+/** A ledger with its signer, and owners who deposit and withdraw: drawn by generators of their own, and bounded. */
 export interface Funds {
   readonly owners: number
-  /** Calls that all of them begin together. */
+  /** Calls of all of them together. */
   readonly calls: number
   readonly meanPauseMs: number
-  /** How many days, at most, the venue's clock goes ahead while the run lasts, so that passkeys come to be old enough. */
+  /** Most days by which the venue's clock is advanced during the run, so that passkeys become old enough. */
   readonly days: number
   /**
-   * Transfers that are over and kept, the latest of each account, and of all; and withdrawals that an account may have under way. Absent
-   * from what was kept before: a venue's own.
+   * Completed transfers that are kept, the latest of each account and of all; and withdrawals that an account may have in progress.
+   * Absent: a venue's own.
    */
   readonly kept?: {
     readonly endedOfAccount: number
@@ -369,76 +368,70 @@ export interface Funds {
     /** Executions of a step that are kept, each with its answer. */
     readonly submissions?: number
   }
-  /** What the owners are bent on, beside all else. Absent from what was kept before: nothing. */
+  /** The owners' preferred action. Absent: none. */
   readonly bent?: FundsBent
   readonly bank: SimBank.Behaviour
 }
 
-/** The venue's own bounds, as it is configured. */
+/** The venue's capacities, as configured. */
 export interface Bounds {
-  /** Orders and keys that are remembered. */
+  /** Most orders and keys that are remembered. */
   readonly orders: number
   readonly idempotencyKeys: number
-  /**
-   * One account's placements take at most one in so many of what is free; 0: no account has a bound of its own. Absent from what
-   * was kept before it was drawn: 0.
-   */
+  /** One account's placements take at most this fraction (one in so many) of the free room; 0: no limit for an account. Absent: 0. */
   readonly accountParts?: number
-  /** Most orders that one record ends, and most that its incoming orders meet. Absent from what was kept before: a venue's own. */
+  /** Most orders that one record ends, and most that its incoming orders meet. Absent: a venue's own. */
   readonly endedAtOnce?: number
   readonly metAtOnce?: number
-  /** Most orders that one record cancels beyond the price bands. Absent from what was kept before it was drawn: a venue's own. */
+  /** Most orders beyond the price bands that one record cancels. Absent: a venue's own. */
   readonly clearedAtOnce?: number
-  /** Markets in which an account counts once where a record does so much. Absent from what was kept before: a venue's own. */
+  /** In bounds of a record's work, an account counts once for every so many of its markets. Absent: a venue's own. */
   readonly marketsInOne?: number
-  /** Most accounts of which one record counts whom an announcement would touch. Absent from what was kept before: a venue's own. */
+  /** Most accounts that one record examines to count those that an announcement would affect. Absent: a venue's own. */
   readonly countedAtOnce?: number
-  /** Accounts that one record looks at as marks have come near theirs. Absent from what was kept before: a venue's own. */
+  /** Most accounts that one record examines because marks have come near their liquidation prices. Absent: a venue's own. */
   readonly examinedAtOnce?: number
-  /** Marks of a market, and payments of its funding, that can be read. Absent from what was kept before: as many as of a venue. */
+  /** Marks and funding payments of a market that can be read. Absent: as many as of a real venue. */
   readonly marksKept?: number
   readonly fundingsKept?: number
-  /** Most keys, and ended orders, that one record forgets. Absent from what was kept before: a venue's own. */
+  /** Most keys, and most ended orders, that one record forgets. Absent: a venue's own. */
   readonly forgottenAtOnce?: number
-  /** Positions whose funding one record settles beside what it is for. Absent from what was kept before: a venue's own. */
+  /** Positions whose funding one record settles in addition to its own purpose. Absent: a venue's own. */
   readonly settledAtOnce?: number
-  /** How long before tighter margins take effect they are announced at least. Absent from what was kept before: a venue's own. */
+  /** Least notice for tighter margins, ms. Absent: a venue's own. */
   readonly noticeMs?: number
-  /** Whole minutes before the running one that a final price is made of. Absent from what was kept before: a venue's own. */
+  /** Whole minutes before the running one over which a final price is averaged. Absent: a venue's own. */
   readonly finalMinutes?: number
-  /** What one record does for liquidations and settlements at most. Absent from what was kept before: a venue's own. */
+  /** Most work of one record for liquidations and settlements. Absent: a venue's own. */
   readonly liquidatedAtOnce?:
     & Omit<Liquidations.Bounds, "settled" | "places" | "ranked">
     & Partial<Pick<Liquidations.Bounds, "settled" | "places" | "ranked">>
-  /** The same for triggers. */
+  /** The same for triggers. Absent: a venue's own. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
-  /** Most brackets of a position. Absent from what was kept before: a venue's own. */
+  /** Most brackets of a position. Absent: a venue's own. */
   readonly brackets?: number
-  /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
+  /** Most passkeys, sessions and keys of an account. Absent: a venue's own. */
   readonly identity?: Partial<Identities.Bounds>
-  /** Challenges and agents that one address may leave open. Absent from what was kept before: a venue's own. */
+  /** Challenges and agents that one address may leave open. Absent: a venue's own. */
   readonly ofAddress?: OfAddress
-  /** How the engine's tables begin and grow. Absent from what was kept before: as a venue's. */
+  /** The initial size and growth of the engine's tables. Absent: as in a real venue. */
   readonly growth?: Growth
-  /** How much of a snapshot is read at once. Absent from what was kept before: all that a run's snapshots have. */
+  /** Bytes of a snapshot that are read at once. Absent: more than a run's snapshots have. */
   readonly snapshotReadBytes?: number
-  /**
-   * Records between two snapshots of a writer that takes them itself. Absent from what was kept before it was drawn: as many as it
-   * was then.
-   */
+  /** Records between two snapshots of a writer that takes them itself. Absent: a fixed number. */
   readonly snapshotEveryRecords?: number
-  /** Bytes of the latest blocks that are kept in memory. Absent from what was kept before they were drawn: as many as there were then. */
+  /** Bytes of the latest blocks that are kept in memory. Absent: a fixed number. */
   readonly recentBytes?: number
-  /** Commands that may wait, and how many of them placements may not take. */
+  /** Commands that may wait, and how many of these places are not available to placements. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
-  /** A block takes no further record from this size on, bytes. */
+  /** The size from which on a block takes no further record, bytes. */
   readonly fullBytes: number
   /** The largest block, and the size of a segment; bytes. */
   readonly maxBlockBytes: number
   readonly segmentBytes: number
 }
 
-/** Bounds that no run comes to, but for those of blocks and segments. */
+/** Capacities that no run exhausts, except those of blocks and segments. */
 export const roomy: Bounds = {
   orders: 12_000,
   idempotencyKeys: 16_000,
@@ -448,44 +441,44 @@ export const roomy: Bounds = {
   segmentBytes: 256 * 1024
 }
 
-/** What is drawn at its edge. */
+/** Values drawn at their limits. */
 export interface Edges {
-  /** How many fills of the whole venue can be read, the latest. */
+  /** How many of the venue's latest fills can be read. */
   readonly fillsKept: number
   /**
-   * How much money there is: `large` in markets whose largest notional is just below 2^53 money atoms, `small` with one in
-   * which a requirement grows by an atom or two with each size atom. Tiers of both lie among what traders hold.
+   * The scale of amounts: `large` in markets whose largest notional is just below 2^53 money atoms, `small` with one in which a
+   * requirement grows by an atom or two with each size atom. In both, tier thresholds lie among the sizes that traders hold.
    */
   readonly money: "ordinary" | "large" | "small"
-  /** How often an operator's act is to give a market other parameters, with whatever is open in it. */
+  /** Share of operator acts that change a market's parameters, whatever is open in it. */
   readonly parametersShare: number
-  /** How often an operator's act is to delist a market. Absent from what was kept before it was drawn: never. */
+  /** Share of operator acts that delist a market. Absent: never. */
   readonly delistingShare?: number
-  /** How often an operator's act is to announce something of a market, half of which it takes back. Absent from what was kept before. */
+  /** Share of operator acts that announce a change of a market, half of which are withdrawn. Absent: never. */
   readonly announcingShare?: number
-  /** How often an operator's move of an index takes an account to where its equity is just its maintenance margin. */
+  /** Share of operator moves of an index that take some account's equity to exactly its maintenance margin. */
   readonly brinkShare: number
-  /** Mean time between steps of the clock to where something ends or falls due, to the millisecond; 0 for none. */
+  /** Mean time between jumps of the clock to the exact millisecond at which something ends or falls due; 0 for none. */
   readonly meanStepMs: number
-  /** Probability that a process starts in the very millisecond in which something is due, or in one beside it. */
+  /** Probability that a process starts in the exact millisecond in which something is due, or in an adjacent one. */
   readonly dueAtStart: number
-  /** Probability that a trader whose commands are refused under a halt asks again what it asked before. */
+  /** Probability that a trader whose commands are refused under a halt repeats its earlier requests. */
   readonly againUnderHalt: number
-  /** How long what is decided is remembered. Absent from what was kept before it was drawn: a day, throughout. */
+  /** How long decisions are remembered. Absent: a day, throughout. */
   readonly retention?: {
     /** What it is set to before anybody trades; 0 for a day. */
     readonly openingMs: number
-    /** How often an operator's act is to set it. */
+    /** Share of operator acts that set it. */
     readonly share: number
   }
-  /** How many days the venue's clock goes ahead while the run lasts, so that a full table has what is forgotten. Absent from what was kept before. */
+  /** Days by which the venue's clock is advanced during the run, so that a full table has entries to forget. Absent: none. */
   readonly days?: number
 }
 
-/** USDC that accounts begin with where money is drawn at its edge; a venue credits 2^52 atoms at most. */
+/** USDC that accounts begin with where the scale of amounts is extreme; a venue credits 2^52 atoms at most. */
 const edgeCollateral = { large: 4_000_000_000, small: 3 } as const
 
-/** What a trader may mean to do. */
+/** A trader's possible intents. */
 export const intents = [
   "make",
   "take",
@@ -609,7 +602,7 @@ const quiet: Omit<Options, "workload"> = {
   }
 }
 
-/** Nothing strikes and nobody acts by chance: for what is told in advance. The operator puts the markets; prices come from nobody else. */
+/** No faults and no operator acts by chance: for scripted scenarios. The operator puts the markets and is the only source of prices. */
 export const still: Options = {
   network: quiet.network,
   disk: quiet.disk,
@@ -636,10 +629,10 @@ const swarm = (random: SimRandom, most: number, present = 0.5): number => {
   return random.next() < present ? value : 0
 }
 
-/** How often the first client floods its market, where it does. */
+/** Weight of flooding for the first client, where it floods its market. */
 const floodWeight = 60
 
-/** How often clients send batches, where most of them are long. */
+/** Weight of batches where most of them are long. */
 const bulkWeight = 30
 
 const workload = (random: SimRandom): Options["workload"] => {
@@ -648,7 +641,7 @@ const workload = (random: SimRandom): Options["workload"] => {
     const factor = random.pick([0, 0.3, 1, 1, 1, 2, 4])
     weights[intent] = baseWeights[intent] * factor
   }
-  // Without makers nothing ever happens: they are always there.
+  // There are always makers: without them nothing would ever trade.
   weights.make = Math.max(weights.make, 8)
   weights.take = Math.max(weights.take, 4)
   const bulkShare = random.split("bulk").pick([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.9])
@@ -656,7 +649,7 @@ const workload = (random: SimRandom): Options["workload"] => {
     weights["place batch"] = bulkWeight
     weights["v2 batch"] = bulkWeight
   }
-  // One client puts as many orders into one market as it may have there, and more.
+  // One client tries to exceed the number of orders that it may have in one market.
   weights.flood = random.chance(0.12) ? floodWeight : 0
   return {
     traders: random.between(3, 10),
@@ -676,7 +669,7 @@ const workload = (random: SimRandom): Options["workload"] => {
   }
 }
 
-/** A mean time between faults: so long that something gets done in between, or 0. */
+/** A mean time between faults, long enough for progress in between; or 0. */
 const mean = (random: SimRandom, least: number, most: number): number => {
   const value = swarm(random, most - least)
   return value === 0 ? 0 : least + value
@@ -690,16 +683,16 @@ const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
   putsAtMs: random.split("puts").pick([0, 0, 0, 0, 200, 1_500])
 })
 
-/** How many runs ruin traders. */
+/** Share of runs that ruin traders. */
 const ruinShare = 0.7
 
-/** What traders do at least who are to be ruined, each so often: they trade, and beyond their means. */
+/** Least weights of intents for traders who are to be ruined: they trade, and beyond their means. */
 const ruinousWeights = { make: 60, take: 60, "market order": 20, "margin edge": 10, flip: 4 } as const
 
-/** Most USDC that each begins with: what one wins of all others can be counted exactly. */
+/** Most USDC that each begins with, so that the winnings of one from all others are still exact numbers. */
 const mostToRuin = 400_000_000
 
-/** How often they do anything else, of what traders do otherwise, and how often the operator keeps them from trading. */
+/** Factor for the weights of all other intents, and for how often the operator keeps traders from trading. */
 const otherShare = 0.3
 
 /** The workload of traders who are to be ruined. */
@@ -711,7 +704,7 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
     ...ruinousWeights
   },
   collateral: Math.min(workload.collateral, mostToRuin),
-  // Marks are made once a second: what ruins traders takes many of them.
+  // Marks are made once a second, and ruin takes many of them.
   meanPauseMs: random.pick([200, 800, 2_000]),
   meanOperatorMs: random.pick([200, 600]),
   indexMoveBps: random.pick([5, 30, workload.indexMoveBps]),
@@ -724,24 +717,24 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
   }
 })
 
-/** In how many of the runs that are about ruin alone traps are laid: what belongs to the others keeps traps from catching anybody. */
+/** Share of runs of the ruin profile in which traps are laid; other profiles have features that keep traps from working. */
 const trapsShare = 0.4
 
-/** Of both kinds, or only those for who has lost something where nothing lives. */
+/** Traps of both kinds, or only those for accounts with a loss in a market that is not live. */
 const traps = (random: SimRandom): Traps => ({
   meanPauseMs: random.pick([100, 300, 1_000]),
   fundingShare: random.pick([0, 0.3, 0.6, 0.9])
 })
 
-/** Positions whose funding one record settles where somebody is to fall meanwhile: mostly so few that it takes many records. */
+/** Positions whose funding one record settles where an account is to fall meanwhile: mostly so few that it takes many records. */
 const settledBetween: ReadonlyArray<number> = [1, 1, 1, 2, 3, 256]
 
-/** How seldom the feed speaks at least where traps are laid: it would take the index back before the tick. */
+/** Least mean pause of the feed where traps are laid: a feed that spoke more often would take the index back before the tick. */
 const seldomMs = 5_000
 
 /**
- * The run with traps in it: traders who hold much, in markets that trade on and stand where their operator puts them, on a clock that
- * goes on evenly.
+ * A run with traps: traders with large positions, in markets that keep trading, at prices that only their operator moves, on a clock that
+ * runs evenly.
  */
 const trapped = (drawn: Drawn, random: SimRandom): Drawn => {
   const { ruin } = drawn.workload
@@ -765,7 +758,7 @@ const trapped = (drawn: Drawn, random: SimRandom): Drawn => {
   }
 }
 
-/** How prices of the feed go where traders are to be ruined. */
+/** How the feed's prices move where traders are to be ruined. */
 const ruinous = (random: SimRandom): NonNullable<SimIndexFeed.Behaviour["ruin"]> => ({
   trendBps: random.pick([0, 30, 100, 300]),
   gapShare: random.pick([0, 0.03, 0.15]),
@@ -796,7 +789,10 @@ const edges = (random: SimRandom): Edges => ({
   retention: retention(random.split("retention"))
 })
 
-/** What an operator sets the retention to: the shortest and little more, so that a clock that jumps takes tables over, and longer ones. */
+/**
+ * Retentions that an operator sets: the shortest and slightly longer ones, so that jumps of the clock outlast the entries of tables; and
+ * long ones.
+ */
 export const retentionsMs: ReadonlyArray<number> = [10, 10, 11, 30, 60, 24 * 60, 36 * 60].map((minutes) => minutes * 60_000)
 
 const retention = (random: SimRandom): NonNullable<Edges["retention"]> => ({
@@ -804,13 +800,13 @@ const retention = (random: SimRandom): NonNullable<Edges["retention"]> => ({
   share: swarm(random, 0.3)
 })
 
-/** In how many runs markets trade in sessions. */
+/** Share of runs in which markets trade in sessions. */
 const sessionsShare = 0.5
 
 /** Zones on either side of that of the epoch, and one of half an hour. */
 const zones = ["America/New_York", "Asia/Kolkata", "Pacific/Auckland", "UTC"] as const
 
-/** In how many runs there are owners: the others are what they would be without any. */
+/** Share of runs with owners. */
 const ownersShare = 0.7
 
 /** Few calls, so that a run with owners takes hardly longer than one without. */
@@ -832,7 +828,7 @@ const tickets = (random: SimRandom): Tickets => ({
 })
 
 const streamsShare = 0.5
-/** How often clients of the stream trade, where there are any. */
+/** Share of runs with stream clients in which these trade. */
 const tradingShare = 0.7
 
 const streams = (random: SimRandom): Streams => {
@@ -847,11 +843,11 @@ const streams = (random: SimRandom): Streams => {
     silenceMs: 20_000
   }
   if (drawn.clients === 0 || !random.chance(tradingShare)) return drawn
-  // Two of them, so that one goes while another stays.
+  // Two clients, so that one can leave while another stays.
   return { ...drawn, clients: 2, trading: { meanPauseMs: random.pick([100, 400, 1_500]) } }
 }
 
-/** In how many runs clients of the stream, if there are any, are odd as well. */
+/** Share of runs with stream clients in which these misuse the stream. */
 const oddShare = 0.6
 
 const odd = (random: SimRandom): Pick<Streams, "odd"> =>
@@ -866,15 +862,15 @@ const odd = (random: SimRandom): Pick<Streams, "odd"> =>
     }
     : {}
 
-/** In how many runs what is told again of accounts ends within the run, as little as bounds that are met from both sides. */
+/** Share of runs in which the range from which accounts' streams can be resumed is so short that clients fall on either side of it. */
 const toldAgainShare = 0.4
 
 const toldAgain = (random: SimRandom): Pick<Streams, "toldAgain"> =>
   random.chance(toldAgainShare) ? { toldAgain: { records: random.pick([3, 40, 400]), ms: random.pick([1, 500, 5_000, 60_000]) } } : {}
 
 /**
- * In how many runs what was missed comes in many pieces. None is so small that a run's records take hundreds of them: each may begin
- * at a snapshot again, on a slow disk.
+ * Share of runs in which missed updates come in many pieces. No piece is so small that a run's records take hundreds of them: each may
+ * have to begin at a snapshot again, on a slow disk.
  */
 const missedShare = 0.7
 
@@ -892,7 +888,7 @@ const missed = (random: SimRandom): Pick<Streams, "missed"> =>
     }
     : {}
 
-/** In how many runs there is a follower, which runs every record once more: so few that a series of runs takes hardly longer. */
+/** Share of runs with a follower, which executes every record once more: few, so that a series of runs takes hardly longer. */
 const followerShare = 0.25
 
 const follower = (random: SimRandom): Follower => ({
@@ -924,7 +920,7 @@ const publisher = (random: SimRandom): Publisher => ({
 
 const standingsShare = 0.6
 
-/** Agents' calls are a trader's: few, so that a run with them takes hardly longer than one without. */
+/** Agents make a trader's calls: few, so that a run with them takes hardly longer than one without. */
 const standings = (random: SimRandom): Standings => {
   const present = random.chance(standingsShare)
   return {
@@ -952,9 +948,9 @@ const misfits = (random: SimRandom): Misfits => ({
   meanPauseMs: random.pick([20, 60, 200])
 })
 
-/** In how many runs there is a ledger: the others are what they would be without any. */
+/** Share of runs with a ledger. */
 const fundsShare = 0.35
-/** What one record takes that holds a prepared transaction, bytes. */
+/** Size of a record that holds a prepared transaction, bytes. */
 const preparedBytes = 48 * 1024
 
 const faultWeights = (random: SimRandom): SimBank.Behaviour["weights"] => {
@@ -974,18 +970,18 @@ const faultWeights = (random: SimRandom): SimBank.Behaviour["weights"] => {
     other_bytes: random.pick([0, 0, 0.5]),
     restart: weight(),
     pass_maximum: weight(),
-    // What the ledger has forgotten only an operator can set right: few runs come to it.
+    // Only an operator can repair a gap left by a ledger that has pruned its past: few runs have one.
     prune: random.pick([0, 0, 0, 0, 0.2])
   }
 }
 
-/** In one of four runs they lag by seconds, and by more where they are made anew. */
+/** In one of four runs histories lag by seconds, and by more while they are rebuilt. */
 const histories = (random: SimRandom): NonNullable<Options["histories"]> => {
   const meanDamagedMs = random.split("histories").pick([0, 0, 0, 5_000, 20_000])
   return random.split("lag").chance(0.25) ? { meanDamagedMs, pauseMs: random.split("lag by").pick([1_000, 4_000]) } : { meanDamagedMs }
 }
 
-/** In how many runs the lock is taken away: few, since the process ends of it as of any other crash. */
+/** Share of runs in which the lock is taken away: few, since it ends the process like any other crash. */
 const lockShare = 0.14
 
 const lock = (random: SimRandom): Pick<Options, "lock"> =>
@@ -999,7 +995,9 @@ const lock = (random: SimRandom): Pick<Options, "lock"> =>
     }
     : {}
 
-/** How few transfers that are over a venue keeps, so that their histories go on where its memory ends; as many as a real one. */
+/**
+ * How many completed transfers a venue keeps: few, so that reads of their histories continue beyond its memory; or as many as a real one.
+ */
 const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
   { endedOfAccount: 1, endedInAll: 100 },
   { endedOfAccount: 3, endedInAll: 4 },
@@ -1007,10 +1005,10 @@ const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
   { endedOfAccount: 1_000, endedInAll: 1_000_000 }
 ]
 
-/** How many withdrawals an account may have under way: no owner comes to as many as a real venue's. */
+/** Withdrawals that an account may have in progress: few, as no owner here reaches a real venue's limit. */
 const withdrawalsAtOnce: ReadonlyArray<number> = [8, 8, 1, 2]
 
-/** How many executions of a step it keeps: no step is executed as often as a real venue's. */
+/** Executions of a step that are kept: few, as no step here is executed as often as a real venue's limit. */
 const submissionsKept: ReadonlyArray<number> = [64, 64, 1, 2]
 
 const fundsBents: ReadonlyArray<FundsBent> = ["nothing", "think again", "think again", "think again", "remove a passkey",
@@ -1043,7 +1041,7 @@ const funds = (random: SimRandom): Funds | undefined =>
     }
     : undefined
 
-/** Blocks and segments with room for what the ledger prepares. */
+/** Blocks and segments with room for prepared transactions. */
 const withPrepared = (bounds: Bounds): Bounds => {
   const maxBlockBytes = bounds.maxBlockBytes + preparedBytes
   return { ...bounds, maxBlockBytes, segmentBytes: Math.max(bounds.segmentBytes, Math.ceil((4 * maxBlockBytes) / 1024) * 1024) }
@@ -1063,17 +1061,17 @@ const sessions = (random: SimRandom): Sessions => {
   }
 }
 
-/** The workload where money is drawn at its edge. */
+/** The workload where the scale of amounts is extreme. */
 const atEdge = (workload: Options["workload"], { money }: Edges): Options["workload"] =>
   money === "ordinary" ? workload : { ...workload, collateral: edgeCollateral[money] }
 
-/** What one record may take of a block beyond where that counts as full, bytes. */
+/** Most bytes by which one record may exceed the size from which on a block is full. */
 const largestRecordBytes = 8 * 1024
 
 /** Whether a run fills its table of orders or of keys, which then stays full for a day. */
 export const isTight = ({ idempotencyKeys, orders }: Bounds): boolean => idempotencyKeys < roomy.idempotencyKeys || orders < roomy.orders
 
-/** How many runs have little room for orders, and how many for keys. */
+/** Share of runs with little room for orders, and share with little room for keys. */
 const tightShare = 0.14
 
 const inboxes: ReadonlyArray<Bounds["inbox"]> = [
@@ -1085,7 +1083,7 @@ const inboxes: ReadonlyArray<Bounds["inbox"]> = [
   roomy.inbox
 ]
 
-/** What one record does for liquidations: so little that something is left, or a venue's own. */
+/** One record's work for liquidations: so little that some is left over, or a venue's own. */
 const liquidated: ReadonlyArray<Liquidations.Bounds> = [
   { ...Liquidations.venueBounds, looks: 1, deleveraged: 1, unwound: 1, settled: 1, places: 1 },
   { ...Liquidations.venueBounds, looks: 2, met: 2, deleveraged: 256, unwound: 1, settled: 2 },
@@ -1102,7 +1100,7 @@ const triggered: ReadonlyArray<AutoCloses.Bounds> = [
   AutoCloses.venueBounds
 ]
 
-/** So few that an owner comes to each of them, or a venue's own. */
+/** Limits so low that an owner meets each of them, or a venue's own. */
 const identities: ReadonlyArray<Partial<Identities.Bounds>> = [
   { passkeys: 2, sessions: 2, keys: 1, endedKeys: 2, endedKeysMs: 3_000, events: 5 },
   { passkeys: 3, sessions: 3, keys: 2, endedKeys: 0, endedKeysMs: 86_400_000, events: 20 },
@@ -1110,7 +1108,7 @@ const identities: ReadonlyArray<Partial<Identities.Bounds>> = [
   Identities.venueBounds
 ]
 
-/** So small that tables grow by and by within a run, and few open orders have a list; or a venue's own. */
+/** Tables so small that they grow step by step within a run, and few open orders per list; or a venue's own. */
 const growths: ReadonlyArray<Growth> = [
   { rows: 2, stepwiseFrom: 2, listedFrom: 2 },
   { rows: 4, stepwiseFrom: 8, listedFrom: 4 },
@@ -1118,7 +1116,7 @@ const growths: ReadonlyArray<Growth> = [
   usualGrowth
 ]
 
-/** So little room for what waits to be fetched, and for tickets, that it is met, or a venue's own. */
+/** So little room for tokens that wait to be fetched, and for tickets, that it is exhausted; or a venue's own. */
 const identityRooms: ReadonlyArray<Partial<Identities.Bounds>> = [
   { grants: 2, grantsOfAccount: 1, families: 8 },
   { grants: 3, grantsOfAccount: 2, families: 5 },
@@ -1127,7 +1125,7 @@ const identityRooms: ReadonlyArray<Partial<Identities.Bounds>> = [
   {}
 ]
 
-/** So few challenges and agents that some make room for others of their address, all owners and their agents having one; or a venue's own. */
+/** So few challenges and agents that some displace others of their address, which all owners and agents share; or a venue's own. */
 const ofAddresses: ReadonlyArray<OfAddress> = [
   { challenges: 3, agents: 2 },
   { challenges: 6, agents: 4 },
@@ -1138,7 +1136,7 @@ const ofAddresses: ReadonlyArray<OfAddress> = [
 const bounds = (random: SimRandom): Bounds => {
   const fullBytes = random.pick([600, 1_024, 4_096, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
-  // A quarter of a segment is kept for what takes risk away: it holds a block, as it does in a venue.
+  // A quarter of a segment is reserved for risk-reducing commands and has to hold a block, as it does in a venue.
   const segmentBytes = Math.max(random.pick([24, 32, 64, 256]), Math.ceil(4 * maxBlockBytes / 1024)) * 1024
   return {
     orders: random.chance(tightShare) ? random.pick([30, 30, 90]) : roomy.orders,
@@ -1177,13 +1175,13 @@ const bounds = (random: SimRandom): Bounds => {
   }
 }
 
-/** As many requests as come. What an address that signs in is told is another limit all the same. */
+/** No limits. The limit for sign-ins of an address is still another number, since answers report it. */
 export const unlimited: Limits = { perKey: 1e9, perAddress: 1e9, signInsPerAddress: 9e8, windowMs: 60_000 }
 
-/** In how many runs clients meet their limits. */
+/** Share of runs in which clients meet their request limits. */
 const limitedShare = 0.2
 
-/** So few that clients meet them, in windows that end while a run lasts. */
+/** Limits low enough to be met, in windows that end within a run. */
 const few: ReadonlyArray<Limits> = [
   { perKey: 8, perAddress: 20, windowMs: 1_000 },
   { perKey: 20, perAddress: 40, windowMs: 3_000 },
@@ -1191,7 +1189,7 @@ const few: ReadonlyArray<Limits> = [
   { perKey: 60, perAddress: 120, windowMs: 60_000 }
 ]
 
-/** How much of what an address may do it may do to sign in: it is never as much as a key may. */
+/** The sign-in limit of an address as a factor of its general one; never equal to the limit of a key. */
 const signInShares = [0.3, 1, 2]
 
 const limits = (random: SimRandom): Limits => {
@@ -1200,7 +1198,7 @@ const limits = (random: SimRandom): Limits => {
   return { ...drawn, signInsPerAddress: drawn.perAddress * random.split("sign-ins").pick(signInShares) }
 }
 
-/** The largest limit that somebody in a hurry goes beyond: each time he makes four times as many calls. */
+/** The highest limit that a client in a hurry exceeds: it makes four times as many calls each time. */
 const mostRushed = 20
 
 const rushes = (random: SimRandom, { perKey }: Limits): Rushes => ({
@@ -1210,16 +1208,16 @@ const rushes = (random: SimRandom, { perKey }: Limits): Rushes => ({
 
 const probe = (random: SimRandom): Probe => ({ calls: random.pick([15, 30]), meanPauseMs: random.pick([100, 400, 1_500]) })
 
-/** How many requests are let in, who comes too often, and who asks whether any are taken. */
+/** The request limits, the client that exceeds them, and the client that asks for readiness. */
 const limited = (random: SimRandom): Pick<Drawn, "limits" | "probe" | "rushes"> => {
   const drawn = limits(random.split("limits"))
   return { limits: drawn, probe: probe(random.split("probe")), rushes: rushes(random.split("rushes"), drawn) }
 }
 
-/** All but what is drawn beside the rest: money on a ledger, and the lock that is taken away. */
+/** All options but those drawn separately: the ledger, and the removed lock. */
 type Drawn = Required<Omit<Options, "funds" | "lock">>
 
-/** The profiles in which the lock may be taken away: the others spare the disk, or the process. */
+/** The profiles in which the lock may be taken away: the others are without disk faults, or without crashes. */
 const mayLoseLock: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
 
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
@@ -1244,10 +1242,10 @@ const clock = (random: SimRandom): Options["clock"] => ({
   freezeShare: random.next()
 })
 
-/** About how long clients take for an order of a table that they fill. */
+/** Mean time between orders by which clients fill a table, ms. */
 const fillingMs = 200
 
-/** How many days pass while clients trade: a table that is full has something to forget only behind its retention. */
+/** Days that pass while clients trade: a full table has entries to forget only after its retention. */
 const daysOf = (drawn: Bounds, random: SimRandom): number => isTight(drawn) ? random.pick([0, 1, 2]) : 0
 
 /** Draws a run's options. `random` is the generator named `options`. */
@@ -1302,10 +1300,10 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
     ? { ...drawn, workload: ruined(drawn.workload, ruins), feed: { ...drawn.feed, ruin: ruinous(ruins) } }
     : drawn
-  // That the next segment finds no room shows while half of one is left: of a small one that is filled before it shows.
+  // A missing room for the next segment shows while half of the current one is left: a small segment is full before that.
   const { maxBlockBytes, segmentBytes } = roomy
   const sized = drawn.room.meanFullMs === 0 ? ruining : { ...ruining, bounds: { ...drawn.bounds, maxBlockBytes, segmentBytes } }
-  // What an operator does is remembered for a day: in a table that is full, its own small part would be used up.
+  // Operators' commands are remembered for a day: in a full table they would use up the small part that is theirs.
   const calms = drawn.bounds.idempotencyKeys < roomy.idempotencyKeys
   const isPast = drawn.bounds.orders < roomy.orders && random.split("past").chance(0.5)
   const fitting = calms
@@ -1318,22 +1316,22 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       rushes: { ...drawn.rushes, rushes: 0 }
     }
     : sized
-  // A table that is full finds room in what it forgets only where a day passes while it is, and no record forgets all of it.
+  // A full table regains room only where a day passes while it is full and no single record forgets all of it.
   const passing = { meanFaultMs: fillingMs * drawn.bounds.orders, maxJumpMs: longJumpMs, freezeShare: 0 }
   const past = { ...fitting, clock: passing, bounds: { ...fitting.bounds, forgottenAtOnce: 1 } }
   const profiled = readable(ofProfile(profile, isPast ? past : fitting, random))
   const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
   const money = profile === "calm" ? undefined : funds(random.split("funds"))
   if (money === undefined) return options
-  // What a ledger comes to is rare enough: in half of the runs that have one nobody is in its way.
+  // Runs with a ledger are rare enough: half of them are without the client that sends malformed requests.
   const others = random.split("undisturbed").chance(0.5) ? {} : { misfits: { calls: 0, meanPauseMs: 60 } }
   return { ...options, ...others, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
 }
 
-/** How often reads fail where each start has hundreds of them to do. */
+/** Read error rate where each start does hundreds of reads. */
 const fewUnreadable = 0.0005
 
-/** A start that reads its snapshots in small pieces would hardly ever end where reads fail as often as elsewhere. */
+/** A start that reads its snapshots in small pieces would hardly ever complete at the usual read error rate. */
 const readable = (options: Options): Options => {
   const { bounds, disk } = options
   if (bounds?.snapshotReadBytes === undefined) return options

@@ -1,9 +1,9 @@
-/** Atoms as readers are shown them: decimals and numbers, made from BigInt and text and by nothing of the venue's own. */
+/** Decimals and numbers of atoms as answers show them, made from BigInt and text without any of the venue's own code. */
 
-/** Decimals of money. */
+/** Decimal places of money. */
 export const moneyScale = 6
 
-/** The decimal of atoms with exactly `scale` decimals, and one zero behind the point where the scale is 0. */
+/** The decimal of atoms with exactly `scale` decimal places, and one zero after the point where the scale is 0. */
 export const decimalOf = (atoms: bigint | number, scale: number): string => {
   const value = BigInt(atoms)
   const size = value < 0n ? -value : value

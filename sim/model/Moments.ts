@@ -1,4 +1,4 @@
-/** Moments of the venue's own time at which something ends or falls due: where a clock that is a little off would be noticed. */
+/** Moments of the venue's time at which something ends or falls due: a clock that is slightly off would show there. */
 import { isKept, type NaiveMemory, orderExtraMs } from "./NaiveState.js"
 import * as Order from "../../src/domain/Order.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
@@ -6,7 +6,7 @@ import type { NaiveVenue } from "./NaiveVenue.js"
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
-/** When what is remembered under a key may be forgotten; undefined while an order of it is open. */
+/** When the memory of a key may be forgotten; undefined while one of its orders is open. */
 export const endOf = (memory: NaiveMemory): number | undefined => {
   let ended = memory.atEpochMs
   for (const order of memory.orders) {
@@ -17,8 +17,8 @@ export const endOf = (memory: NaiveMemory): number | undefined => {
 }
 
 /**
- * When each dead-man switch, each expiry and what is announced of each market, its delisting among it, is due, and when sessions
- * open and end.
+ * When each dead-man switch fires, each order expires, each announcement takes effect (delistings among them), and sessions open and
+ * close.
  */
 export const dues = (model: NaiveVenue): ReadonlyArray<number> =>
   [
@@ -28,22 +28,22 @@ export const dues = (model: NaiveVenue): ReadonlyArray<number> =>
     ...model.markets.flatMap(({ session }) => session === undefined ? [] : [session.cutoff, session.closes, session.opens])
   ].filter((due) => due > 0)
 
-/** When a key is forgotten, by key. */
+/** When each key may be forgotten. */
 const keyEnds = (model: NaiveVenue): ReadonlyArray<number> => [...model.memory.values()].flatMap((memory) => endOf(memory) ?? [])
 
-/** When an ended order is forgotten, by order. */
+/** When each ended order may be forgotten. */
 export const orderEnds = (model: NaiveVenue): ReadonlyArray<number> =>
   [...model.orders.values()]
     .filter((order) => order.status !== Order.open && isKept(order, model.atEpochMs))
     .map((order) => order.endedAtEpochMs + order.retentionMs + orderExtraMs)
 
-/** When the minute of a trade leaves the last 24 h, by trade. */
+/** When the minute of each trade leaves the last 24 h. */
 const tradesLeave = (model: NaiveVenue): ReadonlyArray<number> =>
   model.trades.slice(-50).map((fill) => fill.atEpochMs - (fill.atEpochMs % minuteMs) + dayMs)
 
-/** When sessions, keys and grants end by themselves. */
+/** When sessions, keys and grants expire. */
 export const authorityEnds = ({ identity: { grants, keys, sessions } }: NaiveVenue): ReadonlyArray<number> =>
   [...grants, ...keys, ...sessions].map(({ expiresAtEpochMs }) => expiresAtEpochMs)
 
-/** Every kind of them. */
+/** All kinds of such moments. */
 export const kinds: ReadonlyArray<(model: NaiveVenue) => ReadonlyArray<number>> = [dues, keyEnds, orderEnds, tradesLeave]

@@ -1,6 +1,6 @@
 /**
- * The reference model's take-profits and stop-losses, written from the rules alone: plain lists that are looked through whole.
- * It keeps the brackets and how far prices have come; positions, orders and matching are the venue's (`Ground`).
+ * The reference model's take-profits and stop-losses, written from the rules alone: plain lists that are searched in full. It keeps the
+ * brackets and the extremes that prices have reached; positions, orders and matching are the venue's (`Ground`).
  */
 import type { TriggerBy } from "../../src/domain/Trigger.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -11,7 +11,7 @@ import type { NaiveAccount, NaiveMarket } from "./NaiveState.js"
 /** Most brackets of an account in a market. */
 const mostBrackets = 20
 
-/** What bounds a record's work: triggers that it works off or arms again, orders of the venue's own, and what these have met. */
+/** Bounds of a record's work: triggers that it processes or arms again, orders of the venue's own, and resting orders that these meet. */
 export interface Bounds {
   readonly worked: number
   readonly orders: number
@@ -37,12 +37,12 @@ export interface NaiveBracket {
   readonly createdAtEpochMs: number
   isOrderOpen: boolean
   quantity: number
-  /** From when on it is armed again; 0 where it does not wait. */
+  /** When it is armed again; 0 where it does not wait. */
   again: number
   lastSequence: number
 }
 
-/** What it asks of the venue that it happens in. */
+/** What brackets need from the rest of the model. */
 export interface Ground {
   readonly accounts: ReadonlyArray<NaiveAccount>
   readonly markets: ReadonlyArray<NaiveMarket>
@@ -50,16 +50,16 @@ export interface Ground {
   readonly sequence: () => number
   /** Whether the engine is halted. */
   readonly isHalted: () => boolean
-  /** Orders of the venue's own in this record so far, and what they have met. */
+  /** Orders of the venue's own in this record so far, and resting orders that these have met. */
   readonly sent: () => number
   readonly met: () => number
-  /** Whether anything rests that an order of this change would trade with, up to a limit, where there is one, and within the band. */
+  /** Whether an order of this change would trade with any resting order within its limit, if any, and the band. */
   readonly meets: (market: NaiveMarket, change: number, limit: number) => boolean
   /** Matches an immediate reduce-only order of the venue's own for an account. */
   readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number) => void
 }
 
-/** Why triggers are not taken, with what was compared, price atoms. */
+/** Why triggers are refused, with the values compared, price atoms. */
 export interface Fault {
   readonly refusal: Refusal
   readonly limit?: number
@@ -67,7 +67,7 @@ export interface Fault {
   readonly nearest?: number
 }
 
-/** One trigger of a bracket, and how it waits. */
+/** One trigger of a bracket, and the price it waits for. */
 interface Waiting {
   readonly bracket: NaiveBracket
   readonly isTakeProfit: boolean
@@ -75,7 +75,7 @@ interface Waiting {
   readonly isRising: boolean
 }
 
-/** The price that a trigger names, 0 while there is none. */
+/** The current price of a trigger's kind, 0 while there is none. */
 export const priceOf = (market: NaiveMarket, by: TriggerBy): number => [market.mark, market.lastPrice, market.risk.index][by]!
 
 /** Whether triggers fire in a market at a time. */
@@ -87,16 +87,16 @@ const ways = [false, true] as const
 
 export class NaiveBrackets {
   all: Array<NaiveBracket> = []
-  /** How far the prices of a market have come, by what is named and by the way, where that has fired anything. */
+  /** The furthest price reached, by market, kind of price and direction, where it has fired triggers. */
   readonly #reached = new Map<string, number>()
   /** The bracket whose order is being matched. */
   #closing: NaiveBracket | undefined
-  /** Which of its two triggers that is, or was last. */
+  /** Which of its two triggers that is; kept after the order. */
   closes: "take_profit" | "stop_loss" = "take_profit"
 
   constructor(readonly ground: Ground, readonly bounds: Bounds) {}
 
-  /** Most of a position. */
+  /** Most brackets of a position. */
   get most(): number {
     return this.bounds.brackets ?? mostBrackets
   }
@@ -105,12 +105,12 @@ export class NaiveBrackets {
     return this.all.filter((each) => each.account === account && each.market === market)
   }
 
-  /** What an order came with, while there is any of it: the two have one number. */
+  /** The bracket that came with an order, while any of it is left: both have the same number. */
   ofOrder(orderNumber: number): NaiveBracket | undefined {
     return this.all.find(({ cameWithOrder, number }) => cameWithOrder && number === orderNumber)
   }
 
-  /** Whether what has fired in a market is left to be worked off. */
+  /** Whether a market has fired triggers that are still to be processed. */
   isBehindIn(market: number): boolean {
     return [...this.#reached.keys()].some((key) => key.startsWith(`${market}/`))
   }
@@ -119,9 +119,9 @@ export class NaiveBrackets {
     return this.#reached.size > 0
   }
 
-  // --- what is set ---------------------------------------------------------------------------------------
+  // --- setting -------------------------------------------------------------------------------------------
 
-  /** What is wrong with triggers that are to close a position; each is compared with what `against` says. */
+  /** Why triggers that are to close a position are refused; each is compared with the price given by `against`. */
   fault(
     market: NaiveMarket,
     isLong: boolean,
@@ -147,7 +147,7 @@ export class NaiveBrackets {
     return undefined
   }
 
-  /** Adds a bracket for so much; one that came with an order begins with nothing. */
+  /** Adds a bracket of a size; one that came with an order begins with none. */
   add(
     number: number,
     account: number,
@@ -175,21 +175,21 @@ export class NaiveBrackets {
     if (quantity > 0) this.#arm(bracket)
   }
 
-  /** Takes away all that is armed for a position: how many. */
+  /** Removes all armed brackets of a position. Returns how many. */
   replace(account: number, market: number): number {
     const armed = this.of(account, market).filter(({ quantity }) => quantity > 0)
     for (const each of armed) this.#empty(each)
     return armed.length
   }
 
-  /** Ends all brackets of an account, in one market or in all: how many. */
+  /** Ends all brackets of an account, in one market or in all. Returns how many. */
   cancel(account: number, market: number | undefined): number {
     const before = this.all.length
     this.all = this.all.filter((each) => each.account !== account || (market !== undefined && each.market !== market))
     return before - this.all.length
   }
 
-  /** Nothing is left to close: the bracket ends unless its order may arm it again. */
+  /** Handles a bracket with nothing left to close: it ends, unless its order may arm it again. */
   #empty(bracket: NaiveBracket): void {
     bracket.quantity = 0
     bracket.again = 0
@@ -207,9 +207,9 @@ export class NaiveBrackets {
     bracket.again = this.isBehindIn(bracket.market) ? nextSecond(this.ground.now()) : 0
   }
 
-  // --- what fills do -------------------------------------------------------------------------------------
+  // --- fills ---------------------------------------------------------------------------------------------
 
-  /** An order's fill took a position from one size to another. */
+  /** Notes that an order's fill took a position from one size to another. */
   opened(orderNumber: number, before: number, after: number): void {
     const bracket = this.ofOrder(orderNumber)
     if (bracket === undefined) return
@@ -221,7 +221,7 @@ export class NaiveBrackets {
     if (!wasArmed) this.#arm(bracket)
   }
 
-  /** The venue's own order filled so much of the bracket that sent it. */
+  /** Notes that the venue's own order filled so much of the bracket that sent it. */
   closed(size: number): void {
     if (this.#closing !== undefined) this.#resize(this.#closing, this.#closing.quantity - size)
   }
@@ -234,7 +234,7 @@ export class NaiveBrackets {
     if (bracket.quantity === 0) this.#empty(bracket)
   }
 
-  /** Holds the brackets of a position to it. */
+  /** Limits the brackets of a position to its size. */
   hold(account: NaiveAccount, market: NaiveMarket): void {
     const held = account.positions.get(market.index)?.quantity ?? 0
     const armed = this.of(account.index, market.index).filter(({ quantity }) => quantity > 0)
@@ -249,9 +249,9 @@ export class NaiveBrackets {
     }
   }
 
-  // --- what fires ----------------------------------------------------------------------------------------
+  // --- firing --------------------------------------------------------------------------------------------
 
-  /** The armed triggers of a market that wait for a price to come one way. */
+  /** The armed triggers of a market that wait for a kind of price to move in one direction. */
   #waiting(market: number, by: TriggerBy, isRising: boolean): ReadonlyArray<Waiting> {
     return this.all
       .filter((each) => each.market === market && each.quantity > 0 && each.again === 0)
@@ -266,7 +266,7 @@ export class NaiveBrackets {
       .filter((each) => each.trigger.priceAtoms !== 0 && each.trigger.by === by && each.isRising === isRising)
   }
 
-  /** The first trigger that a price has come to: the one it came to first, then the older bracket, then its take-profit. */
+  /** The next trigger reached by a price: the one it reached first, then that of the older bracket, then the take-profit. */
   #first(market: number, by: TriggerBy, isRising: boolean, price: number): Waiting | undefined {
     return this.#waiting(market, by, isRising)
       .filter(({ trigger }) => isRising ? trigger.priceAtoms <= price : trigger.priceAtoms >= price)
@@ -276,7 +276,7 @@ export class NaiveBrackets {
       )[0]
   }
 
-  /** One of a market's prices is looked at. */
+  /** Compares one of a market's prices with the triggers. */
   look(market: NaiveMarket, by: TriggerBy): void {
     const price = priceOf(market, by)
     if (price === 0 || this.ground.isHalted() || !isFiring(market, this.ground.now())) return
@@ -288,12 +288,12 @@ export class NaiveBrackets {
     }
   }
 
-  /** All prices of a market are looked at. */
+  /** Compares all prices of a market with the triggers. */
   lookAtAll(market: NaiveMarket): void {
     for (const by of kinds) this.look(market, by)
   }
 
-  /** What a record does first: arms what waited, and works off what has fired. */
+  /** The first thing that a record does: arms brackets that waited, and processes fired ones. */
   run(): void {
     const { markets, now } = this.ground
     const { met, orders, worked } = this.bounds
@@ -344,7 +344,7 @@ export class NaiveBrackets {
     this.#closing = undefined
   }
 
-  /** When a record is to come for brackets: 0 for at once. */
+  /** When a record is needed for brackets: 0 for at once. */
   get nextEpochMs(): number {
     return this.isBehind ? 0 : Math.min(Number.POSITIVE_INFINITY, ...this.all.filter(({ again }) => again !== 0).map(({ again }) => again))
   }

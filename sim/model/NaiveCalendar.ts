@@ -1,7 +1,7 @@
 /**
- * What a market's calendar says of a moment, found by looking at a wall clock, as somebody would who has only the calendar before him: he
- * asks of a time whether a span of the week and the hours of the date hold it, and goes from one time at which that may change to the
- * next. A clock that is set back shows nothing new until it has caught up: until then the latest that it has shown counts.
+ * A market's calendar at a moment, evaluated as a person with only the calendar and a wall clock would: it checks whether a time lies in a
+ * span of the week and in the hours of its date, and walks from one time at which that may change to the next. A clock that is set back
+ * shows nothing new until it has caught up: until then the latest time that it has shown counts.
  */
 import type { Session } from "../../src/domain/Session.js"
 
@@ -27,7 +27,7 @@ export interface Said {
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
 const weekMs = 7 * dayMs
 
-/** No clock is set by a part of a quarter of an hour, nor at another time, nor by more than some hours. */
+/** Assumes that clocks are set only at full quarters of an hour, by full quarters, and by no more than some hours. */
 const quarterMs = 15 * minuteMs
 const mostSetBackMs = 3 * hourMs
 
@@ -42,7 +42,7 @@ const clockOf = (text: string): number => {
 /** Milliseconds since the beginning of Sunday. */
 const ofWeek = (text: string): number => days.indexOf(text.split(" ")[0]!) * dayMs + clockOf(text.split(" ")[1]!)
 
-/** A zone's wall clock; its times are milliseconds as if it was that of UTC. */
+/** A zone's wall clock; its times are milliseconds as if they were UTC. */
 class WallClock {
   readonly #format: Intl.DateTimeFormat
   readonly #offsets = new Map<number, number>()
@@ -60,7 +60,7 @@ class WallClock {
     })
   }
 
-  /** The latest that the clock has shown by a moment. */
+  /** The latest time that the clock has shown by a moment. */
   shown(epochMs: number): number {
     const offset = this.#offset(epochMs)
     for (let quarter = Math.floor(epochMs / quarterMs) * quarterMs; quarter > epochMs - mostSetBackMs; quarter -= quarterMs) {
@@ -71,7 +71,7 @@ class WallClock {
     return epochMs + offset
   }
 
-  /** The first moment behind another at which the clock has shown a time that is still to come. */
+  /** The first moment after `behindMs` at which the clock has shown a time that lies ahead. */
   reaches(wallMs: number, behindMs: number): number {
     let before = behindMs
     let by = behindMs + (wallMs - this.shown(behindMs))
@@ -105,7 +105,7 @@ export class NaiveCalendar {
   constructor(readonly calendar: Written) {
     this.#weekly = calendar.weekly.map(({ closes, opens }) => [ofWeek(opens), ofWeek(closes)])
     this.#clock = new WallClock(calendar.timeZone)
-    // A week of ordinary dates holds a session, and each exception takes one away at most.
+    // A week of ordinary dates has a session, and each exception removes one at most.
     this.#mostDays = 8 * (calendar.holidays.length + calendar.shortenedDays.length + 2)
   }
 
@@ -138,7 +138,7 @@ export class NaiveCalendar {
       && this.#weekly.some(([opens, closes]) => (week - opens + weekMs) % weekMs < (closes - opens + weekMs) % weekMs)
   }
 
-  /** The hours of the date of a time, since its midnight: those of an ordinary one are all. */
+  /** The open hours of a time's date, since its midnight: on an ordinary date all of them. */
   #hoursOf(wall: number): ReadonlyArray<readonly [from: number, to: number]> {
     const { holidays, shortenedDays } = this.calendar
     const date = new Date(wall).toISOString().slice(0, 10)
@@ -147,7 +147,7 @@ export class NaiveCalendar {
     return shortened === undefined ? [[0, dayMs]] : shortened.hours.map(({ closes, opens }) => [clockOf(opens), clockOf(closes)])
   }
 
-  /** The times of a date at which it may open or close, in their order: its midnight, its hours, and the week's. */
+  /** The times of a date at which the market may open or close, in order: its midnight, its hours, and the week's. */
   #timesOf(midnight: number): ReadonlyArray<number> {
     const hours = this.#hoursOf(midnight)
     const weekday = new Date(midnight).getUTCDay() * dayMs
@@ -155,7 +155,7 @@ export class NaiveCalendar {
     return [0, ...hours.flat(), ...week].map((time) => midnight + time).sort((one, other) => one - other)
   }
 
-  /** When it is next open where it is closed, or closed where it is open; undefined where it never is. */
+  /** When a closed market opens next, or an open one closes; undefined where it never does. */
   #turns(epochMs: number): number | undefined {
     const isOpen = this.#isOpen(epochMs)
     const first = Math.floor(this.#clock.shown(epochMs) / dayMs) * dayMs
@@ -170,7 +170,7 @@ export class NaiveCalendar {
     return undefined
   }
 
-  /** A moment or, where what is open at another has opened since, when it did. */
+  /** When the session that is open at `openMs` began, but no earlier than `earliestMs`. */
   #openSince(openMs: number, earliestMs: number): number {
     if (openMs <= earliestMs) return earliestMs
     let since = earliestMs

@@ -1,11 +1,11 @@
 /**
- * What has been, as the model saw it happen: every price and every change of a position, kept as they came, and nothing summed up.
- * Candles and episodes as of any record are made anew from all of it (`ShownHistories.ts`).
+ * The past as the model saw it happen: every price and every change of a position, kept in order and never aggregated. Candles and
+ * episodes as of any record are computed from all of it (`ShownHistories.ts`).
  */
 import type { StepName, TransferKind, TransferStatus } from "../../src/operations/funds/Transfers.js"
 import type { NaiveFill } from "./NaiveState.js"
 
-/** A trade, or a sample of the index that was taken: then of size 0. */
+/** A trade, or an accepted sample of the index; the latter has size 0. */
 export interface NaivePrice {
   readonly series: "trade" | "index"
   readonly market: number
@@ -17,25 +17,25 @@ export interface NaivePrice {
 
 export type NaiveReason = "user_close" | "take_profit" | "stop_loss" | "liquidation" | "auto_deleveraged" | "market_delisted"
 
-/** What a fill, or what passes a position on without one, did to a position. */
+/** A change of a position, by a fill or by a transfer without one. */
 export interface NaiveHeldChange {
   readonly _tag: "Changed"
   readonly account: number
   readonly market: number
   readonly sequence: number
   readonly atEpochMs: number
-  /** Size atoms before it, and by how much it changed; long positive. */
+  /** Size atoms before the change, and the change; long positive. */
   readonly held: number
   readonly change: number
-  /** Money atoms of all that changed hands. */
+  /** Notional of the change, money atoms. */
   readonly notional: bigint
   readonly realizedPnl: bigint
   readonly fee: bigint
-  /** Whether an order filled. */
+  /** Whether it was the fill of an order. */
   readonly isFill: boolean
-  /** Which episode began with it, if one did. */
+  /** The episode that it began, if any. */
   readonly opened: number | undefined
-  /** Why the position ended by it, if it did. */
+  /** Why it ended the position, if it did. */
   readonly reason: NaiveReason
 }
 
@@ -60,14 +60,14 @@ export interface NaiveNote {
   readonly detail: string
 }
 
-/** What the ledger has last said of a transfer; a guard is null where nothing was refused. */
+/** The ledger's latest word on a transfer; a guard is null where nothing was refused. */
 export interface NaiveOutcome {
   readonly step: StepName
   readonly outcome: string
   readonly guard: string | null
 }
 
-/** A transfer as it was from a record on. */
+/** The state of a transfer from a record on. */
 export interface NaiveTransferTold {
   readonly sequence: number
   readonly account: number
@@ -85,13 +85,13 @@ export interface NaiveTransferTold {
 export class NaiveHistory {
   readonly prices: Array<NaivePrice> = []
   readonly changes: Array<NaiveHeldChange | NaiveFundingPaid> = []
-  /** What flags an account had from a record on. */
+  /** The flags of an account from a record on. */
   readonly flags: Array<{ readonly account: number; readonly sequence: number; readonly flags: number }> = []
-  /** Records from which on a market's prices are in other atoms than before. */
+  /** Records from which on a market's prices are in different atoms. */
   readonly rescaled: Array<{ readonly market: number; readonly sequence: number }> = []
-  /** Every state that any transfer was ever in. */
+  /** Every state that any transfer has had. */
   readonly transfers: Array<NaiveTransferTold> = []
-  /** All that was ever noted of accounts' security. */
+  /** Every note ever made of accounts' security. */
   readonly notes: Array<NaiveNote & { readonly account: number }> = []
 
   traded({ atEpochMs, market, price, sequence, size }: NaiveFill): void {

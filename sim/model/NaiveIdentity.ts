@@ -1,6 +1,6 @@
 /**
- * Who may act, as the rules have it: passkeys, sessions, grants, keys and what is noted of them, in plain arrays. It shares
- * nothing with the engine but the vocabulary.
+ * Who may act, by the rules: passkeys, sessions, grants, keys and the security notes about them, in plain arrays. It shares nothing with
+ * the engine but the vocabulary.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
@@ -18,7 +18,7 @@ export interface NaivePasskey {
   readonly transports: string
   readonly displayName: string
   readonly createdAtEpochMs: number
-  /** 0 before it was used. */
+  /** 0 until it is first used. */
   lastUsedAtEpochMs: number
   readonly approvesFromEpochMs: number
 }
@@ -42,21 +42,21 @@ export interface NaiveKey {
   readonly scopes: number
   readonly createdAtEpochMs: number
   readonly expiresAtEpochMs: number
-  /** 0 while it was not revoked. */
+  /** 0 unless it was revoked. */
   revokedAtEpochMs: number
-  /** Undefined of a demo account's in records of earlier programs. */
+  /** Undefined for demo accounts in records of earlier versions. */
   readonly clientName: string | undefined
-  /** Nobody knows it any more: its time is over, or many others of its account have ended since. */
+  /** Whether the venue has forgotten it: its retention is over, or many other keys of its account have ended since. */
   isForgotten: boolean
-  /** Whether it is of a bot, which is named by its workload's subject. */
+  /** Whether it belongs to a bot, which is named by its workload's subject. */
   readonly isBot?: true
 }
 
-/** When a key ends, or has. */
+/** When a key expires, or was revoked. */
 const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
   revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
 
-/** So many of each of these are kept of an account, the latest. */
+/** Frequent kinds of notes; of each kind only the latest of an account are kept. */
 const frequent = [
   "sign_in_failed",
   "approval_failed",
@@ -79,23 +79,23 @@ export interface NaiveGrant {
   readonly expiresAtEpochMs: number
 }
 
-/** How much there may be of each account's. */
+/** Limits for each account. */
 export interface Bounds {
   readonly passkeys: number
   readonly sessions: number
   readonly keys: number
-  /** Keys that have ended and are kept, and for how long each. */
+  /** Ended keys that are kept, and for how long each. */
   readonly endedKeys: number
   readonly endedKeysMs: number
   readonly events: number
-  /** Those of one kind that may come often. */
+  /** Notes of one frequent kind. */
   readonly frequentEvents: number
-  /** Grants that wait, in all and of an account; families of tickets, in all and live ones of a key. */
+  /** Pending grants, in all and of an account; families of tickets, in all and live ones of a key. */
   readonly grants: number
   readonly grantsOfAccount: number
   readonly families: number
   readonly familiesOfKey: number
-  /** An account has at most one in so many of the families that are free; 0: it has no bound of its own. */
+  /** An account may take at most this fraction (one in so many) of the free families; 0: no limit for an account. */
   readonly familyParts: number
 }
 
@@ -114,25 +114,25 @@ export const venueBounds: Bounds = {
   familyParts: 64
 }
 
-/** Most that is forgotten of what is over, with each new one. */
+/** Most ended entries that are forgotten with each new one. */
 const forgottenAtOnce = 8
 
-/** What it needs of the rest of the model. */
+/** What this part needs from the rest of the model. */
 export interface Surroundings {
   readonly now: () => number
   readonly sequence: () => number
-  /** Opens an account with nothing in it, and tells its index. */
+  /** Opens an empty account. Returns its index. */
   readonly openAccount: () => number
 }
 
-/** What a command comes to: the account that it is about, or why it is refused. */
+/** The result of a command: the account that it concerns, or why it is refused. */
 export type Came =
   | { readonly account: number }
   | {
     readonly refusal: Refusal
     readonly limit?: number
     readonly actual?: number
-    /** An account that it was noted of, though the command names none. */
+    /** The account in whose notes it was recorded, though the command names none. */
     readonly noted?: number
   }
 
@@ -168,16 +168,16 @@ type ApproveAgent = CommandOfKind<"ApproveAgent">
 type ExchangeGrant = CommandOfKind<"ExchangeGrant">
 
 export class NaiveIdentity {
-  /** All in the order in which they came. */
+  /** In the order of their creation. */
   passkeys: Array<NaivePasskey> = []
   sessions: Array<NaiveSignedIn> = []
   grants: Array<NaiveGrant> = []
-  /** Every key there ever was, by its number. */
+  /** Every key that ever existed, by its number. */
   readonly keys: Array<NaiveKey> = []
   readonly notes = new Map<number, Array<NaiveNote>>()
-  /** The last record that changed anything of an account's. */
+  /** The last record that changed anything of an account. */
   readonly changedAt = new Map<number, number>()
-  /** Digests of tokens and device codes that stood once. */
+  /** All sessions and grants that ever existed. */
   readonly everSessions: Array<NaiveSignedIn> = []
   readonly everGrants: Array<NaiveGrant> = []
   /** Realtime tickets of keys. */
@@ -187,12 +187,12 @@ export class NaiveIdentity {
 
   readonly bounds: Bounds
 
-  /** What of its bounds is not given is a venue's own. */
+  /** Limits that are not given are a venue's own. */
   constructor(readonly around: Surroundings, given: Partial<Bounds> = {}, readonly history = new NaiveHistory()) {
     this.bounds = { ...venueBounds, ...given }
   }
 
-  /** Notes of an account that are kept, newest first. */
+  /** The notes of an account that are kept, newest first. */
   keptNotes(account: number): ReadonlyArray<NaiveNote> {
     return (this.notes.get(account) ?? []).toReversed()
   }
@@ -201,12 +201,12 @@ export class NaiveIdentity {
     return this.passkeys.filter((passkey) => passkey.account === account)
   }
 
-  /** How many grants of an account wait at a time. */
+  /** Pending grants of an account at a time. */
   waitingOf(account: number, now: number): number {
     return this.grants.filter((grant) => grant.account === account && grant.expiresAtEpochMs > now).length
   }
 
-  /** Whether there is no room for another grant at a time: of the oldest, those that are over are forgotten with each new one. */
+  /** Whether there is no room for another grant: with each new one the oldest are forgotten if they have ended. */
   isFullOfGrants(now: number): boolean {
     return this.grants.length >= this.bounds.grants && this.#overOfOldest(now).length === 0
   }
@@ -215,14 +215,14 @@ export class NaiveIdentity {
     return this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
   }
 
-  /** Keys of an account, newest first, as long as they are known. */
+  /** Keys of an account that are still remembered, newest first. */
   keysOf(account: number): ReadonlyArray<NaiveKey> {
     return this.keys.filter((key) => key.account === account && !key.isForgotten).toReversed()
   }
 
   /**
-   * The key of a demo account, which has no other. It is noted and lives for so long, as any other that somebody is given; one for
-   * which nobody said how long is of a record of earlier programs, and is what its grant says.
+   * Issues the key of a demo account, which has no other. It is noted and expires like any other key. One without a lifetime is of a
+   * record of an earlier version, and takes what its grant says.
    */
   issueOfDemo(
     { expiresAtEpochMs, keyId, ...key }: CommandOfKind<"OpenDemoAccounts">["keys"][number],
@@ -240,7 +240,7 @@ export class NaiveIdentity {
     this.keys.push({ ...key, index: this.keys.length, isForgotten: false })
   }
 
-  /** The first thing of each record: keys are forgotten that ended so long ago, the first that ended first. */
+  /** The first thing that a record does: forgets keys whose retention is over, in the order in which they ended. */
   forgetKeys(): void {
     const over = this.keys
       .filter((key) => key.clientName !== undefined && !key.isForgotten && endOf(key) + this.bounds.endedKeysMs <= this.around.now())
@@ -253,13 +253,13 @@ export class NaiveIdentity {
     this.changedAt.set(key.account, this.around.sequence())
   }
 
-  /** Notes something of an account that was no command about who may act. */
+  /** Adds a security note to an account for a command that is not about who may act. */
   note(account: number, kind: string, credentialId: string, remoteAddress: string, detail: string): void {
     this.#note(account, kind, credentialId, remoteAddress, detail)
     this.changedAt.set(account, this.around.sequence())
   }
 
-  /** A passkey has answered for something else than a sign-in, with its counter at a value. */
+  /** Notes that a passkey has authenticated something other than a sign-in, with its counter at a value. */
   use(credentialId: string, signCount: number): void {
     const passkey = this.#find(credentialId)!
     passkey.signCount = signCount
@@ -360,7 +360,7 @@ export class NaiveIdentity {
     return { account }
   }
 
-  /** Signs an owner in. Of the venue's sessions the first that are over are forgotten, up to one that is not. */
+  /** Begins a session. The venue forgets its oldest sessions if they have ended, up to the first that has not. */
   #begin(account: number, { credentialId, remoteAddress, tokenSha256 }: OpenOwnerAccount | SignIn | AddPasskey): Came {
     for (let left = forgottenAtOnce; left > 0; left--) {
       const [first] = this.sessions
@@ -405,12 +405,12 @@ export class NaiveIdentity {
     return this.#begin(account, command)
   }
 
-  /** A passkey, if it is the account's. */
+  /** A passkey, if it belongs to the account. */
   #own(account: number, credentialId: string): NaivePasskey | undefined {
     return this.passkeysOf(account).find((passkey) => passkey.credentialId === credentialId)
   }
 
-  /** Every answer of a passkey that counts is beyond the one before, whatever it was for: whether this one is. */
+  /** Whether a passkey's counter is beyond that of its previous answer, whatever either was for: only then the answer counts. */
   #counted(passkey: NaivePasskey, signCount: number, remoteAddress: string): boolean {
     const countsNothing = signCount === 0 && passkey.signCount === 0
     if (!countsNothing && signCount <= passkey.signCount) {
@@ -456,7 +456,7 @@ export class NaiveIdentity {
     return { account }
   }
 
-  /** When a session that is signed in ends by its time. */
+  /** When a signed-in session expires. */
   signedInUntil(session: number): number {
     return this.sessions.find(({ number }) => number === session)!.expiresAtEpochMs
   }
@@ -505,19 +505,19 @@ export class NaiveIdentity {
     return { account }
   }
 
-  /** Whether an account has as many keys that may act as it may have. */
+  /** Whether an account has as many active keys as it may have. */
   #hasAllKeys(account: number): boolean {
     const active = this.keysOf(account).filter((key) => endOf(key) > this.around.now())
     return active.length >= this.bounds.keys
   }
 
-  /** Of an account's keys that have ended only the latest are known when another is issued. */
+  /** When another key is issued, an account's ended keys are forgotten except the latest. */
   #forgetEnded(account: number): void {
     const ended = this.keysOf(account).filter((key) => endOf(key) <= this.around.now())
     for (const key of ended.slice(this.bounds.endedKeys)) this.#forget(key)
   }
 
-  /** Seven days, to read and to trade. */
+  /** Issues a bot's key, valid for seven days, to read and to trade. */
   #issueToBot({ displayPrefix, keyId, ofAccount: account, secretSha256, subject }: CommandOfKind<"IssueBotKey">): Came {
     if (this.#hasAllKeys(account)) return { refusal: Refusal.keyLimit }
     this.#forgetEnded(account)

@@ -1,6 +1,6 @@
 /**
- * The reference model's money: what a fill does to a position, and what an account must have behind what it
- * holds and has open. All in money atoms, as BigInt, summed anew each time.
+ * The reference model's money: the effect of a fill on a position, and the margin that an account needs for its positions and open orders.
+ * All in money atoms, as BigInt, computed anew each time.
  */
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -16,7 +16,7 @@ export const halfUp = (a: bigint, b: bigint): bigint => {
   return doubled < 0n && doubled % (2n * b) !== 0n ? whole - 1n : whole
 }
 
-/** An account's money with what is open, summed anew. All in money atoms. */
+/** An account's equity and requirements, computed anew. All in money atoms. */
 export interface NaiveMargin {
   readonly equity: bigint
   readonly marginEquity: bigint
@@ -26,7 +26,7 @@ export interface NaiveMargin {
   readonly orderLoss: bigint
 }
 
-/** An order that is not open and is counted as if it were. Atoms. */
+/** A hypothetical order that is counted as if it were open. Atoms. */
 export interface NaiveExtra {
   readonly market: number
   readonly side: Order.Side
@@ -34,11 +34,11 @@ export interface NaiveExtra {
   readonly size: number
 }
 
-/** What a position is worth at its market's mark. */
+/** The notional of a position at its market's mark. */
 export const valueOf = ({ factor, mark }: NaiveMarket, { quantity }: NaivePosition): bigint =>
   BigInt(Math.abs(quantity)) * BigInt(mark) * factor
 
-/** What a position would realise at its market's mark. */
+/** The unrealized profit of a position at its market's mark. */
 export const profitOf = (market: NaiveMarket, position: NaivePosition): bigint => {
   const value = valueOf(market, position)
   return position.quantity > 0 ? value - position.entryNotional : position.entryNotional - value
@@ -98,13 +98,13 @@ export const marginOf = (
 }
 
 /**
- * The mark of a market, within its price bounds, at which an account is under its maintenance margin while all other marks stay
- * as they are: of a long the highest, of a short the lowest; 0 for none. The further against the position, the less is left.
+ * The mark, within the market's price bounds, at which an account falls under its maintenance margin while all other marks stay: for a
+ * long the highest, for a short the lowest; 0 for none. The further a mark moves against the position, the less margin is left.
  */
 export const liquidationPrice = (markets: ReadonlyArray<NaiveMarket>, account: NaiveAccount, market: NaiveMarket): number => {
   const { entryNotional, quantity } = account.positions.get(market.index)!
   const isLong = quantity > 0
-  /** What the position gives less what is asked of it, at a mark. */
+  /** The position's profit less its maintenance margin at a mark. */
   const own = (mark: number): bigint => {
     const value = BigInt(Math.abs(quantity)) * BigInt(mark) * market.factor
     return (isLong ? value - entryNotional : entryNotional - value) - maintenance(market.parameters, value)
@@ -114,7 +114,7 @@ export const liquidationPrice = (markets: ReadonlyArray<NaiveMarket>, account: N
   const isUnder = (mark: number): boolean => rest + own(mark) < 0n
   const { maxPriceAtoms, minPriceAtoms } = market.parameters
   const priceAt = (steps: number): number => (isLong ? minPriceAtoms + steps : maxPriceAtoms - steps)
-  // The largest number of steps from the worst price at which the account is still under.
+  // The largest number of steps from the worst price at which the account is still under its margin.
   let found = -1
   for (let step = 2 ** 31; step >= 1; step /= 2) {
     const next = found + step
@@ -123,10 +123,10 @@ export const liquidationPrice = (markets: ReadonlyArray<NaiveMarket>, account: N
   return found < 0 ? 0 : priceAt(found)
 }
 
-/** Whether a fill does anything but reduce what is held. A flip grows: its second half opens a position. */
+/** Whether a fill does more than reduce a position. A flip counts as growing: its second half opens a position. */
 export const grows = (held: number, change: number): boolean => held === 0 || held > 0 === change > 0 || Math.abs(change) > Math.abs(held)
 
-/** A fill applied to a position: what it realises (money atoms, before fees) and what is left. */
+/** Applies a fill to a position: what it realises (money atoms, before fees) and the remaining position. */
 export const trade = (
   position: NaivePosition | undefined,
   change: number,
@@ -139,7 +139,7 @@ export const trade = (
   }
   const size = Math.abs(change)
   const closed = Math.min(size, Math.abs(held))
-  // What the closed part cost: rounded against the account, up for a long, down for a short.
+  // Cost of the closed part, rounded against the account: up for a long, down for a short.
   const released = held > 0
     ? ceilDiv(entry * BigInt(closed), BigInt(held))
     : (entry * BigInt(closed)) / BigInt(-held)
@@ -165,8 +165,8 @@ export const maintenance = (parameters: Market.Parameters, notional: bigint): bi
 }
 
 /**
- * Initial margin of a notional: the market's bps, never less than one and a half times maintenance, nor than the account's own
- * leverage leaves, of which no more counts than the market allows.
+ * Initial margin of a notional: at the market's bps, but at least one and a half times maintenance, and at least what the account's own
+ * leverage requires, capped at the market's.
  */
 export const initial = (parameters: Market.Parameters, notional: bigint, leverageX: number | undefined): bigint => {
   const byBps = ceilDiv(notional * BigInt(parameters.initialMarginBps), 10_000n)

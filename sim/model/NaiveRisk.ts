@@ -31,7 +31,7 @@ const eightHours = 28_800_000n
 const secondMs = 1_000
 const sampleMs = 5_000
 const minuteMs = 60_000
-/** Samples that the mark's second price averages over. */
+/** Samples of the basis that the mark averages. */
 const averaged = 30
 
 const abs = (value: bigint): bigint => (value < 0n ? -value : value)
@@ -42,11 +42,11 @@ const middle = (values: ReadonlyArray<bigint>): bigint => [...values].sort((a, b
 
 export const isStale = ({ parameters, risk }: NaiveMarket, atEpochMs: number): boolean => atEpochMs >= risk.source + parameters.indexStaleMs
 
-/** What a market's session is: crypto never closes, and anything else is closed until somebody says otherwise. */
+/** A market's session: crypto never closes; any other market is closed until a session is set. */
 export const sessionOf = ({ parameters, session }: NaiveMarket): Session.State =>
   parameters.marketType === "crypto" ? "open" : session?.state ?? "closed"
 
-/** What a session has come to by a time. */
+/** The session's state at a time. */
 export const sessionBy = (session: NaiveSession, atEpochMs: number): NaiveSession => {
   if (session.state === "closed") return session
   if (atEpochMs >= session.closes) return { ...session, state: "closed", closes: 0, cutoff: 0 }
@@ -55,17 +55,17 @@ export const sessionBy = (session: NaiveSession, atEpochMs: number): NaiveSessio
 
 const hasIndex = (market: NaiveMarket, atEpochMs: number): boolean => market.status !== "halted" && isPriced(market, atEpochMs)
 
-/** Whether a listed market's index is fresh, whether it is halted or not. */
+/** Whether a listed market's index is fresh, whether or not the market is halted. */
 const isPriced = (market: NaiveMarket, atEpochMs: number): boolean =>
   market.risk.index !== 0 && MarketRules.isListed(market.status) && !isStale(market, atEpochMs)
 
-/** What a market's positions are closed at where it is delisted at a time; 0 where it has no index. */
+/** The price at which a market's positions are closed if it is delisted at a time; 0 where it has no index. */
 export const finalPrice = (
   { parameters: { maxPriceAtoms, minPriceAtoms }, risk }: NaiveMarket,
   { atEpochMs, finalMinutes: lookedBack }: { readonly atEpochMs: number; readonly finalMinutes: number }
 ): number => {
   const within = Math.floor(atEpochMs / minuteMs)
-  // Without a tick in that time it is the half hour up to the last one.
+  // Without a tick in that time, the half hour up to the last tick is used.
   const last = risk.ticks.at(-1)?.minute ?? within
   const since = (last < within - lookedBack ? last : within) - lookedBack
   const prices = risk.ticks.filter(({ minute }) => minute >= since).map(({ index }) => BigInt(index))
@@ -74,28 +74,28 @@ export const finalPrice = (
   return Number(min(BigInt(maxPriceAtoms), max(BigInt(minPriceAtoms), average)))
 }
 
-/** Whether marks of a market are made at a time, as far as it is its own matter: a halt of the engine is not. */
+/** Whether a market's own conditions for making marks are met at a time; a halt of the engine is not considered. */
 export const isGoing = (market: NaiveMarket, atEpochMs: number): boolean => hasIndex(market, atEpochMs) && sessionOf(market) !== "closed"
 
-/** Whether a market that has come back has yet to be marked: a mark of the second in which it came back will do. */
+/** Whether a market that has come back has no new mark yet: one of the same second is enough. */
 const awaitsMark = ({ risk }: NaiveMarket): boolean => Math.floor(risk.backSince / secondMs) > risk.second
 
-/** Has a market wait for a mark, unless what it has is its first index, and still the index. */
+/** Makes a market wait for a new mark, unless its present one is still its first index. */
 export const waitForMark = ({ mark, risk }: NaiveMarket, atEpochMs: number): void => {
   const isNew = risk.second === 0 && mark === risk.index
   if (mark !== 0 && !isNew) risk.backSince = atEpochMs
 }
 
-/** Notes that a market has come back: from then on funding is reckoned without a break. */
+/** Notes that a market has come back: funding accrues without a break from here on. */
 export const comesBack = (market: NaiveMarket, atEpochMs: number): void => {
   market.risk.liveSince = atEpochMs
   waitForMark(market, atEpochMs)
 }
 
-/** Whether a market lives at a time: marks are made, and there is one since they are. */
+/** Whether a market is live at a time: marks are made, and one has been made since it came back. */
 export const isLive = (market: NaiveMarket, atEpochMs: number): boolean => isGoing(market, atEpochMs) && !awaitsMark(market)
 
-/** What a market takes: what is strictest of its status, its index and mark, and its session. */
+/** What a market accepts: the strictest of its status, its index and mark, and its session. */
 export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status | "closed" | "cutoff" => {
   const { status } = market
   const isTrading = status === "open" || status === "reduce_only"
@@ -105,7 +105,7 @@ export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status | "
   return status === "open" && session === "reduce_only" ? "cutoff" : status
 }
 
-/** Whether resting orders are met only to reduce: by its status, its session or its index, and not because it has yet to be marked. */
+/** Whether resting orders may only reduce: because of status, session or index, but not because a new mark is awaited. */
 export const restingOnlyReduces = (market: NaiveMarket, atEpochMs: number): boolean => {
   const { status } = market
   const session = sessionOf(market)
@@ -116,7 +116,7 @@ export const restingOnlyReduces = (market: NaiveMarket, atEpochMs: number): bool
 /** |a - b| in bps of b is at most so much. */
 const near = (price: number, of: number, bps: number): boolean => abs(BigInt(price - of)) * 10_000n <= BigInt(of) * BigInt(bps)
 
-/** Why a sample is not the index, and what was compared. */
+/** Why a sample is refused, and the values compared. */
 export interface RefusedSample {
   readonly refusal: Refusal
   readonly limit: number
@@ -124,7 +124,7 @@ export interface RefusedSample {
   readonly nearest?: number
 }
 
-/** Takes a sample of the index: why it is not the index from now on, or undefined. */
+/** Takes a sample of the index. Returns why it is refused, or undefined. */
 export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: number, atEpochMs: number): RefusedSample | undefined => {
   const { parameters, risk } = market
   const { indexStepMaxBps, maxPriceAtoms, minPriceAtoms } = parameters
@@ -154,28 +154,28 @@ export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: nu
   return undefined
 }
 
-/** Whether a market's mark is to be made at a time. */
+/** Whether a market's mark is due at a time. */
 export const isDue = (market: NaiveMarket, atEpochMs: number): boolean =>
   Math.floor(atEpochMs / secondMs) > market.risk.second && isGoing(market, atEpochMs)
 
-/** How long before a tick its market may have closed, or have been halted, that lived when the tick was sent. */
+/** How long before a tick its market may have closed or been halted and still have been live when the tick was sent. */
 const endedJustNowMs = 5_000
 
 /**
- * The same where the index may have become stale while the tick waited, the session have closed, the market been halted or
- * delisted by a command that was before it in the inbox, or the clock been set back by up to a second.
+ * Whether a mark was due when the tick was sent: while it waited, the index may have become stale, the session closed, the market been
+ * halted or delisted by an earlier command in the inbox, or the clock been set back by up to a second.
  */
 export const wasDue = (market: NaiveMarket, atEpochMs: number): boolean => {
   const { haltedAt, risk, session, status } = market
   const haltedJustNow = haltedAt + endedJustNowMs > atEpochMs
   const closedJustNow = session !== undefined && session.asOf + endedJustNowMs > atEpochMs
-  // With its delisting a market has no session any more.
+  // A delisted market has no session any more.
   const wasOpen = sessionOf(market) !== "closed" || closedJustNow || isDelisted(market) && haltedJustNow
   const wasGoing = status !== "halted" || haltedJustNow
   return wasOpen && wasGoing && Math.floor((atEpochMs + secondMs) / secondMs) > risk.second && isPriced(market, risk.source)
 }
 
-/** The average price at which the impact notional goes into a side of the book; undefined where it does not. */
+/** The average price at which the impact notional fills against a side of the book; undefined where the side is too thin. */
 const impact = (market: NaiveMarket, side: Order.Side): bigint | undefined => {
   const sizes = new Map<number, bigint>()
   for (const order of market.resting) {
@@ -183,7 +183,7 @@ const impact = (market: NaiveMarket, side: Order.Side): bigint | undefined => {
   }
   const levels = [...sizes].sort(([a], [b]) => (side === Order.buy ? b - a : a - b)).slice(0, 512)
   let left = BigInt(market.parameters.impactNotionalAtoms)
-  // What was bought of the levels before, as a sum of sizes; a part of the last level is a fraction over its price.
+  // The levels before are bought in full; of the last one a fraction.
   let size = 0n
   for (const [price, atoms] of levels) {
     const unit = BigInt(price) * market.factor
@@ -201,17 +201,17 @@ const impact = (market: NaiveMarket, side: Order.Side): bigint | undefined => {
 const averagePremium = ({ premiums }: NaiveRisk): bigint =>
   premiums.length === 0 ? 0n : premiums.reduce((sum, each) => sum + each, 0n) / BigInt(premiums.length)
 
-/** Until when intervals were published. */
+/** The end of the latest published interval. */
 const publishedUntil = ({ fundings }: NaiveRisk): number => fundings.at(-1)?.atEpochMs ?? 0
 
-/** The running interval's rate so far, per 8 hours. For one of which a part lies in the one that was published before nobody pays. */
+/** The running interval's rate so far, per 8 hours; 0 for an interval that overlaps the previous published one, for which nobody pays. */
 const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
   if (risk.interval !== 0 && publishedUntil(risk) > risk.interval * parameters.fundingIntervalMs) return 0n
   const average = averagePremium(risk)
   return within(average + within(100_000n - average, 500_000n), 8n * BigInt(parameters.fundingCapE9))
 }
 
-/** The same as it is told: also for the interval to come nobody pays where one ended in its middle, nor any more in a delisted market. */
+/** The predicted rate as reported. Also 0 for the next interval where one was cut off in its middle, and in a delisted market. */
 export const predictedRate8h = (market: NaiveMarket): bigint => {
   const { parameters: { fundingIntervalMs }, risk } = market
   const isBroken = risk.interval === 0 && publishedUntil(risk) % fundingIntervalMs !== 0
@@ -221,21 +221,21 @@ export const predictedRate8h = (market: NaiveMarket): bigint => {
 /** A rate per 8 hours as one per interval. */
 export const perInterval = (rate8h: bigint, intervalMs: number): bigint => (rate8h * BigInt(intervalMs)) / eightHours
 
-/** What a position pays at a rate (negative: receives), rounded against it. */
+/** What a position pays at a rate (negative: receives), rounded against the position. */
 export const payment = (market: NaiveMarket, quantity: number, { index, intervalMs, rate8h }: NaiveFunding): bigint => {
   const over = BigInt(quantity) * BigInt(index) * market.factor * rate8h * BigInt(intervalMs)
   const under = billion * eightHours
   return over > 0n ? ceilDiv(over, under) : over / under
 }
 
-/** A record, and whether the engine is halted in it. */
+/** A record's number and time, and whether the engine is halted. */
 interface Moment {
   readonly sequence: number
   readonly atEpochMs: number
   readonly halted: boolean
 }
 
-/** Publishes what the running interval came to that ended at a time; with it no interval runs until a tick begins the next. */
+/** Publishes the interval that ended at a time. No interval runs then until a tick begins the next. */
 const publish = ({ parameters, risk }: NaiveMarket, sequence: number, endedAtEpochMs: number, rate8h: bigint): NaiveFunding => {
   const funding = {
     atEpochMs: endedAtEpochMs,
@@ -256,7 +256,7 @@ const noInterval = (risk: NaiveRisk): void => {
   risk.premiums = []
 }
 
-/** Ends the running interval where its time is over: what it came to, or undefined. */
+/** Ends the running interval if its time is over. Returns its funding, or undefined. */
 export const endInterval = (market: NaiveMarket, { atEpochMs, halted, sequence }: Moment): NaiveFunding | undefined => {
   const { parameters: { fundingIntervalMs }, risk } = market
   const endedAt = (risk.interval + 1) * fundingIntervalMs
@@ -267,14 +267,17 @@ export const endInterval = (market: NaiveMarket, { atEpochMs, halted, sequence }
   return publish(market, sequence, endedAt, isWhole ? runningRate8h(market) : 0n)
 }
 
-/** Cuts off the interval that runs, if somebody saw a tick of it: nobody pays for it, and it ends at that time, if none has yet. */
+/**
+ * Cuts off the running interval if it had a tick: nobody pays for it, and it is published as ending at that time, unless one has been
+ * already.
+ */
 export const cutInterval = (market: NaiveMarket, { atEpochMs, sequence }: Moment): void => {
   const { risk } = market
   if (risk.interval !== 0 && publishedUntil(risk) !== atEpochMs) publish(market, sequence, atEpochMs, 0n)
   noInterval(risk)
 }
 
-/** Makes a market's mark; with it what an interval that ended came to. */
+/** Makes a market's mark, and ends an interval that is over. */
 export const tick = (
   market: NaiveMarket,
   sequence: number,

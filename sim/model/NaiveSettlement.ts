@@ -1,28 +1,28 @@
 /**
- * The reference model's settlement of delisted markets, written from the rules alone: orders, deficits, then longs against
- * shorts at the final price. What a liquidation does with a position, and what cancels an order, is told it from outside.
+ * The reference model's settlement of delisted markets, written from the rules alone: orders, deficits, then longs against shorts at the
+ * final price. How a position is liquidated and an order cancelled is given by `Ground`.
  */
 import type { NaiveAccount, NaiveDelisting, NaiveMarket } from "./NaiveState.js"
 import type { Bounds, NaiveLiquidations } from "./NaiveLiquidation.js"
 
-/** Where a position stands because nobody was left, it is come back to after so long. */
+/** A position left standing because it had no counterparty is tried again after so long. */
 const patienceMs = 60_000
 
-/** What settlement asks of the venue that it happens in. */
+/** What settlement needs from the rest of the model. */
 export interface Ground {
   readonly accounts: ReadonlyArray<NaiveAccount>
   readonly markets: ReadonlyArray<NaiveMarket>
   readonly now: () => number
-  /** Cancels the next order of a market, the bids first, the best price first, at a price the oldest; whether there was one. */
+  /** Cancels a market's next order: bids first, best price first, oldest first. Returns whether there was one. */
   readonly cancelNext: (market: NaiveMarket) => boolean
-  /** A position changes at a price, without a trade and without a fee. */
+  /** Changes a position at a price, without a trade and without a fee. */
   readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
   readonly show: (market: NaiveMarket) => void
-  /** How often an account counts beyond once, where the record first comes to it. */
+  /** How often an account counts beyond once, on its first visit by the record. */
   readonly beyondOne: (account: NaiveAccount) => number
 }
 
-/** What a look at an account found: no deficit, one that is gone, one that the record has no room for, one that nobody is left for. */
+/** The result of examining an account: no deficit, deficit covered, out of room in this record, no counterparty. */
 type Found = "healthy" | "gone" | "unfinished" | "nobody"
 
 export class NaiveSettlements {
@@ -36,19 +36,19 @@ export class NaiveSettlements {
     readonly endedAtOnce: number
   ) {}
 
-  /** A record begins. */
+  /** Begins a record. */
   beginRecord(): void {
     this.#canceled = 0
     this.#looked = 0
   }
 
-  /** When a settlement is to go on; `Infinity` where there is none. */
+  /** When a settlement continues; `Infinity` where there is none. */
   get nextEpochMs(): number {
     const settling = this.ground.markets.flatMap(({ delisting }) => delisting?.state === "settling" ? [delisting.againAtEpochMs] : [])
     return Math.min(Number.POSITIVE_INFINITY, ...settling)
   }
 
-  /** Goes on with them, market by market, as far as a record goes. */
+  /** Continues the settlements, market by market, up to the bounds of a record. */
   run(): void {
     for (const market of this.ground.markets) {
       const { delisting } = market
@@ -83,7 +83,7 @@ export class NaiveSettlements {
     return true
   }
 
-  /** Looks at everybody who holds a position, once. Whether the record had room for all of them. */
+  /** Examines each holder of a position once. Returns whether the record had room for all of them. */
   #cover(market: NaiveMarket, { done }: NaiveDelisting): boolean {
     for (;;) {
       const next = this.#holders(market).find(({ index }) => !done.has(index))
@@ -95,14 +95,14 @@ export class NaiveSettlements {
     }
   }
 
-  /** Who holds a position in a market, as they came to it, the insurance fund last. */
+  /** Holders of a position in a market, in the order in which they entered it, the insurance fund last. */
   #holders(market: NaiveMarket): ReadonlyArray<NaiveAccount> {
     const { fund } = this.liquidations
     const others = [...market.came].map((index) => this.ground.accounts[index]!).filter((account) => account !== fund)
     return [...others, ...(fund === undefined ? [] : [fund])].filter((account) => account.positions.has(market.index))
   }
 
-  /** Closes an account's position where its equity is below zero: with the fund, then with those who rank for it. */
+  /** Closes an account's position where its equity is below zero: with the fund, then by auto-deleveraging. */
   #look(account: NaiveAccount, market: NaiveMarket): Found {
     if (this.liquidations.equityOf(account) >= 0n) return "healthy"
     const price = this.liquidations.priceOf(account, market)
@@ -116,7 +116,7 @@ export class NaiveSettlements {
     return isLeft ? "unfinished" : size === rest ? "gone" : "nobody"
   }
 
-  /** Pairs the first long with the first short, over and over. Whether the record had room for all of them. */
+  /** Pairs the first long with the first short, repeatedly. Returns whether the record had room for all of them. */
   #close(market: NaiveMarket, { done, finalPrice }: NaiveDelisting): boolean {
     for (;;) {
       const left = this.#holders(market).filter(({ index }) => !done.has(index))
@@ -134,7 +134,7 @@ export class NaiveSettlements {
     }
   }
 
-  /** Passes so much from a long to a short position at the final price, and publishes it. */
+  /** Transfers a size from a long to a short position at the final price, and publishes it. */
   #pair(long: NaiveAccount, short: NaiveAccount, market: NaiveMarket, size: number, price: bigint): void {
     const { fund, ground: { now, published, sequence } } = this.liquidations
     published.steps.push({
@@ -163,7 +163,7 @@ export class NaiveSettlements {
     else change()
   }
 
-  /** What looks at two accounts found, of the first that is not healthy; who stands because nobody is left is passed over. */
+  /** Examines two accounts, and returns the first result that is not healthy; an account without a counterparty is passed over. */
   #foundOf(market: NaiveMarket, accounts: ReadonlyArray<NaiveAccount>, passed: Set<number>): Found {
     for (const account of accounts) {
       const found = this.#look(account, market)

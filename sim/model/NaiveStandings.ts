@@ -1,4 +1,4 @@
-/** What is said of accounts beside their money, as the rules have it: one row for each flag that is set and each affiliate. */
+/** Attributes of accounts beside their money, by the rules: one row for each flag that is set, and one for each affiliate. */
 
 interface NaiveFlag {
   readonly account: number
@@ -10,7 +10,7 @@ interface NaiveAffiliate {
   readonly registeredAtEpochMs: number
 }
 
-/** Bots, load harnesses, and who is disabled. */
+/** The bits of the flags: bot, load harness, disabled. */
 const bits = [1, 2, 4]
 const disabled = 4
 
@@ -18,7 +18,7 @@ export class NaiveStandings {
   flags: ReadonlyArray<NaiveFlag> = []
   affiliates: ReadonlyArray<NaiveAffiliate> = []
 
-  /** Flags that are named in neither stay as they are; what is to be both is set. */
+  /** Flags in neither mask stay as they are; a flag in both is set. */
   set(account: number, set: number, clear: number): void {
     for (const bit of bits) {
       const isNamed = (of: number): boolean => Math.floor(of / bit) % 2 === 1
@@ -36,7 +36,7 @@ export class NaiveStandings {
     return this.flags.some((flag) => flag.account === account && flag.bit === disabled)
   }
 
-  /** The first time counts. */
+  /** Only the first registration counts. */
   register(account: number, atEpochMs: number): void {
     if (this.affiliateSince(account) === 0) this.affiliates = [...this.affiliates, { account, registeredAtEpochMs: atEpochMs }]
   }

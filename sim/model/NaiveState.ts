@@ -1,20 +1,18 @@
-/**
- * What the reference model holds, and what it says of each record: the words that it and the properties share.
- */
+/** The state of the reference model, and its decisions on each record: the vocabulary shared by the model and the properties. */
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import type * as Session from "../../src/domain/Session.js"
 import type { Refusal } from "../../src/domain/Refusal.js"
 
-/** How long an order and a key are remembered after their end, until an operator sets something else. */
+/** How long an order and a key are remembered after their end, until an operator sets another retention. */
 export const retentionMs = 24 * 60 * 60 * 1000
 
-/** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it. */
+/** Ended orders are kept slightly longer than the keys that refer to them, and so are their clientOrderIds. */
 export const orderExtraMs = 60_000
 
-/** An order, from its placement for as long as the model lives. Quantities in size atoms. */
+/** An order, kept from its placement for the model's lifetime. Quantities in size atoms. */
 export interface NaiveOrder {
-  /** The venue's own are in no list: a part of a liquidation, and what unwinds the insurance fund. */
+  /** The venue's own orders, parts of a liquidation and unwinding of the insurance fund, are in no list. */
   readonly by: "client" | "closing" | "liquidation" | "unwinding"
   readonly number: number
   readonly account: number
@@ -29,9 +27,9 @@ export interface NaiveOrder {
   readonly selfTradePrevention: Order.SelfTradePrevention
   readonly clientOrderId: string
   readonly idempotencyKey: string
-  /** The connection that it ends with; undefined where it ends with none. */
+  /** The connection whose end cancels it; undefined where there is none. */
   readonly connection?: number | undefined
-  /** When it is cancelled by itself while it rests; 0 for never. */
+  /** When it expires while it rests; 0 for never. */
   readonly expiresAtEpochMs: number
   readonly createdAtEpochMs: number
   status: Order.Status
@@ -45,18 +43,18 @@ export interface NaiveOrder {
   lastSequence: number
   /** 0 while open. */
   endedAtEpochMs: number
-  /** The longest retention that held when it was placed, amended or ended. */
+  /** The longest retention in force when it was placed, amended or ended. */
   retentionMs: number
 }
 
-/** An order that has ended, in the line of those that are to be forgotten. */
+/** An ended order, in the queue of those to be forgotten. */
 export interface NaiveEnded {
   readonly order: NaiveOrder
-  /** When it came to the end of the line. */
+  /** When it joined the end of the queue. */
   readonly queuedAtEpochMs: number
 }
 
-/** A key or a fence, in the line of those that are to be forgotten. */
+/** A key or a fence, in the queue of those to be forgotten. */
 export interface NaiveRemembered {
   readonly account: number
   readonly outcomes: number
@@ -65,52 +63,52 @@ export interface NaiveRemembered {
   readonly queuedAtEpochMs: number
 }
 
-/** What is held of a table: in all, and of an account. */
+/** The entries held of a table: in all, and of an account. */
 export interface NaiveFound {
   readonly all: number
   readonly own: number
-  /** Whether as many were forgotten as can be at once, so that more may be over. */
+  /** Whether the record forgot as many as it may at once, so that more may be over. */
   readonly mayBeLess: boolean
 }
 
-/** A promise that nothing happens under an identity. */
+/** A promise that no command under an identity will be accepted. */
 export interface NaiveFence {
   readonly sequence: number
   readonly holdsUntilEpochMs: number
 }
 
-/** A position; size signed, long positive. Flat ones are absent. */
+/** A position; size signed, long positive. Flat positions are absent. */
 export interface NaivePosition {
   readonly quantity: number
   readonly entryNotional: bigint
 }
 
-/** From the fill that opens a position to the one that closes it. A flip ends one and begins the next. */
+/** A position from the fill that opens it to the fill that closes it. A flip ends one episode and begins the next. */
 export interface NaiveEpisode {
   /** Counts all episodes of the venue, from 1. */
   readonly ordinal: number
   readonly openedAtEpochMs: number
   /** Money atoms, before fees. */
   realizedPnl: bigint
-  /** Money atoms. Of a flip's fee, the part that its opening half bears. */
+  /** Money atoms. Of a flip's fee, the part for its opening half. */
   feesPaid: bigint
-  /** Money atoms; negative where more was received. */
+  /** Money atoms; negative where more was received than paid. */
   fundingPaid: bigint
-  /** The record of the last fill, or of the last payment of funding. */
+  /** The record of the last fill or funding payment. */
   lastSequence: number
 }
 
-/** What goes on with an account that has fallen under its maintenance margin. */
+/** The liquidation of an account that has fallen under its maintenance margin. */
 export interface NaiveLiquidation {
-  /** When it is looked at next. */
+  /** When it is examined next. */
   momentEpochMs: number
   /** When its first part was sent; 0 before that. */
   firstPartEpochMs: number
-  /** The second in which the last was. */
+  /** The second of its last part. */
   partSecond: number
 }
 
-/** What an account paid, or received, for one interval in one market. */
+/** An account's funding payment for one interval in one market. */
 export interface NaivePayment {
   readonly market: number
   readonly sequence: number
@@ -124,21 +122,21 @@ export interface NaivePayment {
   readonly paid: bigint
 }
 
-/** What an account owes of a payment: for which position, and how much, money atoms. */
+/** An unsettled funding payment of an account: the size it is for, and money atoms. */
 export interface NaiveOwed {
   readonly quantity: number
   readonly paid: bigint
 }
 
-/** A payment of funding that is being settled. */
+/** A funding payment of a market that is being settled. */
 export interface NaivePaymentInLine {
   readonly market: NaiveMarket
   readonly funding: NaiveFunding
-  /** Whoever has yet to have it entered. */
+  /** Accounts for which it has still to be entered. */
   readonly owed: Map<NaiveAccount, NaiveOwed>
-  /** What rounding leaves of it, for the insurance fund. */
+  /** The rounding remainder, for the insurance fund. */
   readonly rest: bigint
-  /** Who came to the market, as far as the line has not come to him: the last one is next. */
+  /** The market's accounts, by index, that settlement has not reached; the last one is next. */
   readonly left: Array<number>
 }
 
@@ -148,17 +146,17 @@ export interface NaiveAccount {
   readonly openedAtEpochMs: number
   readonly deposited: bigint
   collateral: bigint
-  /** It was opened without any money, by its owner: it may not trade until it is credited. */
+  /** Whether it was opened by its owner without any money: it may not trade until it is credited. */
   waitsForCredit: boolean
   /** The last record that changed its money, its orders or its name. */
   lastSequence: number
   /** By market index. */
   readonly positions: Map<number, NaivePosition>
-  /** What each position that is not flat has been through, by market index. */
+  /** The current episode of each position, by market index. */
   readonly episodes: Map<number, NaiveEpisode>
-  /** The markets that it came to, by an order or by its leverage, in the order in which it first did. */
+  /** The markets that it entered, by an order or by its leverage, in order of first entry. */
   readonly cameTo: Set<number>
-  /** The most leverage that it takes, by market index, where it ever said. */
+  /** The leverage set for each market, by market index; absent where it never set one. */
   readonly leverage: Map<number, number>
   /** Open orders, oldest first. */
   open: Array<NaiveOrder>
@@ -166,15 +164,15 @@ export interface NaiveAccount {
   readonly placed: Array<NaiveOrder>
   /** When its dead-man switch fires; 0 while it is not armed. */
   cancelAllAtEpochMs: number
-  /** What others may see it by; empty until one is set. */
+  /** The name under which others may see it; empty until one is set. */
   displayHandle: string
-  /** There from when it falls under its maintenance margin until a look finds it healthy, or flat. */
+  /** Present from when the account falls under its maintenance margin until an examination finds it healthy, or flat. */
   liquidation: NaiveLiquidation | undefined
   /** Every change of its collateral, oldest first. */
   readonly ledger: Array<NaiveChange>
 }
 
-/** A change of an account's collateral: by which record, why, in which market (-1: none), by how many money atoms, and to what. */
+/** A change of an account's collateral: the record, the cause, the market (-1: none), the amount and the balance after it, money atoms. */
 export interface NaiveChange {
   readonly sequence: number
   readonly atEpochMs: number
@@ -194,35 +192,35 @@ export interface NaiveChange {
   readonly balance: bigint
 }
 
-/** How a market's index came to be, and what its book was sampled to. */
+/** How a market's index was formed, and the samples of its book. */
 export interface NaiveRisk {
   index: number
-  /** When the source saw the index, by the venue's clock at the latest; 0 before the first. */
+  /** When the source observed the index, capped at the venue's clock; 0 before the first. */
   source: number
-  /** A step that waits for others to agree, the sample first seen and then those that agreed, by their source's time. */
+  /** A step of the index that waits for confirmation, with the source times of the first sample and of those that agreed. */
   held: { readonly price: number; readonly source: number; agreed: number | undefined } | undefined
-  /** Since when the market has lived without a break. */
+  /** Since when the market has been live without a break. */
   liveSince: number
-  /** When it came back last with a mark of before, or was opened with one; 0 where it never did. */
+  /** When it last came back with a mark from before, or was opened with one; 0 where it never was. */
   backSince: number
-  /** The second in which its mark was made last. */
+  /** The second of its last mark. */
   second: number
-  /** The five seconds in which its book was sampled last. */
+  /** The five-second slot of its last book sample. */
   slot: number
   /** Twice the basis of each of the last samples, newest last. */
   basis: Array<bigint>
-  /** The running funding interval since the epoch, and what its premium was sampled to. */
+  /** The running funding interval since the epoch, and the samples of its premium. */
   interval: number
   premiums: Array<bigint>
-  /** What ended intervals came to, oldest first. */
+  /** Results of ended intervals, oldest first. */
   readonly fundings: Array<NaiveFunding>
   /** The index at every tick, with the minute of each. */
   readonly ticks: Array<{ readonly minute: number; readonly index: number }>
-  /** Marks with what they were made of, oldest first. */
+  /** Marks with their inputs, oldest first. */
   readonly marks: Array<NaiveMark>
 }
 
-/** A mark and what it was made of; an impact price that a thin side has not is undefined. */
+/** A mark and its inputs; an impact price that a thin side does not have is undefined. */
 export interface NaiveMark {
   readonly atEpochMs: number
   readonly sequence: number
@@ -249,27 +247,27 @@ export interface NaiveFunding {
   readonly intervalMs: number
 }
 
-/** What was last journaled of a market's session, with what has passed of it. */
+/** A market's last journaled session, advanced by elapsed time. */
 export interface NaiveSession {
   state: Session.State
-  /** The time of the record that made it so. */
+  /** The time of the record that last changed it. */
   asOf: number
   opens: number
   closes: number
   cutoff: number
 }
 
-/** A delisting that is announced, or in effect. */
+/** A delisting, announced or in effect. */
 export interface NaiveDelisting {
   state: "announced" | "settling" | "settled"
   effectiveAtEpochMs: number
   finalPrice: number
   settledAtEpochMs: number
-  /** What the settlement is about. */
+  /** The settlement's current step. */
   phase: "orders" | "deficits" | "closing"
-  /** Accounts that were looked at for deficits, and then those that were passed over in the closing. */
+  /** Accounts that were examined for deficits, and later those passed over in the closing. */
   readonly done: Set<number>
-  /** When it is gone through again; 0 while it goes on. */
+  /** When the closing is tried again; 0 while it is in progress. */
   againAtEpochMs: number
 }
 
@@ -289,16 +287,16 @@ export interface NaiveMarket {
   haltedAt: number
   mark: number
   risk: NaiveRisk
-  /** Parameters that it takes by itself at a time. */
+  /** Parameters that take effect at a future time. */
   announced: { readonly effectiveAtEpochMs: number; readonly parameters: Market.Parameters } | undefined
-  /** What has become of its delisting. */
+  /** The state of its delisting. */
   delisting: NaiveDelisting | undefined
-  /** Who came to it, by an order or by a leverage, in the order in which each first did. */
+  /** Accounts that entered it, by an order or by a leverage, in order of first entry. */
   readonly came: Set<number>
-  /** The largest position limit before the present one under which something may be held. */
+  /** The largest former position limit under which a position may still be held. */
   widest: number
   lastPrice: number
-  /** The last record in which an order came to rest here, left, or became smaller or larger; 0 before the first. */
+  /** The last record that added, removed or resized a resting order; 0 before the first. */
   bookSequence: number
   /** The last record that set its parameters or status, or in which it traded. */
   sequence: number
@@ -308,58 +306,58 @@ export interface NaiveMarket {
   readonly trades: Array<NaiveFill>
 }
 
-/** What a market traded in the last 24 h: whole minutes, the running one included. */
+/** A market's trading in the last 24 h, in whole minutes including the running one. */
 export interface NaiveDay {
   readonly volumeQuote: bigint
   readonly volumeBase: bigint
   readonly high: number
   readonly low: number
-  /** The last price of 24 h ago, or the first ever. */
+  /** The last price as of 24 h ago, or the first ever. */
   readonly open: number
   readonly changeBps: number
 }
 
-/** What a refusal compared, as it is told: decimals at the market's scale or of money, whole numbers, a market's status. */
+/** The values compared by a refusal, as reported: decimals at the market's scale or of money, whole numbers, a market's status. */
 export interface NaiveCompared {
   readonly limit?: string
   readonly actual?: string
   readonly nearest?: string
 }
 
-/** What an announcement of parameters is told to come to. */
+/** The reported effect of announced parameters. */
 export interface NaiveAnnounced {
   readonly effectiveAtEpochMs: number
-  /** Left out where more came to the market than one record counts. */
+  /** Left out where more accounts entered the market than one record counts. */
   readonly underInitialMargin?: number
   readonly underMaintenanceMargin?: number
 }
 
-/** What one entry must have come to. */
+/** The expected result of one entry. */
 export interface NaiveOutcome {
   readonly refusal: Refusal
-  /** Of a refusal what the venue compared; nothing of one that compares nothing, or that was found before the record. */
+  /** For a refusal the values that the venue compared; empty if it compares none, or was found before the record. */
   readonly compared: NaiveCompared
-  /** The order placed or cancelled, also of a refused attempt; an account's index; otherwise -1. */
+  /** The order placed or cancelled, also for a refused attempt; an account's index; otherwise -1. */
   readonly orderNumber: number
   readonly status: Order.Status
   readonly cancelReason: Order.CancelReason
   readonly filled: number
   readonly filledNotional: bigint
-  /** Of a cancel-all or an operator's cancel: how many orders it cancelled. */
+  /** For a cancel-all or an operator's cancel: the number of orders cancelled. */
   readonly canceled: number
-  /** Of an operator's cancel: how many of those it meant are open behind it. */
+  /** For an operator's cancel: how many matching orders are still open afterwards. */
   readonly left: number
-  /** Of announced parameters when they take effect, and how many holders would be under their margins at once. */
+  /** For announced parameters: when they take effect, and how many holders would be under their margins if they did at once. */
   readonly announced?: NaiveAnnounced
-  /** Of a fence until when it holds. */
+  /** For a fence: until when it holds. */
   readonly holdsUntilEpochMs?: number
-  /** Of a delisting that is announced when it takes effect. */
+  /** For an announced delisting: when it takes effect. */
   readonly delistedAtEpochMs?: number
-  /** Of a credit what the account has from there on, money atoms. */
+  /** For a credit: the account's balance after it, money atoms. */
   readonly balance?: bigint
-  /** Of flags what they are from there on, as bits, and whether the account may trade. */
+  /** For flags: the resulting flags as bits, and whether the account may trade. */
   readonly standing?: { readonly flags: number; readonly mayTrade: boolean }
-  /** The order's price and total as decided; 0 on refusals. */
+  /** The order's price and total as decided; 0 for refusals. */
   readonly price: number
   readonly quantity: number
 }
@@ -381,7 +379,7 @@ export interface NaiveFill {
   readonly takerPositionBefore: number
 }
 
-/** What one record must have done. */
+/** The expected effects of one record. */
 export interface NaiveDecision {
   readonly outcomes: ReadonlyArray<NaiveOutcome>
   readonly fills: ReadonlyArray<NaiveFill>
@@ -389,51 +387,51 @@ export interface NaiveDecision {
   readonly touchedOrders: ReadonlySet<NaiveOrder>
   /** Accounts whose money, positions or orders it changed. */
   readonly touchedAccounts: ReadonlySet<number>
-  /** Orders whose rest was cancelled because the record had met as many resting orders as it may. */
+  /** Orders whose remainder was cancelled because the record had met the maximum number of resting orders. */
   readonly metEnough: ReadonlySet<number>
   /** A rule about records as such that it broke: the venue should never have journaled it. */
   readonly illegal: string | undefined
-  /** Of a tick, how many marks were due, also of an index that grew stale while the tick waited for its turn. */
+  /** For a tick, the number of marks that were due, including markets whose index became stale while the tick waited. */
   readonly ticked: number
   /** Accounts whose dead-man switch fired in it. */
   readonly fired: ReadonlyArray<number>
-  /** Accounts that were looked at for their liquidation, the insurance fund among them. */
+  /** Accounts examined for their liquidation, the insurance fund among them. */
   readonly looked: ReadonlyArray<number>
-  /** Of a venue whose records leave some to the next one: what the record has done of that. */
+  /** The margin checks that the record left to the next one, where the venue does that. */
   readonly examined: NaiveExamined | undefined
 }
 
 /**
- * Who is looked at with a record, where it looks at few of those whom a mark has come near: how near that is shows nowhere else, so it is
- * the engine's word whom a record has left. Whether it may leave him, a property says.
+ * Which accounts a record examines because marks have come near their liquidation prices, where it cannot examine all. How near is near
+ * shows nowhere else, so the engine says whom a record has left; a property checks whether it may.
  */
 export interface NaiveExamined {
-  /** Those under liquidation behind the record. */
+  /** Accounts under liquidation after the record. */
   readonly under: ReadonlySet<number>
-  /** Whether some were left by the record before, and by this one. */
+  /** Whether the previous record left some, and whether this one does. */
   readonly wasBehind: boolean
   readonly isBehind: boolean
-  /** Those who are under their maintenance margin and were left. */
+  /** Accounts that are under their maintenance margin and were left. */
   readonly left: ReadonlyArray<number>
 }
 
-/** What is remembered under an Idempotency-Key. */
+/** The decision remembered under an Idempotency-Key. */
 export interface NaiveMemory {
-  /** Whether the venue is to remember it; a cancel that found nothing is decided, and not remembered. */
+  /** Whether the venue has to remember it; a cancel that found nothing is decided, and not remembered. */
   readonly kept: boolean
   readonly sequence: number
   readonly atEpochMs: number
-  /** The retention that held when it was decided. */
+  /** The retention in force when it was decided. */
   readonly retentionMs: number
   readonly outcomes: ReadonlyArray<NaiveOutcome>
   readonly orders: ReadonlyArray<NaiveOrder>
 }
 
-/** What is open of an order, in size atoms. */
+/** The open size of an order, size atoms. */
 export const remaining = (order: NaiveOrder): number => order.quantity - order.filled - order.canceled
 
-/** Until when an order that ended is kept. */
+/** Until when an ended order is kept. */
 export const keptUntilEpochMs = ({ endedAtEpochMs, retentionMs }: NaiveOrder): number => endedAtEpochMs + retentionMs + orderExtraMs
 
-/** Whether an order is still kept at a time, open or not. */
+/** Whether an order is still kept at a time; an open one always is. */
 export const isKept = (order: NaiveOrder, atEpochMs: number): boolean => order.status === Order.open || atEpochMs < keptUntilEpochMs(order)

@@ -1,4 +1,4 @@
-/** Families of realtime tickets, as the rules have them: none is ever forgotten, and each is looked at as it stands. */
+/** Families of realtime tickets, by the rules: none is ever forgotten, and each is evaluated as it stands. */
 import { Refusal } from "../../src/domain/Refusal.js"
 
 const secondMs = 1_000
@@ -11,24 +11,24 @@ export interface NaiveFamily {
   readonly account: number
   readonly scopes: number
   readonly begunAtEpochMs: number
-  /** Twelve hours after it began, or with its key. */
+  /** Twelve hours after it began, or when its key ends. */
   readonly endsAtEpochMs: number
-  /** Which of its tickets is the current one, from 0, and since when. */
+  /** The number of its current ticket, from 0, and since when that is current. */
   generation: number
   rotatedAtEpochMs: number
-  /** Whether the ticket before was presented once more since. */
+  /** Whether the previous ticket was presented once more since. */
   isRepeated: boolean
   isEnded: boolean
 }
 
-/** Until when a family's current ticket is good. */
+/** Until when a family's current ticket is valid. */
 export const goodUntil = ({ endsAtEpochMs, rotatedAtEpochMs }: NaiveFamily): number =>
   Math.min(endsAtEpochMs, rotatedAtEpochMs + 5 * minuteMs)
 
-/** For so long after a rotation the ticket before may come once more. */
+/** For so long after a rotation the previous ticket may be presented once more. */
 const againMs = 10 * secondMs
 
-/** What a rotation comes to; `stolen`: the ticket is in two hands, and its family has ended. */
+/** The result of a rotation; `stolen`: two parties hold the ticket, and its family has ended. */
 export type Rotation = "rotated" | "repeated" | "stolen" | { readonly refusal: Refusal }
 
 export class NaiveTickets {
@@ -69,14 +69,14 @@ export class NaiveTickets {
     return "stolen"
   }
 
-  /** Families of a key whose current ticket is good at a time. */
+  /** Families of a key whose current ticket is valid at a time. */
   liveOf(apiKey: number, now: number): number {
     return this.families.filter((family) => family.apiKey === apiKey && !family.isEnded && now < goodUntil(family)).length
   }
 
   /**
-   * Families that are live at a time, those that would be but for their end, and all that may be known still: they are forgotten in
-   * the order of their latest rotations. Of all accounts, or of one.
+   * Families of all accounts, or of one: those live at a time, those that would be live but for having been ended, and all that may still
+   * be held. They are forgotten in the order of their latest rotations.
    */
   room(now: number, account?: number): { readonly live: number; readonly good: number; readonly held: number } {
     const good = this.families.filter((family) => now < goodUntil(family))
@@ -90,17 +90,17 @@ export class NaiveTickets {
     }
   }
 
-  /** Whoever has its current ticket, or the one before, ends a family. */
+  /** Ends a family for a holder of its current ticket, or of the previous one. */
   endBy(family: NaiveFamily, generation: number): void {
     if (generation === family.generation || generation === family.generation - 1) family.isEnded = true
   }
 
-  /** Ends what a key has begun and is not over. */
+  /** Ends all live families of a key. */
   revoke(apiKey: number, now: number): void {
     for (const family of this.families) if (family.apiKey === apiKey && now < goodUntil(family)) family.isEnded = true
   }
 
-  /** When something of a family changes by itself: its ticket before is too late, its current one is over. */
+  /** When a family changes by itself: its previous ticket can no longer be presented, its current one expires. */
   get moments(): ReadonlyArray<number> {
     return this.families
       .filter(({ isEnded }) => !isEnded)

@@ -1,10 +1,9 @@
 /**
- * A naive reference model of the venue, written from the specification alone and sharing no code with the
- * engine but the vocabulary. It is fed the committed records in order and says what each must come to.
+ * A naive reference model of the venue, written from the specification alone and sharing no code with the engine but the vocabulary. It is
+ * fed the committed records in order and gives the expected result of each.
  *
- * Slow and obvious on purpose: orders in plain arrays, the best order found by looking at every one, margins
- * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
- * place says what was chosen.
+ * Slow and obvious on purpose: orders in plain arrays, the best order found by visiting every one, margins summed anew each time, money in
+ * BigInt. Where the specification leaves something open, the comment at that place says what was chosen.
  */
 import { type Command, type CommandOfKind, isClient } from "../../src/operations/Operations.js"
 import type { CreditAccount } from "../../src/operations/accounts/CreditAccount.js"
@@ -70,19 +69,19 @@ import {
   retentionMs
 } from "./NaiveState.js"
 
-/** Markets whose marks are made in one go. */
+/** Markets for which one tick makes marks. */
 const tickedAtOnce = 16
 
-/** Payments of funding of one market that may be in line. */
+/** Most unsettled funding payments of one market. */
 const mostInLine = 8
 
-/** Most orders that an operator cancels in one go. */
+/** Most orders that an operator's command cancels. */
 const canceledByOperatorAtOnce = 64
 
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
-/** Of a record's order numbers the first that is of the venue's own orders: clients have those before it. */
+/** The first of a record's order numbers for the venue's own orders; clients' orders have the numbers before it. */
 const firstOwnOrder = 32
 
 /** A command that names no market at all. */
@@ -94,14 +93,14 @@ const minutesOfDay = 1440
 const abs = (value: bigint): bigint => (value < 0n ? -value : value)
 const largestTotal = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** The most that an account is opened with, money atoms: half of what is exact, so that its profits have room. */
+/** The largest opening credit, money atoms: half of the exact range, so that profits have room. */
 const largestCredit = 2 ** 52
 
 const signed = (side: Order.Side, size: number): number => (side === Order.buy ? size : -size)
 const opposite = (side: Order.Side): Order.Side => (side === Order.buy ? Order.sell : Order.buy)
 const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)
 
-/** What a record leaves of a line that looks at its first, and how many of those it forgets. */
+/** What a record leaves of a queue after visiting its first entries, and how many of those it forgets. */
 const lookedThrough = <Waiting>(
   line: ReadonlyArray<Waiting>,
   atOnce: number,
@@ -117,7 +116,7 @@ const lookedThrough = <Waiting>(
 /** Whether a taker of `side` with this limit would trade at `price`. */
 const crosses = (side: Order.Side, limit: number, price: number): boolean => side === Order.buy ? price <= limit : price >= limit
 
-/** What an incoming order pays: nothing where it is the venue's own. */
+/** The taker fee of an incoming order: none for the venue's own. */
 const takerFeeBps = (
   { parameters }: NaiveMarket,
   { by }: NaiveOrder
@@ -136,7 +135,7 @@ export const scopeOfCommand = (command: Command): string | undefined => {
 
 const nothingCompared: NaiveCompared = {}
 
-/** Why an order is not taken, with what was compared. */
+/** Why an order is refused, and the values compared. */
 interface Refused {
   readonly refusal: Refusal
   readonly compared: NaiveCompared
@@ -144,7 +143,7 @@ interface Refused {
 
 const because = (refusal: Refusal, compared: NaiveCompared = nothingCompared): Refused => ({ refusal, compared })
 
-/** Of the values that a refusal compares those that there are, as decimals at a scale. A total that is not exact is not told. */
+/** Those of a refusal's compared values that exist, as decimals at a scale. A total that is not exact is left out. */
 const told = (
   scale: number,
   limit: number | bigint | undefined,
@@ -157,7 +156,7 @@ const told = (
   return Object.fromEntries(texts) as NaiveCompared
 }
 
-/** An order at what it was told to be the nearest price or total; undefined where it was told neither. */
+/** The order at the nearest price or total that its refusal reported; undefined where it reported neither. */
 const nearerOf = ({ parameters }: NaiveMarket, order: Checked, { compared: { nearest }, refusal }: Refused): Checked | undefined => {
   const scale = pricesTold.has(refusal) ? parameters.priceScale : sizesTold.has(refusal) ? parameters.quantityScale : undefined
   const atoms = nearest === undefined || scale === undefined ? undefined : atomsOf(nearest, scale)
@@ -165,22 +164,22 @@ const nearerOf = ({ parameters }: NaiveMarket, order: Checked, { compared: { nea
   return pricesTold.has(refusal) ? { ...order, price: atoms } : { ...order, total: atoms, quantity: atoms - order.filled }
 }
 
-/** Refusals with a nearest price, and those with a nearest total. */
+/** Refusals that report a nearest price, and those that report a nearest total. */
 const pricesTold: ReadonlySet<Refusal> = new Set([Refusal.priceOutOfBounds, Refusal.priceBandExceeded, Refusal.postOnlyWouldCross])
 const sizesTold: ReadonlySet<Refusal> = new Set([Refusal.quantityOutOfBounds, Refusal.positionLimit, Refusal.reduceOnlyWouldIncrease,
   Refusal.marginInsufficient])
 
-/** What a refusal compared that less of the order would meet as well. */
+/** The values compared, without a nearest one where a smaller order would be refused as well. */
 const lessWouldNotDo = ({ compared: { nearest: _nearest, ...compared } }: Refused): NaiveCompared => compared
 
-/** The same of whole numbers. */
+/** The same for whole numbers. */
 const counted = (limit: number, actual: number): NaiveCompared => ({ limit: String(limit), actual: String(actual) })
 
-/** What a fault of triggers compared. */
+/** The values compared by a refusal of triggers. */
 const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit, nearest }: AutoCloses.Fault): NaiveCompared =>
   told(priceScale, limit, actual, nearest)
 
-/** Whether a cancel found nothing to cancel: then nothing is remembered of it. */
+/** Whether a cancel found nothing to cancel: such a decision is not remembered. */
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
   command.kind === "CancelOrders" && outcomes.every(({ refusal }) => refusal !== Refusal.none)
 
@@ -214,111 +213,112 @@ const stateOf = (order: NaiveOrder): NaiveOutcome => ({
   quantity: order.quantity
 })
 
-/** What a change is to the position that it is of. */
+/** A change of a position, as its episode sees it. */
 type Lived = Pick<NaiveHeldChange, "change" | "notional" | "realizedPnl" | "fee" | "reason" | "isFill">
 
 export class NaiveVenue {
   sequence = 0
   atEpochMs = 0
   halted = false
-  /** An order that was told a nearest value that would be refused as well, in words. */
+  /** An order whose reported nearest value would be refused as well, in words. */
   misled: string | undefined
-  /** How long what is decided is remembered, and the record that set it: 0 for none. */
+  /** How long decisions are remembered, and the time at which that was set: 0 for the initial value. */
   retentionMs = retentionMs
   retentionSinceEpochMs = 0
-  /** The shortest and the longest that ever held. */
+  /** The longest retention that was ever in force. */
   mostRetentionMs = retentionMs
   readonly accounts: Array<NaiveAccount> = []
   readonly markets: Array<NaiveMarket> = []
   readonly orders = new Map<number, NaiveOrder>()
-  /** Accounts of the venue's own orders, by number: of parts of liquidations, and of what unwinds the insurance fund. */
+  /** Accounts of the venue's own orders, by order number: parts of liquidations, and unwinding of the insurance fund. */
   readonly ownOrders = new Map<number, number>()
-  /** What each scope was last decided for. */
+  /** The last decision of each scope. */
   readonly memory = new Map<string, NaiveMemory>()
-  /** What scopes were decided for before that, once it had been forgotten. */
+  /** Earlier decisions of scopes that were decided anew after they had been forgotten. */
   readonly forgotten = new Map<string, Array<NaiveMemory>>()
   /** Every trade of the venue, oldest first. */
   readonly trades: Array<NaiveFill> = []
   /** Every price and every change of a position. */
   readonly history = new NaiveHistory()
-  /** The last fence of a key or a clientOrderId, by account and what it is. */
+  /** The last fence of each key and clientOrderId, by account and kind. */
   readonly #fences = new Map<string, NaiveFence>()
-  /** Every key of a client's command (but fences) by account, with the scopes it was used in. */
+  /** The scopes in which each account used each key, fences excepted. */
   readonly #scopesOfKey = new Map<string, Set<string>>()
-  /** What is remembered of the last amendment of each order. */
+  /** The remembered result of each order's last amendment. */
   readonly #amendments = new Map<NaiveOrder, { readonly orders: Array<NaiveOrder> }>()
-  /** When amendments of open orders were followed by another of the same order, which is what speaks of it from then on. */
+  /** When an amendment of an open order was followed by another of the same order, which replaces its memory. */
   readonly #superseded: Array<number> = []
   #fired: Array<number> = []
   #looked: Array<number> = []
-  /** The venue's own orders that the record at hand has sent. */
+  /** The venue's own orders sent by the current record. */
   #sent = 0
   readonly #liquidations: NaiveLiquidations
-  /** What is told of liquidations, of the insurance fund and of funding. */
+  /** Published steps of liquidations and of the insurance fund, and funding. */
   readonly published: NaivePublished
   readonly #settlements: NaiveSettlements
-  /** Who may act. */
+  /** Passkeys, sessions, grants and keys. */
   readonly identity: Identities.NaiveIdentity
   /** Money on the ledger. */
   readonly funds: Funds.NaiveFunds
-  /** What closes positions by itself. */
+  /** Take-profits and stop-losses. */
   readonly brackets: AutoCloses.NaiveBrackets
-  /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
+  /** Accounts with more to cancel than one record does: their orders below a number are as good as gone. */
   readonly #leaving = new Map<number, { readonly reason: Order.CancelReason; readonly before: number }>()
-  /** Connections whose orders end with them: of which account each is, by the record that armed it. */
+  /** Connections that cancel their orders when they end, with the account and the record that armed each. */
   readonly connections = new Map<number, number>()
-  /** Those that have ended, in their order. */
+  /** Those that have ended, in order. */
   readonly #over = new Set<number>()
-  /** What is said of accounts beside their money. */
+  /** Flags of accounts, and affiliates. */
   readonly standings = new NaiveStandings()
   readonly #favorites = new Map<number, ReadonlyArray<number>>()
-  /** Whether something was due that the record at hand had no time for. */
+  /** Whether the current record left something that was due. */
   #isLate = false
-  /** Resting orders that the record at hand has met. */
+  /** Resting orders met by the current record. */
   #met = 0
-  /** Accounts that it has counted already for all their markets. */
+  /** Accounts that the record has already counted with the weight of their markets. */
   readonly #weighed = new Set<NaiveAccount>()
-  /** Payments of funding that are being settled, the oldest first, and how many positions the record may still look at for them. */
+  /** Unsettled funding payments, oldest first, and how many positions the record may still visit for them. */
   readonly #line: Array<NaivePaymentInLine> = []
   #settlesLeft = 0
   #ticked = 0
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
   deposited = 0n
-  /** Episodes opened so far. */
+  /** The number of episodes opened so far. */
   episodes = 0
-  /** The last record that changed what the public is told of any market. */
+  /** The last record that changed the public information on any market. */
   registrySequence = 0
-  /** The last order of each account and clientOrderId: older ones had been forgotten by then. */
+  /** The last order of each account and clientOrderId: by then any earlier one had been forgotten. */
   readonly #clientOrderIds = new Map<string, NaiveOrder>()
-  /** Orders that have ended and are not forgotten, as they stand in line. */
+  /** Ended orders that are not forgotten, in the order of their queue. */
   #ended: Array<NaiveEnded> = []
-  /** Keys and fences that are not forgotten, as they stand in line. */
+  /** Keys and fences that are not forgotten, in the order of their queue. */
   readonly #keys = new Map<string, NaiveRemembered>()
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
   #metEnough = new Set<number>()
   #fills: Array<NaiveFill> = []
-  /** How often positions have changed. */
+  /** The number of changes of positions so far. */
   #changes = 0
 
-  /** Of a venue whose records leave some to be held to their margin with the next one: what a record, in its turn, does of that. */
+  /**
+   * Where a venue's records may leave margin checks to the next one: called with each record in turn, it returns which checks the record
+   * did.
+   */
   examine: ((record: Record) => Omit<NaiveExamined, "left">) | undefined
-  /** What the last record did of it. */
+  /** Its result for the last record. */
   examined: NaiveExamined | undefined
 
   /**
-   * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
-   * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
-   * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
-   * `identityBounds`: how much there may be of each account's passkeys, sessions and keys.
-   * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
-   * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
-   * most accounts that came to a market for one record to count whom an announcement would touch. `marketsInOne`: for so many markets
-   * that it came to an account counts once where a record does so much. `settledAtOnce`: positions whose funding one record settles
-   * beside what it is for. `fundsBounds`: how much is kept of transfers. `finalMinutes`: whole minutes
-   * before the running one that a final price is made of. `clearedAtOnce`: most orders beyond their edge of the price band that are
-   * cancelled in one go.
+   * `fillsKept`: how many of the venue's latest fills can be read. `endedAtOnce`: most orders that one record ends because they are due or
+   * leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of one record meet. `bounds`: one
+   * record's work for accounts under liquidation; `triggerBounds`: its work for triggers. `identityBounds`: most passkeys, sessions and
+   * keys of an account. `noticeMs`: least notice for tighter margins. `kept`: how much of the published lists is kept. `forgottenAtOnce`:
+   * most ended orders that one record visits to forget them. `countedAtOnce`: most accounts of a market among which one record counts
+   * those that an announcement would affect. `marketsInOne`: an account counts once for every so many markets that it has entered.
+   * `settledAtOnce`: positions whose funding one record settles beside its own purpose. `fundsBounds`: how many transfers are kept.
+   * `finalMinutes`: whole minutes before the running one that a final price averages. `clearedAtOnce`: most orders beyond the price band
+   * that one record cancels.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -426,7 +426,7 @@ export class NaiveVenue {
     }
   }
 
-  /** What the record must come to. Records come in order, each once. */
+  /** The expected result of a record. Records come in order, each once. */
   apply(record: Record): NaiveDecision {
     const { command } = record
     this.#touchedOrders = new Set()
@@ -448,10 +448,10 @@ export class NaiveVenue {
     this.#isLate = false
     this.#liquidations.beginRecord()
     this.#settlements.beginRecord()
-    // Nobody is connected to a process that has only begun.
+    // A process that has just started has no connections.
     if (command.kind === "StartVenue") { for (const connection of this.connections.keys()) this.#over.add(connection) }
     this.#doWhatIsDue(command.account)
-    // What the venue's own orders met is nothing to the command's.
+    // Resting orders met by the venue's own orders do not count for the command's.
     this.#met = 0
     this.#weighed.clear()
     const outcomes = this.#decide(command)
@@ -472,7 +472,7 @@ export class NaiveVenue {
         const name = `${command.account}/${command.idempotencyKey}`
         this.#scopesOfKey.set(name, (this.#scopesOfKey.get(name) ?? new Set()).add(scope))
       }
-      // Of the amendments of an order only the last is kept as long as the order is open.
+      // Only the last amendment of an order is kept as long as the order is open.
       const amended = command.kind === "AmendOrder" ? orders.find(({ status }) => status === Order.open) : undefined
       const kept = !foundNothing(command, outcomes)
       const memory = { kept, sequence: record.sequence, atEpochMs: record.atEpochMs, retentionMs: this.retentionMs, outcomes, orders }
@@ -506,42 +506,42 @@ export class NaiveVenue {
     }
   }
 
-  /** When accounts under liquidation and the insurance fund are to be looked at, in the order of the looks. */
+  /** When accounts under liquidation and the insurance fund are due to be examined, in the order of examination. */
   get looks(): ReadonlyArray<{ readonly account: NaiveAccount; readonly atEpochMs: number }> {
     return this.#liquidations.moments
   }
 
-  /** When an account is looked at next; 0 where it is neither under liquidation nor an insurance fund that holds anything. */
+  /** When an account is examined next; 0 where it is neither under liquidation nor an insurance fund with a position. */
   nextLookEpochMs(account: NaiveAccount): number {
     return this.looks.find((look) => look.account === account)?.atEpochMs ?? 0
   }
 
-  /** When a delisted market is to be gone on with; `Infinity` where none is. */
+  /** When the settlement of a delisted market continues; `Infinity` where there is none. */
   get nextSettlementEpochMs(): number {
     return this.#settlements.nextEpochMs
   }
 
-  /** Whether payments of funding are in line. */
+  /** Whether funding payments are unsettled. */
   get isSettling(): boolean {
     return this.#line.length > 0
   }
 
-  /** What of the money of everybody is nobody's yet: what rounding leaves of the payments in line. */
+  /** Money that belongs to no account yet: rounding remainders of unsettled payments. */
   get fundingRest(): bigint {
     return this.#line.reduce((all, { rest }) => all + rest, 0n)
   }
 
-  /** Accounts for which a payment of funding is still to be entered. */
+  /** Accounts with a funding payment that is still to be entered. */
   get owing(): ReadonlySet<NaiveAccount> {
     return new Set(this.#line.flatMap(({ owed }) => [...owed.keys()]))
   }
 
-  /** Whether no look is taken for now: under a halt, while funding is settled, and while orders beyond a band are left. */
+  /** Whether examinations are suspended: under a halt, while funding is settled, and while orders beyond a band are left. */
   get areLooksPut(): boolean {
     return this.halted || this.isSettling || this.isClearing
   }
 
-  /** Whether what was decided under a scope must still be remembered at a time. */
+  /** Whether the decision of a scope must still be remembered at a time. */
   isRemembered(memory: NaiveMemory, atEpochMs: number): boolean {
     if (!memory.kept) return false
     let ended = memory.atEpochMs
@@ -553,9 +553,9 @@ export class NaiveVenue {
   }
 
   /**
-   * What a scope was decided for, as an answer tells it: the last decision, or where the scope was decided anew, because the first
-   * had been forgotten or was a cancel that found nothing, the one whose record or time the answer names. Records of one
-   * instant are told apart by the record that the answer's own id names, where it names one.
+   * The decision of a scope that an answer refers to. That is the last one, unless the scope was decided anew, because the first decision
+   * had been forgotten or was a cancel that found nothing: then it is the one whose record or time the answer names. Records with equal
+   * times are told apart by the record in the answer's own id, where it has one.
    */
   recall(scope: string, answer: string, named: number | undefined): NaiveMemory | undefined {
     const last = this.memory.get(scope)
@@ -569,7 +569,7 @@ export class NaiveVenue {
     return [last, ...[...before].reverse()].find((memory) => told.has(memory.sequence) || told.has(memory.atEpochMs)) ?? last
   }
 
-  /** Every decision that a key of an account was ever used for, fences but for themselves, remembered or not. */
+  /** Every decision under a key of an account, remembered or not; fences excepted. */
   everDecided(account: number, key: string): ReadonlyArray<NaiveMemory> {
     return [...this.#scopesOfKey.get(`${account}/${key}`) ?? []].flatMap((scope) => [
       ...this.forgotten.get(scope) ?? [],
@@ -577,27 +577,27 @@ export class NaiveVenue {
     ])
   }
 
-  /** How many amendments have been followed by another of their order since a time: until then it kept them. */
+  /** How many amendments were replaced by another of the same order since a time; until then they were kept. */
   supersededSince(atEpochMs: number): number {
     return this.#superseded.filter((each) => each >= atEpochMs).length
   }
 
-  /** How many orders must be remembered at a time. */
+  /** The number of orders that must be remembered at a time. */
   keptOrders(atEpochMs: number): number {
     return [...this.orders.values()].filter((order) => isKept(order, atEpochMs)).length
   }
 
-  /** How many keys and fences there may be at most. */
+  /** The number of keys and fences there may be at most. */
   get mostKeys(): number {
     return this.memory.size + this.#fences.size
   }
 
-  /** How many outcomes beside the first of each there may be at most. */
+  /** The number of outcomes beyond the first of each key there may be at most. */
   mostFurther = 0
 
   /**
-   * How many keys and fences must be remembered at a time, and how many outcomes beside the first of each. At one that is past also
-   * what somebody's key was decided for then, and has been decided anew for since.
+   * The number of keys and fences that must be remembered at a time, and of outcomes beyond the first of each. For a past time this
+   * includes decisions of keys that have been decided anew since.
    */
   keptKeys(atEpochMs: number): { readonly keys: number; readonly further: number } {
     const all = [...this.memory.values(), ...[...this.forgotten.values()].flat()]
@@ -606,7 +606,7 @@ export class NaiveVenue {
     return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
   }
 
-  /** What a record of a time finds of orders once it has forgotten: how many there are, and how many of an account. */
+  /** The orders that a record of a time finds after it has forgotten: in all, and of an account. */
   ordersFound(account: number, atEpochMs: number): NaiveFound {
     const isOver = ({ order }: NaiveEnded): boolean => !isKept(order, atEpochMs)
     const isDue = (ended: NaiveEnded): boolean => this.#orderLookEpochMs(ended) <= atEpochMs || isOver(ended)
@@ -619,7 +619,7 @@ export class NaiveVenue {
     }
   }
 
-  /** What a record of a time finds of keys once it has forgotten: how many there are, and how many outcomes of an account. */
+  /** The keys that a record of a time finds after it has forgotten: in all, and outcomes of an account. */
   keysFound(account: number, atEpochMs: number): NaiveFound {
     const isDue = (key: NaiveRemembered): boolean => this.#keyLookEpochMs(key) <= atEpochMs
     const { forgotten, left } = lookedThrough([...this.#keys.values()], this.forgottenAtOnce, isDue, (key) => key.isOver(atEpochMs))
@@ -630,25 +630,25 @@ export class NaiveVenue {
     }
   }
 
-  /** When a record looks at an ended order, unless its time is over before. */
+  /** When a record visits an ended order, unless its retention is over earlier. */
   #orderLookEpochMs({ order, queuedAtEpochMs }: NaiveEnded): number {
     return queuedAtEpochMs + Math.min(order.retentionMs, this.retentionMs) + orderExtraMs
   }
 
-  /** When a record looks at a key. */
+  /** When a record visits a key. */
   #keyLookEpochMs({ queuedAtEpochMs, retentionMs }: NaiveRemembered): number {
     return queuedAtEpochMs + Math.min(retentionMs, this.retentionMs)
   }
 
-  /** A key comes to the end of its line; one whose time is over, and which is not forgotten, keeps its place. */
+  /** Adds a key at the end of the queue; one whose retention is over and which is not forgotten yet keeps its place. */
   #keep(scope: string, key: Omit<NaiveRemembered, "queuedAtEpochMs">): void {
     this.#keys.set(scope, { ...key, queuedAtEpochMs: this.#keys.get(scope)?.queuedAtEpochMs ?? this.atEpochMs })
   }
 
-  /** Looks at the first in the line of keys, as at ended orders. */
+  /** Visits the first keys in their queue, as it does ended orders. */
   #forgetKeys(): void {
     let looks = 0
-    // One that goes to the end of the line is not due again: the walk ends before it comes to that.
+    // A key that goes to the end of the queue is not due again, so the walk ends before it comes to it.
     for (const [scope, key] of this.#keys) {
       if (looks++ === this.forgottenAtOnce || this.#keyLookEpochMs(key) > this.atEpochMs) return
       this.#keys.delete(scope)
@@ -657,7 +657,7 @@ export class NaiveVenue {
   }
 
   /**
-   * From when on a record looks at the first in the line of keys or of ended orders, whether its time is over or not; `Infinity` where
+   * When a record next visits the first of the queue of keys or of ended orders, whether or not its retention is over; `Infinity` where
    * both are empty.
    */
   get nextForgettingEpochMs(): number {
@@ -669,13 +669,13 @@ export class NaiveVenue {
     )
   }
 
-  /** Whether anything was remembered whose time is over at a time. */
+  /** Whether the retention of anything remembered is over at a time. */
   hasForgettable(atEpochMs: number): boolean {
     const everKept = [...this.memory.values()].filter(({ kept }) => kept).length + this.#fences.size
     return this.keptKeys(atEpochMs).keys < everKept || this.keptOrders(atEpochMs) < this.orders.size
   }
 
-  /** Whether the account has a key, a fence or an order whose time is over at a time, so that it may have been forgotten. */
+  /** Whether the retention of a key, a fence or an order of the account is over at a time, so that it may have been forgotten. */
   mayHaveForgotten(account: number, atEpochMs: number): boolean {
     const mine = `${account}/`
     for (const [scope, memory] of this.memory) {
@@ -696,7 +696,7 @@ export class NaiveVenue {
     return fence !== undefined && atEpochMs < fence.holdsUntilEpochMs
   }
 
-  /** The last fence of a key or a clientOrderId, remembered or not. */
+  /** The last fence of a key or a clientOrderId, in force or not. */
   fence(account: number, what: "key" | "clientOrderId", name: string): NaiveFence | undefined {
     return this.#fences.get(`${account}/${what}/${name}`)
   }
@@ -707,8 +707,8 @@ export class NaiveVenue {
   }
 
   /**
-   * Looks at the first in the line of ended orders, so many at most, up to one whose look is not due. Whose time is over is
-   * forgotten, the others go to the end of the line.
+   * Visits the first ended orders in their queue, up to a bound and up to the first that is not due. Those whose retention is over are
+   * forgotten, the others go to the end of the queue.
    */
   #forget(): void {
     for (let looks = 0; looks < this.forgottenAtOnce; looks++) {
@@ -722,12 +722,12 @@ export class NaiveVenue {
     }
   }
 
-  /** An order that is placed, amended or ends is kept for the retention that holds, if that is longer than its own. */
+  /** Extends an order's retention to the one in force, when it is placed or amended or ends. */
   #promise(order: NaiveOrder): void {
     order.retentionMs = Math.max(order.retentionMs, this.retentionMs)
   }
 
-  /** Whether an order of the account has a clientOrderId and is not forgotten. */
+  /** Whether the account has an order with a clientOrderId that is not forgotten. */
   #isNamed(account: number, clientOrderId: string): boolean {
     const order = this.#clientOrderIds.get(`${account}/${clientOrderId}`)
     return order !== undefined && (isKept(order, this.atEpochMs) || this.#ended.some((ended) => ended.order === order))
@@ -739,7 +739,7 @@ export class NaiveVenue {
     return order !== undefined && isKept(order, atEpochMs) ? order : undefined
   }
 
-  /** Of some fills those that the venue still keeps: its latest. */
+  /** Those of some fills that the venue still keeps: the latest of the venue. */
   retained(fills: ReadonlyArray<NaiveFill>): ReadonlyArray<NaiveFill> {
     const oldest = this.trades.length - this.fillsKept
     return oldest <= 0 ? fills : fills.filter((fill) => fill.ordinal >= oldest)
@@ -750,7 +750,7 @@ export class NaiveVenue {
     return this.trades.filter((fill) => fill.maker.account === account || fill.taker.account === account)
   }
 
-  /** What a market traded in the 24 h up to a time. */
+  /** A market's trading in the 24 h up to a time. */
   day(market: Pick<NaiveMarket, "factor" | "lastPrice" | "trades">, atEpochMs: number): NaiveDay {
     const minuteOf = (time: number): number => Math.floor(time / minuteMs)
     const now = minuteOf(atEpochMs)
@@ -767,33 +767,33 @@ export class NaiveVenue {
     }
   }
 
-  /** Whether an order rests beyond its edge of the band, the market's unless given: a bid above the top, or an offer below the bottom. */
+  /** Whether an order rests beyond its edge of a band, by default the market's: a bid above the top, or an offer below the bottom. */
   isBeyondEdge(order: NaiveOrder, bandBps: number = this.markets[order.market]!.parameters.priceBandBps): boolean {
     const market = this.markets[order.market]!
-    // In a delisted market nothing trades any more: what rests there is cancelled for that.
+    // Nothing trades in a delisted market: its orders are cancelled for that reason.
     if (market.mark === 0 || isDelisted(market)) return false
     const { lower, upper } = this.band(market, bandBps)
     return order.side === Order.buy ? BigInt(order.price) > upper : BigInt(order.price) < lower
   }
 
-  /** Whether orders beyond their edge are left in a market, so that nothing may be placed there. */
+  /** Whether orders beyond the band are left in a market, so that nothing may be placed there. */
   isBeingCleared(market: number): boolean {
     return this.markets[market]?.resting.some((order) => this.isBeyondEdge(order)) === true
   }
 
-  /** Whether orders beyond a band are left in any market. */
+  /** Whether orders beyond the band are left in any market. */
   get isClearing(): boolean {
     return this.markets.some(({ index }) => this.isBeingCleared(index))
   }
 
-  /** Whether a record of a time takes parameters there that were announced, and with their band orders lie beyond an edge. */
+  /** Whether a record of a time puts announced parameters into effect with whose band some orders lie beyond an edge. */
   comesToBeCleared(market: number, atEpochMs: number): boolean {
     const { announced, resting = [] } = this.markets[market] ?? {}
     if (announced === undefined || announced.effectiveAtEpochMs > atEpochMs) return false
     return resting.some((order) => this.isBeyondEdge(order, announced.parameters.priceBandBps))
   }
 
-  /** Cancels what rests beyond its edge, market by market, the furthest out first and of those the first in its queue. */
+  /** Cancels orders beyond the band, market by market, the furthest out first, at a price the oldest first. */
   #clear(): void {
     let left = this.clearedAtOnce
     for (const market of this.markets) {
@@ -807,7 +807,7 @@ export class NaiveVenue {
     }
   }
 
-  /** A session is what was said of it, with what has passed of that by now; where that changes nothing, nothing happens. */
+  /** Sets a market's session, advanced to the present; does nothing where that changes nothing. */
   #setSession(market: NaiveMarket, said: NaiveSession): void {
     const by = Risk.sessionBy(said, this.atEpochMs)
     const { session } = market
@@ -819,7 +819,7 @@ export class NaiveVenue {
     this.#show(market)
   }
 
-  /** Sessions; dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
+  /** Does what is due: sessions; dead-man switches by moment, then account; expiries by moment, then order; then orders beyond a band. */
   #doWhatIsDue(account = -1): void {
     for (const market of this.markets) if (market.session !== undefined) this.#setSession(market, market.session)
     this.#settlesLeft = this.settledAtOnce
@@ -847,12 +847,12 @@ export class NaiveVenue {
     this.brackets.run()
   }
 
-  /** The account of a connection that has not ended; undefined for any other. */
+  /** The account of an armed connection that has not ended; undefined for any other. */
   #armedFor(connection: number): number | undefined {
     return this.#over.has(connection) ? undefined : this.connections.get(connection)
   }
 
-  /** Open orders of connections that have ended: of the one that ended first before the others, as they were placed. */
+  /** Open orders of ended connections, by when the connection ended, then by placement. */
   #lost(): ReadonlyArray<NaiveOrder> {
     if (this.#over.size === 0) return []
     const ended = [...this.#over]
@@ -862,7 +862,7 @@ export class NaiveVenue {
       .sort((one, other) => turn(one) - turn(other) || one.number - other.number)
   }
 
-  /** Cancels so many of them: how many. */
+  /** Cancels up to `atMost` of them. Returns how many. */
   #cancelLost(atMost: number): number {
     const lost = this.#lost().slice(0, Math.max(0, atMost))
     for (const order of lost) this.#cancel(order, CancelReason.disconnected)
@@ -886,7 +886,7 @@ export class NaiveVenue {
     return atEpochMs !== 0 && atEpochMs <= this.atEpochMs
   }
 
-  /** As much as one record does; and whoever sent the record finds his own switch fired. */
+  /** Does the timed work of one record, up to `atMost` orders; then fires the sender's own switch if it is still due. */
   #doWhatIsTimed(atMost: number, sender: NaiveAccount | undefined): void {
     let left = atMost
     const switches = this.accounts
@@ -909,19 +909,19 @@ export class NaiveVenue {
     if (sender !== undefined && this.#isDue(sender.cancelAllAtEpochMs)) this.#fire(sender, this.endedAtOnce)
   }
 
-  /** Fires an account's switch; how many orders it ended at once. */
+  /** Fires an account's switch. Returns how many orders it cancelled at once. */
   #fire(account: NaiveAccount, atMost: number): number {
     account.cancelAllAtEpochMs = 0
     this.#fired.push(account.index)
     return this.#cancelAll(account, anyMarket, CancelReason.cancelAllAfter, atMost).now
   }
 
-  /** Whether the last record left something to the next that was due, or leaves. */
+  /** Whether the last record left due work to the next one. */
   get isBehind(): boolean {
     return this.#isLate || this.#leaving.size > 0 || this.#lost().length > 0 || this.isSettling
   }
 
-  /** Why an order that rests is as good as gone; `none` where it stands. */
+  /** Why a resting order is as good as gone; `none` where it is not. */
   leavesFor(order: NaiveOrder): Order.CancelReason {
     if (this.#isLost(order)) return CancelReason.disconnected
     const leaver = this.#leaving.get(order.account)
@@ -931,7 +931,7 @@ export class NaiveVenue {
     return this.#isDue(order.expiresAtEpochMs) ? CancelReason.expired : CancelReason.none
   }
 
-  /** Why an order ends that is come to for a reason: for that, unless it is as good as gone. */
+  /** Why an order ends: the given reason, unless it is as good as gone for another. */
   #endsFor(order: NaiveOrder, reason: Order.CancelReason): Order.CancelReason {
     const leaves = this.leavesFor(order)
     return leaves === CancelReason.none ? reason : leaves
@@ -969,7 +969,7 @@ export class NaiveVenue {
     if (!this.halted) return [done(-1)]
     for (const market of this.markets) Risk.comesBack(market, this.atEpochMs)
     this.halted = false
-    // What fell due under the halt is done before anything can match again.
+    // Everything that fell due under the halt is done before anything can match again.
     this.#doWhatIsDue()
     return [done(-1)]
   }
@@ -1058,7 +1058,7 @@ export class NaiveVenue {
       const { atEpochMs, sequence } = this
       this.history.prices.push({ series: "index", market: index, sequence, atEpochMs, price: priceAtoms, size: 0 })
     }
-    // The first price is the mark until the first tick.
+    // Until the first tick, the first index price is the mark.
     if (sampled === undefined && market.mark === 0) market.mark = priceAtoms
     this.#clear()
     if (sampled === undefined) this.brackets.look(market, 2)
@@ -1090,7 +1090,7 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  /** What of an account's money could leave it. */
+  /** The amount that may leave an account. */
   #withdrawable(account: NaiveAccount): bigint {
     const { initialMargin, marginEquity, orderLoss } = this.margin(account, undefined)
     const free = marginEquity - orderLoss - initialMargin
@@ -1108,7 +1108,7 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  /** Moves a market to a status, and notes when it was halted. */
+  /** Moves a market to a status, and notes the time of a halt. */
   #moveTo(market: NaiveMarket, status: Market.Status): void {
     if (status === "halted" && market.status !== "halted") market.haltedAt = this.atEpochMs
     market.status = status
@@ -1134,7 +1134,7 @@ export class NaiveVenue {
     return refused(refusal, -1, told(priceScale, limit, actual, nearest))
   }
 
-  /** Makes the marks that are due, of a bounded number of markets, the lowest first. */
+  /** Makes due marks for a bounded number of markets, lowest index first. */
   #tick(): void {
     this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs)).length
     this.#settlesLeft = this.settledAtOnce
@@ -1151,8 +1151,8 @@ export class NaiveVenue {
   // --- funding -------------------------------------------------------------------------------------------
 
   /**
-   * Everyone with a position pays or receives, from this record on for whatever is asked of an account. It is entered when the
-   * account next acts, or when the line has come to it.
+   * Each position pays or receives, effective from this record for every question about an account. It is entered when the account next
+   * acts, or when settlement reaches it.
    */
   #payFunding(market: NaiveMarket, funding: NaiveFunding | undefined): void {
     if (funding === undefined || funding.rate8h === 0n) return
@@ -1173,12 +1173,12 @@ export class NaiveVenue {
     this.#line.push({ market, funding, owed, rest, left: [...market.came] })
   }
 
-  /** Ends an interval that is over before something takes effect that its tick would find. */
+  /** Ends an interval that is over before something takes effect that its tick would otherwise see. */
   #endFunding(market: NaiveMarket): void {
     this.#payFunding(market, Risk.endInterval(market, this))
   }
 
-  /** Goes through the first payments in line, who came to the market last before the others, as far as the record goes. */
+  /** Settles the first payments in the queue, most recent entrants of the market first, up to the record's bound. */
   #settleSome(): void {
     for (let [first] = this.#line; first !== undefined; [first] = this.#line) {
       while (first.left.length > 0) {
@@ -1193,19 +1193,19 @@ export class NaiveVenue {
     }
   }
 
-  /** Enters what an account owes, before anything else is decided of it: in the market that it came to last first. */
+  /** Enters an account's unsettled payments before anything else is decided about it: most recently entered market first. */
   #settleAccount(account: NaiveAccount): void {
     for (const index of [...account.cameTo].reverse()) this.#settleIn(account, this.markets[index]!)
   }
 
-  /** An account of which everything is entered. */
+  /** An account whose payments are all entered. */
   #settled(index: number): NaiveAccount {
     const account = this.accounts[index]!
     this.#settleAccount(account)
     return account
   }
 
-  /** Enters what an account owes in a market, the oldest payment first. */
+  /** Enters an account's unsettled payments in a market, the oldest first. */
   #settleIn(account: NaiveAccount, market: NaiveMarket): void {
     const { atEpochMs, sequence } = this
     for (const { funding, market: of, owed } of this.#line) {
@@ -1228,16 +1228,16 @@ export class NaiveVenue {
     }
   }
 
-  /** An account's money as its ledger has it: without what is not entered yet. */
+  /** An account's balance by its ledger: without payments that are not entered yet. */
   readonly #entered = (account: NaiveAccount): bigint =>
     this.#line.reduce((money, { owed }) => money + (owed.get(account)?.paid ?? 0n), account.collateral)
 
-  /** The insurance fund's account, where it has one. */
+  /** The insurance fund's account, if there is one. */
   get fund(): NaiveAccount | undefined {
     return this.#liquidations.fund
   }
 
-  /** The insurance fund's account, opened by the first who has anything for it. */
+  /** The insurance fund's account, opened when it first receives anything. */
   #fund(): NaiveAccount {
     return this.#liquidations.fund ?? this.#openAccount(insuranceFundBorn, 0n)
   }
@@ -1249,14 +1249,14 @@ export class NaiveVenue {
     this.#touchedAccounts.add(account.index)
   }
 
-  /** Enters a change of an account's collateral, which is made, into its ledger. */
+  /** Records a change of an account's collateral, already made, in its ledger. */
   #enter(account: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
     const { atEpochMs, sequence } = this
     const balance = this.#entered(account)
     if (amount !== 0n) account.ledger.push({ sequence, atEpochMs, cause, market, amount, balance })
   }
 
-  /** Money that stands for a deposit, which enables whoever was opened without any. */
+  /** Credits money that stands for a deposit, which lets an account that was opened empty trade. */
   #creditAccount({ amountAtoms, ofAccount, tellsOwner }: CreditAccount): NaiveOutcome {
     const account = this.#settled(ofAccount)
     const balance = account.collateral + BigInt(amountAtoms)
@@ -1280,12 +1280,12 @@ export class NaiveVenue {
     return { ...done(ofAccount), standing: { flags: this.standings.flagsOf(ofAccount), mayTrade: this.mayTrade(ofAccount) } }
   }
 
-  /** Whether an account may place what is not reduce-only. */
+  /** Whether an account may place orders that are not reduce-only. */
   mayTrade(account: number): boolean {
     return this.accounts[account]?.waitsForCredit === false && !this.standings.isDisabled(account)
   }
 
-  /** Moves fees that the venue has collected into the insurance fund. */
+  /** Moves collected fees into the insurance fund. */
   #addToFund(amount: bigint): NaiveOutcome {
     if (amount < 1n || amount > this.feesCollected) {
       return refused(Refusal.feesInsufficient, -1, told(moneyScale, this.feesCollected, amount, this.feesCollected))
@@ -1297,7 +1297,7 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  /** A market that is not listed any more may still be taken from them. */
+  /** A market that is no longer listed may still be removed from the favorites. */
   #setFavorite({ account, isFavorite, market }: SetFavorite): NaiveOutcome {
     if (this.markets[market] === undefined || (isFavorite && this.#listed(market) === undefined)) return refused(Refusal.marketNotFound, -1)
     const others = this.favoritesOf(account).filter((each) => each !== market)
@@ -1305,7 +1305,7 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  /** Markets that an account has among its favorites. */
+  /** Favorite markets of an account. */
   favoritesOf(account: number): ReadonlyArray<number> {
     return this.#favorites.get(account) ?? []
   }
@@ -1317,7 +1317,7 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  /** Sets what closes a whole position, in the place of what is armed for it; without triggers it is all cancelled. */
+  /** Replaces the triggers of a whole position; without triggers all are cancelled. */
   #setAutoClose(account: NaiveAccount, { fault, market: index, stopLoss, takeProfit }: SetAutoClose): NaiveOutcome {
     const market = this.#listed(index)
     if (index !== anyMarket && market === undefined) return refused(Refusal.marketNotFound, -1)
@@ -1408,7 +1408,7 @@ export class NaiveVenue {
     return account
   }
 
-  /** What parameters would come to if they were put now: how they would be taken, or what refuses them. It changes nothing. */
+  /** What putting parameters now would do: how they would be accepted, or what refuses them. It changes nothing. */
   putComesTo(parameters: Market.Parameters, effectiveAtEpochMs: number): "created" | "at_once" | "announced" | NaiveOutcome {
     if (!MarketRules.isSound(parameters)) return refused(Refusal.marketInvalid, -1)
     const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
@@ -1465,7 +1465,7 @@ export class NaiveVenue {
     this.#endFunding(known)
     const { maxPriceAtoms, minPriceAtoms } = parameters
     const { priceScale } = known.parameters
-    // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
+    // An index outside the new scale or bounds is dropped: there is no mark until the index is set again.
     const forgets = priceScale !== parameters.priceScale || known.risk.index < minPriceAtoms || known.risk.index > maxPriceAtoms
     if (forgets || known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) Risk.cutInterval(known, this)
     known.widest = this.#isEmpty(known) ? 0 : Math.max(known.widest, known.parameters.maxPositionQuantityAtoms)
@@ -1481,19 +1481,19 @@ export class NaiveVenue {
     if (known.parameters.marketType !== parameters.marketType) known.session = undefined
     known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = Market.inOrder(parameters)
-    // An index that may be older by now is not stale any more.
+    // With a longer stale limit, an index may be fresh again.
     if (wasStale && !Risk.isStale(known, this.atEpochMs)) Risk.comesBack(known, this.atEpochMs)
     this.#show(known)
   }
 
-  /** What is announced must lie a notice ahead: the earliest time that would pass. */
+  /** A change has to be announced a notice ahead: refuses with the earliest time that would pass. */
   #tooEarly(effectiveAtEpochMs: number | undefined): NaiveOutcome {
     const earliest = String(this.atEpochMs + this.noticeMs)
     const actual = effectiveAtEpochMs === undefined ? {} : { actual: String(effectiveAtEpochMs) }
     return refused(Refusal.noticeRequired, -1, { limit: earliest, nearest: earliest, ...actual })
   }
 
-  /** What refuses parameters that are to hold at a time that is to come; undefined where nothing does. */
+  /** Why parameters that are to take effect later are refused; undefined where they are not. */
   #refusesNotice(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome | undefined {
     const now = market.parameters
     const stays = ["marketType", "priceScale", "quantityScale", "minPriceAtoms", "maxPriceAtoms"] as const
@@ -1557,7 +1557,7 @@ export class NaiveVenue {
     return { ...done(-1), delistedAtEpochMs: effectiveAtEpochMs }
   }
 
-  /** A delisting takes effect: the market is halted for good, at its final price. */
+  /** Puts a delisting into effect: the market is halted for good, at its final price. */
   #beginDelisting(market: NaiveMarket): void {
     this.#endFunding(market)
     const finalPrice = Risk.finalPrice(market, this)
@@ -1578,7 +1578,7 @@ export class NaiveVenue {
     this.#show(market)
   }
 
-  /** Cancels the order of a delisted market whose turn it is, whether there was one; one that leaves, for what it leaves for. */
+  /** Cancels the next order of a delisted market. Returns whether there was one. An order that leaves ends with its own reason. */
   #cancelDelisted(market: NaiveMarket): boolean {
     const [next] = this.#byTurn(market)
     if (next === undefined) return false
@@ -1586,7 +1586,7 @@ export class NaiveVenue {
     return true
   }
 
-  /** The parameters whose time has come are the market's from here on. */
+  /** Puts announced parameters into effect whose time has come. */
   #takeAnnounced(): void {
     for (const market of this.markets) {
       if (market.announced === undefined || market.announced.effectiveAtEpochMs > this.atEpochMs) continue
@@ -1597,8 +1597,8 @@ export class NaiveVenue {
   }
 
   /**
-   * What is told where a quantity bound gets tighter and some position then lies outside of it: the position that is furthest
-   * out, the bound that was sent, and the one nearest to it that would pass.
+   * The values compared where a quantity bound gets tighter and some position would lie outside it: the furthest position, the bound that
+   * was sent, and the nearest bound that would pass.
    */
   #stranded(market: NaiveMarket, next: Market.Parameters): NaiveCompared | undefined {
     const now = market.parameters
@@ -1616,19 +1616,22 @@ export class NaiveVenue {
     return market.resting.length === 0 && this.accounts.every((account) => !account.positions.has(market.index))
   }
 
-  /** Scales and type stay from when it left draft; while anybody has anything in it, its price bounds get no tighter. */
+  /**
+   * Whether parameters may change. Scales and type are fixed once the market has left draft; while any account has anything in it, its
+   * price bounds get no tighter.
+   */
   #mayChange(market: NaiveMarket, next: Market.Parameters): boolean {
     const now = market.parameters
     if (market.status === "draft") return true
     if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return false
     if (next.marketType !== now.marketType) return false
     if (this.#isEmpty(market)) return true
-    // Every size that may be held by now has a notional that can be counted.
+    // The notional of every size that may be held has to be countable.
     const largest = BigInt(next.maxPriceAtoms) * BigInt(Math.max(market.widest, next.maxPositionQuantityAtoms)) * market.factor
     return next.minPriceAtoms <= now.minPriceAtoms && next.maxPriceAtoms >= now.maxPriceAtoms && largest <= largestTotal
   }
 
-  /** Whether parameters ask more of somebody who has anything in a market. */
+  /** Whether parameters require more of any account in a market. */
   #asksMore(market: NaiveMarket, next: Market.Parameters): boolean {
     const now = market.parameters
     if (market.status === "draft" || this.#isEmpty(market)) return false
@@ -1646,7 +1649,7 @@ export class NaiveVenue {
       || lastBps(next) > lastBps(now)
   }
 
-  /** What the public is told of a market changes in this record. */
+  /** Notes that this record changes the public information on a market. */
   #show(market: NaiveMarket): void {
     market.sequence = this.sequence
     this.registrySequence = this.sequence
@@ -1704,7 +1707,7 @@ export class NaiveVenue {
     return stateOf(order)
   }
 
-  /** The last check of an entry, of what it brings to close what it opens. */
+  /** The last check of an entry: its triggers. */
   #refusalOfTriggers(account: number, { autoClose, market: index, priceAtoms, side, type }: PlaceEntry): Refused | undefined {
     if (autoClose.takeProfit.priceAtoms === 0 && autoClose.stopLoss.priceAtoms === 0) return undefined
     const market = this.markets[index]!
@@ -1714,7 +1717,7 @@ export class NaiveVenue {
     return found === undefined ? undefined : because(found.refusal, faultTold(market, found))
   }
 
-  /** What is wrong with an order's triggers: they are compared with its limit, or with the price that each names. */
+  /** Why an order's triggers are refused: they are compared with its limit, or with the price that each names. */
   #triggerFault(
     market: NaiveMarket,
     side: Order.Side,
@@ -1761,7 +1764,10 @@ export class NaiveVenue {
     return market === undefined || !MarketRules.isListed(market.status) ? undefined : market
   }
 
-  /** The first of a market's checks that an order fails; whoever follows what is told to be nearest must not be refused by it again. */
+  /**
+   * The first of a market's checks that an order fails. An order at the reported nearest value must not be refused by the same check
+   * again.
+   */
   #refusalInMarket(account: NaiveAccount, market: NaiveMarket, order: Checked): Refused | undefined {
     const found = this.#firstRefusal(account, market, order)
     const nearer = found === undefined ? undefined : nearerOf(market, order, found)
@@ -1772,13 +1778,13 @@ export class NaiveVenue {
     return found
   }
 
-  /** The same; changes nothing. An order that is being amended is not among the account's open ones. */
+  /** The same, without that test. An order being amended is not among the account's open ones. */
   #firstRefusal(account: NaiveAccount, market: NaiveMarket, order: Checked): Refused | undefined {
     const { quantity, side } = order
     const held = this.#quantity(account, market)
     const sameSide = account.open.filter((order) => order.market === market.index && order.side === side)
     const opposes = held !== 0 && held > 0 === (side === Order.sell)
-    // What can never rest stands for itself; what may is followed by all that rests beside it and could grow the position.
+    // An order that can never rest is judged alone; others together with all resting orders that could grow the position.
     const beside = order.reduceOnly || order.timeInForce === Order.ioc ? [] : sameSide.filter((order) => !order.reduceOnly)
     const onlyReduces = opposes && quantity + sum(beside.map(remaining)) <= Math.abs(held)
 
@@ -1806,19 +1812,19 @@ export class NaiveVenue {
     if (type !== Order.limit && price === 0) return undefined
     const bound = price < minPriceAtoms ? minPriceAtoms : price > maxPriceAtoms ? maxPriceAtoms : undefined
     if (bound === undefined) return undefined
-    // The nearest price that passes is one that the band lets pass as well.
+    // The nearest price has to lie within the band, too.
     const { lower, upper } = this.band(market)
     const least = side === Order.sell && type === Order.limit && lower > BigInt(minPriceAtoms) ? lower : BigInt(minPriceAtoms)
     const most = side === Order.buy && type === Order.limit && upper < BigInt(maxPriceAtoms) ? upper : BigInt(maxPriceAtoms)
     return because(Refusal.priceOutOfBounds, told(priceScale, bound, price, price < minPriceAtoms ? least : most))
   }
 
-  /** `closable`: what is held against the order. */
+  /** Checks of an order's quantity. `closable`: the position on the other side of the order. */
   #refusalOfQuantity({ parameters }: NaiveMarket, { filled, quantity, reduceOnly, total }: Checked, closable: number): Refused | undefined {
     const { maxQuantityAtoms, minQuantityAtoms, quantityScale } = parameters
     const closesAll = reduceOnly && closable > 0 && quantity === closable
     if (total < minQuantityAtoms && !closesAll) {
-      // All of a position that is smaller than any order may be closed.
+      // A position smaller than the least order may be closed in full.
       const closing = reduceOnly && closable > 0 ? filled + closable : Infinity
       const nearest = closing < minQuantityAtoms ? closing : minQuantityAtoms
       return because(Refusal.quantityOutOfBounds, told(quantityScale, minQuantityAtoms, total, nearest))
@@ -1835,7 +1841,7 @@ export class NaiveVenue {
     return isBeyond ? because(Refusal.priceBandExceeded, told(market.parameters.priceScale, edge, price, edge)) : undefined
   }
 
-  /** Open orders, position limit, and what a reduce-only order may take. */
+  /** Checks of open orders, position limit, and the size of a reduce-only order. */
   #refusalOfSize(
     account: NaiveAccount,
     market: NaiveMarket,
@@ -1849,12 +1855,12 @@ export class NaiveVenue {
     if (rests && open >= openOrderLimit) return because(Refusal.openOrderLimit, counted(openOrderLimit, open + 1))
     if (!reduceOnly) {
       const committed = sum(sameSide.filter((order) => !order.reduceOnly).map(remaining))
-      // What lies against the position counts from flat: a reduce-only order may close it before the others fill.
+      // A position on the other side counts as flat: a reduce-only order may close it before the others fill.
       const towards = Math.max(0, side === Order.buy ? held : -held)
       const reached = towards + committed + quantity
       if (reached <= maxPositionQuantityAtoms) return undefined
       const left = quantity - (reached - maxPositionQuantityAtoms)
-      // A client names a total, of which some may be filled.
+      // A client names a total, part of which may already be filled.
       const nearest = left > 0 && filled + left >= minQuantityAtoms ? filled + left : undefined
       return because(Refusal.positionLimit, told(quantityScale, maxPositionQuantityAtoms, reached, nearest))
     }
@@ -1863,7 +1869,7 @@ export class NaiveVenue {
     const allowed = opposes ? Math.abs(held) : 0
     if (quantity + resting <= allowed) return undefined
     const left = allowed - resting
-    // Less than the market's least is an order only where it closes all that is held.
+    // Less than the market's minimum is allowed only where it closes all that is held.
     const nearest = left > 0 && (filled + left >= minQuantityAtoms || left === allowed) ? filled + left : undefined
     return because(Refusal.reduceOnlyWouldIncrease, told(quantityScale, allowed, quantity + resting, nearest))
   }
@@ -1879,7 +1885,7 @@ export class NaiveVenue {
       const margin = this.margin(account, reduceOnly ? undefined : { market: market.index, side, price, size })
       const backing = margin.marginEquity - margin.orderLoss
       const isExact = [account.collateral, margin.equity, backing, margin.initialMargin].every((atoms) => abs(atoms) <= largestTotal)
-      // Nothing has changed hands yet: of the reducing branch only "equity is not below zero" is left.
+      // Nothing has traded yet: of the reducing branch only "equity is not below zero" remains.
       const passes = backing >= margin.initialMargin
         || (onlyReduces(size) && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))
       return { backing, margin, isExact, isBacked: isExact && passes }
@@ -1887,7 +1893,7 @@ export class NaiveVenue {
     const whole = at(quantity)
     if (whole.isBacked) return undefined
     const compared = whole.isExact ? told(moneyScale, whole.backing, whole.margin.initialMargin) : nothingCompared
-    // Where the book takes none of it, or less does not need less, nothing is near.
+    // Where the book takes none of it, or a smaller order needs no less, there is no nearest value.
     if (reduceOnly || this.#refusalOfBook(market, order) !== undefined) return because(Refusal.marginInsufficient, compared)
     let most = 0
     for (let step = 2 ** 52; step >= 1; step /= 2) if (most + step < quantity && at(most + step).isBacked) most += step
@@ -1900,7 +1906,7 @@ export class NaiveVenue {
     )
   }
 
-  /** What an order finds on the other side of the book. */
+  /** Checks of an order against the other side of the book. */
   #refusalOfBook(market: NaiveMarket, { postOnly, price, side, type }: Checked): Refused | undefined {
     const { maxPriceAtoms, minPriceAtoms, priceScale } = market.parameters
     const best = this.#bestStanding(market, opposite(side))
@@ -1910,7 +1916,7 @@ export class NaiveVenue {
       return because(Refusal.postOnlyWouldCross, told(priceScale, best.price, price, nearest))
     }
     if (type !== Order.market) return undefined
-    // Matching goes best price first and stops where it may not trade: what lies behind that is out of reach.
+    // Matching goes best price first and stops where it may not trade, so deeper orders are out of reach.
     if (best === undefined) return because(Refusal.noLiquidity)
     if (!this.#withinBand(market, best.price)) {
       const { lower, upper } = this.band(market)
@@ -1932,7 +1938,7 @@ export class NaiveVenue {
     if (command.fault !== Refusal.none) return refused(command.fault, orderNumber)
     const total = command.quantityAtoms < 0 ? order.quantity : command.quantityAtoms
     const price = command.priceAtoms === 0 ? order.price : command.priceAtoms
-    // A total that is named is named anew: what was trimmed off the old one is no part of it.
+    // A named total starts anew: size trimmed off the old one is not part of it.
     const canceled = command.quantityAtoms < 0 ? order.canceled : 0
     const quantity = total - order.filled - canceled
     if (quantity <= 0) {
@@ -1942,7 +1948,7 @@ export class NaiveVenue {
     if (!order.reduceOnly && !this.mayTrade(order.account)) return refused(Refusal.accountNotEnabled, orderNumber)
     const market = this.markets[order.market]!
     const account = this.#settled(order.account)
-    // As if it were not there: its own size and its place among the open orders are not counted against it.
+    // Checked as if the order were not there: its own size and its place among the open orders do not count against it.
     const without = { ...account, open: account.open.filter((other) => other !== order) }
     const { postOnly, reduceOnly, side, timeInForce, type } = order
     const { filled } = order
@@ -1970,7 +1976,7 @@ export class NaiveVenue {
     return stateOf(order)
   }
 
-  /** Where trades may print: mark * (1 -+ band), rounded towards the mark. */
+  /** The prices at which trades may print: mark * (1 -+ band), rounded towards the mark. */
   band(market: NaiveMarket, bandBps: number = market.parameters.priceBandBps): { readonly lower: bigint; readonly upper: bigint } {
     const mark = BigInt(market.mark)
     const band = BigInt(bandBps)
@@ -1992,7 +1998,7 @@ export class NaiveVenue {
     return best
   }
 
-  /** The first of a side whose order stands; behind as many as the record may still meet, of which each leaves, the next one. */
+  /** The first standing order of a side; once the record may meet only orders that leave, the next of all. */
   #bestStanding(market: NaiveMarket, side: Order.Side): NaiveOrder | undefined {
     const inTurn = this.#byTurn(market).filter((order) => order.side === side)
     const most = Math.max(0, this.metAtOnce - this.#met)
@@ -2010,11 +2016,11 @@ export class NaiveVenue {
       if ((taker.type === Order.limit || taker.price !== 0) && !crosses(taker.side, taker.price, maker.price)) break
       // The band comes first: beyond it nothing happens at all, not even to the taker's own orders.
       if (!this.#withinBand(market, maker.price)) {
-        // Only a market order comes here, or one of the venue's own: another's limit beyond the edge is refused, and nothing rests
-        // beyond the other one.
+        // Only a market order or one of the venue's own comes here: any other limit beyond this edge is refused, and nothing rests beyond
+        // the other.
         return this.#cancel(taker, CancelReason.iocRemainder)
       }
-      // Nobody meets more in a record: what is left would cross what it has not met, so that it cannot rest either.
+      // No record meets more: the remainder would cross orders that it has not met, so it cannot rest either.
       if (this.#met >= this.metAtOnce) {
         this.#metEnough.add(taker.number)
         return this.#cancel(taker, CancelReason.iocRemainder)
@@ -2042,7 +2048,7 @@ export class NaiveVenue {
         this.#cancel(maker, CancelReason.marginUnbacked)
         continue
       }
-      // A fill at the bankruptcy price or better takes no more equity than the part of the position is worth.
+      // A fill at the bankruptcy price or better takes no more equity than that part of the position has.
       const isHeld = taker.by !== "liquidation"
       if (isHeld && !this.#accepts(account, market, taker, taker, maker.price, size, takerFeeBps(market, taker))) {
         return this.#cancel(taker, CancelReason.marginUnbacked)
@@ -2056,12 +2062,12 @@ export class NaiveVenue {
     account.open.push(taker)
   }
 
-  /** How often an account counts: once for every so many markets that it came to. */
+  /** The weight of an account: one for every so many markets that it entered. */
   #weight({ cameTo }: NaiveAccount): number {
     return Math.max(1, Math.ceil(cameTo.size / this.marketsInOne))
   }
 
-  /** The same beyond once, where the record, or its command, first comes to the account; later 0. */
+  /** The weight beyond one, on the first visit by the record or its command; afterwards 0. */
   #beyondOne(account: NaiveAccount, atLeast = 1): number {
     const weight = Math.max(atLeast, this.#weight(account))
     if (weight === 1 || this.#weighed.has(account)) return 0
@@ -2069,12 +2075,12 @@ export class NaiveVenue {
     return weight - 1
   }
 
-  /** In how many markets an account has a payment that is not entered yet. */
+  /** The number of markets in which an account has a payment that is not entered yet. */
   #owing(account: NaiveAccount): number {
     return new Set(this.#line.filter(({ owed }) => owed.has(account)).map(({ market }) => market)).size
   }
 
-  /** The accept rule for one side of one fill, after its fee. `asOpen`: the taker, whose rest counts as if it rested. */
+  /** The accept rule for one side of one fill, after its fee. `asOpen`: the taker, whose remainder counts as if it rested. */
   #accepts(
     account: NaiveAccount,
     market: NaiveMarket,
@@ -2092,7 +2098,7 @@ export class NaiveVenue {
       other !== order && other.market === market.index && other.side === order.side && !other.reduceOnly
     )
     const opposes = held !== 0 && held > 0 === (order.side === Order.sell)
-    // What can never rest has nothing of its own behind it, nor has a reduce-only order: others are asked at their own turn.
+    // An order that can never rest needs no margin of its own, nor does a reduce-only order: others are checked when they trade.
     const stands = order.reduceOnly || order.timeInForce === Order.ioc
     const onlyReduces = opposes && remaining(order) + (stands ? 0 : sum(others.map(remaining))) <= Math.abs(held)
 
@@ -2177,7 +2183,7 @@ export class NaiveVenue {
     this.#holdReduceOnly(this.accounts[taker.account]!, market)
   }
 
-  /** What a fill is to the episode of a position, which still is what it was before. */
+  /** Notes a fill in the episode of a position, which is still unchanged. */
   #liveThrough(account: NaiveAccount, market: NaiveMarket, lived: Lived): void {
     const { change, fee, realizedPnl } = lived
     const held = this.#quantity(account, market)
@@ -2196,7 +2202,7 @@ export class NaiveVenue {
       ...lived
     })
     if (held === 0 || after !== 0 && held > 0 !== after > 0) {
-      // A flip's fee is paid for all of the fill: the new episode bears what its own size is of that, rounded up.
+      // A flip pays one fee for the whole fill: the new episode bears the share of its own size, rounded up.
       const feesPaid = ceilDiv(fee * BigInt(Math.abs(after)), BigInt(Math.abs(change)))
       const lastSequence = this.sequence
       account.episodes.set(market.index, {
@@ -2215,7 +2221,7 @@ export class NaiveVenue {
     }
   }
 
-  /** Sends an immediate order of the venue's own for an account; what it filled. */
+  /** Sends an immediate order of the venue's own for an account. Returns its filled size. */
   #sendOwn(account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined, by: NaiveOrder["by"]): NaiveSent {
     const order: NaiveOrder = {
       by,
@@ -2250,7 +2256,7 @@ export class NaiveVenue {
     return { filled: order.filled, notional: order.filledNotional }
   }
 
-  /** Why a position ends that changes hands without a trade: by the step that was published last. */
+  /** Why a position ends that is transferred without a trade: the kind of the step that was published last. */
   #exchangedBy({ index }: NaiveAccount): NaiveReason {
     const { account, step } = this.published.steps.at(-1)!
     if (step === "settlement") return "market_delisted"
@@ -2258,7 +2264,7 @@ export class NaiveVenue {
     return step === "deleveraging" ? "auto_deleveraged" : "user_close"
   }
 
-  /** A position changes hands at a price: no trade, and no fee. */
+  /** Transfers a position at a price: no trade, and no fee. */
   #exchange(account: NaiveAccount, market: NaiveMarket, change: number, price: bigint): void {
     const notional = BigInt(Math.abs(change)) * price * market.factor
     const traded = trade(account.positions.get(market.index), change, notional)
@@ -2274,13 +2280,13 @@ export class NaiveVenue {
     if (position.quantity === 0) account.positions.delete(market.index)
     else {
       account.positions.set(market.index, position)
-      // The insurance fund comes to a market without an order of its own.
+      // The insurance fund enters a market without an order of its own.
       account.cameTo.add(market.index)
       market.came.add(account.index)
     }
   }
 
-  /** Holds an account's resting reduce-only orders to what there is to reduce, newest first. */
+  /** Trims an account's resting reduce-only orders to the size that can be reduced, newest first. */
   #holdReduceOnly(account: NaiveAccount, market: NaiveMarket): void {
     const held = this.#quantity(account, market)
     const reduceOnly = account.open.filter((order) => order.market === market.index && order.reduceOnly)
@@ -2294,7 +2300,7 @@ export class NaiveVenue {
         excess -= taken
         if (taken === remaining(order)) {
           this.#cancel(order, this.#endsFor(order, CancelReason.reduceOnlyExceeded))
-          // It counts like one that was met.
+          // It counts like an order that was met.
           this.#met++
         } else {
           order.canceled += taken
@@ -2319,8 +2325,8 @@ export class NaiveVenue {
   }
 
   /**
-   * Cancels what an account has open, in one market or in all: in all markets so many orders in this record, and the others
-   * leave. How many now, and how many in all that did not leave before.
+   * Cancels an account's open orders, in one market or in all: in all markets up to a number in this record, and the others leave. Returns
+   * how many were cancelled, and how many in all that were not leaving before.
    */
   #cancelAll(
     account: NaiveAccount,
@@ -2343,7 +2349,7 @@ export class NaiveVenue {
     return { now, all }
   }
 
-  /** Cancels an account's orders below a number, so many of them: how many. The newest market it came to is the first. */
+  /** Cancels up to `atMost` of an account's orders below a number, most recently entered market first. Returns how many. */
   #cancelOldest(account: NaiveAccount, before: number, reason: Order.CancelReason, atMost: number): number {
     const markets = [...account.cameTo]
     const meant = account.open
@@ -2354,14 +2360,14 @@ export class NaiveVenue {
     return meant.length
   }
 
-  /** Whether an order came over a connection that has ended. */
+  /** Whether an order came over an armed connection that has ended. */
   #isLost({ connection }: NaiveOrder): boolean {
     return connection !== undefined && this.#over.has(connection)
   }
 
   /**
-   * What an operator wants gone, so many at a time: one order, whosever it is; of an account the lowest market first and
-   * in it the one that rests longest; of a market what would trade next, bids first.
+   * Cancels orders for an operator, up to a number: a single order of any account; of an account the lowest market first and in it the
+   * longest resting; of a market the next to trade, bids first.
    */
   #cancelByOperator({ market, ofAccount, orderNumber, tellsOwner }: CancelByOperator): NaiveOutcome {
     const order = this.orders.get(orderNumber)
@@ -2375,7 +2381,7 @@ export class NaiveVenue {
         .filter((open) => market === anyMarket || open.market === market)
         .sort((one, other) => one.market - other.market)
     const ended = meant.slice(0, canceledByOperatorAtOnce)
-    // What leaves is gone for him too: it ends with its own reason, and is none of those that he has cancelled.
+    // Orders that leave are gone for the operator, too: they end with their own reason and do not count as cancelled by the operator.
     const taken = ended.filter((each) => this.leavesFor(each) === CancelReason.none)
     for (const each of ended) this.#cancel(each, this.#endsFor(each, CancelReason.operator))
     for (const account of tellsOwner ? new Set(taken.map((each) => each.account)) : []) {
@@ -2385,21 +2391,21 @@ export class NaiveVenue {
     return { ...done(-1), canceled: taken.length, left: meant.length - ended.length }
   }
 
-  /** What rests in a market: bids before offers, the best price first, and what rested first at a price. */
+  /** A market's resting orders: bids before offers, best price first, oldest first. */
   #byTurn(market: NaiveMarket): ReadonlyArray<NaiveOrder> {
     const bids = market.resting.filter(({ side }) => side === Order.buy).sort((one, other) => other.price - one.price)
     const offers = market.resting.filter(({ side }) => side === Order.sell).sort((one, other) => one.price - other.price)
     return [...bids, ...offers]
   }
 
-  /** Fences what nothing is remembered of. */
+  /** Fences a key or a clientOrderId under which nothing is remembered. */
   #fence({ account, fencedClientOrderId, fencedKey }: FenceOutcome): NaiveOutcome {
     const seen = fencedKey === ""
       ? this.#isNamed(account, fencedClientOrderId)
       : this.everDecided(account, fencedKey).some((memory) => this.isRemembered(memory, this.atEpochMs))
     if (seen) return refused(Refusal.alreadySeen, -1)
     const name = fencedKey === "" ? `clientOrderId/${fencedClientOrderId}` : `key/${fencedKey}`
-    // A fence that holds longer than a new one would stands.
+    // A fence that already holds longer than a new one would stays as it is.
     const before = this.#fences.get(`${account}/${name}`)?.holdsUntilEpochMs ?? 0
     const holdsUntilEpochMs = Math.max(before, this.atEpochMs + this.retentionMs)
     this.#fences.set(`${account}/${name}`, { sequence: this.sequence, holdsUntilEpochMs })
@@ -2450,7 +2456,7 @@ export class NaiveVenue {
     return [...account.positions.keys()].some((market) => this.halted || !Risk.isLive(this.markets[market]!, atEpochMs))
   }
 
-  /** Equity and requirements of an account, with one more order counted as open. */
+  /** Equity and requirements of an account, with an extra order counted as open. */
   margin(account: NaiveAccount, extra: NaiveExtra | undefined): NaiveMargin {
     return marginOf(this.markets, account, extra)
   }
@@ -2465,17 +2471,17 @@ export class NaiveVenue {
   }
 }
 
-/** An order as a market's checks look at it. */
+/** An order in the form in which a market checks it. */
 interface Checked {
   readonly side: Order.Side
   readonly type: Order.Type
   readonly timeInForce: Order.TimeInForce
   readonly price: number
-  /** What would be open of it. */
+  /** Its open size. */
   readonly quantity: number
-  /** All that was ever ordered. */
+  /** Its total size. */
   readonly total: number
-  /** What of it was filled. */
+  /** Its filled size. */
   readonly filled: number
   readonly postOnly: boolean
   readonly reduceOnly: boolean

@@ -1,7 +1,6 @@
 /**
- * What a reader must be shown of the reference model: the members of every answer that tells of accounts, positions,
- * trades and markets, written from the published contract. Decimals and numbers are made here, from BigInt and text,
- * and by nothing of the venue's own.
+ * The answers that readers must get, made from the reference model: all members of answers about accounts, positions, trades and markets,
+ * written from the published contract. Decimals and numbers are made here from BigInt and text, without any of the venue's own code.
  */
 import * as crypto from "node:crypto"
 import type * as Market from "../../src/domain/Market.js"
@@ -16,12 +15,12 @@ import type { NaiveBracket } from "./NaiveAutoClose.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { initial, liquidationPrice, maintenance, halfUp } from "./NaiveMoney.js"
 
-/** Members of a JSON object; those that are undefined are absent. */
+/** Members of a JSON object; undefined ones are absent. */
 export type Members = { readonly [name: string]: unknown }
 
 const hourMs = 3_600_000
 
-/** A member in both forms. */
+/** A member in both forms, decimal and atoms. */
 export const both = (name: string, atoms: bigint | number, scale: number): Members => ({
   [name]: decimalOf(atoms, scale),
   [`${name}Atoms`]: String(atoms)
@@ -47,7 +46,7 @@ const balanceAtoms = (model: NaiveVenue, index: number, now = model.atEpochMs) =
   }
 }
 
-/** `external-account-balance/v1`, as it is told at a time. */
+/** `external-account-balance/v1`, as served at a time. */
 export const balance = (model: NaiveVenue, index: number, now = model.atEpochMs): Members => {
   const account = model.accounts[index]!
   const { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available, withdrawable } =
@@ -77,7 +76,7 @@ export const compatBalance = (model: NaiveVenue, index: number, now = model.atEp
   }
 }
 
-/** An account's margin as a preview of a placement tells it, with the position in the market of its body. */
+/** An account's margin as a preview of a placement reports it, with the position in the market named in the body. */
 export const accountMargin = (model: NaiveVenue, index: number, body: string): Members => {
   const { equity, marginEquity, initialMargin, maintenanceMargin, orderLoss, available } = balanceAtoms(model, index)
   const amounts = { equity, marginEquity, initialMargin, maintenanceMargin, orderLoss, available }
@@ -94,7 +93,7 @@ export const accountMargin = (model: NaiveVenue, index: number, body: string): M
   }
 }
 
-/** One position that is not flat, as it is in a list of them. */
+/** One position that is not flat, as an element of a list. */
 export const position = (model: NaiveVenue, index: number, market: NaiveMarket): Members => {
   const account = model.accounts[index]!
   const { entryNotional, quantity } = account.positions.get(market.index)!
@@ -218,7 +217,7 @@ export const order = (model: NaiveVenue, of: NaiveOrder): Members => {
     reduceOnly: of.reduceOnly,
     selfTradePrevention: Order.selfTradePreventions[of.selfTradePrevention],
     expiresAtEpochMs: of.status !== Order.open || of.expiresAtEpochMs === 0 ? undefined : of.expiresAtEpochMs,
-    // It is told also of an order that is over, for as long as any of what that opened is to be closed by it.
+    // It is shown for an ended order, too, as long as any of the position that it opened is to be closed by it.
     autoClose: bracket === undefined ? undefined : closing(bracket, priceScale),
     createdAtEpochMs: of.createdAtEpochMs,
     updatedAtEpochMs: of.updatedAtEpochMs
@@ -240,7 +239,7 @@ const bracket = (model: NaiveVenue, of: NaiveBracket): Members => {
   }
 }
 
-/** `external-trigger-list/v1`, of one market where it is named. */
+/** `external-trigger-list/v1`, of one market where one is named. */
 export const triggers = (model: NaiveVenue, index: number, marketId: string | null): Members => ({
   version: "external-trigger-list/v1",
   accountId: idOf("acc", model.accounts[index]!.born),
@@ -337,13 +336,13 @@ export const ownFill = (model: NaiveVenue, fill: NaiveFill, account: number): Me
   }
 }
 
-/** The same in the unified shape. A fee's rate is the market's at present. */
+/** The same in the unified shape. The fee rate is the market's present one. */
 export const compatOwnTrade = (model: NaiveVenue, fill: NaiveFill, account: number): Members => {
   const { makerFeeBps, takerFeeBps } = model.markets[fill.market]!.parameters
   const isTaker = fill.taker.account === account
   const own = isTaker ? fill.taker : fill.maker
   const paid = isTaker ? fill.takerFee : fill.makerFee
-  // Where nothing was paid there is no rate either: a liquidation has none, whatever the market's is.
+  // Where nothing was paid there is no rate: a liquidation has none, whatever the market's is.
   const rate = paid === 0n ? 0 : numberOf(isTaker ? takerFeeBps : makerFeeBps, 4)
   const fee = { cost: numberOf(paid, moneyScale), currency: "USDC", rate }
   return {
@@ -359,7 +358,7 @@ export const compatOwnTrade = (model: NaiveVenue, fill: NaiveFill, account: numb
 
 // --- markets ---------------------------------------------------------------------------------------------
 
-/** What traders go by, and what may be announced. */
+/** The parameters that traders see, and that may be announced. */
 export const terms = ({ quantityScale, ...parameters }: Market.Parameters): Members => ({
   minQuantity: decimalOf(parameters.minQuantityAtoms, quantityScale),
   maxQuantity: decimalOf(parameters.maxQuantityAtoms, quantityScale),
@@ -400,7 +399,7 @@ const sessionShown = (state: Session.State, asOfEpochMs: number): Members => ({
   riskIncreasingOrderCutoffEpochMs: 0
 })
 
-/** The session of a market that has sessions. */
+/** The session of a market with sessions. */
 const standing = (session: NaiveMarket["session"]): Members =>
   session === undefined ? sessionShown("closed", 0) : {
     ...sessionShown(session.state, session.asOf),
@@ -409,7 +408,7 @@ const standing = (session: NaiveMarket["session"]): Members =>
     riskIncreasingOrderCutoffEpochMs: session.cutoff
   }
 
-/** A market's snapshot but for its digest, which covers every market at once. */
+/** A market's snapshot, without its digest, which covers every market at once. */
 export const market = (
   model: NaiveVenue,
   { announced, delisting, index, lastPrice, parameters, sequence, session, status }: NaiveMarket
@@ -448,7 +447,7 @@ export const market = (
   }
 }
 
-/** A value as RFC 8785 writes it, of texts, whole numbers and truths. */
+/** A value in RFC 8785 form, for strings, integers and booleans. */
 const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
@@ -456,7 +455,7 @@ const canonical = (value: unknown): string => {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`
 }
 
-/** The digest of the registry: of every listed market as the public sees it, but for what moves with time alone. */
+/** The digest of the registry: every listed market as the public sees it, without members that change with time alone. */
 export const registryDigest = (model: NaiveVenue): string => {
   const listed = model.markets.filter(({ status }) => status !== "draft" && status !== "backfilling")
   const markets = listed.map((each) => ({
@@ -468,7 +467,7 @@ export const registryDigest = (model: NaiveVenue): string => {
   return `sha256:${crypto.createHash("sha256").update(text).digest("hex")}`
 }
 
-/** A market in the unified shape, but for what its native snapshot is. */
+/** A market in the unified shape, without the members of its native snapshot. */
 export const compatMarket = (shown: NaiveMarket): Members => {
   const { parameters, status } = shown
   const { priceScale, quantityScale } = parameters
@@ -522,7 +521,7 @@ const fundingOf = (of: NaiveMarket) => {
   }
 }
 
-/** The end of a market's funding interval that runs at a time. */
+/** The end of the funding interval that contains a time. */
 const nextFunding = ({ fundingIntervalMs }: Market.Parameters, atEpochMs: number): number =>
   atEpochMs - (atEpochMs % fundingIntervalMs) + fundingIntervalMs
 
@@ -533,7 +532,7 @@ const bpsOf = (rate: bigint): string => {
   return String(shifted < 0n && shifted % 100_000n !== 0n ? whole - 1n : whole)
 }
 
-/** What a market's figures are made of behind a record, but for the time and for what was traded. */
+/** A market's figures after a record, without the time and the trading of the day. */
 export interface Figures {
   readonly parameters: Market.Parameters
   readonly factor: bigint
@@ -542,13 +541,13 @@ export interface Figures {
   readonly openInterest: bigint
   readonly funding: ReturnType<typeof fundingOf>
   readonly index: number
-  /** When its source saw the index. */
+  /** When the source observed the index. */
   readonly source: number
   readonly isHeld: boolean
   readonly isClosed: boolean
 }
 
-/** What a market's figures are made of now. */
+/** A market's present figures. */
 export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
   const { factor, lastPrice, mark, parameters, risk: { held: step, index, source } } = of
   return {
@@ -565,10 +564,10 @@ export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
   }
 }
 
-/** How far a clock may lie behind the records before nobody is told that an index is fresh. */
+/** How far a clock may be behind the records before no index is reported as fresh. */
 export const mostBehindMs = 10_000
 
-/** `external-market-stats/v1` of figures at a time; whether the index is fresh is told by the present one, which may be later. */
+/** `external-market-stats/v1` of figures at a time; whether the index is stale is judged by `now`, which may be later. */
 export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {
   const { funding: { predicted, predicted8h, rate, rate8h }, openInterest, parameters } = of
   const { indexStaleMs, marketId, priceScale, quantityScale } = parameters
@@ -600,11 +599,11 @@ export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atE
   }
 }
 
-/** The same as it stands now. */
+/** The same for the present. */
 export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members =>
   statsOf(figures(model, of), model.day(of, model.atEpochMs), model.atEpochMs, now)
 
-/** The same in the unified shape: every number is there, 0 where there was nothing yet. */
+/** The same in the unified shape: every number is present, 0 where there is none yet. */
 export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
@@ -633,7 +632,7 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEp
   }
 }
 
-/** A ticker: the best prices and the day; what there was nothing for is absent. */
+/** A ticker: the best prices and the day; values that do not exist are absent. */
 export const ticker = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
@@ -667,7 +666,7 @@ export const ticker = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs
   }
 }
 
-/** The levels of a book's side as they are sent, best first. */
+/** The levels of a side of a book as sent, best first. */
 export const levels = (levelsOfSide: ReadonlyArray<readonly [number, number]>, { priceScale, quantityScale }: Market.Parameters) =>
   levelsOfSide.map(([price, size]) => ({ ...both("price", price, priceScale), ...both("size", size, quantityScale) }))
 
@@ -675,7 +674,7 @@ export const levels = (levelsOfSide: ReadonlyArray<readonly [number, number]>, {
 export const levelPairs = (levelsOfSide: ReadonlyArray<readonly [number, number]>, { priceScale, quantityScale }: Market.Parameters) =>
   levelsOfSide.map(([price, size]) => [numberOf(price, priceScale), numberOf(size, quantityScale)])
 
-/** The bounds that clients are told. */
+/** The limits that clients are told. */
 export const limits = (model: NaiveVenue): Members => ({
   version: "external-limits/v1",
   idempotencyRetentionMs: model.retentionMs,

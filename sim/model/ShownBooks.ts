@@ -1,4 +1,4 @@
-/** Books as readers must be shown them, with the digests that anyone can compute again. */
+/** Books as readers must get them, with digests that anyone can recompute. */
 import * as crypto from "node:crypto"
 import type * as Market from "../../src/domain/Market.js"
 import * as Shown from "./Shown.js"
@@ -14,12 +14,12 @@ export interface Book {
   readonly asks: Levels
 }
 
-/** Levels a side that a checksum is of. */
+/** Levels of each side that a checksum covers. */
 const levelsSummed = 25
 
 const sha256 = (text: string): string => `sha256:${crypto.createHash("sha256").update(text).digest("hex")}`
 
-/** JSON with members in the order of their names: canonical, as long as it holds ASCII texts and whole numbers. */
+/** JSON with members in the order of their names: canonical for ASCII strings and integers. */
 const canonical = (value: unknown): string =>
   Array.isArray(value)
     ? `[${value.map(canonical).join(",")}]`
@@ -34,7 +34,7 @@ export const checksumOf = ({ asks, bids }: Book): string => {
   return sha256(lines.join("\n"))
 }
 
-/** `external-book-snapshot/v1`, of so many levels a side at most. */
+/** `external-book-snapshot/v1`, with at most `most` levels a side. */
 export const snapshotOf = (book: Book, parameters: Market.Parameters, snapshotSequence: number, most: number): Json => {
   const { marketId } = parameters
   const [bids, asks] = [book.bids, book.asks].map((side) => Shown.levels(side.slice(0, most), parameters))

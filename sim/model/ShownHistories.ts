@@ -1,4 +1,4 @@
-/** What readers are to be shown of what has been, as of a record: made anew from all that happened until then. */
+/** The histories that readers must get as of a record, computed from all events up to it. */
 import type { TransferKind } from "../../src/operations/funds/Transfers.js"
 import type { NaiveHeldChange, NaiveFundingPaid, NaivePrice, NaiveTransferTold } from "./NaiveHistory.js"
 import type { NaiveMarket } from "./NaiveState.js"
@@ -20,12 +20,12 @@ const both = (name: string, atoms: bigint | number, scale: number): Members => (
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** When the candle begins that a moment is in: by the calendar, not by what lies between two of them. */
+/** The beginning of the candle that contains a moment, by the calendar: months differ in length. */
 const beginning = (timeframe: string, atEpochMs: number): number => {
   const at = new Date(atEpochMs)
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
   if (timeframe === "1M") return Date.UTC(year, month, 1)
-  // Sunday is 0: a week's first day is as many days back as it is behind Monday.
+  // Sunday is 0: the first day of the week is as many days back as the date is after Monday.
   if (timeframe === "1w") return Date.UTC(year, month, day - (at.getUTCDay() + 6) % 7)
   const length = Number(timeframe.slice(0, -1)) * unitMs[timeframe.slice(-1)]!
   return atEpochMs - atEpochMs % length
@@ -36,7 +36,7 @@ interface Candle {
   readonly prices: ReadonlyArray<NaivePrice>
 }
 
-/** Which candles are asked for. */
+/** The requested candles. */
 export interface CandlesAsked {
   readonly timeframe: string
   readonly series: string
@@ -72,7 +72,7 @@ const figures = ({ prices }: Candle) => {
   }
 }
 
-/** `external-candle-list/v1`, but for how fresh it is. */
+/** `external-candle-list/v1`, without its freshness. */
 export const candles = (model: NaiveVenue, market: NaiveMarket, sequence: number, asked: CandlesAsked): Members => {
   const { marketId, priceScale, quantityScale } = market.parameters
   return {
@@ -109,7 +109,7 @@ export const changesOfCandles = ({ history: { prices } }: NaiveVenue, { index }:
 
 // ---- episodes
 
-/** An episode as all that happened to it: the last change may be a flip, of which only what closed is its own. */
+/** An episode with all its changes: the last may be a flip, of which only the closing part belongs to it. */
 interface Episode {
   readonly ordinal: number
   readonly isLong: boolean
@@ -120,7 +120,7 @@ interface Episode {
 
 const isFlip = ({ change, held }: NaiveHeldChange): boolean => held !== 0 && held > 0 !== held + change > 0 && held + change !== 0
 
-/** The episodes of an account in their order, as of a record. */
+/** An account's episodes in order, as of a record. */
 const episodesOf = (model: NaiveVenue, account: number, sequence: number): ReadonlyArray<Episode & { readonly market: number }> => {
   const made: Array<Episode & { readonly market: number }> = []
   const running = new Map<number, Episode>()
@@ -148,7 +148,7 @@ const episodesOf = (model: NaiveVenue, account: number, sequence: number): Reado
 const ceilDiv = (one: bigint, by: bigint): bigint => (one + by - 1n) / by
 const sizeOf = (atoms: number): bigint => BigInt(Math.abs(atoms))
 
-/** What a change was to an episode: so much opened or grew it, or closed it, with its parts of notional and fee. */
+/** The part of a change that belongs to an episode: the size opened, grown or closed, with its share of notional and fee. */
 const partOf = (
   { isLong, ordinal }: Episode,
   each: NaiveHeldChange
@@ -200,14 +200,14 @@ const episodeShown = (model: NaiveVenue, account: number, episode: Episode & { r
   }
 }
 
-/** Where a page begins: behind an episode, of which it is told when it closed, if it had. */
+/** The episode after which a page begins, with the record that closed it, if it was closed. */
 export interface Behind {
   readonly closeSequence: number | null
   readonly openedAtEpochMs: number
   readonly ordinal: number
 }
 
-/** Which episodes are asked for. */
+/** The requested episodes. */
 export interface EpisodesAsked {
   readonly market: NaiveMarket | undefined
   readonly status: string | null
@@ -215,14 +215,14 @@ export interface EpisodesAsked {
   readonly limit: number
 }
 
-/** What a cursor says. */
+/** The content of a cursor. */
 const behindOf = (episode: Episode): Behind => ({
   closeSequence: episode.isOver ? episode.changes.at(-1)!.sequence : null,
   openedAtEpochMs: episode.changes[0]!.atEpochMs,
   ordinal: episode.ordinal
 })
 
-/** Open ones first, then by the record that closed them, then by when they were opened: newest first. */
+/** Open ones first, then by closing record, then by opening time: newest first. */
 const isBefore = (one: Behind, other: Behind): boolean => {
   const [first, second] = [one.closeSequence ?? Number.POSITIVE_INFINITY, other.closeSequence ?? Number.POSITIVE_INFINITY]
   if (first !== second) return first > second
@@ -235,7 +235,7 @@ const cursorOf = ({ closeSequence, openedAtEpochMs, ordinal }: Behind): string =
     "base64url"
   )
 
-/** `external-position-history/v1`, but for how fresh it is. */
+/** `external-position-history/v1`, without its freshness. */
 export const positionHistory = (model: NaiveVenue, account: number, sequence: number, asked: EpisodesAsked): Members => {
   const all = episodesOf(model, account, sequence)
     .map((episode) => ({ episode, place: behindOf(episode), shown: episodeShown(model, account, episode) }))
@@ -258,11 +258,11 @@ export const positionHistory = (model: NaiveVenue, account: number, sequence: nu
 
 // ---- the leaderboard
 
-/** Flags of accounts that are left out wherever they trade, and of bots. */
+/** Flags of load harnesses, which are left out everywhere, and of bots. */
 const harness = 2
 const bot = 1
 
-/** Which board, by what it tells of itself, and which of its places. */
+/** A board, identified by what it states about itself, and the requested places. */
 export interface BoardAsked {
   readonly window: string
   /** When it was made, or the time of its last record if that is later. */
@@ -272,11 +272,11 @@ export interface BoardAsked {
   readonly limit: number
 }
 
-/** When a window began that a moment is in. */
+/** The beginning of the window that contains a moment. */
 const windowBegan = (window: string, atEpochMs: number): number =>
   window === "all_time" ? 0 : beginning({ daily: "1d", weekly: "1w", monthly: "1M" }[window]!, atEpochMs)
 
-/** When it ends; all time ends with the moment itself. */
+/** The end of the window; for all time, the moment itself. */
 const windowEnds = (window: string, atEpochMs: number): number => {
   const began = windowBegan(window, atEpochMs)
   const at = new Date(began)
@@ -313,8 +313,8 @@ const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, acco
 }
 
 /**
- * `external-leaderboard/v1` of a development venue, but for where it goes on. Accounts are told under the names that they have chosen by
- * now; the name of one that has chosen none is empty here.
+ * `external-leaderboard/v1` of a development venue, without its cursor. Accounts appear under their present display handles; the name of
+ * an account without one is empty here.
  */
 export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, sequence, window }: BoardAsked): Members => {
   const from = windowBegan(window, atEpochMs)
@@ -363,7 +363,7 @@ const idNames = { deposit: "depositId", withdrawal: "withdrawalId", party_change
 const idPrefixes = { deposit: "dep", withdrawal: "wdr", party_change: "pch" } as const
 const listNames = { deposit: "deposits", withdrawal: "withdrawals", party_change: "changes" } as const
 
-/** Of what is told of a transfer that which changes while it goes on; the rest is what was asked for. */
+/** The members of a transfer that change while it progresses; the others repeat the request. */
 const transferShown = (told: NaiveTransferTold): Members => {
   const { failedAt, kind, number, outcome, partyId, requestedAtEpochMs, status, steps, updatedAtEpochMs } = told
   const isPlanned = kind !== "party_change" || partyId !== ""
@@ -379,10 +379,10 @@ const transferShown = (told: NaiveTransferTold): Members => {
   }
 }
 
-/** Where the simulated venue is: its ledger's commands are named after that. */
+/** The simulated venue's environment: ledger commands are named after it. */
 const environment = "development"
 
-/** A deposit as it was from a record on, whole. */
+/** A deposit as it was from a record on, in full. */
 export const deposit = (model: NaiveVenue, told: NaiveTransferTold): Members => {
   const { account, number } = told
   const [accountId, depositId] = [idOf("acc", model.accounts[account]!.born), idOf("dep", number)]
@@ -404,7 +404,7 @@ export const deposit = (model: NaiveVenue, told: NaiveTransferTold): Members => 
   }
 }
 
-/** The same members of what is told; planned commands by their steps. */
+/** The corresponding members of an answer; planned commands by their steps. */
 const shownOf = (told: unknown, expected: Members): unknown => {
   if (typeof told !== "object" || told === null) return told
   const members = told as Members
@@ -413,7 +413,7 @@ const shownOf = (told: unknown, expected: Members): unknown => {
   return { ...Object.fromEntries(names.map((name) => [name, members[name]])), plannedLedgerCommands: steps?.map(({ step }) => step) }
 }
 
-/** What is told and what is to be, of the same members. */
+/** The actual and the expected members, for comparison. */
 interface Compared {
   readonly shown: unknown
   readonly expected: unknown
@@ -433,7 +433,7 @@ const transfersOf = (
   return [...latest.values()].sort((one, other) => other.number - one.number)
 }
 
-/** A page of a list of transfers, but for what was asked for with each. */
+/** A page of a list of transfers, without the members that repeat each request. */
 export const transferList = (
   model: NaiveVenue,
   account: number,
@@ -458,7 +458,7 @@ export const transferList = (
   }
 }
 
-/** One transfer, by its id; the latest change of party by none. */
+/** A transfer by its id; without an id, the latest change of party. */
 export const transfer = (
   model: NaiveVenue,
   account: number,

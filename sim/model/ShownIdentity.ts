@@ -1,4 +1,4 @@
-/** What owners are told of who may act, as the model has it: written from the contract, sharing nothing with the venue's edge. */
+/** The answers that owners must get about who may act, written from the contract and sharing nothing with the venue's edge. */
 import { accountId } from "../../src/domain/Ids.js"
 import type { NaiveNote } from "./NaiveHistory.js"
 import type { NaiveKey, NaivePasskey } from "./NaiveIdentity.js"
@@ -7,7 +7,7 @@ import type { NaiveVenue } from "./NaiveVenue.js"
 const idOf = ({ accounts }: NaiveVenue, account: number): string => accountId(accounts[account]!.born)
 const orNull = (text: string): string | null => text === "" ? null : text
 
-/** A key's record at a time. */
+/** A key as shown at a time. */
 export const key = (model: NaiveVenue, shown: NaiveKey, now: number) => ({
   keyId: shown.keyId,
   accountId: idOf(model, shown.account),
@@ -21,7 +21,7 @@ export const key = (model: NaiveVenue, shown: NaiveKey, now: number) => ({
   revokedAtEpochMs: shown.revokedAtEpochMs === 0 ? null : shown.revokedAtEpochMs
 })
 
-/** What is told of keys, but for when each was last used: that a process knows by itself, and journals now and then. */
+/** An answer about keys without the time of each key's last use: a process knows that by itself, and journals it only now and then. */
 export const withoutUses = (told: unknown): unknown =>
   JSON.parse(JSON.stringify(told, (name, value: unknown) => name === "lastUsedAtEpochMs" ? undefined : value))
 
@@ -39,7 +39,7 @@ export const passkeys = (model: NaiveVenue, account: number) => ({
   passkeys: model.identity.passkeysOf(account).map(passkey)
 })
 
-/** All that are known. */
+/** All keys that are remembered. */
 export const keys = (model: NaiveVenue, account: number, now: number) => ({
   version: "api-key-list/v1",
   keys: model.identity.keysOf(account).map((each) => key(model, each, now))
@@ -54,7 +54,7 @@ const note = (shown: NaiveNote) => ({
   detail: orNull(shown.detail)
 })
 
-/** A page of all of an account's security events until a record, behind an ordinal; its cursor goes on behind its last. */
+/** A page of an account's security events up to a record, after an ordinal; its cursor continues after its last event. */
 export const notes = (model: NaiveVenue, account: number, until: number, before: number, limit: number) => {
   const older = model.history.notes
     .filter(({ account: of, ordinal, sequence }) => of === account && sequence <= until && ordinal < before)

@@ -1,7 +1,6 @@
 /**
- * What a reader must be shown of the reference model's published lists, at the record at which it was read: steps of
- * liquidations, rankings, the insurance fund, payments of funding, ended intervals, and what is announced. Newest first,
- * written from the published contract.
+ * The published lists that a reader must get, made from the reference model as of the record at which they are read: liquidation steps,
+ * rankings, the insurance fund, funding payments, ended intervals, and announcements. Newest first, written from the published contract.
  */
 import { insuranceFundId } from "../../src/domain/Ids.js"
 import type * as Market from "../../src/domain/Market.js"
@@ -14,7 +13,7 @@ import { isDelisted, type NaiveFunding, type NaiveMark, type NaiveMarket } from 
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { balance, both, delistingShown, idOf, type Members, positions, terms } from "./Shown.js"
 
-/** What a reader asks for of a list. */
+/** A reader's request for a list. */
 export interface Asked {
   readonly sinceEpochMs: number
   readonly limit: number
@@ -22,12 +21,12 @@ export interface Asked {
 
 /** Rankings in one answer. */
 const mostRankings = 10
-/** Places of a ranking that are told. */
+/** Places of a ranking that are shown. */
 const placesTold = 1_024
 
 const sideOf = (isLong: boolean): string => (isLong ? "long" : "short")
 
-/** The newest of a list that is oldest first, from a time on. */
+/** The newest rows from a time on, of a list that is oldest first. */
 const newest = <A>(rows: ReadonlyArray<A>, timeOf: (row: A) => number, { limit, sinceEpochMs }: Asked): ReadonlyArray<A> =>
   rows.filter((row) => timeOf(row) >= sinceEpochMs).toReversed().slice(0, limit)
 
@@ -65,11 +64,11 @@ export const liquidations = (
     .map((each) => step(model, each))
 })
 
-/** What an account is told of its part in a step; of a settlement its own side. */
+/** What an account sees of its part in a step; of a settlement its own side. */
 const partOf = ({ account: of, step: kind }: NaiveStep, account: number): Members =>
   kind === "settlement" ? { side: sideOf(of === account), role: "settled" } : { role: of === account ? "liquidated" : "counterparty" }
 
-/** `external-account-liquidation-list/v1`: the steps that an account had a side of. */
+/** `external-account-liquidation-list/v1`: the steps in which an account had a side. */
 export const accountLiquidations = (model: NaiveVenue, account: number, sequence: number, asked: Asked): Members => ({
   version: "external-account-liquidation-list/v1",
   accountId: idOf("acc", model.accounts[account]!.born),
@@ -101,7 +100,7 @@ const ranking = ({ parameters: { marketId, priceScale, quantityScale } }: NaiveM
   sequence: of.sequence
 })
 
-/** `external-deleveraging-list/v1` of a market: few in one answer, as each may be long. */
+/** `external-deleveraging-list/v1` of a market: few in one answer, since each may be long. */
 export const deleveragings = (model: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
   version: "external-deleveraging-list/v1",
   marketId: market.parameters.marketId,
@@ -112,7 +111,7 @@ export const deleveragings = (model: NaiveVenue, market: NaiveMarket, sequence: 
   ).map((each) => ranking(market, sequence, each))
 })
 
-/** One interval that has ended. */
+/** One ended interval. */
 export const interval = ({ parameters: { priceScale } }: NaiveMarket, of: NaiveFunding): Members => ({
   endedAtEpochMs: of.atEpochMs,
   intervalMs: of.intervalMs,
@@ -124,7 +123,7 @@ export const interval = ({ parameters: { priceScale } }: NaiveMarket, of: NaiveF
   sequence: of.sequence
 })
 
-/** `external-funding-history/v1` of a market; a time is the one at which an interval ended. */
+/** `external-funding-history/v1` of a market; times are those at which an interval ended. */
 export const fundings = ({ published: { kept } }: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
   version: "external-funding-history/v1",
   marketId: market.parameters.marketId,
@@ -135,7 +134,7 @@ export const fundings = ({ published: { kept } }: NaiveVenue, market: NaiveMarke
   ).map((each) => interval(market, each))
 })
 
-/** A mark with what it was made of; what a thin side or a market without a trade has not is left out. */
+/** A mark with its inputs; an impact price of a thin side, or a last price before any trade, is left out. */
 const mark = ({ parameters: { priceScale } }: NaiveMarket, made: NaiveMark): Members => {
   const [funded, basis, book] = made.prices
   const [lowest, highest] = made.band
@@ -170,7 +169,7 @@ export const marks = ({ published: { kept } }: NaiveVenue, market: NaiveMarket, 
   ).map((each) => mark(market, each))
 })
 
-/** Rows of an account as they were at a record, newest first, each in its place among those of its record, counted from the newest on. */
+/** Rows of an account as of a record, newest first, each with its place among those of its record, counted from the newest. */
 const placedAt = <Row extends { readonly sequence: number }>(
   rows: ReadonlyArray<Row>,
   sequence: number,
@@ -199,12 +198,12 @@ const pageOf = <Row extends { readonly sequence: number }>(
   }
 }
 
-/** What a reader asks for of his payments of funding. */
+/** A reader's request for funding payments. */
 export interface AskedOfPayments extends Asked {
   readonly before: Queries.Place | undefined
 }
 
-/** `external-funding-payment-list/v1` of an account: all that there ever were. */
+/** `external-funding-payment-list/v1` of an account: all payments ever. */
 export const fundingPayments = (
   model: NaiveVenue,
   account: number,
@@ -237,7 +236,7 @@ export const fundingPayments = (
   }
 }
 
-/** What a reader asks for of his ledger: a page of it, of one market or of all, behind a place. */
+/** A reader's request for a ledger: a page, of one market or of all, after a place. */
 export interface AskedOfLedger {
   readonly marketId: string | null
   readonly before: Queries.Place | undefined
@@ -278,7 +277,7 @@ const movement = (model: NaiveVenue, of: NaiveMovement): Members => {
   }
 }
 
-/** Movements of the insurance fund, as its answer lists them. */
+/** Movements of the insurance fund, as listed in its answer. */
 export const movements = (model: NaiveVenue, sequence: number, asked: Asked): ReadonlyArray<Members> =>
   newest(model.published.at("movements", sequence).map(({ row }) => row), ({ atEpochMs }) => atEpochMs, asked)
     .map((each) => movement(model, each))
@@ -286,11 +285,11 @@ export const movements = (model: NaiveVenue, sequence: number, asked: Asked): Re
 const fundNames = ["collateral", "equity", "initialMargin", "maintenanceMargin"] as const
 const fundPositionNames = ["marketId", "side", "quantity", "entryNotional", "markPrice", "unrealizedPnl"] as const
 
-/** Members in both their forms, where they have two, of an object that has more. */
+/** Named members of an object, in both forms where they have two. */
 const pick = (from: Members, names: ReadonlyArray<string>): Members =>
   Object.fromEntries(names.flatMap((name) => [name, `${name}Atoms`]).flatMap((name) => name in from ? [[name, from[name]]] : []))
 
-/** `external-insurance-fund/v1` as it stands now. */
+/** `external-insurance-fund/v1` at present. */
 export const insuranceFund = (model: NaiveVenue, asked: Asked): Members => {
   const { fund } = model
   return {
@@ -308,7 +307,7 @@ export const insuranceFund = (model: NaiveVenue, asked: Asked): Members => {
   }
 }
 
-/** `operator-announced/v1` as it stands now. */
+/** `operator-announced/v1` at present. */
 export const announced = (model: NaiveVenue, market: NaiveMarket): Members => ({
   version: "operator-announced/v1",
   marketId: market.parameters.marketId,
@@ -320,7 +319,7 @@ export const announced = (model: NaiveVenue, market: NaiveMarket): Members => ({
   journalSequence: model.sequence
 })
 
-/** Everything an operator sets about a market, as it is put. */
+/** All parameters of a market, in the form in which an operator puts them. */
 const put = (parameters: Market.Parameters): Members => ({
   underlyingSymbol: parameters.underlyingSymbol,
   marketType: parameters.marketType,
@@ -332,7 +331,7 @@ const put = (parameters: Market.Parameters): Members => ({
   ...terms(parameters)
 })
 
-/** `operator-markets/v1` as it stands now: drafts too. */
+/** `operator-markets/v1` at present, including drafts. */
 export const operatorMarkets = (model: NaiveVenue): Members => ({
   version: "operator-markets/v1",
   markets: model.markets.map(({ announced: next, delisting, parameters, status }) => ({
@@ -345,11 +344,11 @@ export const operatorMarkets = (model: NaiveVenue): Members => ({
   journalSequence: model.sequence
 })
 
-/** All long positions in a market together. */
+/** The sum of all long positions in a market, size atoms. */
 const openInterestOf = ({ accounts }: NaiveVenue, { index }: NaiveMarket): number =>
   accounts.reduce((sum, { positions: own }) => sum + Math.max(0, own.get(index)?.quantity ?? 0), 0)
 
-/** `operator-delisting/v1` as it stands now. */
+/** `operator-delisting/v1` at present. */
 export const delisting = (model: NaiveVenue, market: NaiveMarket): Members => {
   const { delisting: leaving, parameters: { marketId, priceScale, quantityScale }, resting } = market
   const price = isDelisted(market) ? leaving!.finalPrice : Risk.finalPrice(market, model)
@@ -365,14 +364,14 @@ export const delisting = (model: NaiveVenue, market: NaiveMarket): Members => {
   }
 }
 
-/** What differs between two markets, by the names of what is put, in the order of these. */
+/** The differences between two markets, by parameter, in the order in which these are put. */
 const differing = (now: Members, next: Members): ReadonlyArray<Members> =>
   Object.keys(next).sort().flatMap((parameter) => {
     const [from, to] = [now[parameter] ?? null, next[parameter]]
     return JSON.stringify(from) === JSON.stringify(to) ? [] : [{ parameter, from, to }]
   })
 
-/** `operator-market-preview/v1` as it stands now, but for what is said in words. */
+/** `operator-market-preview/v1` at present, without its prose. */
 export const marketPreview = (model: NaiveVenue, next: Market.Parameters, effectiveAtEpochMs: number): Members => {
   const known = model.markets.find(({ parameters }) => parameters.marketId === next.marketId)
   const comesTo = model.putComesTo(next, effectiveAtEpochMs)

@@ -1,6 +1,6 @@
 /**
- * What a client must be told of what was decided: the whole answer to every command, made from what was asked for and from what
- * the model decided, by the published contract alone. What the venue draws or reads from its clock is not in it.
+ * The answers that clients must get to commands: the whole answer to every command, made from the request and the model's decision by the
+ * published contract alone. Values that the venue draws or reads from its clock are not part of it.
  */
 import * as Order from "../../src/domain/Order.js"
 import { backingBelowZero, Refusal } from "../../src/domain/Refusal.js"
@@ -15,7 +15,7 @@ import type { NaiveVenue } from "./NaiveVenue.js"
 import { halfUp } from "./NaiveMoney.js"
 import { both, idOf, type Members, moment } from "./Shown.js"
 
-/** One decision with all that its answer is made of. */
+/** A decision with everything that its answer contains. */
 export interface Decision {
   readonly asked: Asked
   readonly accountId: string
@@ -23,11 +23,11 @@ export interface Decision {
   /** What the model remembers of it. */
   readonly memory: NaiveMemory
   readonly model: NaiveVenue
-  /** The market of a name as the answer writes it; undefined where there is none. */
+  /** The market of a name in an answer's spelling; undefined where there is none. */
   readonly find: (name: string) => Place | undefined
 }
 
-/** The decision of a call, with whose it is and under which key. */
+/** The decision of a call, with its account and key. */
 export const decisionOf = (
   { accountId, idempotencyKey = "" }: { readonly accountId: string; readonly idempotencyKey: string | undefined },
   decided: Omit<Decision, "accountId" | "idempotencyKey">
@@ -38,7 +38,7 @@ const accepted = ({ refusal }: NaiveOutcome): boolean => refusal === Refusal.non
 const reasonOf = (outcome: NaiveOutcome): string | undefined =>
   outcome.cancelReason === 0 ? undefined : Order.cancelReasons[outcome.cancelReason]
 
-/** Which order, whose, under which key, and what last changed it. */
+/** The order, its account, the key, and the record that last changed it. */
 const identity = ({ accountId, idempotencyKey, memory }: Decision, orderId: string, marketId: string, status: string): Members => ({
   orderId,
   accountId,
@@ -50,7 +50,7 @@ const identity = ({ accountId, idempotencyKey, memory }: Decision, orderId: stri
 
 // --- what was compared -----------------------------------------------------------------------------------
 
-/** What a number that is none on the grid is compared with: the step, itself, and the nearest step, half up and never zero. */
+/** The values compared for a number off the grid: the step, the number, and the nearest step, half up and never zero. */
 const offGrid = (text: string, scale: number): NaiveCompared => {
   const [whole = "", fraction = ""] = text.split(".")
   const below = BigInt(whole + fraction.slice(0, scale).padEnd(scale, "0"))
@@ -63,16 +63,16 @@ const offGrid = (text: string, scale: number): NaiveCompared => {
   }
 }
 
-/** Atoms of a number, whatever zeros it was sent with this time: it was decided when the same request had others, perhaps. */
+/** Atoms of a number, ignoring trailing zeros: an earlier attempt of the same request may have been written with others. */
 const atomsWritten = (text: string, scale: number) => atomsOf(shortest(text), scale)
 
-/** The price of a trigger that is none on the grid, as it was sent. */
+/** The price of a trigger that is off the grid, as sent. */
 const oddPrice = (autoClose: AskedAutoClose, { priceScale }: Place): NaiveCompared | undefined => {
   const odd = pricesOf(autoClose).find((price) => [0, "too large"].includes(atomsWritten(price, priceScale)))
   return odd === undefined ? undefined : { actual: odd }
 }
 
-/** What a refusal compared that was found before the record, in the request itself; undefined where the record found it. */
+/** The values compared by a refusal that was found in the request itself, before the record; undefined where the record found it. */
 const comparedBefore = (order: AskedOrder, outcome: NaiveOutcome, place: Place | undefined): NaiveCompared | undefined => {
   if (place === undefined) return undefined
   const price = order.price === undefined ? undefined : atomsWritten(order.price, place.priceScale)
@@ -96,7 +96,7 @@ const comparedBefore = (order: AskedOrder, outcome: NaiveOutcome, place: Place |
 const compared = (order: AskedOrder, outcome: NaiveOutcome, place: Place | undefined): NaiveCompared =>
   comparedBefore(order, outcome, place) ?? outcome.compared
 
-/** What of an entry's refusal stands beside it. */
+/** The members of a refused entry that explain the refusal. */
 const why = ({ refusal }: NaiveOutcome, comparison: NaiveCompared): Members => {
   const { code, guard } = Refusals.of(refusal)
   const isBelowZero = guard === "margin_insufficient" && comparison.limit?.startsWith("-") === true
@@ -105,7 +105,7 @@ const why = ({ refusal }: NaiveOutcome, comparison: NaiveCompared): Members => {
 
 // --- placed orders ---------------------------------------------------------------------------------------
 
-/** Where an order stood when it was decided, in all its sizes. */
+/** The sizes of an order when it was decided. */
 const progress = (outcome: NaiveOutcome, { priceScale, quantityScale }: Place): Members => {
   const factor = 10n ** BigInt(moneyScale - priceScale - quantityScale)
   return {
@@ -129,7 +129,7 @@ const nativeTerms = (order: AskedOrder): Members => ({
   selfTradePrevention: order.selfTradePrevention
 })
 
-/** A trigger as it is told. */
+/** A trigger as shown. */
 const triggerOf = ({ by, limit, price }: AskedTrigger, { priceScale }: Place): Members => ({
   ...both("triggerPrice", atomsWritten(price, priceScale) as number, priceScale),
   triggerBy: by,
@@ -156,7 +156,7 @@ const acceptedOrder = (decision: Decision, order: AskedOrder, outcome: NaiveOutc
   }
 }
 
-/** A refused entry repeats what was sent. */
+/** A refused entry repeats the values sent. */
 const refusedOrder = (decision: Decision, order: AskedOrder, outcome: NaiveOutcome, place: Place | undefined): Members => {
   const { atEpochMs } = decision.memory
   const told = outcome.refusal === Refusal.marketNotFound ? undefined : place
@@ -172,10 +172,10 @@ const refusedOrder = (decision: Decision, order: AskedOrder, outcome: NaiveOutco
   }
 }
 
-/** A number as JSON writes it again: a zero with a sign is a zero. */
+/** A number as JSON writes it back: a negative zero becomes zero. */
 const again = (sent: unknown): unknown => (typeof sent === "number" ? sent + 0 : sent)
 
-/** An order of /v2 as it was accepted: open and unfilled, whatever the same decision made of it. */
+/** An order of /v2 as accepted: open and unfilled, whatever the same decision filled of it. */
 const compatOrder = (decision: Decision, order: AskedOrder, outcome: NaiveOutcome): Members => {
   const isAccepted = accepted(outcome)
   const amount = isAccepted ? Number(order.quantity) : again(order.sentQuantity)
@@ -260,7 +260,7 @@ const canceledEntry = (decision: Decision, { market, orderId }: AskedCancel, ind
     : { index, accepted: false, ...identity(decision, orderId, market, "canceled"), ...why(outcome, {}) }
 }
 
-/** An order of /v2 as it was cancelled: its terms, and where the decision left it. */
+/** An order of /v2 as cancelled: its terms, and its state after the decision. */
 const compatCanceled = (decision: Decision, { market, orderId }: AskedCancel, order: NaiveOrder): Members => {
   const outcome = decision.memory.outcomes[0]!
   const { marketId, priceScale, quantityScale } = decision.find(market)!
@@ -394,7 +394,7 @@ const autoCloseSet = (
   }
 }
 
-/** The whole answer to a command that was done; undefined where it cannot be said, or holds what is drawn. */
+/** The whole answer to an accepted command; undefined where it cannot be predicted, or holds values that are drawn. */
 export const done = (decision: Decision): unknown => {
   const { accountId, asked: { wanted }, idempotencyKey, memory } = decision
   const { atEpochMs, outcomes, sequence } = memory
@@ -471,18 +471,15 @@ export const done = (decision: Decision): unknown => {
     case "OpenDemoAccounts":
     case "RevokeKeyByOperator":
     case "IssueBotKey":
-      // When a key was last used a process knows by itself: properties of their own hold the rest of it.
+      // The time of a key's last use is known only to the process; the rest of the answer is covered by other properties.
       return undefined
   }
 }
 
-/** The one market that a refused command speaks of, by its name. */
+/** The one market, by name, that a refused command refers to. */
 const marketOf = (wanted: Wanted): string | undefined => "market" in wanted ? wanted.market : undefined
 
-/**
- * What a preview of one order must have said of it where a placement came to this decision; of the account's margin another function
- * tells.
- */
+/** The expected preview of one order where a placement came to this decision; the account's margin comes from `accountMargin`. */
 export const previewed = (decision: Decision, wanted: Wanted & { readonly kind: "PlaceOrders" }, fees: bigint): Members => {
   const [order, outcome] = [wanted.orders[0]!, decision.memory.outcomes[0]!]
   const place = decision.find(order.market)!
@@ -503,7 +500,7 @@ export const previewed = (decision: Decision, wanted: Wanted & { readonly kind: 
   }
 }
 
-/** What the refusal of a whole command compared, with all that its market's grid has to say. */
+/** The values compared by the refusal of a whole command, with its market's grid. */
 export const refusal = ({ asked: { wanted }, find, memory }: Decision): NaiveCompared => {
   const outcome = memory.outcomes.find((each) => !accepted(each))!
   if (wanted.kind === "PlaceOrders") return compared(wanted.orders[0]!, outcome, find(wanted.orders[0]!.market))

@@ -1,7 +1,7 @@
 /**
- * A quick look at whether a schema accepts a value, compiled from the schema itself: what it accepts, decoding
- * with `onExcessProperty: "error"` accepts too. It says nothing of what it does not accept: kinds of schemas that
- * it does not know are never accepted here, and Schema has the last word on every refusal.
+ * A quick check whether a schema accepts a value, compiled from the schema itself: what it accepts, decoding with `onExcessProperty:
+ * "error"` accepts too. A refusal means nothing: it never accepts kinds of schemas that it does not know, and Schema decides about every
+ * refusal.
  *
  * Decoding keeps a path and builds a copy at every step, which most answers never need.
  */
@@ -12,7 +12,7 @@ export type Accepts = (input: unknown) => boolean
 
 const never: Accepts = () => false
 
-/** The quick look of a schema that is its own encoding. */
+/** The quick check of a schema that is its own encoding. */
 export const compile = (schema: Schema.Schema.AnyNoContext): Accepts => ofAst(schema.ast)
 
 const ofAst = (ast: SchemaAST.AST): Accepts => {
@@ -47,14 +47,14 @@ const ofUnion = (union: SchemaAST.Union): Accepts => {
   return (input) => literals.has(input) || others.some((accepts) => accepts(input))
 }
 
-/** Its own filter, asked behind the quick look at what it refines. */
+/** The refinement's own filter, after the quick check of the refined schema. */
 const ofRefinement = (refinement: SchemaAST.Refinement): Accepts => {
   const isFrom = ofAst(refinement.from)
   const options: SchemaAST.ParseOptions = {}
   return (input) => isFrom(input) && Option.isNone(refinement.filter(input, options, refinement))
 }
 
-/** An array of one kind of item, or so many items each of its own. */
+/** An array of one kind of item, or a tuple with its own check for each item. */
 const ofTuple = (tuple: SchemaAST.TupleType): Accepts => {
   const [rest, ...after] = tuple.rest
   if (rest === undefined) {
@@ -66,7 +66,7 @@ const ofTuple = (tuple: SchemaAST.TupleType): Accepts => {
   return (input) => Array.isArray(input) && input.every(isItem)
 }
 
-/** A member must be named or match an index, and what it does both ways must hold both ways. */
+/** A member must be named or match an index signature; if both, it must satisfy both. */
 const ofStruct = ({ indexSignatures, propertySignatures }: SchemaAST.TypeLiteral): Accepts => {
   const [index, ...more] = indexSignatures
   if (more.length > 0 || (index === undefined && propertySignatures.length === 0)) return never

@@ -106,13 +106,13 @@ import { whatIsOverIsForgotten } from "./whatIsOverIsForgotten.js"
 import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
 import { zeroSum } from "./zeroSum.js"
 
-/** What an operator is held to who looks after keys, the ledger and the markets. */
+/** Properties about the operator who looks after keys, the ledger and the markets. */
 const ofOversight = (): ReadonlyArray<Watcher> => [watch(revocations), watch(reconciliations), watch(solvency), watch(marketPreviews)]
 
-/** Those of the stream's clients. */
+/** Properties about the stream's clients. */
 const ofStream = (): ReadonlyArray<Watcher> => [watch(streams), watch(toldAgain), watch(conversations), watch(disconnects)]
 
-/** Those of money on the ledger. */
+/** Properties about money on the ledger. */
 const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(ledgerMoney),
   watch(fundsEqualModel),
@@ -126,18 +126,18 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(spending)
 ]
 
-/** Those of what there is room for. */
+/** Properties about capacities. */
 const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsForgotten), watch(identityRoom)]
 
-/** Those of what is shown beside what anybody trades. */
+/** Properties about what is reported beside trading. */
 const ofOperation = (): ReadonlyArray<
   Watcher
 > => [watch(noCredentialKept), watch(metrics), watch(readiness), watch(waits), watch(answersWait)]
 
-/** Those of what a start goes on from. */
+/** Properties about what a start begins from. */
 const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(endIsPrepared), watch(snapshotsAreDurable), watch(snapshotsKeepUp)]
 
-/** Those of what must come some time. */
+/** Liveness properties. */
 const ofLiveness = (): ReadonlyArray<Watcher> => [
   watch(everyCommandAnswered),
   watch(readsAreAnswered),

@@ -1,9 +1,9 @@
-/** Parameters of markets as the feed tells of them: put by a command, or announced by one and taken later. */
+/** Parameters of markets in the events of the feed: put by a command, or announced and put into effect later. */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Command } from "../../src/operations/Operations.js"
 
-/** What is announced, by market. */
+/** Announced parameters, by market. */
 export type Announced = Map<number, Parameters>
 
 /** The parameters that a market has from an event on; undefined where the event changes none. */

@@ -1,9 +1,9 @@
-/** Where what a reader was shown is not what it must be. */
+/** Differences between what a reader was shown and what was expected. */
 import { broken, holds, type Verdict } from "./Property.js"
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === "object" && value !== null
 
-/** The first member that differs, by its path from `what`. A member that is expected as undefined must be absent. */
+/** The first member that differs, by its path from `what`. A member expected as undefined must be absent. */
 export const difference = (what: string, shown: unknown, expected: unknown): Verdict => {
   if (!isObject(expected) || !isObject(shown) || Array.isArray(expected) !== Array.isArray(shown)) {
     return Object.is(shown, expected) ? holds : broken(`${what} is ${JSON.stringify(shown)}, must be ${JSON.stringify(expected)}`)
@@ -22,10 +22,10 @@ export const difference = (what: string, shown: unknown, expected: unknown): Ver
 export const without = (value: unknown, names: ReadonlyArray<string>): unknown =>
   isObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) : value
 
-/** Two values of one name that are to be the same. */
+/** Two values of one name that must be equal. */
 export type Pair = readonly [name: string, one: unknown, other: unknown]
 
-/** The first pair that is not; `where` names who says the first and who the second. */
+/** The first pair that is not; `where` names the sources of the first and the second value. */
 export const firstDifference = (
   what: string,
   pairs: ReadonlyArray<Pair>,

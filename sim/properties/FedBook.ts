@@ -1,8 +1,8 @@
-/** The orders that rest, as the events of the venue's feed tell: made of nothing else, for all properties that follow it. */
+/** The resting orders by the events of the venue's feed alone, for all properties that follow it. */
 import type { DecodedEvent } from "../../src/sequencer/Feed.js"
 import { broken, holds, type Verdict } from "./Property.js"
 
-/** An order that rests, as its events tell. */
+/** A resting order by its events. */
 export interface Resting {
   readonly account: number
   readonly market: number
@@ -26,7 +26,7 @@ export interface FedBook {
 
 export const make = (): FedBook => ({ placed: new Map(), resting: new Map() })
 
-/** Does to the book what an event says; what is wrong with it, if anything is. */
+/** Applies an event to the book. Returns what is wrong with it, if anything. */
 export const replay = ({ placed, resting }: FedBook, event: DecodedEvent): Verdict => {
   switch (event.event) {
     case "OrderAccepted":

@@ -1,6 +1,6 @@
 /**
- * The engine as it stands at one observation, for all properties together: what several of them ask for is read
- * from it once. Good for as long as the engine stands still.
+ * The engine at one observation, shared by all properties: what several of them read is read from it once. Valid as long as the engine
+ * stands still.
  */
 import type { AccountView } from "../../src/engine/Accounts.js"
 import { anyMarket } from "../../src/domain/None.js"
@@ -23,7 +23,7 @@ import type {
 import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 
-/** An order that is refused whatever it would come to. */
+/** An order that is always refused. */
 const unplaced: Omit<PlaceEntry, "market"> = {
   clientOrderId: "",
   side: Order.buy,
@@ -80,14 +80,14 @@ export class Glance {
     return this.#reads.balanceChanges(account, anyMarket, undefined, limit)
   }
 
-  /** What the venue has collected in fees and what was ever credited to accounts, money atoms. */
+  /** Fees collected and credits given so far, money atoms. */
   get totals(): { readonly fees: bigint; readonly credited: bigint } {
     if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
     const { credited, fees } = this.#reads.state
     return { fees: fees.atoms, credited: credited.atoms }
   }
 
-  /** A market's newest marks with what they were made of. */
+  /** A market's newest marks with their inputs. */
   marks(market: number, limit: number): ReturnType<Reads["marks"]> {
     return this.#reads.marks(market, 0, limit)
   }
@@ -116,7 +116,7 @@ export class Glance {
     return this.#reads.fills(account, market, before, limit)
   }
 
-  /** What is remembered under a key of an account, in any operation. */
+  /** Everything remembered under a key of an account, in any operation. */
   findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
     return this.#reads.findOutcomes(account, idempotencyKey)
   }
@@ -129,7 +129,7 @@ export class Glance {
     return this.#reads.account(account)
   }
 
-  /** When the account's dead-man switch fires; 0 while it is not armed. */
+  /** The account's newest funding payments. */
   fundingPayments(account: number, limit: number): ReturnType<Reads["fundingPayments"]> {
     return this.#reads.fundingPayments(account, 0, limit)
   }
@@ -138,7 +138,7 @@ export class Glance {
     return this.#reads.leverage(account, market)
   }
 
-  /** What closes an account's positions by itself. */
+  /** The triggers of an account's positions. */
   brackets(account: number, market: number): ReadonlyArray<BracketView> {
     return this.#reads.brackets(account, market)
   }
@@ -147,13 +147,13 @@ export class Glance {
     return this.#reads.cancelAllAtEpochMs(account)
   }
 
-  /** When the account is looked at next for its liquidation, or to unwind where it is the insurance fund; 0 where it is not. */
+  /** When the account is examined next for its liquidation, or to unwind it if it is the insurance fund; 0 for never. */
   liquidationEpochMs(account: number): number {
     if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
     return this.#reads.state.liquidations.at(account)
   }
 
-  /** The order if the engine remembers it and it is this account's. */
+  /** The order if the engine remembers it and it belongs to this account. */
   findOrder(account: number, orderNumber: number): OrderView | undefined {
     const known = this.#orders.get(orderNumber)
     if (known?.account === account) return known
@@ -162,7 +162,7 @@ export class Glance {
     return view
   }
 
-  /** What is known of who may act: passkeys, sessions and grants by their digests, keys, and what was noted. */
+  /** The state of who may act: passkeys, sessions and grants by their digests, keys, and security notes. */
   get identity(): Pick<
     Reads,
     | "passkeys"
@@ -178,7 +178,7 @@ export class Glance {
     return this.#reads
   }
 
-  /** What is said of an account beside its money: its flags, whether it may trade, and since when it is an affiliate. */
+  /** An account's flags, whether it may trade, and since when it is an affiliate. */
   standing(account: number): { readonly flags: number; readonly mayTrade: boolean; readonly affiliateSince: number } {
     if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
     const { standing } = this.#reads.state
@@ -189,7 +189,7 @@ export class Glance {
     }
   }
 
-  /** Money on the ledger: what has come in and gone out, and transfers. */
+  /** Money on the ledger: sums, transfers and parties. */
   get ledger(): Pick<Reads, "funds" | "transfer" | "transfersOf" | "party"> {
     return this.#reads
   }
@@ -208,7 +208,7 @@ export class Glance {
     return this.#positions[account] ??= this.#reads.positions(account)
   }
 
-  /** An account's margin as a preview tells it that comes to nothing, with the position in a market. */
+  /** An account's margin by a preview without effect, with the position in a market. */
   marginBefore(account: number, market: number): MarginView {
     return this.#reads.preview(account, { ...unplaced, market }, this.#reads.atEpochMs).before
   }

@@ -1,10 +1,10 @@
 /**
- * A property is a claim about every run: a pure observer that folds what it sees into a state and says when
- * the claim is broken. No fault ever switches one off.
+ * A property is a claim about every run: a pure observer that folds its observations into a state and reports when the claim is broken. No
+ * fault ever switches one off.
  */
 import type { Observation } from "./Observation.js"
 
-/** What a property thinks of an observation: undefined while it holds, otherwise what broke it. */
+/** The judgement on an observation: undefined while the claim holds, otherwise what broke it. */
 export type Verdict = string | undefined
 export const holds: Verdict = undefined
 export const broken = (what: string): Verdict => what
@@ -12,7 +12,7 @@ export const broken = (what: string): Verdict => what
 export interface Property<S> {
   /** The claim, in words joined by hyphens. */
   readonly name: string
-  /** The invariant it belongs to, as the specification numbers it. */
+  /** The invariant that it belongs to, by its number in the specification. */
   readonly invariant: string
   readonly kind: "safety" | "liveness"
   readonly initial: () => S

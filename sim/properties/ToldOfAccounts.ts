@@ -1,6 +1,6 @@
 /**
- * Which events a record must tell, by what it came to and what it changed of the model: the money and positions of accounts, what closes
- * positions by itself, their tickets and their transfers.
+ * The events that a record must have, by its result and its changes of the model: money and positions of accounts, triggers, tickets and
+ * transfers.
  */
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -20,18 +20,18 @@ type Committed = Observation & { readonly _tag: "Committed" }
 /** The code of an outcome that is a refusal. */
 const refusedCode = 1
 
-/** Commands that come to what has become of orders, entry by entry. */
+/** Commands whose outcome reports the state of orders, entry by entry. */
 const ofOrders: ReadonlySet<string> = new Set(["PlaceOrders", "CancelOrders", "AmendOrder"])
 
-/** What was last seen of an account. */
+/** The last observed state of an account. */
 interface Seen {
-  /** By market, as texts that are compared. */
+  /** By market, as texts for comparison. */
   readonly positions: ReadonlyMap<number, string>
-  /** Changes of its collateral that were seen. */
+  /** The number of changes of its collateral observed so far. */
   readonly changes: number
 }
 
-/** What was last seen of a family of tickets. */
+/** The last observed state of a family of tickets. */
 interface Family {
   readonly generation: number
   readonly isRepeated: boolean
@@ -56,7 +56,7 @@ const ofOutcome = (outcome: NaiveOutcome, isOfOrders: boolean): ReadonlyArray<Mu
   return [["EntryDecided", { codes, first: orderNumber, second: filled, third: Number(filledNotional), fifth: price, sixth: quantity }]]
 }
 
-/** How many orders of an account were cancelled in a record, for one reason or whichever. */
+/** How many orders of an account a record cancelled, for a given reason or for any. */
 const canceledIn = (
   { decision: { touchedOrders }, record: { sequence } }: Committed,
   account: number,
@@ -67,7 +67,10 @@ const canceledIn = (
     && (reason === undefined || order.cancelReason === reason)
   ).length
 
-/** A switch that fired, with how many orders it cancelled: where the record cancels others too, more of them may leave for its reason. */
+/**
+ * The event of a fired switch, with the number of cancelled orders: where the record cancels others too, more orders may leave for its
+ * reason.
+ */
 const fired = (seen: Committed, account: number): ReadonlyArray<Must> => {
   if (seen.record.command.kind.startsWith("Cancel")) return [["SwitchFired", { account }]]
   const orders = canceledIn(seen, account, Order.CancelReason.cancelAllAfter)
@@ -80,10 +83,10 @@ export class ToldOfAccounts {
   readonly #families: Array<Family> = []
   readonly #transfers: Array<{ readonly end: NaiveTransfer["end"]; readonly isSettled: boolean }> = []
   #isStopped = false
-  /** Until when each fence holds, by account and what is fenced. */
+  /** Until when each fence holds, by account and fenced name. */
   readonly #fences = new Map<string, number>()
 
-  /** Takes what a record has made of the model. */
+  /** The events that a record must have, given the model after it. */
   since(seen: Committed): ReadonlyArray<Must> {
     const { decision, model, record } = seen
     const { command, sequence } = record
@@ -112,7 +115,7 @@ export class ToldOfAccounts {
         const holdsUntilEpochMs = outcomes[0]?.holdsUntilEpochMs
         if (holdsUntilEpochMs === undefined) return
         const name = `${account}/${fencedKey === "" ? "clientOrderId" : "key"}/${fencedKey}${fencedClientOrderId}`
-        // What is fenced already is held longer, and nothing else is said of it.
+        // Fencing something that is fenced already extends the fence without another event.
         if ((this.#fences.get(name) ?? 0) <= atEpochMs) musts.push(["Fenced", { account }])
         this.#fences.set(name, holdsUntilEpochMs)
         return
@@ -121,7 +124,7 @@ export class ToldOfAccounts {
         if (outcomes[0]?.refusal !== Refusal.none) return
         const { account } = command
         const orders = canceledIn(seen, account)
-        // Where others left with the same record, or some leave with later ones, it is told in parts.
+        // Where other orders leave with the same record, or some leave with later ones, the event comes in parts.
         if (orders === outcomes[0].canceled) musts.push(["OrdersCanceled", { account, orders }])
         return
       }
@@ -151,7 +154,7 @@ export class ToldOfAccounts {
     }
     const changes = ledger.slice(before?.changes ?? 0)
     const last = changes.at(-1)
-    // What an account is opened with is told as its credit alone.
+    // The money that an account is opened with has only its credit as an event.
     if (last !== undefined && before !== undefined) {
       musts.push(["CollateralChanged", { account, collateralAtoms: Number(last.balance) }])
     } else if (last?.cause === "credit") musts.push(["Credited", { account, amountAtoms: Number(last.amount) }])

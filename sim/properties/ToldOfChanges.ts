@@ -1,6 +1,6 @@
 /**
- * Which events a record must tell, by what it changed of the model: accounts, keys, sessions, passkeys and notes of their security,
- * and of each market its status, its index and its mark.
+ * The events that a record must have, by its changes of the model: accounts, keys, sessions, passkeys and security notes, and each
+ * market's status, index and mark.
  */
 import * as Market from "../../src/domain/Market.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
@@ -9,12 +9,12 @@ import type { Command } from "../../src/operations/Operations.js"
 import { isOfIdentity, type NaiveSignedIn } from "../model/NaiveIdentity.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 
-/** An event that a record must tell, with these of its fields. */
+/** An event that a record must have, with some of its fields. */
 export type Must = readonly [event: DecodedEvent["event"], fields: Readonly<Record<string, number>>]
 
 const noted: ReadonlyArray<string> = SecurityLog.kinds
 
-/** What was last seen of a market. */
+/** The last observed state of a market. */
 interface Seen {
   readonly status: Market.Status
   readonly index: number
@@ -31,7 +31,7 @@ export class ToldOfChanges {
   readonly #passkeys = new Map<number, number>()
   readonly #markets: Array<Seen> = []
 
-  /** Takes what a record has made of the model. */
+  /** The events that a record must have, given the model after it. */
   since(model: NaiveVenue, command: Command): ReadonlyArray<Must> {
     const musts: Array<Must> = []
     for (; this.#accounts < model.accounts.length; this.#accounts++) {
@@ -64,7 +64,7 @@ export class ToldOfChanges {
     }
     const now = new Map(sessions.map((session) => [session.number, session]))
     for (const { account, expiresAtEpochMs, number: session } of this.#sessions.values()) {
-      // What was over by its time may have been forgotten before.
+      // A session that had expired may have been forgotten before.
       if (!now.has(session) && expiresAtEpochMs > atEpochMs) musts.push(["SessionEnded", { account, session }])
     }
     this.#sessions = now
@@ -88,7 +88,7 @@ export class ToldOfChanges {
       }
       if (status !== before.status) musts.push(["MarketStatusSet", { market, status: Market.statuses.indexOf(status) }])
       if (mark !== before.mark) musts.push(["MarkSet", { market, priceAtoms: mark }])
-      // A price that is none under a market's new parameters is dropped with them, and of that these tell.
+      // A price that is invalid under a market's new parameters is dropped with them; the event of the parameters implies that.
       if (index !== 0 && (index !== before.index || source !== before.source)) {
         musts.push(["IndexPriceSet", { market, priceAtoms: index, sourceEpochMs: source }])
       }

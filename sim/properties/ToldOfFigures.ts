@@ -1,8 +1,8 @@
 /**
- * What each record must have told of the markets' figures, by the model. What they are made of is kept whenever a record has changed it,
- * so that they can be said as of any record: a slow client is given several updates as one, and what only time moves (the day's figures,
- * the next interval) is told with whatever comes next. That the index has become stale is told by the first record by whose time it is,
- * whatever that is about.
+ * The markets' figures that each record must have reported, by the model. Their inputs are kept whenever a record has changed them, so
+ * that the figures can be computed as of any record: a slow client receives several updates merged, and changes by time alone (the day's
+ * figures, the next interval) come with the next update. The staleness of the index is reported by the first record whose time makes it
+ * stale, whatever the record is about.
  */
 import { isDeepStrictEqual } from "node:util"
 import { isStale, sessionOf } from "../model/NaiveRisk.js"
@@ -13,22 +13,22 @@ import * as Shown from "../model/Shown.js"
 import { difference } from "./Difference.js"
 import { broken, holds, type Verdict } from "./Property.js"
 
-/** What a market's figures are made of from a record on. */
+/** The inputs of a market's figures from a record on. */
 interface Made {
   readonly sequence: number
   readonly figures: Figures
-  /** Whether they are told as those of a stale index. */
+  /** Whether the index is reported as stale. */
   readonly isStale: boolean
-  /** How many trades the market has had. */
+  /** The number of the market's trades so far. */
   readonly trades: number
 }
 
-/** Changes that are remembered of one market. */
+/** Most changes that are kept of one market. */
 const mostRemembered = 5_000
 
 const isToldStale = (market: NaiveMarket, atEpochMs: number): boolean => sessionOf(market) !== "closed" && isStale(market, atEpochMs)
 
-/** What changes whenever something does that figures are made of; what is held is looked up in the accounts only where it may have changed. */
+/** Values that change whenever an input of the figures does; open interest is looked up in the accounts only where it may have changed. */
 const signsOf = (market: NaiveMarket, atEpochMs: number): ReadonlyArray<unknown> => {
   const { lastPrice, mark, parameters, risk, trades } = market
   return [
@@ -49,7 +49,7 @@ const signsOf = (market: NaiveMarket, atEpochMs: number): ReadonlyArray<unknown>
 
 export class ToldOfFigures {
   private readonly made = new Map<string, Array<Made>>()
-  /** By the markets' indexes, as of the last record. */
+  /** By market index, as of the last record. */
   private readonly signs: Array<ReadonlyArray<unknown>> = []
   /** The times of records, by sequence. */
   private readonly times: Array<number> = []
@@ -84,12 +84,12 @@ export class ToldOfFigures {
     }
   }
 
-  /** A record behind one and before another that changed a market's figures; undefined where none did. */
+  /** A record between two others that changed a market's figures; undefined where none did. */
   between(marketId: string, behind: number, before: number): number | undefined {
     return this.made.get(marketId)?.find(({ sequence }) => sequence > behind && sequence < before)?.sequence
   }
 
-  /** Whether an update tells the figures as they were behind its record. */
+  /** Compares an update with the figures after its record. */
   updateFault(marketId: string, sequence: number, data: ReadonlyArray<Members>): Verdict {
     if (data.length !== 1) return broken(`of ${data.length} figures`)
     const made = this.madeBy(marketId, sequence)
@@ -97,8 +97,8 @@ export class ToldOfFigures {
   }
 
   /**
-   * Whether a snapshot that was made at its record, or at one behind it up to another, tells the figures as they were then. That the index
-   * is stale it may tell by a clock that is later than the records, or lies far behind them: then it must be no closed market's.
+   * Compares a snapshot with the figures after its record, or after any later record up to another, when it may have been made. It may
+   * report the index as stale by a clock that is ahead of the records, or far behind them, unless the market is closed.
    */
   snapshotFault(marketId: string, sequence: number, upTo: number, data: ReadonlyArray<Members>): Verdict {
     const made = this.madeBy(marketId, sequence)
@@ -117,7 +117,7 @@ export class ToldOfFigures {
     return this.made.get(marketId)?.findLast((one) => one.sequence <= sequence)
   }
 
-  /** Figures at the time of a record that has not changed what they are made of. */
+  /** Figures at the time of a record that has not changed their inputs. */
   private shown({ figures, trades }: Made, sequence: number, nowEpochMs?: number): Members {
     const { factor, lastPrice, parameters: { marketId } } = figures
     const market = this.model!.markets.find(({ parameters }) => parameters.marketId === marketId)!

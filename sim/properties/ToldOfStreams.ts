@@ -1,6 +1,7 @@
 /**
- * What each record must have told of an account and of a market, by the model: of every thing the whole of it as it was behind the record.
- * A snapshot may have been made later than by the record that it names: what has moved since by itself is not in what it is compared by.
+ * The updates that each record must have caused in the streams of an account and of a market, by the model: each thing in full, as it was
+ * after the record. A snapshot may have been made later than the record that it names, so values that change without a record are left out
+ * of the comparison.
  */
 import type { Members } from "../model/Shown.js"
 import * as Shown from "../model/Shown.js"
@@ -17,26 +18,26 @@ import { difference, without } from "./Difference.js"
 import { broken, holds, type Verdict } from "./Property.js"
 import { ToldOfFigures } from "./ToldOfFigures.js"
 
-/** What one record told of a stream. */
+/** One record's update of a stream. */
 interface Told {
   readonly sequence: number
-  /** Fills and trades in the order in which they happened, all others in that of their ids. */
+  /** Fills and trades in order of execution, all others in the order of their ids. */
   readonly rows: ReadonlyArray<Members>
-  /** Whether it may be told with what comes next instead. */
+  /** Whether it may come with the next update instead. */
   readonly mayWait: boolean
 }
 
-/** Records that are remembered of one stream: a client that comes back from further behind gets a snapshot, or is not judged. */
+/** Records that are kept of one stream: a client that resumes from further back gets a snapshot, or is not checked. */
 const mostRemembered = 5_000
-/** Trades and fills of a snapshot, the latest. */
+/** Most trades and fills in a snapshot: the latest. */
 const mostOfSnapshot = 100
 
-/** How rows of a stream are told apart, and compared in snapshots. */
+/** How rows of a stream are identified, and compared in snapshots. */
 interface Kind {
   readonly id: string
-  /** `latest`: the last rows, newest first. `standing`: every row as it was told last. */
+  /** `latest`: the last rows, newest first. `standing`: the latest state of every row. */
   readonly snapshot: "latest" | "standing"
-  /** A row without what moves though no record has changed the stream. */
+  /** A row without values that change without a record of the stream. */
   readonly still: (row: Members) => unknown
 }
 
@@ -44,19 +45,19 @@ const whole = (row: Members): Members => row
 const but = (...names: ReadonlyArray<string>) => (row: Members): unknown => without(row, names)
 const both = (name: string): ReadonlyArray<string> => [name, `${name}Atoms`]
 
-/** What marks, other positions of the account and the market's parameters make of a position, and of a balance. */
+/** Values of a position and of a balance that depend on marks, on other positions of the account and on the market's parameters. */
 const marked = ["markPrice", "initialMargin", "maintenanceMargin", "liquidationPrice", "unrealizedPnl"].flatMap(both)
 const reckoned = ["equity", "marginEquity", "unrealizedPnl", "initialMargin", "maintenanceMargin", "orderLoss", "available", "withdrawable"]
   .flatMap(both)
 
-/** What trades and time make of a market is told elsewhere. */
+/** Values of a market that depend on trades and time are checked elsewhere. */
 const stillStatus = ({ market, marketSession, readModelDigest: _, resync: __, snapshotSequence: ___, ...row }: Members): unknown => ({
   ...row,
   market: without(market, [...both("lastPrice"), "change24hBps"]),
   marketSession: (market as Members)["marketType"] === "crypto" ? without(marketSession, ["asOfEpochMs"]) : marketSession
 })
 
-/** Streams that are judged row by row. */
+/** Streams that are checked row by row. */
 const kinds: Readonly<Record<string, Kind>> = {
   "account.orders": { id: "orderId", snapshot: "standing", still: whole },
   "account.fills": { id: "tradeId", snapshot: "latest", still: whole },
@@ -64,20 +65,20 @@ const kinds: Readonly<Record<string, Kind>> = {
   "account.balance": { id: "accountId", snapshot: "standing", still: but(...reckoned, "journalSequence") },
   "account.deposits": { id: "depositId", snapshot: "standing", still: whole },
   "market.trades": { id: "tradeId", snapshot: "latest", still: whole },
-  // Prices of before are told in the market's present decimals.
+  // Earlier prices are shown in the market's present decimals.
   "market.funding": { id: "endedAtEpochMs", snapshot: "latest", still: but("indexPrice") },
   "market.status": { id: "marketId", snapshot: "standing", still: stillStatus }
 }
 
-/** The channel of a stream, or of what that is remembered under. */
+/** The channel of a stream or of its key here. */
 const nameOf = (stream: string): string => stream.split(/[: ]/)[0]!
 const marketIdOf = (stream: string): string => stream.split(":")[1]!
 const isOfFigures = (stream: string): boolean => nameOf(stream) === "market.ticker"
 
-/** What an account's channel, or one of a market, is remembered under. `stream` is as clients call it: `market.trades:BTC-USDC-PERP`. */
+/** The key of an account's or a market's stream. `stream` is the clients' name: `market.trades:BTC-USDC-PERP`. */
 const keyOf = (stream: string, account: number): string => stream.startsWith("account.") ? `${stream} ${account}` : stream
 
-/** What there is to tell of what a market is: parameters and announcements are replaced, not changed. */
+/** The reported content of a market's status: parameters and announcements are replaced, never changed in place. */
 const statusOf = ({ announced, delisting, parameters, session, status }: NaiveMarket): ReadonlyArray<unknown> => [
   status,
   parameters,
@@ -92,7 +93,7 @@ const statusOf = ({ announced, delisting, parameters, session, status }: NaiveMa
   session?.cutoff
 ]
 
-/** The markets of each account whose position a record has changed, or what its owner says of it. */
+/** For each account the markets where a record has changed its position or its settings. */
 const positionsTouched = (
   { history: { changes }, sequence }: NaiveVenue,
   command: Command,
@@ -105,7 +106,7 @@ const positionsTouched = (
   return touched
 }
 
-/** A position as a record left it. */
+/** A position after a record. */
 const positionRow = (model: NaiveVenue, account: number, index: number): Members => {
   const market = model.markets[index]!
   return model.accounts[account]!.positions.has(index)
@@ -113,7 +114,7 @@ const positionRow = (model: NaiveVenue, account: number, index: number): Members
     : { marketId: market.parameters.marketId, closed: true, lastSequence: model.sequence }
 }
 
-/** Deposits that a record has changed, each as it left them. What it has ended and forgotten as well is told nobody any more. */
+/** Deposits that a record has changed, as they were after it. One that it has also forgotten is not reported. */
 const depositsTold = ({ funds, history: { transfers }, sequence }: NaiveVenue): ReadonlyArray<NaiveTransferTold> => {
   const last = new Map<number, NaiveTransferTold>()
   for (let at = transfers.length - 1; at >= 0 && transfers[at]!.sequence === sequence; at--) {
@@ -125,14 +126,14 @@ const depositsTold = ({ funds, history: { transfers }, sequence }: NaiveVenue): 
 
 export class ToldOfStreams {
   private readonly told = new Map<string, Array<Told>>()
-  /** Open orders that bring what closes what they open, behind the last record. */
+  /** Open orders with triggers after the last record. */
   private closing: ReadonlySet<number> = new Set()
   private readonly figures = new ToldOfFigures()
-  /** What each market was behind the last record, by index. */
+  /** Each market's status after the last record, by index. */
   private readonly statuses: Array<ReadonlyArray<unknown>> = []
   private model: NaiveVenue | undefined
 
-  /** Takes what a record did. */
+  /** Notes the changes of a record. */
   take(command: Command, decision: NaiveDecision, model: NaiveVenue): void {
     const { fills, touchedAccounts, touchedOrders } = decision
     this.model = model
@@ -146,7 +147,7 @@ export class ToldOfStreams {
     for (const order of new Set([...touchedOrders, ...this.unclosed(model)])) {
       if (order.by === "client") add(keyOf("account.orders", order.account), Shown.order(model, order))
     }
-    // Of a record with more fills than the venue keeps at all, the first are gone before anybody could be told.
+    // Of a record with more fills than the venue keeps, the first are gone before they could be sent.
     for (const fill of model.retained(fills)) {
       add(`market.trades:${model.markets[fill.market]!.parameters.marketId}`, Shown.trade(model, fill))
       for (const { account } of [fill.maker, fill.taker]) add(keyOf("account.fills", account), Shown.ownFill(model, fill, account))
@@ -158,13 +159,13 @@ export class ToldOfStreams {
       if (model.accounts[account]!.lastSequence === model.sequence) add(keyOf("account.balance", account), Shown.balance(model, account))
     }
     for (const told of depositsTold(model)) add(keyOf("account.deposits", told.account), ShownHistories.deposit(model, told))
-    // A new name moves nothing of a balance but the record that changed its account last.
+    // A new display handle changes nothing in a balance but the record that last changed its account.
     const named = command.kind === "SetDisplayHandle" ? keyOf("account.balance", command.account) : undefined
     for (const [key, rows] of bySubject) this.remember(key, model.sequence, inOrder(nameOf(key), rows), key === named)
     this.takeMarkets(model, command, decision)
   }
 
-  /** Open orders of which a record has ended what closes what they open: they are told as others that it changed. */
+  /** Open orders whose triggers a record has ended: they are sent like other changed orders. */
   private unclosed(model: NaiveVenue): ReadonlyArray<NaiveOrder> {
     const before = this.closing
     this.closing = new Set(model.brackets.all.filter(({ isOrderOpen }) => isOrderOpen).map(({ number }) => number))
@@ -174,9 +175,9 @@ export class ToldOfStreams {
     })
   }
 
-  /** What markets are, and what their funding came to. */
+  /** Notes the markets' status and their funding. */
   private takeMarkets(model: NaiveVenue, command: Command, { outcomes }: NaiveDecision): void {
-    // Whoever sets a status that a market has already, or announces the end that is announced already, has it told again.
+    // A command that sets the present status, or announces the same delisting again, causes another update.
     const restates = command.kind === "SetMarketStatus" || command.kind === "DelistMarket" && command.action === "delist"
     const restated = restates && outcomes[0]!.refusal === Refusal.none ? command.market : none
     for (const market of model.markets) {
@@ -201,34 +202,34 @@ export class ToldOfStreams {
     if (all.length > mostRemembered) all.shift()
   }
 
-  /** A record behind one and before another that told something of a stream, or up to that other where `through`; undefined where none did. */
+  /** A record between two others that had to cause an update of a stream; undefined where none had. */
   between(stream: string, account: number, behind: number, before: number): number | undefined {
     if (isOfFigures(stream)) return this.figures.between(marketIdOf(stream), behind, before)
     return this.told.get(keyOf(stream, account))?.find(({ mayWait, sequence }) => !mayWait && sequence > behind && sequence < before)
       ?.sequence
   }
 
-  /** Whether an update of a stream tells what its record did, in full and nothing else. */
+  /** Checks that an update of a stream contains exactly the changes of its record. */
   updateFault(stream: string, account: number, sequence: number, data: ReadonlyArray<Members>): Verdict {
     if (isOfFigures(stream)) return this.figures.updateFault(marketIdOf(stream), sequence, data)
     const name = nameOf(stream)
     if (kinds[name] === undefined) return holds
     const all = this.told.get(keyOf(stream, account)) ?? []
     const told = all.findLast((one) => one.sequence === sequence)
-    // What is so long ago is not remembered.
+    // A record too long ago is not kept.
     if (told === undefined && sequence < (all[0]?.sequence ?? 0) && all.length === mostRemembered) return holds
     if (told === undefined) return broken(`which changed nothing of it: ${JSON.stringify(data)}`)
     return difference("which", inOrder(name, data), told.rows)
   }
 
-  /** Whether a snapshot of a stream has what was told of it up to its record. `upTo`: the last record at which it may have been made. */
+  /** Checks that a snapshot of a stream has everything up to its record. `upTo`: the last record after which it may have been made. */
   snapshotFault(stream: string, account: number, sequence: number, upTo: number, data: ReadonlyArray<Members>): Verdict {
     if (isOfFigures(stream)) return this.figures.snapshotFault(marketIdOf(stream), sequence, upTo, data)
     const kind = kinds[nameOf(stream)]
     if (kind === undefined) return holds
     const all = this.told.get(keyOf(stream, account)) ?? []
     if (kind.snapshot === "latest") return this.latestFault(kind, all, sequence, data)
-    // It may have what waits for the next update: whether it was made before that is not known.
+    // It may contain changes that wait for the next update: whether it was made before them is not known.
     const behind = all.filter((one) => one.sequence > sequence && one.sequence <= upTo)
     const next = behind.findIndex(({ mayWait }) => !mayWait)
     const ends = [sequence, ...(next < 0 ? behind : behind.slice(0, next)).map((one) => one.sequence)]
@@ -236,7 +237,7 @@ export class ToldOfStreams {
     return verdicts.includes(holds) ? holds : verdicts[0]
   }
 
-  /** The latest trades, fills or intervals, and none left out. */
+  /** Checks that the latest trades, fills or intervals are there, without gaps. */
   private latestFault({ id, still }: Kind, all: ReadonlyArray<Told>, sequence: number, data: ReadonlyArray<Members>): Verdict {
     const latest: Array<Members> = []
     for (let at = all.length - 1; at >= 0 && latest.length < mostOfSnapshot; at--) {
@@ -246,20 +247,20 @@ export class ToldOfStreams {
     const expected = latest.slice(0, mostOfSnapshot)
     const verdict = difference("which", data.map(still), expected.slice(0, data.length).map(still))
     if (verdict !== undefined) return verdict
-    // No more payments of funding than the venue keeps are in it.
+    // It has no more funding intervals than the venue keeps.
     const mostKept = id === "endedAtEpochMs" ? this.model!.published.kept.fundings : mostOfSnapshot
     const left = data.length >= mostKept ? undefined : expected[data.length]
-    // What the venue has forgotten of trades is in no snapshot.
+    // Trades that the venue has forgotten are in no snapshot.
     return left === undefined || id === "tradeId" && !this.isKept(String(left[id])) ? holds : broken(`which leaves out ${String(left[id])}`)
   }
 
-  /** Every row as it was told last, and none of those left out that are still there. */
+  /** Checks that every row is in its latest state, and that no existing one is left out. */
   private standingFault({ id, still }: Kind, all: ReadonlyArray<Told>, sequence: number, data: ReadonlyArray<Members>): Verdict {
     const last = new Map<unknown, Members>()
     for (const { rows, sequence: of } of all) if (of <= sequence) { for (const row of rows) last.set(row[id], row) }
     for (const row of data) {
       const told = last.get(row[id])
-      // What is so long ago is not remembered.
+      // A row last changed too long ago is not kept.
       if (told === undefined && all.length === mostRemembered) continue
       if (told === undefined) return broken(`which has ${JSON.stringify(row)}, of which nothing was told`)
       const verdict = difference(`which of ${String(row[id])}`, still(row), still(told))
@@ -270,7 +271,7 @@ export class ToldOfStreams {
     return left === undefined ? holds : broken(`which leaves out ${JSON.stringify(left)}`)
   }
 
-  /** Whether what a row tells of is in no snapshot any more: an order that is over, a position that is flat, a forgotten deposit. */
+  /** Whether the subject of a row is no longer in snapshots: an ended order, a flat position, a forgotten deposit. */
   private isGone(row: Members): boolean {
     if (row["orderId"] !== undefined) return row["status"] !== "open"
     const { depositId } = row
@@ -286,7 +287,7 @@ export class ToldOfStreams {
   }
 }
 
-/** Rows of a stream in the order in which they are compared: all of one record, which are told in any order but for fills and trades. */
+/** Rows of one record in the order of comparison: the venue may send them in any order, except fills and trades. */
 const inOrder = (name: string, rows: ReadonlyArray<Members>): ReadonlyArray<Members> => {
   const { id, snapshot } = kinds[name]!
   return snapshot === "latest" ? rows : rows.toSorted((one, other) => String(one[id]) < String(other[id]) ? -1 : 1)

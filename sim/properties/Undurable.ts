@@ -1,4 +1,4 @@
-/** Commands that a process took, each judged by the model as it stands at the record behind which it was taken. */
+/** Commands that a process took, each judged by the model at the record after which it was taken. */
 import type { Command } from "../../src/operations/Operations.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Observation } from "./Observation.js"
@@ -7,13 +7,13 @@ import { holds, type Verdict } from "./Property.js"
 export type Taken = Extract<Observation, { readonly _tag: "Taken" }>
 
 export class Undurable {
-  /** Taken behind records that are not durable yet. */
+  /** Commands taken after records that are not durable yet. */
   #waiting: Array<Taken> = []
 
-  /** `concerns`: the commands that are judged, all of them where it is not said. */
+  /** `concerns`: the commands to judge, by default all. */
   constructor(readonly concerns: (command: Command) => boolean = () => true) {}
 
-  /** What is found of a command that was taken, or of those that the model has come to with a record. */
+  /** Judges a command that was taken, or those whose record the model has now reached. */
   observe(seen: Observation, judge: (taken: Taken, model: NaiveVenue) => Verdict): Verdict {
     switch (seen._tag) {
       case "Started":

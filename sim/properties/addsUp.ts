@@ -1,8 +1,7 @@
 /**
- * Safety (I4). What the engine keeps so that it need not be reckoned again (books, levels, open sizes, reservations, totals) is what
- * comes out where everything is added up anew, now and then as the journal is replayed, and of the state that a snapshot gives; nobody
- * whom the engine does not look at can fall under his maintenance margin before a mark has him looked at; and an order is to be
- * remembered for as long as the model says.
+ * Safety (I4). The engine's derived values (books, levels, open sizes, reservations, totals) equal those computed anew from everything,
+ * now and then while the journal is replayed, and in the state of a snapshot; no account that the engine does not examine can fall under
+ * its maintenance margin before a mark causes its examination; and each order's retention is the model's.
  */
 import { broken, holds, type Property } from "./Property.js"
 

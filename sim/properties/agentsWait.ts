@@ -1,10 +1,10 @@
 /**
- * Safety (I11). An agent waits, under the code that its owner types, for one decision, and everybody is told how that stands: an owner
- * may look at one that waits, approve it, look again and be told of the approval once more where the answer was lost, as long as it was
- * not withdrawn; may deny it, also behind an own approval, as long as it has not fetched its key; and finds none that somebody else has
- * decided about. The agent is told that nothing is decided yet, or that it is denied, exactly while that is so; and to slow down where it
- * has asked less than five seconds before, and only there. Each is judged where one
- * thing was done about an agent behind the other: what happens at once may come in any order.
+ * Safety (I11). An agent's request is pending, under the code that its owner types, until one decision, and everybody learns its state. An
+ * owner may look at a pending request, approve it, look again and have a lost answer to the approval repeated, as long as the approval was
+ * not withdrawn; may deny it, even after approving it, as long as the agent has not fetched its key; and does not find a request that
+ * another account has decided. The agent learns that nothing is decided yet, or that it is denied, exactly while that is so; and is told
+ * to slow down exactly where it polled less than five seconds before. Requests are checked only where the calls about them came one after
+ * another: concurrent ones may be handled in any order.
  */
 import type { NaiveIdentity } from "../model/NaiveIdentity.js"
 import { isObject } from "../reading/Bodies.js"
@@ -12,12 +12,12 @@ import * as Identity from "../reading/Identity.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** How long an agent waits between two polls at least. */
+/** Least time between two polls of an agent, ms. */
 const pollMs = 5_000
-/** By so much a clock may have been set while it seems to have run truly. */
+/** Largest change of a clock that goes unnoticed, ms. */
 const unsureMs = 2
 
-/** As many agents of one address wait beside each other in a venue: with another one the oldest may have to go. */
+/** Usual limit of pending requests of one address: one more may displace the oldest. */
 const usuallyWaiting = 16
 
 type Stands =
@@ -29,41 +29,41 @@ interface Agent {
   readonly userCode: string
   readonly deviceSha256: string
   readonly expiresAtEpochMs: number
-  /** How many had begun in its process when it did. */
+  /** The number of requests begun in its process before it. */
   readonly place: number
   stands: Stands
-  /** The call about it that was taken up and is not answered. */
+  /** The call about it that is being handled. */
   underWay: number | undefined
-  /** Calls about it were under way at once, or one was never answered: nobody can say how it stands. */
+  /** Whether calls about it were handled at once, or one was never answered: its state is unknown then. */
   isUnclear: boolean
-  /** Polls that were taken up and are not answered, and whether some were so at once: which of them came last nobody can say then. */
+  /** Polls being handled, and whether several were at once: then it is unknown which of them was the last. */
   readonly polls: Set<number>
   areAtOnce: boolean
-  /** Between what the clock read when the last poll before was sent, and when it was answered; undefined where that is not known. */
+  /** The clock's readings when the previous poll was sent and when it was answered; undefined where unknown. */
   polled: readonly [number, number] | undefined
 }
 
 type Wish = Extract<Identity.Wish, { readonly kind: `${string}AgentConnect` }>
 
-/** A call about an agent, and how that stood when it was taken up; undefined where it is not clear. */
+/** A call about an agent's request, and the state of that when the call was taken up; undefined where it is unknown. */
 interface Asked {
   readonly agent: Agent
   readonly wish: Wish
   readonly stood: Stands | undefined
-  /** How often it had been approved by the records, and whether the last time was withdrawn by them, or over by their time. */
+  /** The number of its approvals in the journal, and whether the last one has been withdrawn or has expired by the records' time. */
   readonly approvals: number
   readonly isWithdrawn: boolean
-  /** When the poll before this one was, where it is one. */
+  /** For a poll, the time of the previous one. */
   readonly polled: Agent["polled"]
-  /** Whether its answer had to wait for a record: who asked was let in. */
+  /** Whether its answer had to wait for a record: then the caller was authorized. */
   isOffered: boolean
 }
 
 interface State {
-  /** Of the process that runs: agents wait no longer than that. */
+  /** Requests of the present process: they do not outlive it. */
   agents: Array<Agent>
   begun: number
-  /** How many of an address surely wait beside each other. */
+  /** The number of pending requests that one address may have for certain. */
   surelyWaiting: number
   identity: NaiveIdentity | undefined
   readonly asked: Map<number, Asked>
@@ -83,7 +83,7 @@ const find = ({ agents }: State, wish: Wish): Agent | undefined =>
     ? agents.find(({ deviceSha256 }) => deviceSha256 === wish.deviceSha256)
     : undefined
 
-/** Whether an agent is surely there at a time. Outside of its wait, also by a clock set back behind its beginning, it may be forgotten. */
+/** Whether a request certainly exists at a time. Outside its period, also by a clock set back before its beginning, it may be forgotten. */
 const isInTime = ({ expiresAtEpochMs }: Agent, atEpochMs: number): boolean =>
   atEpochMs >= expiresAtEpochMs - Identity.agentWaitMs && atEpochMs < expiresAtEpochMs
 
@@ -93,7 +93,7 @@ const handling = (state: State, { atEpochMs, call }: Observation & { readonly _t
   if (wish.kind === "beginAgentConnect") state.begun++
   const agent = find(state, wish)
   if (agent === undefined) return
-  // The network brings a request twice.
+  // The network may duplicate a request.
   if (state.asked.has(call.id) || agent.underWay !== undefined) agent.isUnclear = true
   const isThere = state.begun - agent.place < state.surelyWaiting && isInTime(agent, atEpochMs)
   const isOfAgent = ({ deviceSha256 }: { readonly deviceSha256: string }): boolean => deviceSha256 === agent.deviceSha256
@@ -131,12 +131,12 @@ const handled = (state: State, { answer, call, highestEpochMs, lowestEpochMs }: 
   })
 }
 
-/** Whether the owner of an account finds the agent. */
+/** Whether an account's owner finds the request. */
 const isFound = (stood: Stands, wish: Wish, account: number): boolean =>
   stood.is === "pending"
   || stood.account === account && (wish.kind === "denyAgentConnect" ? stood.is !== "fetched" : stood.is !== "denied")
 
-/** What an agent is told that polls, by how it stands; undefined where that depends on more. */
+/** Checks the answer to a poll by the request's state; further conditions are checked elsewhere. */
 const polled = (stood: Stands, code: string): Verdict => {
   const isWaiting = code === "authorization_pending"
   if (stood.is === "denied") return code === "access_denied" ? holds : broken(`is denied, and the agent is told ${code}`)
@@ -145,13 +145,13 @@ const polled = (stood: Stands, code: string): Verdict => {
   return isWaiting || code === "slow_down" ? holds : broken(`waits, and the agent is told ${code}`)
 }
 
-/** Whether the clock, from question to answer, was surely within the agent's wait. */
+/** Whether the clock was certainly within the request's period, from question to answer. */
 const isSeen = (agent: Agent, clock: readonly [number, number] | undefined): boolean =>
   clock !== undefined && isInTime(agent, clock[0]) && isInTime(agent, clock[1])
 
 const memberOf = (json: unknown, name: string): unknown => isObject(json) ? json[name] : undefined
 
-/** What is told of an approval, which is the last that was journaled, and a new one where that was withdrawn. */
+/** Checks the approval in an answer: it is the last one journaled, and a new one where the previous was withdrawn. */
 const approvedVerdict = ({ agent: { deviceSha256 }, approvals, isWithdrawn, stood }: Asked, { identity }: State, told: number): Verdict => {
   if (stood?.is !== "approved" && stood?.is !== "fetched") return holds
   const grants = identity?.everGrants.filter((grant) => grant.deviceSha256 === deviceSha256) ?? []
@@ -163,13 +163,13 @@ type Answered = Observation & { readonly _tag: "Answered" }
 
 const waits: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
 
-/** Whether an agent that has polled was rightly told to slow down, or not to; the poll is kept for the next one. */
+/** Checks whether a poll was rightly told to slow down, or not to; the poll is kept for the next one. */
 const pace = (agent: Agent, asked: Asked, { answer: { json, status }, call, clock }: Answered): Verdict => {
   const { areAtOnce } = agent
   agent.polls.delete(call.id)
   if (agent.polls.size === 0) agent.areAtOnce = false
   const code = memberOf(json, "code")
-  // What was refused for another reason may have been turned away before it was a poll.
+  // A call refused for another reason may have been refused before it counted as a poll.
   const isPoll = clock !== undefined && (status === 200 || waits.has(code))
   const { polled, stood } = asked
   if (areAtOnce || !isPoll || stood === undefined) return holds
@@ -191,14 +191,14 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (agent.underWay === call.id) agent.underWay = undefined
   const ofPace = wish.kind === "exchangeAgentConnect" ? pace(agent, asked, seen) : holds
   if (ofPace !== holds) return ofPace
-  // What the venue could not take may have been decided all the same.
+  // The decision may have been made even though the venue answered that it could not take the call.
   if (status >= 500) agent.isUnclear = true
   const isDone = status === 200
   if (wish.kind === "approveAgentConnect" && isDone) {
     const is = agent.stands.is === "fetched" ? "fetched" : "approved"
     agent.stands = { is, account: call.account, atEpochMs: Number(memberOf(json, "approvedAtEpochMs")) }
   }
-  // A denial counts from its request on, whatever becomes of its record: the session may have ended at the time of that.
+  // A denial counts from its request on, whatever becomes of its record: the session may have ended by the record's time.
   const wasLetIn = isOffered || status !== 401 && status !== 403
   if (wish.kind === "denyAgentConnect" && stood !== undefined && isFound(stood, wish, call.account) && wasLetIn) {
     if (isDone) agent.stands = { is: "denied", account: call.account }
@@ -207,9 +207,9 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (wish.kind === "exchangeAgentConnect") {
     const code = String(memberOf(json, "code"))
     if (isDone && stood?.is === "approved") agent.stands = { ...stood, is: "fetched" }
-    // Its approval was withdrawn, or is over: whoever was told so asks no more.
+    // Its approval was withdrawn, or has expired: the agent then polls no more.
     if (code === "grant_expired" && stood?.is !== "fetched") agent.isUnclear = true
-    // Its owner may have been asked, and have approved, by a clock that has left its wait meanwhile.
+    // Its owner may have approved it by a clock that has left its period meanwhile.
     if (stood === undefined || !isSeen(agent, clock)) return holds
     return status === 400 ? polled(stood, code) : isDone && stood.is !== "approved" ? broken("gets a key") : holds
   }

@@ -1,7 +1,7 @@
 /**
- * Safety (I3 to I7 as clients see them). A client is told of its command exactly what the reference model
- * says the committed record came to: the same acceptance or refusal with the same code and guard, the same
- * ids, fills and cancelled sizes. What is refused without a record has none.
+ * Safety (I3 to I7 as clients see them). The answer to a command is exactly the reference model's result of the committed record: the same
+ * acceptance or refusal with the same code and guard, the same ids, fills and cancelled sizes. A command refused without a record has no
+ * such result.
  */
 import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
 import { orderId as textOf } from "../../src/domain/Ids.js"
@@ -17,7 +17,7 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What a refusal is called, for those who read of a run. */
+/** A refusal's name, for reports of a run. */
 const nameOf = (refusal: Refusal): string => Object.entries(Refusal).find(([, code]) => code === refusal)?.[0] ?? String(refusal)
 
 const expectMember = (what: string, json: Json, name: string, expected: unknown): Verdict =>
@@ -31,10 +31,13 @@ const firstOf = (verdicts: ReadonlyArray<() => Verdict>): Verdict => {
   return holds
 }
 
-/** How much an answer tells: a native one all (an order record its terms too), a placement of /v2 only that it was accepted, its cancel the new state. */
+/**
+ * How much an answer contains: a native one everything (an order record also its terms), a placement of /v2 only its acceptance, a cancel
+ * of /v2 the new state.
+ */
 type Detail = "whole" | "accepted" | "state" | "terms"
 
-/** The order's numbers in a record or entry, as far as its kind of answer has them. */
+/** Checks the order's numbers in a record or entry, as far as its kind of answer has them. */
 const acceptedVerdict = (what: string, json: Json, outcome: NaiveOutcome, detail: Detail): Verdict =>
   firstOf([
     () => expectMember(what, json, "orderId", textOf(outcome.orderNumber)),
@@ -50,7 +53,7 @@ const acceptedVerdict = (what: string, json: Json, outcome: NaiveOutcome, detail
 
 const isWhole = (detail: Detail): boolean => detail === "whole" || detail === "terms"
 
-/** What was done to no order in particular. */
+/** Checks answers to commands that concern no particular order. */
 const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcome, atEpochMs: number): Verdict => {
   switch (call.endpoint) {
     case "cancelAllOrders":
@@ -91,11 +94,11 @@ const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => 
   ])
 }
 
-/** What an operator's cancel came to: how many orders it cancelled, and how many are left; or what refused it. */
+/** Checks the answer to an operator's cancel: how many orders were cancelled and how many are left, or the refusal. */
 const operatorsVerdict = (call: Call, { json, status, text }: Answer, memory: NaiveMemory | undefined): Verdict => {
   const what = `${call.endpoint} with key ${call.idempotencyKey}`
   if (status === 503 || (status === 409 && text.includes("idempotency_key_conflict"))) return holds
-  // What is no request, or names an account or a market that is none, is answered without a record.
+  // A malformed request, or one for an unknown account or market, is answered without a record.
   if (status === 400 || (status === 404 && /"(?:account|market)_not_found"/.test(text))) return holds
   const { orderId } = JSON.parse(call.body) as { readonly orderId?: string }
   if (status === 404 && orderId !== undefined && numberOf(orderId) < 0) return holds
@@ -128,7 +131,7 @@ const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Ver
   return acceptedVerdict(what, info, outcome, compat ? "accepted" : "whole")
 }
 
-/** What has just been asked for on the ledger: the record's own, as it was asked, and nothing done yet. */
+/** Checks the answer to a new transfer: it names its own record, repeats the request, and shows that nothing is done yet. */
 const transferVerdict = (what: string, { body, endpoint }: Call, json: Json, sequence: number): Verdict => {
   const number = (sequence * 64).toString(36)
   if (endpoint === "changeLedgerParty") return expectMember(what, json, "partyChangeId", `pch_${number}`)
@@ -141,7 +144,7 @@ const transferVerdict = (what: string, { body, endpoint }: Call, json: Json, seq
   ])
 }
 
-/** Whether a 409 about an identity is a decision with a record: a refused fence, or an entry whose clientOrderId was fenced. */
+/** Whether a 409 about an identity is a decision with a record: a refused fence, or an entry with a fenced clientOrderId. */
 const isDecided = (text: string, memory: NaiveMemory | undefined): boolean =>
   text.includes("\"already_seen\"") || (text.includes("\"fenced\"") && memory?.outcomes[0]?.refusal === Refusal.fenceStands)
 

@@ -1,7 +1,7 @@
 /**
- * Safety (I5, member by member). The answer to a command is all that the contract says of its decision and nothing besides: every
- * member of what was accepted, in both its forms, and of what was refused the code, the guard, and what was compared. A repeat
- * is told the same, whatever has happened since.
+ * Safety (I5, member by member). The answer to a command has exactly the members that the contract specifies for its decision: for an
+ * acceptance every member in both its forms, for a refusal the code, the guard, and the values compared. A repeated request gets the same
+ * answer, whatever has happened since.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { isKept, type NaiveMemory } from "../model/NaiveState.js"
@@ -18,18 +18,18 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** Whether it names what cannot be an order: that is answered without a record, whatever else its key was used for. */
+/** Whether a request names an impossible order: it is answered without a record, whatever else its key was used for. */
 const namesNothing = ({ wanted }: Asked): boolean =>
   wanted.kind === "CancelByOperator" && wanted.orderId !== undefined && numberOf(wanted.orderId) < 0
 
-/** Whether it gives a price that the market's grid does not have: that too is answered without a record, in the same code. */
+/** Whether a request has a price off the market's grid: it, too, is answered without a record, with the same code. */
 const isOffGrid = ({ wanted }: Asked, markets: Markets): boolean => {
   if (wanted.kind !== "SetIndexPrice") return false
   const market = markets.find(wanted.market, "native")
   return market !== undefined && typeof atomsOf(wanted.price, market.priceScale) === "string"
 }
 
-/** Whether every entry of a request has its outcome: otherwise the memory is another request's, which others judge. */
+/** Whether every entry of a request has an outcome: otherwise the memory belongs to another request, which other properties check. */
 const isOf = (asked: Asked, { outcomes }: NaiveMemory): boolean => {
   const { wanted } = asked
   if (namesNothing(asked)) return false
@@ -37,7 +37,7 @@ const isOf = (asked: Asked, { outcomes }: NaiveMemory): boolean => {
   return wanted.kind === "OpenDemoAccounts" || outcomes.length === 1
 }
 
-/** Whether the order that an answer speaks of is surely known still: of a forgotten one its terms are told as they were asked about. */
+/** Whether the order in an answer is certainly still remembered: for a forgotten one the answer repeats the request's terms. */
 const isKnown = ({ wanted }: Asked, { outcomes }: NaiveMemory, model: Answered["model"]): boolean => {
   if (wanted.kind !== "AmendOrder" && !(wanted.kind === "CancelOrders" && wanted.family === "compat")) return true
   const order = model.orders.get(outcomes[0]!.orderNumber)
@@ -46,12 +46,12 @@ const isKnown = ({ wanted }: Asked, { outcomes }: NaiveMemory, model: Answered["
 
 const isBatch = ({ wanted }: Asked): boolean => "batch" in wanted && wanted.batch
 
-/** Guards that tell a number as the request has it, where it has no atoms in its market. */
+/** Guards whose answers repeat a number as it was written, where it has no atoms in its market. */
 const asWritten: ReadonlySet<unknown> = new Set(["price_out_of_bounds", "quantity_out_of_bounds", "trigger_invalid"])
 
 /**
- * What was expected of a refusal, with the number as the answer writes it where it is the same one: a request that is sent again may write
- * it with other zeros at its end than when it was decided.
+ * The expected refusal, with the number spelled as in the answer where the value is the same: a repeated request may have other trailing
+ * zeros than the one that was decided.
  */
 const spelledAs = (shown: unknown, expected: unknown): unknown => {
   if (!isObject(shown) || !isObject(expected)) return expected
@@ -61,27 +61,27 @@ const spelledAs = (shown: unknown, expected: unknown): unknown => {
   return isSame && asWritten.has(expected["rejectionGuard"]) ? { ...expected, actual } : expected
 }
 
-/** The same of what a batch is answered, entry by entry. */
+/** The same for the answer to a batch, entry by entry. */
 const allSpelledAs = (shown: unknown, expected: unknown): unknown => {
   if (Array.isArray(expected)) return expected.map((each, at) => spelledAs(Array.isArray(shown) ? shown[at] : undefined, each))
   if (!isObject(shown) || !isObject(expected) || !Array.isArray(expected["outcomes"])) return spelledAs(shown, expected)
   return { ...expected, outcomes: allSpelledAs(shown["outcomes"], expected["outcomes"]) }
 }
 
-/** The envelope of a refusal that was decided, but for what is drawn or said in words. */
+/** Checks the envelope of a decided refusal, except for random values and prose. */
 const refused = (decision: Told.Decision, { json, status: answered }: Answer, what: string, isNamed: boolean): Verdict => {
   if (!isObject(json)) return isNamed ? broken(`${what} was refused, and is answered ${answered}`) : holds
   const isCompat = isObject(json["info"])
   const info = (isCompat ? json["info"] : json) as Json
   const { refusal } = decision.memory.outcomes.find((outcome) => outcome.refusal !== Refusal.none)!
   const { action, code, guard, status } = Refusals.of(refusal)
-  // Where it names the record, it is about that.
+  // If it names the record, it is about that decision.
   if (isNamed && (answered !== status || info["code"] !== code || info["rejectionGuard"] !== guard)) {
     return broken(`${what} was refused as ${status} ${code} ${guard ?? ""}, and is answered ${answered}: ${JSON.stringify(json)}`)
   }
-  // Another failure, or the same one without the record: what is fenced is refused before it has one.
+  // Another failure, or the same one without the record: a fenced key is refused before there is one.
   if (info["code"] !== code || info["rejectionGuard"] !== guard || guard === "fenced") return holds
-  // A number that is none on the market's grid is refused in the same words, and without a record.
+  // A number off the market's grid is refused in the same words, without a record.
   if (guard === undefined && mayBeMalformed(decision.asked, (name) => [decision.find(name)])) return holds
   const expected: Json = {
     version: "external-rest-error/v1",
@@ -97,10 +97,10 @@ const refused = (decision: Told.Decision, { json, status: answered }: Answer, wh
   return difference(what, info, spelledAs(info, expected))
 }
 
-/** What is answered with the keys that it came to. */
+/** Commands whose answers contain the resulting keys. */
 const showingKeys: ReadonlySet<string> = new Set(["RevokeKeyByOperator", "IssueBotKey", "OpenDemoAccounts"])
 
-/** Whether what was done has nothing to show any more: of API keys that have ended only so many are remembered. */
+/** Whether the result can no longer be shown: only a limited number of ended API keys are remembered. */
 const showsNothing = ({ asked: { wanted }, model }: Told.Decision, { status }: Answer): boolean =>
   showingKeys.has(wanted.kind) && status === 404 && model.identity.keys.some(({ isForgotten }) => isForgotten)
 
@@ -113,7 +113,7 @@ const answered = (markets: Markets, { answer, call, memory, model }: Answered): 
   const what = `${call.target} with ${call.body} under key ${call.idempotencyKey}`
   const decision = Told.decisionOf(call, { asked, memory, model, find: (name) => markets.find(name, familyOf(asked)) })
   const isDone = isBatch(asked) || memory.outcomes.every(({ refusal }) => refusal === Refusal.none)
-  // What is overloaded on its way back, or ends with its process, is not told at all.
+  // A decision whose answer is lost to overload or the end of the process is not reported at all.
   const isNamed = recordNamed(answer) === memory.sequence && answer.status !== 503
   if (!isDone) return refused(decision, answer, what, isNamed)
   if (isNamed && answer.status !== 200 && !showsNothing(decision, answer))

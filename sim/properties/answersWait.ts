@@ -1,6 +1,6 @@
 /**
- * Safety (I8). Who is told what is so, or that something is not so, is told it behind every record that was decided when he asked: a
- * power failure at the moment in which the answer leaves takes back nothing that it rests on.
+ * Safety (I8). An answer about the state, or about the absence of something, waits for every record that was decided when it was
+ * requested: a power failure at the moment the answer leaves undoes nothing that it rests on.
  */
 import { type Call, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -9,11 +9,14 @@ interface State {
   /** The last record that the engine has decided, and the last that is durable. */
   decided: number
   durable: number
-  /** The last record that was decided and not durable when a call was taken up, 0 where none was: the least where it came more than once. */
+  /**
+   * The last record that was decided and not durable when a call was taken up, 0 for none; the lowest where the call arrived more than
+   * once.
+   */
   readonly asked: Map<number, number>
 }
 
-/** Refusals that say of the state that something is not there, or may not be done; but for a route that there is not. */
+/** Refusals that state that something does not exist or is not allowed, except an unknown route. */
 const ofState: ReadonlySet<number> = new Set([403, 404, 409, 422])
 
 const answered = ({ asked }: State, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
@@ -21,7 +24,7 @@ const answered = ({ asked }: State, seen: Observation & { readonly _tag: "Answer
   const before = asked.get(id)
   asked.delete(id)
   if (before === undefined || leftBehind >= before || !ofState.has(status) || text.includes("\"route_not_found\"")) return holds
-  // What a record has decided, now or long ago, rests on that alone.
+  // An answer with a decision rests only on its own record.
   if (recordNamed(answer) !== undefined) return holds
   return broken(`${endpoint} was told ${status} behind record ${leftBehind}, and record ${before} was decided when it was asked`)
 }

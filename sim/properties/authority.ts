@@ -1,10 +1,10 @@
 /**
- * Safety (I11). Nobody acts without authority, or behind its end: no key reaches what is the owner's alone, nobody reads or touches
- * another's account, a key does what its scopes say, and behind the record that ends a session or revokes a key, and behind the
- * time at which either ends, nothing is journaled or answered by it; nor is anybody who waits told anything behind the end of what he
- * waits by. Who has authority is not turned away, and whose key has it no more is told why.
+ * Safety (I11). Nobody acts without authority, or after its end: no key is accepted on a route for the owner only, nobody reads or changes
+ * another account, a key does only what its scopes allow, and nothing is journaled or answered by a session or key after the record that
+ * ends it, or after its expiry; nor does a waiting read return anything from after the end of its credential. A valid credential is not
+ * refused, and the holder of an ended key learns why.
  *
- * Who has it is read from the journal: sessions that were opened, keys that were issued, and what ended them.
+ * Authority is read from the journal: sessions opened, keys issued, and whatever ended them.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Principal } from "../../src/operations/Header.js"
@@ -15,26 +15,26 @@ import * as Identity from "../reading/Identity.js"
 import { type Call, isLimited, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** What lets somebody act for an account. */
+/** A credential for an account. */
 interface Authority {
   readonly account: number
   readonly expiresAtEpochMs: number
   /** Of a key; a session may do everything that its account may. */
   readonly scopes: number | undefined
-  /** The record that ended it before its time. */
+  /** The record that ended it before its expiry. */
   endedBy: number | undefined
 }
 
 interface State {
-  /** In the order in which they came. */
+  /** In order of creation. */
   readonly sessions: Array<Authority>
   readonly keys: Array<Authority>
   /** By the digest of token or key. */
   readonly byDigest: Map<string, Authority>
-  /** Of sessions that stand, what the model has of them. */
+  /** For sessions that have not ended, the model's entries. */
   readonly standing: Map<NaiveSignedIn, Authority>
   readonly unrevoked: Map<NaiveKey, Authority>
-  /** The last record that was durable when an attempt was sent, and its time. */
+  /** The last durable record when each attempt was sent, and its time. */
   readonly asked: Map<string, LastRecord>
   last: LastRecord
 }
@@ -47,12 +47,12 @@ interface LastRecord {
 const read = 1
 const trade = 2
 
-/** What an operator does that begins or ends somebody's authority. */
+/** Operators' commands that create or end credentials. */
 const others: ReadonlySet<string> = new Set(["OpenDemoAccounts", "IssueBotKey", "RevokeKeyByOperator"])
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-/** Whether somebody may send a command by the record's time. */
+/** Checks that the sender of a command had the authority by the record's time. */
 const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }: Committed): Verdict => {
   const isKey = command.principal === Principal.key
   if (!isKey && command.principal !== Principal.session) return holds
@@ -68,7 +68,7 @@ const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }:
   return (authority.scopes! & needed) === needed ? holds : broken(`${what} may not do this`)
 }
 
-/** Takes over what the record began and ended. */
+/** Notes the credentials that a record created and ended. */
 const follow = (state: State, { model: { identity }, record: { atEpochMs, command, sequence } }: Committed): void => {
   state.last = { sequence, atEpochMs }
   if (!isOfIdentity(command) && !others.has(command.kind)) return
@@ -103,21 +103,21 @@ const follow = (state: State, { model: { identity }, record: { atEpochMs, comman
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** How an authority stands for all that is known of the time between question and answer. */
+/** The state of a credential throughout the time between question and answer, as far as known. */
 const standingOf = (authority: Authority | undefined, { clock, model }: Answered, askedAt: LastRecord): "good" | "over" | "unsure" => {
   if (authority === undefined) return "unsure"
   const { endedBy, expiresAtEpochMs } = authority
-  // Who acts is held to the time of records, which a clock that was set back leaves ahead of it.
+  // Commands are checked by the time of records, which a clock that was set back leaves ahead of it.
   if (endedBy !== undefined && endedBy <= askedAt.sequence || askedAt.atEpochMs >= expiresAtEpochMs) return "over"
   if (clock === undefined) return "unsure"
   if (clock[0] >= expiresAtEpochMs) return "over"
   return endedBy === undefined && Math.max(clock[1], model.atEpochMs) < expiresAtEpochMs ? "good" : "unsure"
 }
 
-/** The account that a path names. */
+/** The account in a path. */
 const named = ({ target }: Call): string | undefined => /^\/v1\/accounts\/([^/?]+)/.exec(target)?.[1]
 
-/** The scope that a key needs for what is no owner's route; 0: any key may. */
+/** The scope that a key needs on a route that is not for owners only; 0: none. */
 const scopeFor = ({ body, endpoint, method, target }: Call): number => {
   if (endpoint === "getCurrentApiKey") return 0
   if (endpoint !== "mintTicket") return method === "GET" || endpoint === "previewMargin" ? read : trade
@@ -125,17 +125,17 @@ const scopeFor = ({ body, endpoint, method, target }: Call): number => {
   return wish?.kind === "mintTicket" ? read | wish.scopes : read
 }
 
-/** Where a key is asked for, and no session does. */
+/** Routes that accept a key and no session. */
 const needsKey = ({ endpoint }: Call): boolean => endpoint === "getCurrentApiKey" || endpoint === "mintTicket"
 
-/** What a key may be answered on a route of the owner's. */
+/** Checks the answer to a key on a route for owners only. */
 const keyOfOwners = (what: string, { answer: { status, text } }: Answered, standing: "good" | "over" | "unsure"): Verdict => {
   const isRequired = status === 403 && text.includes("\"passkey_required\"")
   const may = standing === "good" ? isRequired : standing === "over" ? status === 401 : isRequired || status === 401
   return may ? holds : broken(`${what} is a key's on a route of the owner's, and is answered ${status}: ${text}`)
 }
 
-/** What an error says of itself: at the top by /v1, within `info` by /v2. */
+/** The details of an error: at the top level in /v1, within `info` in /v2. */
 const infoOf = (json: unknown): { readonly [name: string]: unknown } => {
   if (!isObject(json)) return {}
   return isObject(json["info"]) ? json["info"] : json
@@ -144,8 +144,8 @@ const infoOf = (json: unknown): { readonly [name: string]: unknown } => {
 const codeOf = (json: unknown): unknown => infoOf(json)["code"]
 
 /**
- * Whether an answer that waited tells of the record that ended who asked for it: whoever waits is told nothing behind that. Of other
- * answers nobody looks again at who is to get them.
+ * Whether the answer to a waiting read reports the record that ended its credential: such a read returns nothing from after that. Other
+ * answers are not checked again before they are sent.
  */
 const tellsOfItsEnd = ({ answer: { json, status }, call }: Answered, authority: Authority | undefined): boolean => {
   const endedBy = authority?.endedBy
@@ -171,7 +171,7 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
     : broken(`${what} may ${lacks ? "not " : ""}do this, and ${said}`)
 }
 
-/** A path that percent-encodes what is no text: it names no route, whoever asks. */
+/** A path with percent-encoded bytes that are not valid text: it is no route, whatever the credential. */
 const isNoPath = (target: string): boolean => {
   try {
     decodeURIComponent(target.split("?", 1)[0]!)
@@ -181,7 +181,7 @@ const isNoPath = (target: string): boolean => {
   }
 }
 
-/** Whether an answer is that there is no such route, or none by that method: nothing was done, and nobody's credential was looked at. */
+/** Whether an answer says that there is no such route or method: nothing was done, and no credential was checked. */
 const isOfNoRoute = ({ answer: { json }, call: { endpoint, target } }: Answered): boolean =>
   codeOf(json) === "route_not_found" || (endpoint === "" && codeOf(json) === "method_not_allowed")
   || isNoPath(target) && codeOf(json) === "invalid_request"
@@ -190,7 +190,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call, model } = seen
   const askedAt = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
-  // Nothing is said of a credential before the venue is ready, or to whoever comes too often.
+  // No credential is checked before the venue is ready, or beyond a rate limit.
   if (askedAt === undefined || answer.status === 503 || isLimited(answer) || isOfNoRoute(seen)) return holds
   const what = `${call.method} ${call.target} of ${call.client}`
   const owners = Identity.read(call.method, call.target, call.body)
@@ -207,7 +207,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   return call.token.startsWith("pk_") ? keyOfOwners(what, seen, standing) : onOwnersRoute(what, seen, standing)
 }
 
-/** A session, or nobody's token, on a route of the owner's. */
+/** Checks the answer to a session, or to an unknown token, on a route for owners only. */
 const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answered, standing: "good" | "over" | "unsure"): Verdict => {
   const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
   if (standing === "over" && !isTurnedAway) return broken(`${what} is of a session that is over, and is answered ${status}: ${text}`)
@@ -215,8 +215,8 @@ const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answere
 }
 
 /**
- * Whether it is told why a key is good no more: as revoked only where a durable record did that, and as one that has expired only behind its
- * time, and where it was not revoked before. Of a key that is forgotten since it ended nobody knows any more.
+ * Checks the reason why a key is no longer accepted: revoked only after a durable record of that, and expired only after its expiry and if
+ * it was not revoked before. A key that was forgotten after its end is unknown.
  */
 const rejectionVerdict = (
   what: string,
@@ -245,10 +245,10 @@ const rejectionVerdict = (
   }
 }
 
-/** What anybody reads: a credential may say whose favorites are to be told. */
+/** Public routes on which a credential only selects whose favorites are shown. */
 const open: ReadonlySet<string> = new Set(["getMarket", "listMarkets"])
 
-/** Whether a call is by something that was issued, and not to the operator, or to a route of the owner's. */
+/** Whether a call has an issued credential on a route that is neither the operator's nor for owners only. */
 const isLookedAt = ({ body, credential, endpoint, method, target, token }: Call): boolean =>
   token !== "" && !open.has(endpoint) && !target.startsWith("/v1/operator/")
   && (credential === "issued"

@@ -1,12 +1,11 @@
 /**
- * Safety (I3, decisions 10). After every record each best price lies inside the edge of its market's price band: no bid
- * above the top, no offer below the bottom. Where more orders had to go than one record cancels, nothing trades there until
- * they are gone, and nobody is turned away for another reason than that. No trade prints outside the band; and an immediate
- * order, a market order above all, trades as long as the band and its limit have something for it, and leaves something only
- * for a reason that the rules give.
+ * Safety (I3, decisions 10). After every record each best price lies inside the edge of its market's price band: no bid above the top, no
+ * offer below the bottom. Where more orders had to go than one record cancels, nothing trades there until they are gone, and only then are
+ * placements refused for that reason. No trade prints outside the band; and an immediate order, a market order above all, trades as long
+ * as the band and its limit have something for it, and leaves a remainder only for a reason in the rules.
  *
- * Told from the records and their events alone, as the feed gives them, with marks, bands and books followed here; and from
- * the books that the engine shows. How many a record has met, and whether an account's margin is enough, the model says.
+ * Checked with the records and their events in the feed, from which marks, bands and books are followed here; and with the engine's books.
+ * Whether a record has met its maximum of orders, and whether an account's margin is enough, comes from the model.
  */
 import { ordinal } from "../../src/domain/Ids.js"
 import { cancelBoth, cancelIncoming, CancelReason, ioc, sell } from "../../src/domain/Order.js"
@@ -21,30 +20,30 @@ import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import { type Taken, Undurable } from "./Undurable.js"
 
-/** What a record that leaves orders beyond their edge has cancelled of them at least, where a venue's bounds do not say otherwise. */
+/** Least number of orders beyond their edge that a record cancels if it leaves any, with a venue's own bounds. */
 const usualClearedAtOnce = 64
 
-/** What an event says of a delisting that has taken effect. */
+/** The code of a delisting in effect, in events. */
 const inEffect = 2
 
 interface Band {
   mark: bigint
   bps: bigint
-  /** A delisted market has no band: nothing trades there, and its settlement takes what rests. */
+  /** A delisted market has no band: nothing trades there, and its settlement cancels resting orders. */
   isDelisted?: boolean
 }
 
-/** What the model says of orders of a record that ended with something left. */
+/** The model's findings about a record's orders that ended with a remainder. */
 interface Known {
-  /** The record had met as many as it may. */
+  /** Orders that ended because the record had met its maximum. */
   readonly metEnough: ReadonlySet<number>
-  /** Their accounts had not the margin for the next fill. */
+  /** Orders whose accounts lacked the margin for the next fill. */
   readonly unbacked: ReadonlySet<number>
-  /** They rest and leave: nobody meets them any more. */
+  /** Resting orders that are leaving: nobody meets them any more. */
   readonly leaving: ReadonlySet<number>
 }
 
-/** The orders that rest behind a record of a placement and leave. */
+/** The resting orders that are leaving after the record of a placement. */
 const leavingOf = (model: NaiveVenue, { command }: Record): ReadonlySet<number> =>
   new Set(
     command.kind !== "PlaceOrders" || !model.isBehind
@@ -58,17 +57,20 @@ interface State {
   readonly book: FedBook.FedBook
   clearedAtOnce: number
   readonly undurable: Undurable
-  /** By record, until that comes by the feed. */
+  /** By record, until the feed delivers it. */
   readonly known: Map<number, Known>
   /** The last record that became durable. */
   last: Record | undefined
-  /** Whose order went last by self-trade prevention in the record at hand. */
+  /** The account whose order was last cancelled by self-trade prevention in the current record. */
   selfTraded: number | undefined
   /** By market. */
   readonly bands: Array<Band>
-  /** Parameters that markets are to take. */
+  /** Announced parameters of markets. */
   readonly announced: Announced
-  /** Resting orders that ended in the record at hand, and whether they lay beyond their edge then. What leaves ends there too, and with its own reason. */
+  /**
+   * Resting orders that ended in the current record, and whether they lay beyond their edge then. Orders that leave end there, too, with
+   * their own reason.
+   */
   readonly ended: Map<FedBook.Resting, boolean>
   /** Markets in which orders lay beyond their edge after the last record. */
   readonly unclear: Set<number>
@@ -92,7 +94,7 @@ const beyondEdge = (state: State, market: number): FedBook.Resting | undefined =
 
 const tradeVerdict = (state: State, event: Extract<DecodedEvent, { event: "Traded" }>): Verdict => {
   const edges = edgesOf(state.bands[event.market]!)
-  // What was left by the record before may be gone by now, before anything is liquidated.
+  // Orders left by the previous record have to be gone by now, before anything is liquidated.
   const isUnclear = state.unclear.has(event.market) && beyondEdge(state, event.market) !== undefined
   if (isUnclear) return broken(`market ${event.market} trades while orders lie beyond the edge of its band`)
   if (edges === undefined) return broken(`market ${event.market} trades and has no mark`)
@@ -104,7 +106,7 @@ const tradeVerdict = (state: State, event: Extract<DecodedEvent, { event: "Trade
 
 type Ended = Extract<DecodedEvent, { readonly event: "OrderEnded" }>
 
-/** Whether an incoming order may trade at a price: inside the band, and no worse than its limit, 0 for none. */
+/** Whether an incoming order may trade at a price: inside the band, and no worse than its limit, where 0 is none. */
 const isInReach = ([lowest, highest]: Edges, side: number, limit: number, at: number): boolean => {
   const price = BigInt(at)
   if (price < lowest || price > highest) return false
@@ -118,7 +120,7 @@ interface Taker {
   readonly price: number
 }
 
-/** The best price on the other side that an incoming order could trade at, with the accounts that rest there. */
+/** The best price on the other side at which an incoming order could trade, with the accounts that rest there. */
 const bestInReach = ({ resting }: FedBook.FedBook, { market, price, side }: Taker, edges: Edges) => {
   let best: { readonly at: number; readonly accounts: Set<number> } | undefined
   for (const order of resting.values()) {
@@ -132,10 +134,9 @@ const bestInReach = ({ resting }: FedBook.FedBook, { market, price, side }: Take
 }
 
 /**
- * Whether an order that ends with something left does so for a reason that the rules give, told at the very moment. Its rest goes
- * as an immediate one's only where nothing is left inside the band and its limit, or where its record has met as many as it may; by
- * self-trade prevention only where its own account's order is the next, or just went for it; and for margin only where the model
- * finds the same.
+ * Checks, at the very moment, that an order with a remainder ended for a reason in the rules. An immediate order's remainder ends only
+ * where nothing is left inside the band and its limit, or where its record has met its maximum; by self-trade prevention only where its
+ * own account's order is next, or was just cancelled; and for margin only where the model agrees.
  */
 const endedVerdict = (state: State, { command, sequence }: Decided["record"], event: Ended): Verdict => {
   const { book, known, selfTraded } = state
@@ -168,7 +169,7 @@ const endedVerdict = (state: State, { command, sequence }: Decided["record"], ev
 
 const isRefusedForLiquidity = (codes: number): boolean => (codes & 0xff) === refusedCode && ((codes >>> 8) & 0xff) === Refusal.noLiquidity
 
-/** A market order that is refused as it would meet nothing had nothing to meet: of what still rests and stands none was there before it. */
+/** A market order refused for lack of liquidity had nothing to meet: no standing order that still rests was there before it. */
 const refusedVerdict = (state: State, { events, record: { command, sequence } }: Decided): Verdict => {
   if (command.kind !== "PlaceOrders") return holds
   const entries = events.flatMap((event) => event.event === "EntryDecided" ? [event] : [])
@@ -188,7 +189,7 @@ const refusedVerdict = (state: State, { events, record: { command, sequence } }:
 }
 
 /**
- * The same of the immediate orders of the last record, told by what the engine shows behind it: of what still rests none was there
+ * The same for the immediate orders of the last record, by the engine's state after it: no order in reach that still rests was there
  * before them.
  */
 const shownTakers = ({ known, last }: State, { model, reads }: Extract<Observation, { _tag: "Inspected" }>): Verdict => {
@@ -218,7 +219,7 @@ const shownTakers = ({ known, last }: State, { model, reads }: Extract<Observati
   return holds
 }
 
-/** How many orders a record cleared: what it tells of a band's new parameters may stand behind the orders that ended by them. */
+/** The number of orders that a record cleared: the event of a band's new parameters may follow those of the orders that it ended. */
 const clearedBy = ({ bands, ended }: State): number =>
   [...ended].filter(([order, wasBeyond]) => {
     const edges = edgesOf(bands[order.market]!)
@@ -236,7 +237,7 @@ const edgeVerdict = (state: State, { record: { sequence } }: Decided): Verdict =
   return holds
 }
 
-/** The same of the books that the engine shows, unless the market still has more to cancel. */
+/** Checks the engine's books in the same way, unless the market still has orders to clear. */
 const shownVerdict = ({ model, reads }: Extract<Observation, { _tag: "Inspected" }>): Verdict => {
   for (let market = 0; market < reads.marketCount; market++) {
     const { delisting, parameters: { priceBandBps } } = reads.market(market)
@@ -273,7 +274,7 @@ const follow = (state: State, record: Decided["record"], event: DecodedEvent): V
   return verdict ?? FedBook.replay(state.book, event)
 }
 
-/** Who is turned away since a market is being cleared asked for one that is, or would come to be with his record. */
+/** A placement refused because a market is being cleared names such a market, or one that would be cleared in its record. */
 const turnedAwayVerdict = ({ answered, atEpochMs, command, sequence }: Taken, model: NaiveVenue): Verdict => {
   if (answered?.refusal !== Refusal.marketClearing) return holds
   const markets = command.kind === "PlaceOrders"

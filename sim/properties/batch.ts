@@ -1,23 +1,22 @@
 /**
- * Safety (I6). A batch gets one result per entry, in order, all from one record in one block; an entry's
- * refusal changes no sibling (that each entry came to what it alone deserves is the model's to say); bounds
- * hold; any `timeInForce` on /v2 refuses all, with nothing placed.
+ * Safety (I6). A batch gets one result per entry, in order, all from one record in one block; an entry's refusal changes no sibling (the
+ * model checks each entry's own result); bounds hold; any `timeInForce` on /v2 refuses the whole batch, with nothing placed.
  */
 import { maxCancelEntries } from "../../src/operations/orders/CancelOrders.js"
 import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
 import { parseOrderId, sequenceOf } from "../../src/domain/Ids.js"
 import { broken, holds, type Property } from "./Property.js"
 
-/** Scopes that were asked under with a body without a `timeInForce`: what is journaled under one may be of that. */
+/** Scopes of keys that were used with a body without `timeInForce`: a record under one may be from that body. */
 type State = Set<string>
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === "object" && value !== null
 
-/** The results of a batch answer, whichever its family's shape. */
+/** The results in a batch's answer, in either family's form. */
 const results = (json: unknown): ReadonlyArray<unknown> | undefined =>
   Array.isArray(json) ? json : isObject(json) && Array.isArray(json["outcomes"]) ? json["outcomes"] : undefined
 
-/** The entries that a batch request asked for. */
+/** The entries of a batch request. */
 const entries = (body: string): ReadonlyArray<unknown> | undefined => {
   let json: unknown
   try {

@@ -1,6 +1,6 @@
 /**
- * Safety (bounds). No block holds more records than it may, none took a further one once it was full, and none ends in what memory held:
- * each lies on the disk as the journal's layout is described.
+ * Safety (bounds). No block holds more records than it may, or takes another record once it is full, and blocks exist not only in memory:
+ * each lies on the disk in the journal's published layout.
  */
 import * as Block from "../../src/journal/Block.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -9,11 +9,11 @@ import { broken, holds, type Property } from "./Property.js"
 
 interface State {
   bounds: Pick<Bounds, "fullBytes" | "maxRecords">
-  /** Records of the block at hand, but for its last. */
+  /** Records of the current block, except its last. */
   records: Array<Record>
 }
 
-/** What a block of these records takes, in bytes. */
+/** The size of a block with these records, bytes. */
 const sizeOf = (records: ReadonlyArray<Record>): number => {
   const builder = new Block.Builder()
   builder.begin({ epoch: 1, firstSequence: records[0]!.sequence, previousDigest: Block.genesisDigest })

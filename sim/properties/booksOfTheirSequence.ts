@@ -1,7 +1,7 @@
 /**
- * Safety (I3 as readers see it). A book names the last record that changed it, and shows what it was from that record on
- * until the next that did: to the level, in every form in which it is sent, with digests that anyone can compute again.
- * It is never older than what was durable when it was asked for.
+ * Safety (I3 as readers see it). A book names the last record that changed it, and shows the state from that record until the next that
+ * changed it: to the level, in every form, with digests that anyone can recompute. It is never older than what was durable when it was
+ * requested.
  */
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -16,7 +16,7 @@ type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
 interface State {
-  /** Books by market and the record that made them so. */
+  /** Books by market and by the record that produced them. */
   readonly books: Array<Map<number, Book>>
   /** The durable record that last changed each market's book when an attempt of a call was sent. */
   readonly asked: Map<string, ReadonlyArray<number>>
@@ -25,7 +25,7 @@ interface State {
 }
 
 const empty: Book = { bids: [], asks: [] }
-/** Most levels a side in a book, and in the compatibility layer where nobody says how many. */
+/** Most levels a side in a book, and the default of the compatibility layer. */
 const [mostLevels, defaultLevels] = [500, 100]
 
 const verdictOf = (state: State, call: Call, attempt: number, json: Json, model: NaiveVenue): Verdict => {

@@ -1,8 +1,7 @@
 /**
- * Safety (I11). A bot has a key only for the token of its own workload: signed by the platform that the venue is set up for, meant for
- * it, in its time, and bound to the very account. Whoever shows anything else gets none, and is told that it is the token; whoever
- * shows a good one is not turned away for it. What is told is the key that was journaled, and the same again to the same request, also
- * when the token's time is over.
+ * Safety (I11). A bot gets a key only for the token of its own workload: signed by the platform that the venue trusts, meant for this
+ * venue, within its validity, and bound to exactly this account. With any other token the request is refused because of the token; with a
+ * valid one it is not. The answer contains the journaled key, and the same again for a repeated request, even after the token has expired.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -22,18 +21,18 @@ interface Issued {
 }
 
 interface State {
-  /** Whether the venue is set up for a platform. */
+  /** Whether the venue trusts a platform. */
   isSet: boolean
   model: NaiveVenue | undefined
-  /** Tokens that an operator has shown, by their requests' keys. */
+  /** Tokens presented by an operator, by the request's key. */
   readonly shown: Map<string, Set<string>>
-  /** How many accounts there were when an attempt was sent: a workload is bound to its account as soon as that is there. */
+  /** The number of accounts when an attempt was sent: a workload is bound to its account as soon as that exists. */
   readonly accounts: Map<string, number>
-  /** Keys that were issued, by their digests. */
+  /** Issued keys, by digest. */
   readonly issued: Map<string, Issued>
-  /** The record that issued a key under each request's key, and the only token that had been shown under it. */
+  /** The record that issued a key under each request's key, and the only token that had been presented under it. */
   readonly decided: Map<string, { readonly sequence: number; readonly token: string }>
-  /** Attempts that repeat a request for which a key had been issued: the record. */
+  /** Attempts that repeat a request for which a key had been issued, with its record. */
   readonly repeats: Map<string, number>
 }
 
@@ -41,7 +40,7 @@ const weekMs = 7 * 24 * 60 * 60 * 1000
 
 type Seen<T extends Observation["_tag"]> = Extract<Observation, { readonly _tag: T }>
 
-/** The token of a request for a key that is one by the contract. */
+/** The token of a well-formed request for a key. */
 const tokenIn = ({ credential, reading }: Call): string | undefined =>
   credential === "operator" && reading._tag === "asked" && reading.asked.wanted.kind === "IssueBotKey"
     ? reading.asked.wanted.token
@@ -63,7 +62,7 @@ const committed = (state: State, { decision: { outcomes }, record: { atEpochMs, 
   return holds
 }
 
-/** The key as it is told, against its record. */
+/** Checks the key in an answer against its record. */
 const told = ({ issued }: State, { answer: { json }, model }: Seen<"Answered">, token: string): Verdict => {
   const apiKey = String((json as Json)["apiKey"])
   const found = issued.get(sha256(apiKey, "hex"))
@@ -85,7 +84,10 @@ const told = ({ issued }: State, { answer: { json }, model }: Seen<"Answered">, 
   })
 }
 
-/** What a token may be found to be, by the clock between question and answer: of one that was set meanwhile nothing is known but that. */
+/**
+ * The possible findings about a token, by the clock between question and answer: if the clock was set meanwhile, any finding that depends
+ * on time is possible.
+ */
 const findings = (token: string, { clock, model }: Seen<"Answered">, before: number): ReadonlyArray<Tokens.Fault | undefined> => {
   const lasting = Tokens.lastingFault(token)
   const account = Tokens.accountOf(Tokens.subjectIn(token) ?? "") ?? Number.POSITIVE_INFINITY
@@ -110,7 +112,7 @@ const failed = ({ isSet }: State, { answer: { json, status }, model }: Seen<"Ans
   return found === undefined || found === model.fund ? holds : broken("is told that there is no such account")
 }
 
-/** Whether a token may have been found to be something. */
+/** Whether a finding about a token is possible. */
 type Findings = (fault: Tokens.Fault | undefined) => boolean
 
 const answered = (state: State, seen: Seen<"Answered">, token: string): Verdict => {
@@ -118,7 +120,7 @@ const answered = (state: State, seen: Seen<"Answered">, token: string): Verdict 
   const attempt = `${call.id}/${seen.attempt}`
   const repeated = state.repeats.get(attempt)
   const isRepeat = answer.headers["idempotent-replayed"] === "true"
-  // Who repeats a request has proved at its decision who he is: a token's time is over soon, and what was decided is told on.
+  // A repeated request proved its identity when it was decided: tokens expire soon, and a decision continues to be reported.
   const found = isRepeat && Tokens.lastingFault(token) === undefined ? [undefined] : findings(token, seen, state.accounts.get(attempt) ?? 0)
   state.accounts.delete(attempt)
   state.repeats.delete(attempt)

@@ -1,7 +1,7 @@
 /**
- * Safety (I7). A cancel works whatever the market's status, is refused under a global halt, cancels an order
- * at most once, and tells foreign and ended orders from missing ones in nothing but the id that was asked for.
- * A halt refuses what trades and nothing else: what ends under it, as the orders of a connection do, is recorded all the same.
+ * Safety (I7). A cancel works whatever the market's status, is refused under a global halt, cancels an order at most once, and answers
+ * about foreign, ended and missing orders differ only in the id that was asked for. A halt refuses trading and nothing else: orders that
+ * end under it, like those of a connection, are recorded nevertheless.
  */
 import { CancelReason, canceled } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -9,9 +9,9 @@ import { isStopped } from "../reading/Halts.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
-  /** Orders that a user's cancel ended, with the record that did. */
+  /** Orders that a user's cancel ended, with its record. */
   readonly cancelled: Map<number, number>
-  /** How a call about an order that is not there is answered, by endpoint, with all that names the request taken out. */
+  /** The answer to a call about a missing order, by endpoint, without anything that names the request. */
   readonly notFound: Map<string, string>
   /** Whether the journal so far has the venue halted. */
   halted: boolean
@@ -48,7 +48,7 @@ export const cancel: Property<State> = {
         : holds
     }
     if (seen._tag === "Inspected") {
-      // A cancel that was decided must show: the order has ended, by the user, in any status of its market.
+      // An accepted cancel must show: the order has ended by the user, whatever its market's status.
       if (seen.decision === undefined) return holds
       for (const order of seen.decision.touchedOrders) {
         if (!state.cancelled.has(order.number)) continue

@@ -1,6 +1,6 @@
 /**
- * Safety (I11). A challenge is answered once: whatever is sent again, at the same moment or after a crash, proves nothing more. It is over
- * with its first answer, good or bad, and wherever that is sent: behind a refusal nothing is proved by it any more.
+ * Safety (I11). A challenge is answered once: a repetition, at the same moment or after a crash, proves nothing more. It is spent with its
+ * first answer, valid or not, and on whatever route: after a refusal it proves nothing.
  */
 import { isObject } from "../reading/Bodies.js"
 import * as Identity from "../reading/Identity.js"
@@ -8,17 +8,17 @@ import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
-  /** By the identifier of the challenge, what it has proved. */
+  /** What each challenge has proved, by its identifier. */
   readonly proved: Map<string, string>
-  /** And which answer to it was refused. */
+  /** The refused answer of each challenge. */
   readonly refused: Map<string, string>
-  /** Attempts that were sent when an answer to their challenge had been refused: by which. */
+  /** Attempts sent after an answer to their challenge had been refused, with that answer. */
   readonly late: Map<string, string>
 }
 
 const unproven: ReadonlySet<unknown> = new Set(["passkey_assertion_invalid", "passkey_registration_invalid"])
 
-/** The challenge that a request answers; undefined of all others. */
+/** The challenge that a request answers; undefined for all others. */
 const challengeOf = ({ body, method, target }: Call): string | undefined => {
   const wish = Identity.read(method, target, body)?.wish
   return wish !== undefined && "proof" in wish ? wish.proof?.challengeIdentifier : undefined

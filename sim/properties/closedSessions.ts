@@ -1,7 +1,7 @@
 /**
- * Safety (I7, decisions 10 "Session"). While a market's session is closed, as the feed tells it, no order is accepted there,
- * none has its terms changed, and nothing trades; past its cutoff no trade opens, grows or turns a position. A market that
- * trades in sessions is closed until the feed tells of one.
+ * Safety (I7, decisions 10 "Session"). While a market's session is closed, by the feed, no order is accepted there, none is amended, and
+ * nothing trades; past its cutoff no trade opens, grows or flips a position. A market that trades in sessions is closed until the feed has
+ * an event of one.
  */
 import { hasSessions, type Parameters } from "../../src/domain/Market.js"
 import { type State as SessionState, states } from "../../src/domain/Session.js"
@@ -14,9 +14,9 @@ interface State {
   readonly announced: Announced
   readonly parameters: Map<number, Parameters>
   readonly sessions: Map<number, SessionState>
-  /** Sizes that are held, signed, by account and market. */
+  /** Positions, signed, by account and market. */
   readonly held: Map<string, number>
-  /** Who has traded in the record at hand and whose position is not told since, by account and market. */
+  /** Accounts that have traded in the current record and whose new position has had no event yet, by account and market. */
   readonly trading: Set<string>
   readonly marketOf: Map<number, number>
 }

@@ -1,9 +1,8 @@
 /**
- * Safety (I5 from the request on). Every command of a client or an operator is the one that a request under its key asked
- * for, field by field, and every answer is about the request that it answers. What is a request by the contract is never
- * called malformed, and what is none is never journaled. Another request under a used key is
- * refused as a conflict, and the same one never is, however it is written. What tells requests apart is the fingerprint that their
- * commands carry: of two that ask for different things no two have the same, under whichever keys, and of the same all have one.
+ * Safety (I5 from the request on). Every command of a client or an operator is what a request under its key asked for, field by field, and
+ * every answer is about its own request. A well-formed request is never called malformed, and a malformed one is never journaled. Another
+ * request under a used key is refused as a conflict, and the same one never is, however it is spelled. Requests are told apart by the
+ * fingerprints of their commands: no two different requests have the same one, under whichever keys, and equal requests always do.
  *
  * Requests are read by `sim/reading`, from their text alone, which shares nothing with the venue's edge.
  */
@@ -19,24 +18,24 @@ import { Markets, type Moment } from "../reading/Markets.js"
 import { type Call, isLimited, type Observation, occurredAtEpochMs, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** A request under a key, read once for all calls that say the same. */
+/** A request under a key, read once for all calls with the same content. */
 interface Request {
   readonly asked: Asked
   readonly accountId: string
   readonly body: string
-  /** What markets there were when it was first made. */
+  /** The markets when it was first made. */
   readonly since: Moment
-  /** Whether it names no account that an operator's request is about, or one that there was by then. */
+  /** Whether the account that an operator's request is about, if any, existed by then. */
   readonly isAccountThere: boolean
 }
 
-/** The good request that a call makes, and the scope of its key. */
+/** The well-formed request of a call, and the scope of its key. */
 interface Made {
   readonly request: Request
   readonly scope: string
 }
 
-/** A record that a request made, with all that the requests which it may be of say. */
+/** A record of a request, with the contents of all requests that it may be of. */
 interface Decided {
   readonly sequence: number
   readonly atEpochMs: number
@@ -45,30 +44,30 @@ interface Decided {
 
 interface State {
   readonly markets: Markets
-  /** Good requests with a good credential, by the call's number. */
+  /** Well-formed requests with a valid credential, by the call's number. */
   readonly calls: Map<number, Made>
   /** By scope of their key. */
   readonly requests: Map<string, Array<Request>>
   readonly records: Map<string, Array<Decided>>
-  /** What requests with a fingerprint say, and the fingerprint of what they say, both by the scope without the key. */
+  /** The content of requests by fingerprint, and the fingerprint by content, both by the scope without the key. */
   readonly said: Map<string, string>
   readonly fingerprints: Map<string, string>
   /** By order number. */
   readonly orders: Map<number, Answers.Placed>
-  /** Every account's id, once its record is durable: none ever goes. */
+  /** Every account's id, once its record is durable: none is ever removed. */
   readonly accounts: Set<string>
 }
 
 /** An account's number and the request's code with the key; -1 for the operator. */
 const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
 
-/** The keys that a start gives to what it reads from the markets file. */
+/** Keys that a start uses for commands from the markets file. */
 const isOfStart = (key: string): boolean => key.startsWith("bootstrap/")
 
-/** Whether it comes with the credential that its route asks for. */
+/** Whether a call has the credential that its route requires. */
 const isAdmitted = ({ credential }: Call): boolean => credential === "trader" || credential === "issued" || credential === "operator"
 
-/** Whether what was issued has ended, or may not do this: how that is told, `authority` looks at. */
+/** Whether an issued credential has ended or lacks the right: `authority` checks how that is reported. */
 const isTurnedAway = ({ credential }: Call, { status, text }: Answered["answer"]): boolean =>
   credential === "issued" && (status === 401 || (status === 403 && text.includes("\"scope_missing\"")))
 
@@ -81,7 +80,7 @@ const asked = (state: State, call: Call): void => {
   const scope = scopeOf(call.account, reading.asked.operation, call.idempotencyKey ?? "")
   const known = state.requests.get(scope) ?? []
   const same = known.filter((each) => each.asked.canonical === reading.asked.canonical)
-  // Each spelling is kept, since a command repeats of a fault what was sent.
+  // Each spelling is kept, since a refusal repeats the values as sent.
   let request = same.find((each) => each.body === call.body)
   if (request === undefined) {
     const [first] = same
@@ -99,11 +98,11 @@ const asked = (state: State, call: Call): void => {
 }
 
 /**
- * Whether a command's fingerprint is that of what its request says. A key is seldom used for a request that differs in just what a
- * fingerprint forgets, so those under all keys are compared.
+ * Checks that a command has its request's fingerprint. A key is seldom reused for a request that differs only in what a faulty fingerprint
+ * would omit, so requests under all keys are compared.
  */
 const toldApart = ({ fingerprints, said }: State, { command }: Committed["record"], { says }: Decided): string | undefined => {
-  // What may be of several requests is of one that is not known.
+  // A record that may be of several requests tells nothing.
   const [canonical, ...others] = says
   if (canonical === undefined || others.length > 0) return undefined
   const { a, b, c, d } = command.fingerprint
@@ -118,7 +117,7 @@ const toldApart = ({ fingerprints, said }: State, { command }: Committed["record
   return undefined
 }
 
-/** What names of markets may have meant since a request was first made. */
+/** The meanings that names of markets may have had since a request was first made. */
 const meaning = ({ markets }: State, { asked, since }: Request): Commands.Find => (name) => markets.meanings(name, familyOf(asked), since)
 
 type Committed = Observation & { readonly _tag: "Committed" }
@@ -158,7 +157,7 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Comm
   return holds
 }
 
-/** Takes note of the orders that a request placed or changed. */
+/** Notes the orders that a request placed or changed. */
 const placed = (
   { markets, orders }: State,
   { accountId, asked: { wanted } }: Request,
@@ -180,7 +179,7 @@ const placed = (
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** What a request that is none is answered. Whatever the venue cannot take at the moment is 503, whoever asks. */
+/** The status of a malformed request. Anything that the venue cannot take at the moment is 503, whoever asks. */
 const refusals: Readonly<Record<Exclude<Reading["_tag"], "asked" | "other" | "foreign" | "nowhere">, number>> = {
   malformed: 400,
   notJson: 415,
@@ -188,15 +187,15 @@ const refusals: Readonly<Record<Exclude<Reading["_tag"], "asked" | "other" | "fo
   unsupported: 501
 }
 
-/** Answers to a good request that come without a decision of it. */
+/** Answers to a well-formed request that was not decided. */
 const undecided: ReadonlySet<number> = new Set([401, 429, 503])
 
 const refusedWhole = (call: Call, answer: Answered["answer"]): Verdict => {
   const { reading } = call
   const { status, text } = answer
   if (reading._tag === "asked" || reading._tag === "other") return holds
-  // Nor is anything of a request looked at that comes beyond its limit, or before the venue is ready. What has no route is told so
-  // even where nothing can be taken otherwise.
+  // A request beyond its limit, or before the venue is ready, is not examined. An unknown route is reported even where nothing else is
+  // accepted.
   if (isLimited(answer)) return holds
   if (status === 503 && (reading._tag !== "nowhere" || text.includes("\"starting\""))) return holds
   const may = reading._tag === "foreign"
@@ -210,11 +209,11 @@ const nativeOf = (json: unknown): Json => {
   return isObject(json["info"]) ? json["info"] : json
 }
 
-/** What may be refused as invalid for what it would do. */
+/** Commands that may be refused as invalid because of their effect. */
 const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "DelistMarket", "OpenDemoAccounts",
   "AddToFund", "CreditAccount"])
 
-/** Whether there is no account, market or order that an operator names, as he is told; of an order that can be one, a record says so. */
+/** Whether an account, market or order named by an operator is reported as missing; for a possible order id, a record says so. */
 const isNotThere = (request: Request, decided: Decided | undefined, code: unknown, find: Commands.Find): boolean => {
   const { asked: { wanted }, isAccountThere } = request
   if (code === "account_not_found") return !isAccountThere
@@ -223,7 +222,7 @@ const isNotThere = (request: Request, decided: Decided | undefined, code: unknow
   return code === "not_found" && wanted.orderId !== undefined && (decided !== undefined || Commands.numberOf(wanted.orderId) < 0)
 }
 
-/** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
+/** Whether a 400 or 404 comes from a decision, or from the named market, and not from the request's form. */
 const isRefusalOfMatter = (state: State, request: Request, decided: Decided | undefined, json: unknown): boolean => {
   const { asked } = request
   const { code, rejectionGuard } = nativeOf(json)
@@ -233,25 +232,25 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   const { wanted } = asked
   if (wanted.kind === "SetMarketStatus" || wanted.kind === "DelistMarket")
     return decided !== undefined || find(wanted.market).includes(undefined)
-  // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
+  // Parameters that break a rule between them put no market, and need no record to be refused.
   if (wanted.kind === "PutMarket" && !MarketRules.isSound(wanted.parameters)) return true
-  // A token that proves nothing has a guard of its own: when it does not, another property says, as of keys that there are not.
+  // An invalid token has a guard of its own; another property checks that, and the same for missing keys.
   if (wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined
   if (wanted.kind === "RevokeKeyByOperator") return code === "not_found"
   if (wanted.kind === "CancelByOperator" || wanted.kind === "SetAccountFlags") return isNotThere(request, decided, code, find)
   if (wanted.kind === "CreditAccount" && code === "account_not_found") return isNotThere(request, decided, code, find)
-  // What breaks a market's rules or the venue's totals is an operator's, and decided.
+  // A request that breaks a market's rules or the venue's totals is an operator's, and decided.
   return decided !== undefined && (code !== "invalid_request" || mattersOf.has(wanted.kind))
 }
 
-/** What a 409 is about: another body under the key, an identity that was fenced, or something that was decided. */
+/** The subject of a 409: another body under the key, a fenced identity, or a decision. */
 const conflictOf = (json: unknown): "body" | "fence" | "decision" => {
   const { code, rejectionGuard } = nativeOf(json)
   if (code !== "idempotency_key_conflict") return "decision"
   return rejectionGuard === undefined ? "body" : rejectionGuard === "fenced" ? "fence" : "decision"
 }
 
-/** Holds an answer to a good request against what its key was used for. */
+/** Checks an answer to a well-formed request against what its key was used for. */
 const answeredGood = (state: State, { answer, call, memory, model }: Answered, request: Request, scope: string): Verdict => {
   const { json, status, text } = answer
   const { asked } = request
@@ -261,11 +260,11 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   const own = records.filter((record) => record.says.has(asked.canonical))
   const said = `is answered ${status}: ${text}`
   const conflict = status === 409 ? conflictOf(json) : undefined
-  // What was fenced before it was seen has no record, and none is told of a record that it has.
+  // A key that was fenced before any request has no record, and no answer names one.
   if (conflict === "fence" && own.length === 0) return holds
   if (conflict === "body") {
-    // The network brings an answer late, and a request twice: what was decided behind the refusal is not what it is about. A clock that is
-    // set back tells a refusal an earlier time than records have that came before it: of those with a later time it may be about each.
+    // The network delivers an answer late, and a request twice: a decision after the refusal is not the refusal's subject. With a clock
+    // that was set back, a refusal has an earlier time than previous records: it may be about any record with a later time.
     const refusedAt = occurredAtEpochMs(answer)
     const last = records.findLastIndex(({ atEpochMs }) => atEpochMs <= refusedAt)
     const isOnlyOwn = last >= 0 && records.slice(last).every(({ says }) => says.size === 1 && says.has(asked.canonical))
@@ -290,7 +289,7 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
 
 // ---- reads
 
-/** Where answers to reads show orders. */
+/** The orders in answers to reads. */
 const shown = (endpoint: string, json: unknown): ReadonlyArray<unknown> => {
   switch (endpoint) {
     case "getOrder":

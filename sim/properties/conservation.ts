@@ -1,8 +1,8 @@
 /**
- * Safety (I1). No money atom appears or vanishes: collateral of all accounts + what withdrawals hold + collected fees + entry-notional
- * imbalance (shorts' less longs': profit that is realised on one side only) = what was credited + deposits - withdrawals that the ledger
- * has done. Collateral, positions and what is held are the engine's; fees are what the trades it made must have cost by the published
- * rates, and deposits and withdrawals what the ledger must have come to by what was journaled of it.
+ * Safety (I1). No money atom appears or vanishes: collateral of all accounts + amounts held for withdrawals + collected fees +
+ * entry-notional imbalance (shorts' less longs': profit that is realised on one side only) = credits + deposits - withdrawals executed by
+ * the ledger. Collateral, positions and held amounts are the engine's; fees are computed from its trades by the published rates, and
+ * deposits and withdrawals from what was journaled of the ledger.
  */
 import { broken, holds, type Property } from "./Property.js"
 

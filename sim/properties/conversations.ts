@@ -1,17 +1,17 @@
 /**
- * Safety (I16). Over a connection of the stream each frame is answered once, and as the contract has it: what is no frame, what asks for
- * nothing that there is, what is asked for twice, what was never asked for, what there is no room for, and what no ticket or none with
- * the scope lets do is refused; nothing else is. A stream is told of between the answers to who asks for it and to who wants no more of
- * it, and never outside; of an account only while a ticket of it is shown, and a connection that has spoken for one account speaks for
- * no other. Who goes on with a stream is given what follows, and a snapshot only behind a `resync`. What streams tell is not handed over
- * while the client has yet to take what makes it slow, and nothing is answered any more while it has as much as a connection may hold.
- * Only the current ticket of a family lets anybody speak, and whoever speaks by one is told once, thirty seconds before, that it will be
- * over. Who takes what he is sent has a heartbeat every five seconds, which tells of each stream up to where it has left. A connection is
- * greeted with what it may have, how far back it is told again, and what time it is, which is told to who pings it too; it is
- * ended for three frames that are no JSON, one that is no text, more frames than its seconds may have and silence, then and not otherwise; and
- * nothing leaves behind its end.
+ * Safety (I16). Over a connection of the stream each frame is answered once, as the contract specifies. Refused are malformed frames,
+ * requests for things that do not exist, repeated subscriptions, unsubscriptions from what was not subscribed, requests beyond the
+ * connection's limits, and requests without a ticket or without its scope; nothing else is. Updates of a stream come between the answers
+ * to its subscription and to its unsubscription, and never outside; those of an account only while a ticket of it is valid, and a
+ * connection that has spoken for one account speaks for no other. A resumed stream continues with what follows, and has a snapshot only
+ * after a `resync`. Updates are not sent while the client has yet to read as much as makes it slow, and nothing is answered any more while
+ * it has as much as a connection may hold. Only the current ticket of a family is accepted, and its holder is warned once, thirty seconds
+ * before it expires. A client that reads gets a heartbeat every five seconds, with the sequence up to which each stream was sent. A
+ * connection is greeted with its limits, the retention of streams, and the time, which a ping is answered with, too; it is ended for three
+ * frames that are not JSON, one binary frame, too many frames per second, and silence, and for nothing else; and nothing is sent after its
+ * end.
  *
- * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
+ * The expected answers are computed here for each connection, frame by frame as the process takes them up, by its clock.
  */
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Frames from "../reading/Frames.js"
@@ -24,59 +24,62 @@ import { ending } from "./inbox.js"
 import type { Conversing, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** What a frame is to be answered. */
+/** The expected answer to a frame. */
 interface Due {
   readonly frame: Exclude<Frames.Frame, { readonly _tag: "noJson" }>
-  /** The type of the answer, or the code of the error; undefined where several are good. */
+  /** The type of the answer, or the code of the error; undefined where several are allowed. */
   readonly must: string | undefined
-  /** Whether it leaves before anything else is taken up. */
+  /** Whether it is sent before anything else is taken up. */
   readonly isAtOnce: boolean
   readonly takenAtEpochMs: number
-  /** Whether it shows a ticket that a durable record had replaced, or ended, when it was taken up. */
+  /** Whether it presents a ticket that a durable record had replaced, or ended, when it was taken up. */
   readonly isReplaced: boolean
-  /** Whether the ticket may have been over when it was taken up, which was told since. */
+  /** Whether the ticket may have expired when the frame was taken up; the expiry has been reported since. */
   readonly isPerhapsOver?: boolean
 }
 
 interface Subscribed {
-  /** The frame that asked for it. */
+  /** The frame that subscribed. */
   readonly id: string
-  /** Whether it was said to have begun. */
+  /** Whether its beginning was confirmed. */
   hasBegun: boolean
-  /** Whether a snapshot is due: it was not said to go on, or to be no good any more. */
+  /** Whether a snapshot is due: the stream was not confirmed as resumed, or had a `resync`. */
   isAnew: boolean
-  /** The sequence up to which the client has it by what has left; undefined where it has nothing that is good. */
+  /** The sequence up to which it was sent; undefined where the client has no valid content. */
   head: number | undefined
 }
 
 interface Conversation {
   /** The account that it has spoken for; undefined before any. */
   account: number | undefined
-  /** Whether a ticket lets it speak now, and trade. */
+  /** The scopes of its valid ticket; undefined without one. */
   scopes: number | undefined
   readonly streams: Map<string, Subscribed>
   readonly due: Map<string, Due>
-  /** The frame that is being taken up, as far as it is refused without an id. */
+  /** The number of frames being taken up that are to be refused without an id. */
   unnamed: number
-  /** The id of the frame that is being taken up, and of one that waited for what it takes back. */
+  /** The id of the frame being taken up, and of a pending subscription that it cancels. */
   taking: string | undefined
   takenBack: string | undefined
   /** The size of the largest snapshot. */
   snapshotSize: number
-  /** Why it has to be ended by the time that what is being taken up is taken. */
+  /** Whether it has to be ended by the time that the frame being taken up is handled. */
   mustEnd: boolean
   isOver: boolean
   notJson: number
-  /** Thousandths of frames that it may send, and when that was reckoned. */
+  /** Thousandths of frames that it may send, and when that was computed. */
   allowedMillis: number
   allowedAtEpochMs: number
   heardAtMs: number
-  /** When the ticket that lets it speak is over, as it was told, and whether it was warned of that. */
+  /** When its ticket expires, as reported, and whether a warning was sent. */
   expiresAtEpochMs: number
   isWarned: boolean
-  /** The last durable record when it was let in. */
+  /** The last durable record when its ticket was accepted. */
   letInBySequence: number
-  /** Since when a heartbeat is due: its begin, the last one, or when it was seen to take what it is sent again; undefined while it is slow. */
+  /**
+   * Since when a heartbeat is due: its beginning, the last heartbeat, or when the client was seen to read again; undefined while it is
+   * slow.
+   */
   beatenAtMs: number | undefined
 }
 
@@ -85,19 +88,19 @@ interface State {
   behindBytes: number
   bufferedBytes: number
   silenceMs: number
-  /** How far back who comes back is told what he has missed, by channel. */
+  /** How far back each channel can be resumed. */
   retention: Readonly<Record<string, object>>
   readonly lines: Map<string, Conversation>
-  /** Families of tickets that were told, with the place of each in its family. */
+  /** The family of each ticket that was issued, and its place in the family. */
   readonly tickets: Map<string, { readonly family: number; readonly generation: number }>
   model: NaiveVenue | undefined
-  /** The last record that ends a ticket, or what it was minted by: decided, and perhaps not durable yet. */
+  /** The last decided record that ends a ticket, or the credential that it was minted by; perhaps not durable yet. */
   endedBySequence: number
-  /** The time of the last record that was decided, and is perhaps not durable yet. */
+  /** The time of the last decided record; perhaps not durable yet. */
   recordsEpochMs: number
 }
 
-/** What ends tickets, by itself or with what they were minted by. */
+/** Commands that end tickets, or the credentials that they were minted by. */
 const endingTickets: ReadonlySet<string> = new Set([...ending, "RotateTicket", "SetAccountFlags"])
 
 type Taken = Observation & { readonly _tag: "FrameTaken" }
@@ -105,24 +108,24 @@ type Left = Observation & { readonly _tag: "FrameLeft" }
 
 const mayRead = 1
 const mayTrade = 2
-/** How ends are numbered. */
+/** Close codes. */
 const abuse = 1008
 const defect = 1011
 const silent = 4000
 const slow = 4008
 const mostNotJson = 3
-/** As many frames as so many seconds have may be taken up at once. */
+/** Frames of so many seconds may be taken up at once. */
 const mostSecondsOfFrames = 5
-/** Of what is said at once when a connection holds nearly as much as it may. */
+/** Bytes that may be sent at once when a connection holds nearly its maximum. */
 const answersAtOnce = 5_000
-/** How often a venue looks whether a connection is silent, and how long it may take to at most. */
+/** How often a venue checks connections for silence, and the longest delay of a check, ms. */
 const lookedEachMs = 1_000
 const lookedAtLatestMs = 15_000
 
 const invalid = "invalid_request"
 const noTicket = "realtime_ticket_rejected"
 
-// ---- what is taken up
+// ---- frames taken up
 
 const due = (
   line: Conversation,
@@ -136,12 +139,12 @@ const due = (
   else line.due.set(frame.id, { frame, must, isAtOnce, takenAtEpochMs: atEpochMs, isReplaced })
 }
 
-/** Whether a frame is refused where no ticket is shown. */
+/** Whether a frame is refused without a valid ticket. */
 const needsTicket = (frame: Due["frame"]): boolean => frame._tag === "order" || (frame._tag === "subscribe" && frame.subject.isOfAccount)
 
 /**
- * Whether a ticket may be over that is not told to be: that waits until all is durable that was decided by then, and until the process has
- * heard so.
+ * Whether a ticket may have ended without a report: the report waits until everything decided by then is durable, and the process knows
+ * it.
  */
 const mayBeOver = ({ endedBySequence, recordsEpochMs }: State, { expiresAtEpochMs, letInBySequence, scopes }: Conversation): boolean =>
   scopes !== undefined && (endedBySequence > letInBySequence || expiresAtEpochMs <= recordsEpochMs)
@@ -164,7 +167,7 @@ const subscribe = ({ conversing, model }: State, line: Conversation, taken: Take
 const unsubscribe = (line: Conversation, taken: Taken, frame: OfStream): void => {
   const subscribed = line.streams.get(frame.subject.stream)
   if (subscribed === undefined) return due(line, taken, frame, invalid, true)
-  // Who wants no more of what has not begun is told so of the frame that asked for it.
+  // Unsubscribing from a stream that has not begun refuses the frame that subscribed.
   const waiting = line.due.get(subscribed.id)
   if (waiting !== undefined) {
     line.due.set(subscribed.id, { ...waiting, must: invalid, isAtOnce: true })
@@ -235,9 +238,9 @@ const done = (state: State, line: Conversation): Verdict => {
   return unnamed > 0 ? broken("has no answer to a frame that is none, or without an id") : holds
 }
 
-// ---- what leaves
+// ---- frames sent
 
-/** The family of a ticket that was told, and whether it is its current one. */
+/** The family of an issued ticket, and whether it is the family's current one. */
 const familyOf = (
   { model, tickets }: State,
   ticket: string | undefined
@@ -258,7 +261,7 @@ const letIn = (
 ): Verdict => {
   const found = familyOf(state, frame.ticket)
   if (found === undefined) return broken(`is let in by ${id}, whose ticket nobody was told`)
-  // Whoever has lost the answer to a rotation asks for it by the route: on a socket only the current ticket is good.
+  // A client that has lost the answer to a rotation repeats it by REST: on a connection only the current ticket is valid.
   if (isReplaced) return broken(`is let in by ${id}, whose ticket had been replaced, or its family ended, before`)
   const { account, scopes } = found.family
   if (accountId !== idOf(state.model!.accounts[account]!.born)) return broken(`is told ${accountId} by ${id}, whose ticket is another's`)
@@ -289,9 +292,9 @@ const turnedAway = (
   }
   const { family, isCurrent } = found
   if (code === noTicket) {
-    // It may have been ended by what is decided and on its way to the disk: nothing is told by that but that it is over.
+    // It may have been ended by a decided record that is not durable yet: until that is, only the ticket's end may be reported.
     if (state.endedBySequence > state.model!.sequence) return holds
-    // Who asks for more than to read is looked at in his turn, by the time of records: a clock that was set back is behind it.
+    // A frame that asks for more than reading is checked in turn, by the time of records: a clock that was set back is behind that.
     const latestEpochMs = Math.max(atEpochMs, takenAtEpochMs, state.model!.atEpochMs)
     return isCurrent && latestEpochMs < goodUntil(family) ? broken(`is told that ${id} shows no good ticket`) : holds
   }
@@ -301,7 +304,7 @@ const turnedAway = (
   return code === "scope_missing" && !lacksScope ? broken(`is told of a scope by ${id} that it has`) : holds
 }
 
-/** What is refused of a stream that might have begun. */
+/** Checks the refusal of a stream that might have begun. */
 const notBegun = (line: Conversation, { frame: { error, id } }: Left, { frame }: Due, model: NaiveVenue): Verdict => {
   const { marketId, stream } = (frame as OfStream).subject
   line.streams.delete(stream)
@@ -359,7 +362,7 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
   }
 }
 
-/** The ticket is over that was shown last: what is being taken up is answered as if there had been none. */
+/** The latest ticket has expired: the frame being taken up is answered as if there had been none. */
 const ticketIsOver = (state: State, line: Conversation, { atEpochMs }: Left): Verdict => {
   if (line.scopes === undefined) return broken("is told that its ticket is over, and none is shown")
   const isOver = mayBeOver(state, line) || line.expiresAtEpochMs <= Math.max(atEpochMs, state.model?.atEpochMs ?? 0)
@@ -372,7 +375,7 @@ const ticketIsOver = (state: State, line: Conversation, { atEpochMs }: Left): Ve
   if (own === undefined) return holds
   const { frame } = own
   const isOfAccount = frame._tag === "subscribe" && frame.subject.isOfAccount
-  // Of what was asked for before it goes on where another ticket is shown.
+  // A subscription to the account's channel continues when another ticket is presented.
   if (isOfAccount && own.must === undefined) line.streams.delete(frame.subject.stream)
   if (needsTicket(frame)) line.due.set(line.taking!, { ...own, must: noTicket, isAtOnce: frame._tag === "order" })
   return holds
@@ -388,11 +391,11 @@ const toldOf = (line: Conversation, stream: string, { frame: { sequence, type } 
   return holds
 }
 
-/** Whether there was room for what leaves. */
+/** Checks that there was room for a frame. */
 const roomFor = ({ behindBytes, bufferedBytes }: State, line: Conversation, { frame: { type }, onItsWay, size }: Left): Verdict => {
   if (type === "snapshot") line.snapshotSize = Math.max(line.snapshotSize, size)
   if (type === "update" || type === "snapshot" || type === "resync") {
-    // As much as makes a client slow is handed over at once, where no more than that is on its way.
+    // As many bytes as make a client slow may be sent at once, where no more than that is in transit.
     return onItsWay > 2 * behindBytes ? broken(`is handed ${type} while ${onItsWay} are on their way`) : holds
   }
   const most = bufferedBytes + line.snapshotSize + answersAtOnce
@@ -465,7 +468,7 @@ const opened = (state: State, left: Left): Verdict => {
   return type === "hello" ? greeted(state, left) : broken(`begins with ${type}`)
 }
 
-// ---- ends
+// ---- ends of connections
 
 const closed = (
   { silenceMs }: State,
@@ -484,7 +487,7 @@ const closed = (
 
 const rests = ({ silenceMs }: State, line: Conversation, elapsedMs: number): Verdict => {
   if (line.isOver) return holds
-  // A channel of an account that was asked for under a ticket which is over begins where another one is shown.
+  // A subscription to an account's channel under an expired ticket begins when another ticket is presented.
   const waits = ({ frame, must }: Due): boolean =>
     line.scopes === undefined && must === undefined && frame._tag === "subscribe" && frame.subject.isOfAccount
   const unanswered = [...line.due].find(([, due]) => !waits(due))
@@ -493,12 +496,12 @@ const rests = ({ silenceMs }: State, line: Conversation, elapsedMs: number): Ver
   return quietMs < silenceMs + lookedAtLatestMs ? holds : broken(`is open, and nothing was heard of it for ${quietMs} ms`)
 }
 
-/** How long before a ticket is over its holder is told so. */
+/** How long before a ticket's expiry its holder is warned, ms. */
 const warningMs = 30_000
-/** How often heartbeats leave, and how long none may leave: each connection may have begun behind one, and looks take their time. */
+/** The interval of heartbeats, and their longest absence, ms: a connection may have begun just after one, and checks take time. */
 const longestWithoutBeatMs = 5_000 + 5_000
 
-/** The holder of a ticket is warned of its end, once and in time: by the clock, or by the records where that lies behind them. */
+/** Checks the warning of a ticket's expiry, once and in time: by the clock, or by the records where these are ahead of it. */
 const warned = ({ model, recordsEpochMs }: State, line: Conversation, { frame: { expiresAt }, atEpochMs }: Left): Verdict => {
   if (line.scopes === undefined || line.isWarned) return broken("is warned of the end of a ticket, and shows none, or was warned before")
   line.isWarned = true
@@ -507,7 +510,10 @@ const warned = ({ model, recordsEpochMs }: State, line: Conversation, { frame: {
   return expiresAt - latestEpochMs <= warningMs ? holds : broken(`is warned at ${latestEpochMs} of ${expiresAt}`)
 }
 
-/** A heartbeat tells the time and streams that have begun, each up to where it has left, and leaves behind the warning that was due. */
+/**
+ * Checks a heartbeat: it has the time and all streams that have begun, each with the sequence up to which it was sent, and comes after any
+ * warning that was due.
+ */
 const beats = (state: State, line: Conversation, { atEpochMs, frame: { heads, serverTimeEpochMs } }: Left): Verdict => {
   if (serverTimeEpochMs !== atEpochMs) return broken(`is told at ${atEpochMs} by a heartbeat that it is ${serverTimeEpochMs}`)
   const other = Object.keys(heads!).find((name) => line.streams.get(name)?.hasBegun !== true)
@@ -521,7 +527,7 @@ const beats = (state: State, line: Conversation, { atEpochMs, frame: { heads, se
     : holds
 }
 
-/** Whether heartbeats come, where nothing waits for a client that is slow. */
+/** Checks that heartbeats come to clients that are not slow. */
 const beatVerdict = ({ behindBytes }: State, line: Conversation, elapsedMs: number, left?: Left): Verdict => {
   const quietMs = line.beatenAtMs === undefined ? 0 : elapsedMs - line.beatenAtMs
   if (left !== undefined) {
@@ -533,7 +539,7 @@ const beatVerdict = ({ behindBytes }: State, line: Conversation, elapsedMs: numb
 
 const ticketsTarget = "/v1/realtime/ticket"
 
-/** Keeps which ticket of which family a text is: its first twelve bytes say it. */
+/** Notes the family and place of a ticket, which its first twelve bytes contain. */
 const noteTicket = (
   { tickets }: State,
   { answer: { json, status }, call: { target } }: Observation & { readonly _tag: "Answered" }
@@ -592,7 +598,7 @@ export const conversations: Property<State> = {
           ...Object.fromEntries(Frames.accountChannels.map((channel) => [channel, { ...seen.toldAgain }])),
           ...Object.fromEntries(Frames.marketChannels.map((channel) => [channel, { ...seen.keptOfMarkets }]))
         }
-        // What was open to the process before is gone with it.
+        // The process's connections end with it.
         state.lines.clear()
         state.endedBySequence = 0
         state.recordsEpochMs = 0

@@ -1,11 +1,10 @@
 /**
- * Safety (I8). A bit that flips at rest anywhere in the journal, in its blocks or in the zeros behind them, is
- * found at the next start and never served, and the refusal says where and from which record on; so is a write that went astray and
- * was called done.
+ * Safety (I8). A bit that flips at rest anywhere in the journal, in its blocks or in the zeros after them, is found at the next start and
+ * never served, and the refusal says where and from which record on; so is a write that went astray and was reported as done.
  */
 import { broken, holds, type Property } from "./Property.js"
 
-/** Whether a refusal names the segment and the first record that cannot be read: whoever cuts the journal there loses nothing else. */
+/** Whether a refusal names the segment and the first unreadable record: an operator who cuts the journal there loses nothing else. */
 const namesLost = (refusal: string, path: string, lost: number): boolean => {
   const [, named, sequence] = /^JournalCorrupt: (\S+) is corrupt at offset [0-9]+ \(sequence ([0-9]+)\)/.exec(refusal) ?? []
   return named === path && Number(sequence) === lost

@@ -1,8 +1,7 @@
 /**
- * Safety (I13). A market that is delisted is halted for good: nothing is placed, traded, put or priced in it from then on. Its
- * final price is the average of its index at the ticks of the last half hour, reckoned again here from every one of them. Each
- * position that changes is closed at it against another, or handed on as a deficit is, and in the end nothing is left.
- * Followed over the events of the feed.
+ * Safety (I13). A delisted market is halted for good: nothing is placed, traded, put or priced in it from then on. Its final price is the
+ * average of its index at the ticks of the last half hour, recomputed here from every one of them. Each position is closed at it against
+ * another, or transferred like a deficit, and in the end nothing is left. Followed over the events of the feed.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { hasSessions, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
@@ -17,14 +16,14 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface Followed {
   parameters: Parameters
   status: Status
-  /** Whether it trades in sessions and is between two of them. */
+  /** Whether it trades in sessions and is closed now. */
   isClosed: boolean
   index: bigint
   sourceEpochMs: number
   /** The second of its last tick. */
   second: number
   readonly ticks: Array<{ readonly minute: number; readonly index: bigint }>
-  /** When its delisting is to take effect; undefined where none is announced. */
+  /** When its delisting takes effect; undefined where none is announced. */
   announcedAt: number | undefined
   state: "none" | "settling" | "settled"
   finalPrice: bigint
@@ -37,14 +36,14 @@ interface State {
   readonly markets: Map<number, Followed>
   readonly announced: Announced
   fund: number | undefined
-  /** Whole minutes before the running one that a final price is made of. */
+  /** Whole minutes before the running one over which a final price is averaged. */
   finalMinutes: number
-  /** Positions of delisted markets that are about to change, as an event has said. */
+  /** Positions of delisted markets that are about to change, by an event. */
   moving: Array<readonly [market: number, account: number]>
 }
 
 const minuteMs = 60_000
-/** Minutes that a final price looks back where a run says no other number. */
+/** Minutes over which a final price is averaged by default. */
 const usualMinutes = 30
 
 /** The states of a delisting in its events. */
@@ -95,7 +94,7 @@ const put = (state: State, record: Record, event: DecodedEvent & { readonly mark
   known.parameters = parameters
 }
 
-// ---- what becomes of a delisting
+// ---- the states of a delisting
 
 const became = (state: State, { atEpochMs, command }: Record, event: Extract<DecodedEvent, { event: "MarketDelisting" }>): Verdict => {
   const market = state.markets.get(event.market)!
@@ -131,9 +130,9 @@ const became = (state: State, { atEpochMs, command }: Record, event: Extract<Dec
   }
 }
 
-// ---- what happens to a delisted market
+// ---- events of a delisted market
 
-/** What never happens to a delisted market. */
+/** Events that never concern a delisted market. */
 const never: ReadonlySet<string> = new Set([
   "OrderAccepted",
   "Traded",
@@ -212,7 +211,7 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
   return FedBook.replay(state.book, event)
 }
 
-/** A tick counts the index of every live market that had none in its second. */
+/** Counts the index of every live market for a tick, once per second. */
 const tick = ({ markets }: State, atEpochMs: number): void => {
   const second = Math.floor(atEpochMs / 1_000)
   for (const market of markets.values()) {

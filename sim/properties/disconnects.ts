@@ -1,8 +1,8 @@
 /**
- * Safety (I16). Orders that are placed over a connection which is to cancel them end with it, whatever ended it: its client, silence,
- * or the end of the process. A connection is armed only where its client asked for it; what a client sends over it is placed under
- * it; nothing is placed under it behind its end. From the record of its end on none of its orders trades, and none is open but those
- * that follow in the next records; no other order is ever cancelled for it. And once its client is gone, it ends.
+ * Safety (I16). Orders placed over a connection that is to cancel them end with it, however it ends: by its client, by silence, or with
+ * the process. A connection is armed only where its client asked for it; commands that a client sends over it are placed under it, and
+ * nothing is after its end. From the record of its end on none of its orders trades, and none is open except those that end in the
+ * following records; no other order is ever cancelled for it. And once its client is gone, it ends.
  */
 import { CancelReason, open } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -16,30 +16,30 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface Connection {
   readonly id: string
   readonly account: number
-  /** Orders that were placed under it and may be open. */
+  /** Orders placed under it that may be open. */
   readonly orders: Set<number>
-  /** The record in which it ended; 0 while it has not. */
+  /** The record in which it ended; 0 before. */
   endedBy: number
 }
 
 interface State {
-  /** Accounts of connections that clients asked for. */
+  /** The account of each connection whose client asked to arm it. */
   readonly asked: Map<string, number>
   /** By the record that armed it. */
   readonly armed: Map<number, Connection>
-  /** What was filled of orders as their connection ended, by order. */
+  /** The filled size of each order when its connection ended. */
   readonly filledAtEnd: Map<number, number>
-  /** The connection that each order is under. */
+  /** The connection of each order. */
   readonly ofOrder: Map<number, number>
   /** The connection over which a key was sent, by the key's scope. */
   readonly over: Map<string, string>
-  /** When clients were gone, and whether anything told the venue so. */
+  /** When each client was gone, and whether silently. */
   readonly gone: Map<string, { readonly isSilent: boolean; readonly atEpochMs: number }>
-  /** The last record that left something to the next. */
+  /** The last record that left work to the next. */
   behindAt: number
 }
 
-/** How long a venue takes at most to end a connection: one whose client says so, and one whose client is only silent. */
+/** Longest time until the venue ends a connection, ms: after its client closes it, and after its client falls silent. */
 const noticeMs = 4_000
 const silenceMs = 25_000
 
@@ -93,7 +93,7 @@ const committed = (state: State, { decision, model, record }: Observation & { re
   }
 }
 
-/** Looks at the orders of connections until they have ended themselves. */
+/** Checks the orders of connections until all have ended. */
 const restingVerdict = (state: State, reads: Glance): Verdict => {
   for (const { account, endedBy, id, orders } of state.armed.values()) {
     for (const number of orders) {
@@ -118,7 +118,7 @@ const restingVerdict = (state: State, reads: Glance): Verdict => {
   return holds
 }
 
-/** No order is cancelled for a connection that it was not placed under. */
+/** Checks that no order is cancelled for a connection that it was not placed under. */
 const reasonVerdict = (state: State, reads: Glance, touched: NaiveDecision["touchedOrders"]): Verdict => {
   for (const { account, number } of touched) {
     if (reads.findOrder(account, number)?.cancelReason !== CancelReason.disconnected) continue
@@ -128,7 +128,7 @@ const reasonVerdict = (state: State, reads: Glance, touched: NaiveDecision["touc
   return holds
 }
 
-/** Whoever has been gone for long has no connection any more. */
+/** Checks that a client long gone has no connection any more. */
 const goneVerdict = ({ armed, gone }: State, atEpochMs: number): Verdict => {
   for (const { endedBy, id } of armed.values()) {
     const left = gone.get(id)

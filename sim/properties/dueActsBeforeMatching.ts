@@ -1,8 +1,8 @@
 /**
- * Safety (I7, decisions 8). What is due by a record's time is done before anything else happens in it: no
- * order trades or rests past its expiry, and none that was there when a dead-man switch fell due trades or
- * rests from that record on. Under a global halt nothing is due until the halt lifts, and then at once. Where more falls due
- * than one record ends, what is left ends with the records that follow, and never trades.
+ * Safety (I7, decisions 8). Everything due by a record's time is done before anything else happens in it: no order trades or rests past
+ * its expiry, and no order that existed when a dead-man switch fell due trades or rests from that record on. Under a global halt nothing
+ * is due until the halt lifts, and then at once. Where more falls due than one record ends, the rest ends with the following records, and
+ * never trades.
  */
 import { ordinal } from "../../src/domain/Ids.js"
 import { anyMarket } from "../../src/domain/None.js"
@@ -15,11 +15,11 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
   halted: boolean
-  /** When orders expire that may, by number. */
+  /** The expiry of each order that has one, by number. */
   readonly expiries: Map<number, number>
   /** The record in which an order's expiry fell due, by number. */
   readonly expired: Map<number, number>
-  /** Of these, the orders that may have been leaving for another reason before: the record before left something to go on with. */
+  /** Of these, orders that may already have been leaving for another reason: the previous record had left work. */
   readonly leftBefore: Set<number>
   /** Armed switches by account. */
   readonly switches: Map<number, number>
@@ -27,15 +27,15 @@ interface State {
   readonly fired: Map<number, number>
   /** Trades seen so far. */
   trades: number
-  /** The last record that left something to the next which was due; 0 for none. */
+  /** The last record that left due work to the next; 0 for none. */
   behindAt: number
 }
 
 const dueReasons: ReadonlySet<number> = new Set([CancelReason.expired, CancelReason.cancelAllAfter])
-/** What its account comes to behind the expiries of a record may take an order that has expired first, where the record ends no more. */
+/** Reasons that may end an expired order first, where a record cannot end more expiries: they come after the expiries in a record. */
 const laterReasons: ReadonlySet<number> = new Set([CancelReason.liquidation, CancelReason.disconnected, CancelReason.user])
 
-/** Trades of a market that are asked for at a time, and how often. */
+/** Trades of a market per read, and most reads. */
 const tradesAtOnce = 20
 const pagesLookedAt = 25
 
@@ -52,7 +52,7 @@ const fire = (state: State, sequence: number, atEpochMs: number, wasBehind: bool
   }
 }
 
-/** A halt begins: what was left of the expiries that had fallen due waits for its end, as all others do. */
+/** A halt begins: orders whose expiry had fallen due and that are still open wait for its end like all others. */
 const halt = (state: State, { orders }: NaiveVenue): void => {
   state.halted = true
   for (const number of state.expired.keys()) if (orders.get(number)?.status === open) state.expired.delete(number)
@@ -75,7 +75,7 @@ const restingVerdict = (state: State, reads: Glance, account: number): Verdict =
   return holds
 }
 
-/** The last thing that happens to an order is that what is due cancels it, in the record in which it fell due. */
+/** Checks that the last event of an order is the due act that cancels it, in the record in which it fell due. */
 const endVerdict = (state: State, reads: Glance, account: number, number: number): Verdict => {
   const view = reads.findOrder(account, number)
   if (view === undefined) return holds
@@ -84,9 +84,9 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   if (view.lastSequence > due && !wasLeft) return broken(`order ${number} was due in record ${due} and changed in ${view.lastSequence}`)
   const expiry = state.expiries.get(number)
   if (expiry === undefined || view.updatedAtEpochMs < expiry) return holds
-  // Under a halt nothing is due, and what the mark or the operator takes away goes all the same.
+  // Under a halt nothing is due, but a mark or the operator may still end an order.
   if (view.lastSequence < (state.expired.get(number) ?? Number.POSITIVE_INFINITY)) return holds
-  // One that is left may be trimmed meanwhile, as whatever reduces only is.
+  // An order that is left over may meanwhile be trimmed like any reduce-only order.
   if (wasLeft && view.status === open) return holds
   const isDue = view.status === canceled
     && (state.leftBefore.has(number) || dueReasons.has(view.cancelReason) || wasLeft && laterReasons.has(view.cancelReason))
@@ -95,7 +95,7 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
     : broken(`order ${number} expired at ${expiry}; what became of it at ${view.updatedAtEpochMs} is ${view.status}/${view.cancelReason}`)
 }
 
-/** A market's trades that were not seen yet, newest first. */
+/** A market's trades that were not observed yet, newest first. */
 function* newTrades(state: State, reads: Glance, market: number): Generator<Fill> {
   let before = Number.POSITIVE_INFINITY
   for (let page = 0; page < pagesLookedAt; page++) {
@@ -109,7 +109,7 @@ function* newTrades(state: State, reads: Glance, market: number): Generator<Fill
   }
 }
 
-/** The record in which an account's switch last fell due over an order; Infinity if none did. */
+/** The record in which an account's switch last fell due for an order; Infinity if none did. */
 const dueBySwitch = (state: State, account: number, number: number): number => {
   const fired = state.fired.get(account)
   return fired !== undefined && number < ordinal(fired, 0) ? fired : Number.POSITIVE_INFINITY
@@ -156,7 +156,7 @@ export const dueActsBeforeMatching: Property<State> = {
       const wasBehind = state.behindAt === sequence - 1
       if (seen.model.isBehind) state.behindAt = sequence
       if (command.kind === "ResumeEngine") state.halted = false
-      // A start ends the connections of the process before it first of all, and with them what they have lost.
+      // A start first ends the connections of the previous process, and their orders with them.
       if (!state.halted) fire(state, sequence, atEpochMs, wasBehind || command.kind === "StartVenue")
       if (command.kind === "HaltEngine") halt(state, seen.model)
       if (command.kind === "SetCancelAllAfter") {

@@ -1,33 +1,36 @@
 /**
- * Liveness (L1 while a run goes on). What is due is done a moment later although nobody sends anything, whatever the process met before:
- * a clock that was set forward while it slept, an inbox or a disk that had no room for what was to be done. Asked of a process that is
- * ready, whose clock nobody has set for a while, whose disk has room and answers. A record of any kind does what is due first, so that
- * whoever journals none has let it lie.
+ * Liveness (L1 while a run goes on). Everything due is done within moments although nobody sends anything, whatever the process met
+ * before: a clock that was set forward while it slept, an inbox or a disk without room for the work. Checked while a process is ready, its
+ * clock has not been set for a while, and its disk has room and answers. A record of any kind does what is due first, so only a process
+ * that journals nothing has neglected it.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { overdue, unmarked } from "./dueIsDone.js"
 import { type Observation, roomFoundWithinMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** For how long nothing may come of what is due, by the true time: four times as long as a sleep lasts at most. */
+/** For how long due work may be outstanding, by true time, ms: four times the longest sleep. */
 const graceMs = 2_000
 
-/** How far two readings of a clock that nobody sets may differ from the time between them: it reads whole milliseconds. */
+/** Largest difference between two readings of an untouched clock and the true time between them, ms: it reads whole milliseconds. */
 const readingMs = 1
 
 interface State {
   model: NaiveVenue | undefined
   /** When a market's status was last set. */
   movedAtEpochMs: number
-  /** Since when nothing was journaled and nothing was in the way; undefined: not even now. By the true time, and by the process's clock. */
+  /**
+   * Since when nothing was journaled and nothing was in the way; undefined if that is not so now. By true time, and by the process's
+   * clock.
+   */
   since: { readonly atEpochMs: number; readonly clockEpochMs: number } | undefined
-  /** From when on the disk has room for all. */
+  /** From when on the disk has room for everything. */
   roomFromEpochMs: number
-  /** The journal's lock was taken away from the process. */
+  /** Whether the process has lost the journal's lock. */
   isUnlocked: boolean
 }
 
-/** What is due since so long and not done. */
+/** Work that has been due for so long and is not done. */
 const late = (state: State, { atEpochMs, clockEpochMs, isWriting }: Extract<Observation, { readonly _tag: "Watched" }>): Verdict => {
   const { model, roomFromEpochMs, since } = state
   if (model === undefined || clockEpochMs === undefined || isWriting || state.isUnlocked || atEpochMs < roomFromEpochMs) {

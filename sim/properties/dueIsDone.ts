@@ -1,15 +1,15 @@
 /**
- * Liveness (L1 for what the venue promised to do by itself). Once faults have stopped, what is due is done
- * although no client sends anything: time passes for the engine too.
+ * Liveness (L1 for what the venue promised to do by itself). Once faults have stopped, everything due is done although no client sends
+ * anything: time passes for the engine, too.
  */
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property } from "./Property.js"
 
-/** Milliseconds after its moment in which something due must have been done, by a venue that is ready. */
+/** Milliseconds after its moment within which due work must be done, by a venue that is ready. */
 const graceMs = 1_000
 
-/** What was due at a time and is not done, in words; undefined where there is nothing. */
+/** Work that was due at a time and is not done, in words; undefined where there is none. */
 export const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
   for (const { index, session } of model.markets) {
     if (session === undefined || session.state === "closed") continue
@@ -41,9 +41,9 @@ export const overdue = (model: NaiveVenue, atEpochMs: number): string | undefine
 }
 
 /**
- * A market without a mark of a second that was over by a time, in words. One that was not all the while between then and now as it is,
- * stale or halted or not listed yet, may have come back this very moment and be ticked with the next record. While the clock lies
- * behind the journal the engine's time stands still, and with it its marks.
+ * A market without a mark of a second that was over by a time, in words. A market whose state has changed since then, because it was
+ * stale, halted or not listed yet, may have come back this very moment and get its mark with the next record. While the clock is behind
+ * the journal the engine's time stands still, and its marks with it.
  */
 export const unmarked = (
   { model, movedAtEpochMs }: Pick<State, "model" | "movedAtEpochMs">,
@@ -58,7 +58,7 @@ export const unmarked = (
 }
 
 interface State {
-  /** The model, once there is one to look at. */
+  /** The model, once there is one. */
   model: NaiveVenue | undefined
   /** When a market's status was last set. */
   movedAtEpochMs: number

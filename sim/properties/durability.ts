@@ -1,13 +1,13 @@
 /**
- * Safety (I8). Whatever a client was told of is in the journal by then and stays there through every crash;
- * nothing that was durable is ever gone or different when the process is back.
+ * Safety (I8). Whatever was reported to a client is in the journal by then and stays there through every crash; nothing that was durable
+ * is ever missing or different when the process is back.
  */
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
-  /** The last record seen durable. */
+  /** The last durable record observed. */
   durable: number
-  /** The highest record that any client was told of. */
+  /** The highest record that was reported to any client. */
   told: number
 }
 

@@ -1,11 +1,11 @@
 /**
- * Safety (I8). Nothing is written behind what a process found of the journal before zeros were, over as much as the blocks that were
- * under way at once may have left: also where nothing of them is to be seen, since it may yet come to light. And what found room
- * for the next segment is there after any crash, under the name that it has until it is begun.
+ * Safety (I8). Nothing is written after the journal's end as a process found it before zeros are, over the range that blocks in progress
+ * at once may have covered: even where none of them is visible, since they may still come to light. And the file that was prepared for the
+ * next segment is there after any crash, under the name that it has until the segment is begun.
  */
 import { broken, holds, type Property } from "./Property.js"
 
-/** Blocks that are under way at once, at most. */
+/** Most blocks in progress at once. */
 const mostUnderWay = 4
 
 interface State {

@@ -1,8 +1,7 @@
 /**
- * Safety (I9). Whoever follows the journal reads what was decided as events: each says of a command that was done, of who may act, of
- * an account's money on the ledger, of a market's prices and of what closes a position by itself just what came of it, whose it is, and
- * how much. Events are part of every
- * block's digest, so that one which says something else is the same for ever after.
+ * Safety (I9). A follower of the journal reads decisions as events: each event about an accepted command, about who may act, about an
+ * account's money on the ledger, about a market's prices and about triggers states exactly the result, whose it is, and how much. Events
+ * are part of every block's digest, so a wrong one stays wrong for ever.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
@@ -18,13 +17,13 @@ import { type Must, ToldOfChanges } from "./ToldOfChanges.js"
 interface State {
   readonly changes: ToldOfChanges
   readonly accounts: ToldOfAccounts
-  /** By sequence: what the events of the record must hold. They come later, at the pace of whoever follows. */
+  /** The events that each record must have, by sequence. They arrive later, at the follower's pace. */
   readonly musts: Map<number, ReadonlyArray<Must>>
-  /** Every transfer that there ever was, those that the venue has forgotten too. */
+  /** Every transfer, including those that the venue has forgotten. */
   transfers: ReadonlyArray<NaiveTransfer>
-  /** Of every bracket that there ever was: its account, its market and its triggers. */
+  /** The account, market and triggers of every bracket that ever existed. */
   readonly brackets: Map<number, Pick<NaiveBracket, "account" | "market" | "autoClose">>
-  /** Accounts that are affiliates: who asks to become one again is one already, and nothing is told of it. */
+  /** Accounts that are affiliates: another registration has no effect and no event. */
   readonly affiliates: Set<number>
 }
 
@@ -35,7 +34,7 @@ const requested = (kind: (typeof transferKinds)[number], account: number, amount
   { transfer: sequence * 64, account, kind: transferKinds.indexOf(kind), amountAtoms }
 ]
 
-/** By the place of each in the list of what may come of a step. */
+/** The index of each change in the list of a step's possible changes. */
 const changes = { prepared: 0, begun: 2, noted: 3 } as const
 
 const transferOf = ({ transfers }: State, number: number): NaiveTransfer | undefined =>
@@ -52,7 +51,7 @@ const stepMoved = (
   change: changes[change]
 }]
 
-/** What the events of a command that was done must tell of it. */
+/** The events that an accepted command must have. */
 const mustTell = (state: State, { decision: { outcomes }, model, record }: Committed): ReadonlyArray<Must> => {
   const { atEpochMs, command, sequence } = record
   const standing = outcomes[0]?.standing
@@ -123,8 +122,8 @@ const isSo = (event: DecodedEvent, [name, fields]: Must): boolean =>
   && Object.entries(fields).every(([field, value]) => (event as unknown as Readonly<Record<string, number>>)[field] === value)
 
 /**
- * Orders of an account that one record cancels are told part by part: those that were left by a record before come first. And some of those
- * that are left may go as they are met, of which nothing is told but their end.
+ * Where a record cancels orders of an account in parts, those left by an earlier record come first. And some of those left over may be
+ * cancelled as they are met: they have only their own end as an event.
  */
 const isTold = (events: ReadonlyArray<DecodedEvent>, must: Must): boolean => {
   const [name, { account, orders = 0 }] = must
@@ -137,7 +136,7 @@ const isTold = (events: ReadonlyArray<DecodedEvent>, must: Must): boolean => {
   return parts.length > 0 && parts.reduce((total, part) => total + part, 0) <= orders
 }
 
-/** Whether an event about something is about whose it is. */
+/** Checks that an event names the account that its subject belongs to. */
 const ofIts = (state: State, event: DecodedEvent): Verdict => {
   switch (event.event) {
     case "BracketOpened":

@@ -1,7 +1,7 @@
 /**
- * Safety (I20). The venue does nothing of its own accord: every record of the journal was asked for under its key by
- * somebody who may, or is a start, a market of the file that a start found, the session of one that has a calendar, a price that
- * the index feed gave, or the passing of a time at which something was due. Each start, price and moment explains one record.
+ * Safety (I20). The venue does nothing of its own accord: every record of the journal is for an authorized request under a key, or for a
+ * start, a market of the file that a start found, the session of a market with a calendar, a price from the index feed, or the passing of
+ * a moment at which something was due. Each start, price and moment explains one record.
  */
 import { Principal } from "../../src/operations/Header.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -14,30 +14,28 @@ import type { Bounds } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
-  /** What was asked under a key by somebody whose credential was good. */
+  /** Scopes of keys of requests with a valid credential. */
   readonly scopes: Set<string>
-  /** Starts that no record tells of. */
+  /** Starts without a record yet. */
   starts: number
   /** Every market of a markets file that a start found. */
   readonly files: Set<string>
   /** Those of them that have a calendar. */
   readonly calendars: Set<string>
-  /** How often the feed gave each price that no record tells of. */
+  /** How often the feed sent each price that has no record yet. */
   readonly quotes: Map<string, number>
-  /** The batches that feed processes sent, and what of them no record tells of: prices by their markets and times. */
+  /** The batches that feed processes sent, and their prices without a record yet, by market and time. */
   readonly batches: Set<string>
   readonly streamed: Map<string, Array<string>>
-  /** Moments at which something was to be due, later than the time of the last record that only let time pass. */
+  /** Moments at which something is due, later than the last record that only let time pass. */
   deadlines: ReadonlyArray<number>
-  /**
-   * From when on the first key or ended order in line was to be looked at since time was last let pass, where there may be no room for others.
-   */
+  /** When the first key or ended order in its queue was to be visited, since a record last let time pass, if the tables may be full. */
   forgetsFromEpochMs: number
-  /** Keys and orders for which the tables of the running process have room. */
+  /** Room for keys and orders in the tables of the present process. */
   room: Pick<Bounds, "idempotencyKeys" | "orders">
 }
 
-/** Whether those who only place orders may have taken all that they may of a table, but for a batch that finds no room in the rest. */
+/** Whether placements may have used up their part of a table, so that a batch no longer fits. */
 const isFull = ({ room }: State, { mostFurther, mostKeys, orders }: NaiveVenue): boolean =>
   isTaken(mostKeys + mostFurther, room.idempotencyKeys) || isTaken(orders.size, room.orders)
 const isTaken = (ever: number, room: number): boolean => ever + longestBatch > room - room / 8
@@ -46,14 +44,14 @@ const longestBatch = 32
 /** The keys under which a start puts and opens a market of its file. */
 const ofStart = /^bootstrap\/([^/]+)(?:\/(?:backfilling|open))?$/
 
-/** What an account says of itself without a key. */
+/** Commands of accounts without a key. */
 const ofAccounts: ReadonlySet<string> = new Set(["SetFavorite", "RegisterAffiliate"])
 
 const quoteOf = (marketId: string, priceAtoms: number, sourceEpochMs: number): string => `${marketId} ${priceAtoms} ${sourceEpochMs}`
 
 const streamedOf = (marketId: string, sourceEpochMs: number): string => `${marketId} ${sourceEpochMs}`
 
-/** Notes what a batch sends. One that is sent again in its session is taken once. */
+/** Notes the content of a batch. A repetition in the same session counts once. */
 const noteBatch = ({ batches, streamed }: State, { prices, sequence, session }: Batches.Batch): void => {
   if (batches.has(`${session} ${sequence}`)) return
   batches.add(`${session} ${sequence}`)
@@ -65,7 +63,7 @@ const noteBatch = ({ batches, streamed }: State, { prices, sequence, session }: 
   }
 }
 
-/** Whether a price is one of a batch, which then has it no more. */
+/** Whether a price is in a batch; it is then removed from it. */
 const takesStreamed = (
   { streamed }: State,
   { market, priceAtoms, sourceEpochMs }: { readonly market: number; readonly priceAtoms: number; readonly sourceEpochMs: number },
@@ -78,7 +76,7 @@ const takesStreamed = (
   return at >= 0
 }
 
-/** A record that nobody outside the venue sent. */
+/** Checks a record that no outside request caused. */
 const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record, decision: NaiveDecision, model: NaiveVenue): Verdict => {
   switch (command.kind) {
     case "OpenVenue":
@@ -95,7 +93,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     case "MarkTick":
       if (model.halted) return broken(`record ${sequence} makes marks at ${atEpochMs}, under a halt of the engine`)
       return decision.ticked > 0 ? holds : broken(`record ${sequence} makes marks at ${atEpochMs}, and none was due`)
-    // What it says of the calendar is looked at by another property.
+    // Another property checks its agreement with the calendar.
     case "SetMarketSession": {
       const { marketId } = model.markets[command.market]!.parameters
       return state.calendars.has(marketId)
@@ -110,7 +108,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
         ? holds
         : broken(`record ${sequence} sets an index price that the feed did not give: ${quote}`)
     }
-    // Who asked for them, and what they come to, is looked at by another property.
+    // Another property checks who asked for them, and their results.
     case "ArmConnection":
     case "EndConnection":
       return holds
@@ -119,7 +117,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
         ? holds
         : broken(`record ${sequence} notes uses of keys that there are not`)
     default:
-      // What was proved is looked at by another property.
+      // Another property checks what was proved.
       if (Commands.isOfIdentity(command) || Commands.isOfTickets(command) || ofAccounts.has(command.kind)) return holds
       if (Commands.isOfFunds(command)) return holds
       return broken(`record ${sequence} is a ${command.kind} without a key`)
@@ -137,7 +135,7 @@ const verdictOf = (state: State, record: Record, decision: NaiveDecision, model:
     : broken(`record ${sequence} is a ${command.kind} under ${scope}, which nobody asked for`)
 }
 
-/** Notes when something that the record decided is to be due. */
+/** Notes when something that the record decided will be due. */
 const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveDecision): void => {
   if (command.kind === "SetCancelAllAfter" && command.timeoutMs > 0) state.deadlines = [...state.deadlines, atEpochMs + command.timeoutMs]
   if (command.kind === "SetMarketSession") {
@@ -155,7 +153,7 @@ const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveD
   if (expiries.length > 0) state.deadlines = [...state.deadlines, ...expiries]
 }
 
-/** Notes when accounts under liquidation, and the insurance fund, are to be looked at, and brackets armed or worked off. */
+/** Notes when accounts under liquidation and the insurance fund are to be examined, and brackets armed or processed. */
 const noteLooks = (state: State, { atEpochMs, brackets, looks }: NaiveVenue): void => {
   const again = Math.max(atEpochMs, brackets.nextEpochMs)
   const moments = [...looks.map((look) => look.atEpochMs), ...(again === Number.POSITIVE_INFINITY ? [] : [again])]
@@ -163,20 +161,20 @@ const noteLooks = (state: State, { atEpochMs, brackets, looks }: NaiveVenue): vo
 }
 
 /**
- * Notes when what a table remembers is to be looked at: a full one refuses without a record, so that time has to pass for it. What was looked
- * at may have been promised for longer, and goes on in line; and another record may look before the one that comes for it.
+ * Notes when entries of a table are to be visited: a full one refuses without a record, so time has to pass for it. A visited entry may
+ * have been promised for longer, and returns to the queue; and another record may visit it before the one that comes for it.
  */
 const noteForgetting = (state: State, model: NaiveVenue): void => {
   if (isFull(state, model)) state.forgetsFromEpochMs = Math.min(state.forgetsFromEpochMs, model.nextForgettingEpochMs)
 }
 
-/** Notes when a transfer that nobody approves is to end. */
+/** Notes when an unapproved transfer expires. */
 const noteExpiry = (state: State, { atEpochMs, funds: { nextDueEpochMs } }: NaiveVenue): void => {
   const due = Math.max(atEpochMs, nextDueEpochMs)
   if (due !== Number.POSITIVE_INFINITY && !state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
 }
 
-/** Notes when a delisted market is to be gone on with. */
+/** Notes when the settlement of a delisted market continues. */
 const noteSettlement = (state: State, { atEpochMs, nextSettlementEpochMs }: NaiveVenue): void => {
   const due = Math.max(atEpochMs, nextSettlementEpochMs)
   if (!state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
@@ -226,7 +224,7 @@ export const everyRecordHasACause: Property<State> = {
         noteExpiry(state, seen.model)
         noteForgetting(state, seen.model)
         if (seen.model.nextSettlementEpochMs < Number.POSITIVE_INFINITY && !seen.model.halted) noteSettlement(state, seen.model)
-        // What a record leaves to the next is due at once, and another command may be quicker than the record that comes for it.
+        // Work that a record leaves to the next is due at once, and another command may come before the record for it.
         if (seen.model.isBehind || seen.model.isClearing) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
         return verdict
       }

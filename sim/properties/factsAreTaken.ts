@@ -1,8 +1,8 @@
 /**
- * Safety (I10). What the ledger and the signer have done is taken exactly where it says something new that can be, and is refused
- * without a record for the reason that there is: a step that was rejected and is called a contradiction leaves its transfer waiting,
- * and nobody is told. Nor is a change of party ever to the one that its account has: it would wait as long. Each is judged by the model
- * as it stands at the record behind which it came to the writer.
+ * Safety (I10). A report of the ledger or the signer is journaled exactly where it says something new and possible, and is otherwise
+ * refused without a record for the actual reason: if the rejection of a step were refused as a contradiction, its transfer would wait for
+ * ever, unnoticed. Nor does a change of party ever lead to the account's present party: it would wait as long. Each report is judged by
+ * the model at the record after which the writer took it.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { isFact } from "../model/NaiveFunds.js"
@@ -10,7 +10,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import { type Taken, Undurable } from "./Undurable.js"
 
-/** What is refused for the step that it speaks of. For want of room, or under a halt, anything may be. */
+/** Refusals because of the step that the report is about. For lack of room, or under a halt, any report may be refused. */
 const judged: ReadonlySet<Refusal> = new Set([
   Refusal.none,
   Refusal.ledgerFactKnown,
@@ -20,7 +20,7 @@ const judged: ReadonlySet<Refusal> = new Set([
 
 const nameOf = (refusal: Refusal): string => Object.entries(Refusal).find(([, code]) => code === refusal)![0]
 
-/** Whether a change that has no party yet is to come to the one that it is to replace. */
+/** Whether a change without a party yet would lead to the party that it replaces. */
 const isNoChange = ({ command }: Taken, { funds }: NaiveVenue): boolean => {
   if (command.kind !== "BindParty" || command.transfer < 0) return false
   const change = funds.find(command.transfer)

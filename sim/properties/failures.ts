@@ -1,7 +1,7 @@
 /**
- * Safety (contract). Every failure is told as the contract tells it: one of those that there are, with its own status, code, guard,
- * name and advice, in its family's envelope, both halves of which say the same. Whoever met a limit is told to come again within a
- * minute, and whoever used a wrong method which ones the path has. Requests have ids that no other has.
+ * Safety (contract). Every failure is reported as the contract specifies: one of the listed ones, with its own status, code, guard, name
+ * and advice, in its family's envelope, both halves of which agree. A rate-limited client is told to come again within a minute, and one
+ * that used a wrong method learns the path's methods. Request ids are unique.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -12,26 +12,26 @@ import * as Refusals from "../reading/Refusals.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** By status, code, guard and advice, the names that a failure may have: a native one has none. */
+/** The possible names of a failure, by status, code, guard and advice: a native one has none. */
 const known: ReadonlyMap<string, ReadonlySet<string>> = Refusals.all.reduce((all, { action, code, guard, name, status }) => {
   const told = `${status} ${code} ${guard} ${action}`
   return all.set(told, (all.get(told) ?? new Set<string>()).add(name))
 }, new Map<string, Set<string>>())
 
-/** What is to be asked again, though it is no matter of the venue's room. */
+/** Failures to be retried that are not about the venue's room. */
 const waited: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
 
-/** What is read from the histories, or goes on into them where the engine's memory ends. */
+/** Reads from the histories, or that continue there where the engine's memory ends. */
 const histories: ReadonlySet<string> = new Set(["getCandles", "getCompatCandles", "listPositionHistory", "getOrder", "getCompatOrder",
   "listOrders", "listCompatOrders", "lookUpOutcome", "listFills", "listCompatOwnTrades", "listTrades", "listCompatTrades", "listLedger",
   "listFundingPayments"])
 
-/** What looks in them for what the engine has forgotten, beside what else it does. */
+/** Requests that look in the histories for what the engine has forgotten, besides their main purpose. */
 const looking: ReadonlySet<string> = new Set(["listSecurityEvents", "listDeposits", "getDeposit", "cancelDeposit", "confirmDeposit",
   "listWithdrawals", "getWithdrawal", "cancelWithdrawal", "confirmWithdrawal", "getLedgerParty", "cancelLedgerPartyChange",
   "confirmLedgerPartyChange"])
 
-/** What an operator asks the ledger. */
+/** An operator's requests to the ledger. */
 const ofLedger: ReadonlySet<string> = new Set(["reconcile", "fundLedgerParty"])
 
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
@@ -39,7 +39,7 @@ const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "s
   "nearest"])
 const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
-/** Whether it is about a favorite, or the affiliate, of an account that the credential is not of. */
+/** Whether a request is about a favorite, or the affiliate, of another account than the credential's. */
 const namesAnother = ({ accountId, body, endpoint, method, target }: Call): boolean => {
   if (endpoint === "listPositionHistory") {
     const reading = Queries.read(target)
@@ -50,27 +50,27 @@ const namesAnother = ({ accountId, body, endpoint, method, target }: Call): bool
   return reading?.access === "trader" && reading.accountId !== accountId
 }
 
-/** Whether nothing is wrong with a request but whose account it is about: a query and a body that are not known are looked at before that. */
+/** Whether a request is well-formed but for its account: unknown query parameters and members of the body are checked before that. */
 const isOfGoodForm = ({ body, method, target }: Call): boolean => {
   const reading = Identity.read(method, target, body)
   return !target.includes("?") && (reading === undefined || reading.wish !== undefined)
 }
 
-/** Why a credential is refused: told of keys, never of an operator's token. */
+/** The possible reasons why a credential is refused: given for keys, never for an operator's token. */
 const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefined> => {
   const isOperators = call.target.startsWith("/v1/operator/")
   switch (code) {
     case "unauthorized":
       if (isOperators) return [undefined]
       if (call.token === "") return ["missing"]
-      // What is said of a session: only that it is over, or where a key is needed.
+      // Given for a session: only that it has ended, or where a key is required.
       return call.token.startsWith("ses_") ? [undefined, "malformed"] : ["malformed", "unknown", "expired", "revoked"]
     case "scope_missing":
       return ["scope_missing"]
     case "account_not_found":
       return isOperators ? [undefined] : ["account_mismatch"]
     case "invalid_request":
-      // Where that is told as not found, it is something else that is invalid.
+      // Where a foreign account is reported as not found, this failure is about something else that is invalid.
       if (call.reading._tag === "foreign" && call.reading.statuses.includes(404)) return [undefined, "account_mismatch"]
       return call.reading._tag === "foreign" || namesAnother(call)
         ? isOfGoodForm(call) ? ["account_mismatch"] : [undefined, "account_mismatch"]
@@ -82,7 +82,7 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
   }
 }
 
-/** What may be said of a ticket that is not taken; of one that was not sent only that. */
+/** The possible failures of a ticket; one that was not sent has only its own. */
 const ticketFailures: ReadonlySet<unknown> = new Set(["invalid", "expired", "rotated", "revoked"])
 
 const ticketFault = ({ body }: Call, { code, realtimeTicketFailure: failure }: Json): string | undefined => {
@@ -91,12 +91,12 @@ const ticketFault = ({ body }: Call, { code, realtimeTicketFailure: failure }: J
   return isRight ? undefined : `says ${String(failure)} of the ticket`
 }
 
-/** What an answer's failure may depend on: the named one where the route has two. */
+/** The dependency of an answer's failure: the named one where the route has two. */
 const dependencyOf = (call: Call, { dependency }: Json): string => {
   if (histories.has(call.endpoint)) return "read_model"
   if (dependency === "read_model" && looking.has(call.endpoint)) return "read_model"
   if (call.endpoint === "issueBotKey" && dependency === "workload_issuer") return "workload_issuer"
-  // The signer is asked which passkeys it takes approvals by before one is removed.
+  // Before a passkey is removed, the signer is asked from which passkeys it accepts approvals.
   const asksSigner = call.endpoint === "removePasskey"
   return (Funds.isOfFunds(call.target) || ofLedger.has(call.endpoint) || asksSigner) && dependency === "ledger" ? "ledger" : "journal"
 }
@@ -109,7 +109,7 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if (actions.length !== 1 || !known.has(`${status} ${String(code)} ${String(rejectionGuard)} ${String(actions[0])}`)) {
     return "is none of the failures there are"
   }
-  // What an operator has to set right first is not asked again.
+  // A failure that an operator has to repair first is not to be retried.
   const isOperators = status === 503 && actions[0] === "contact_operator"
   if (retryable !== ((status === 429 || status === 503 || waited.has(code)) && !isOperators))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
@@ -139,7 +139,7 @@ const compatFault = (status: number, json: Json, info: Json): string | undefined
 /** The contract's paths by their segments; a parameter stands for any. */
 const paths = Contract.endpoints.map(({ method, path }) => ({ method, segments: path.split("/") }))
 
-/** The methods that a target's path has, sorted: what is got may also be asked for without its body. */
+/** The methods of a target's path, sorted: GET includes HEAD. */
 const methodsOf = (target: string): string => {
   const asked = target.split("?")[0]!.split("/")
   const isMet = (segment: string, at: number): boolean => segment === asked[at] || (segment.startsWith(":") && asked[at] !== "")
@@ -147,10 +147,10 @@ const methodsOf = (target: string): string => {
   return [...new Set(found.includes("GET") ? [...found, "HEAD"] : found)].sort().join(", ")
 }
 
-/** Whether a wait is one that may be told: nobody is sent away for longer than a minute. */
+/** Whether a wait is valid: no client has to wait for longer than a minute. */
 const isWait = (seconds: string | undefined): boolean => /^[1-9][0-9]?$/.test(seconds ?? "") && Number(seconds) <= 60
 
-/** What is wrong with the headers of an answer. */
+/** The first fault of an answer's headers. */
 const headersFault = ({ target }: Call, { headers, status }: Answer, info: Json): string | undefined => {
   if (headers["content-type"] !== "application/json") return `is ${headers["content-type"]}`
   if (headers["x-request-id"] !== info["requestId"]) return "has another id in its headers than in its body"
@@ -172,7 +172,7 @@ const failed = (call: Call, answer: Answer): Verdict => {
   return fault === undefined ? holds : broken(`${what} ${fault}: ${text}`)
 }
 
-/** Ids of requests that were answered. */
+/** Ids of answered requests. */
 type State = Set<string>
 
 export const failures: Property<State> = {
@@ -188,7 +188,7 @@ export const failures: Property<State> = {
       return broken(`${call.target} is answered with the id ${String(id)}`)
     if (ids.has(id)) return broken(`${call.target} is answered with the id ${id}, which another request has`)
     ids.add(id)
-    // A venue that is not ready says so in full, which is no failure of the request.
+    // A venue that is not ready answers with details, which is not a failure of the request.
     const isReadiness = call.endpoint === "getReadiness" && answer.status === 503 && isObject(answer.json) && "details" in answer.json
     return answer.status < 400 || isReadiness ? holds : failed(call, answer)
   }

@@ -1,7 +1,7 @@
 /**
- * Safety (I3). Whoever follows the venue's feed from the first record on is given every durable record once, in order,
- * and none before it is durable, however slow it is and whatever crashes in between; and the events that come with them,
- * replayed onto an empty book, give the venue's own book wherever that was looked at.
+ * Safety (I3). A follower of the venue's feed from the first record on receives every durable record once, in order, and none before it is
+ * durable, however slow it is and whatever crashes in between; and their events, replayed onto an empty book, give the venue's own book
+ * wherever that was compared.
  */
 import * as FedBook from "./FedBook.js"
 import type { Glance } from "./Glance.js"
@@ -17,20 +17,20 @@ interface Looked {
 }
 
 interface State {
-  /** The last record seen durable. */
+  /** The last durable record observed. */
   durable: number
-  /** The last of those that somebody asked for: starts and ticks come also when all is quiet, and the last may be on its way. */
+  /** The last record that was requested: starts and ticks also come when all is quiet, and the last may still be on its way. */
   owed: number
-  /** The last record that the reader was given. */
+  /** The last record that the reader received. */
   given: number
-  /** Times of records that the reader was not given yet. */
+  /** Times of records that the reader has not received yet. */
   readonly times: Map<number, number>
   readonly book: FedBook.FedBook
-  /** Looks that the reader has not come to yet, oldest first. */
+  /** Comparisons that the reader has not reached yet, oldest first. */
   readonly looked: Array<Looked>
 }
 
-/** Looks that are kept for a reader that is behind. */
+/** Comparisons kept for a reader that is behind. */
 const mostLooked = 100
 
 const textOf = (levels: Iterable<readonly [number, number]>): string => [...levels].map(([price, size]) => `${size}@${price}`).join(" ")
@@ -41,7 +41,7 @@ const booksOf = (reads: Glance): ReadonlyArray<string> =>
     return `${textOf(bids)} | ${textOf(asks)}`
   })
 
-/** The book of a market as the events made it. */
+/** A market's book by the events. */
 const rebuilt = ({ book: { resting } }: State, market: number): string => {
   const sides = [new Map<number, number>(), new Map<number, number>()] as const
   for (const order of resting.values()) {

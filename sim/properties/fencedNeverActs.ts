@@ -1,35 +1,35 @@
 /**
- * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is done under it until the moment that the
- * answer names, which is the retention off, or that of the fence before where that is later: a late original is refused without a
- * record, or its entry without an order. A key is fenced for all that its account may ask for under one, orders, money and names
- * alike, but for fences. Nobody is told "fenced" of what nobody fenced.
+ * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is done under it until the moment named in the
+ * answer, which is one retention later, or that of an earlier fence if later: a late original is refused without a record, or its entry
+ * without an order. A key is fenced for everything that its account may request under a key, orders, money and names alike, except fences.
+ * Nobody is told "fenced" of a name that was not fenced.
  */
 import { isClient } from "../../src/operations/Operations.js"
 import { ordinal } from "../../src/domain/Ids.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** The retention until an operator sets another. */
+/** The retention until an operator sets another, ms. */
 const dayMs = 24 * 3_600_000
 
-/** A moment in the journal. */
+/** A record's number and time. */
 interface Moment {
   readonly sequence: number
   readonly atEpochMs: number
 }
 
-/** A fence that a client was told of. */
+/** A fence that was confirmed to a client. */
 interface Fence extends Moment {
   readonly holdsUntilEpochMs: number
 }
 
 interface State {
-  /** The last fence that a client was told of, by account and key. */
+  /** The last confirmed fence, by account and key. */
   readonly keys: Map<string, Fence>
-  /** Likewise by account and clientOrderId, with both. */
+  /** The same by account and clientOrderId, with both. */
   readonly clientOrderIds: Map<string, Fence & { readonly account: number; readonly clientOrderId: string }>
-  /** The last record under each account and key, but for fences. */
+  /** The last record under each account and key, except fences. */
   readonly acted: Map<string, Moment>
-  /** The retention that each record was the first to have, the last one first. */
+  /** Each retention with the first record that had it, latest first. */
   readonly retentions: Array<{ readonly sequence: number; readonly retentionMs: number }>
 }
 
@@ -42,7 +42,7 @@ const judge = (state: State, name: string): Verdict => {
   return broken(`key ${name} was fenced at ${fence.sequence} and acted at ${record.sequence}`)
 }
 
-/** Until when the fence that a client was told of before a record holds; 0 where it was told of none. */
+/** Until when the fence that was confirmed before a record holds; 0 where there was none. */
 const before = (state: State, account: number, key: unknown, clientOrderId: unknown, sequence: number): number => {
   const fence = typeof key === "string"
     ? state.keys.get(`${account}/${key}`)
@@ -106,7 +106,7 @@ export const fencedNeverActs: Property<State> = {
     }
     const told = answer.status === 409 && answer.text.includes("\"rejectionGuard\":\"fenced\"")
     if (!told) return holds
-    // A single placement is refused so for its key or for its clientOrderId: one of them must have been fenced.
+    // A single placement is refused for its key or for its clientOrderId: one of them must have been fenced.
     const body = call.body === "" ? undefined : (JSON.parse(call.body) as unknown)
     const clientOrderId = text(body, "clientOrderId") ?? text(text(body, "params"), "clientOrderId")
     const fenced = model.wasFenced(call.account, "key", call.idempotencyKey ?? "")

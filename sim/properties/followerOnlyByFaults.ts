@@ -1,6 +1,6 @@
 /**
- * Safety (I9). What follows the writer runs every record again and comes to what the journal says: it ends by faults of the disk
- * alone, and never because it cannot go on.
+ * Safety (I9). A follower of the writer executes every record again and reaches the journal's own results: it ends only because of disk
+ * faults, and never because it cannot continue.
  */
 import { broken, holds, type Property } from "./Property.js"
 

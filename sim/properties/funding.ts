@@ -1,8 +1,8 @@
 /**
- * Safety (I14). At the end of a funding interval everyone who holds a position in the market pays or receives, once and to
- * the atom, for the size held at that record, whatever becomes of it before it is settled; together longs and shorts pay no less
- * than they receive; and no time is paid for that lies in an interval which was published before. Followed over the events of the
- * feed, with the formula of the rules in whole numbers.
+ * Safety (I14). At the end of a funding interval every holder of a position in the market pays or receives, once and to the atom, for the
+ * size held at that record, whatever becomes of it before the payment is settled; together longs and shorts pay no less than they receive;
+ * and nobody pays for time within an interval that was published before. Followed over the events of the feed, with the formula of the
+ * rules in integers.
  */
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -13,11 +13,11 @@ interface MarketOfFunding {
   /** Money atoms per price atom and size atom. */
   factor: bigint
   intervalMs: bigint
-  /** When the interval ended that was published last. */
+  /** The end of the latest published interval. */
   untilEpochMs: number
-  /** Sizes that are not flat, by account; long positive. */
+  /** Positions that are not flat, by account; long positive. */
   readonly held: Map<number, bigint>
-  /** What is owed and has not been paid, by account: of each interval's end, the oldest first. */
+  /** Unsettled payments, by account: one for each interval's end, oldest first. */
   readonly owed: Map<number, Array<bigint>>
 }
 
@@ -26,7 +26,7 @@ interface State {
   readonly announced: Announced
 }
 
-/** Payments of a market that may be in line. */
+/** Most unsettled payments of a market. */
 const mostInLine = 8
 
 const per8Hours = 1_000_000_000n * 28_800_000n

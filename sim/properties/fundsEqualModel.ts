@@ -1,6 +1,6 @@
 /**
- * Safety (I10). Money on the ledger is what the rules say: transfers, with since when their owners have been waited for, parties and sums
- * are in the engine as they are in the reference model.
+ * Safety (I10). Money on the ledger follows the rules: transfers, including since when their owners have been asked for an approval,
+ * parties and sums are the same in the engine and in the reference model.
  */
 import { type NaiveTransfer, statusOf } from "../model/NaiveFunds.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"

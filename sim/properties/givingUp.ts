@@ -1,7 +1,7 @@
 /**
- * Safety (I10). Whoever owns a transfer may give it up as long as nobody has approved the step at hand, and only then is he refused
- * when somebody has. Once it is given up it is never prepared, approved or executed again: all that is left to do is what the venue
- * does for itself, to withdraw an offer that stands.
+ * Safety (I10). The owner of a transfer may give it up as long as nobody has approved the current step, and is refused only if somebody
+ * has. Once given up it is never prepared, approved or executed again: the only thing left is what the venue does for itself, to withdraw
+ * a standing offer.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -10,11 +10,11 @@ import * as Funds from "../reading/Funds.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** A request to give something up that is under way. */
+/** A request to give a transfer up. */
 interface Asking {
   readonly account: number
   readonly of: Funds.Named
-  /** Whether what it names could not be given up at some moment since it was sent. */
+  /** Whether the transfer could not be given up at some moment since the request was sent. */
   isExcused: boolean
 }
 
@@ -24,7 +24,7 @@ interface State {
   funds: NaiveFunds | undefined
 }
 
-/** What a request names: of changes of party the latest. */
+/** The transfer that a request names: for changes of party the latest. */
 const namedBy = ({ transfers }: NaiveFunds, { account, of: { id, kind } }: Asking): number | undefined =>
   transfers.findLast((each) => each.account === account && each.kind === kind && (id === undefined || Funds.idOf(kind, each.number) === id))
     ?.number
@@ -46,7 +46,7 @@ const asked = (state: State, { account, accountId, body, credential, id, method,
   look(state)
 }
 
-/** Steps of a transfer that was given up which are its owner's. */
+/** Checks that no step of the owner's follows for a transfer that was given up. */
 const goneOn = ({ givenUp }: State, { command, sequence }: Record): Verdict => {
   if (command.kind !== "PrepareStep" && command.kind !== "ApproveStep" && command.kind !== "BeginSubmission") return holds
   return givenUp.has(command.transfer) && command.step !== "treasury_offer_withdrawal"

@@ -1,6 +1,6 @@
 /**
- * Safety (I11). An owner's approval gives one key and no more: to the account that approved, with exactly the scopes and the lifetime
- * that the agent asked for, and to nobody but the holder of its device code.
+ * Safety (I11). An owner's approval gives exactly one key: to the approving account, with exactly the scopes and the lifetime that the
+ * agent requested, and to nobody but the holder of its device code.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -10,14 +10,14 @@ import * as Identity from "../reading/Identity.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** What an approval stands for, by the digest of the device code. */
+/** An approval, by the digest of the device code. */
 interface Approval {
   readonly command: ApproveAgent
-  /** As long as the agent waits, and no longer than its owner is signed in. */
+  /** Until the agent's request or its owner's session ends, whichever is first. */
   readonly untilEpochMs: number
   /** The record that issued its key. */
   issuedBy: number | undefined
-  /** The text of the key that was told. */
+  /** The key in the answer to the agent. */
   told: string | undefined
 }
 
@@ -41,7 +41,7 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Obse
     : broken(`record ${sequence} issues a key behind the end of its grant`)
 }
 
-/** What is told of the key, against what was approved. */
+/** Checks the key in an answer against the approval. */
 const keyVerdict = ({ command }: Approval, key: Json, accountId: string): Verdict => {
   const { createdAtEpochMs, expiresAtEpochMs, scopes } = key
   const names = ["read", "trade"].filter((_, bit) => Math.floor(command.scopes / 2 ** bit) % 2 === 1)

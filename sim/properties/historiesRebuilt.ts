@@ -1,6 +1,6 @@
 /**
- * Safety (I9). Histories that a venue kept while it ran, over all its crashes, are row by row those that are made from its journal
- * anew: what is answered from either is the same, byte for byte.
+ * Safety (I9). Histories that a venue kept while it ran, over all its crashes, equal row by row those rebuilt from its journal: answers
+ * from either are the same, byte for byte.
  */
 import { broken, holds, type Property } from "./Property.js"
 

@@ -1,9 +1,9 @@
 /**
- * Safety (I9 as readers see it). What is told of what has been, candles and episodes of positions, is what happened until the record
- * that the answer names, reckoned anew from all of it; what names none is so as of some record. No answer is of a record that is not
- * durable, and each says truly how far behind it is: at which record's time, and fresh, lagging or stale by its own lag. Transfers
- * and what concerned an account's security are told from the first to the last, however much of them the venue keeps at hand, as they
- * were at a record between question and answer.
+ * Safety (I9 as readers see it). Candles and episodes of positions are those of all events up to the record that the answer names,
+ * recomputed from all of them; without a named record they are those of some record. No answer is of a record that is not durable, and
+ * each states correctly how far behind it is: its record's time, and fresh, lagging or stale by its own lag. Transfers and security events
+ * of an account are listed from the first to the last, however many of them the venue keeps in memory, as of a record between question and
+ * answer.
  */
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -22,20 +22,20 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 type Answered = Observation & { readonly _tag: "Answered" }
 
 interface State {
-  /** Boards by window and version: what each told of itself. */
+  /** What each board stated about itself, by window and version. */
   readonly boards: Map<string, string>
-  /** By window, the board that the process told last, and when it had told it. */
+  /** The board that the process last served, by window, and when. */
   readonly lasting: Map<string, { readonly markEpochMs: number; readonly toldAtEpochMs: number }>
   /** Whether all faults have stopped. */
   isHealed: boolean
   /** Times of records, by sequence. */
   readonly times: Map<number, number>
-  /** The last record seen durable, and what that was when an attempt of a call was sent. */
+  /** The last durable record observed, and its value when each attempt of a call was sent. */
   sequence: number
   readonly asked: Map<string, number>
 }
 
-/** What an answer says of its own age. */
+/** Checks an answer's statement of its own age. */
 const freshnessFault = ({ times }: State, model: NaiveVenue, told: unknown): Verdict => {
   if (!isObject(told)) return broken("does not say how fresh it is")
   const { asOfEpochMs, backfillStatus, dbReplicaLagMs, degradedState, journalSequence, projectorLagMs, status } = told
@@ -64,7 +64,7 @@ const named = (model: NaiveVenue, name: string | undefined, family: Queries.Quer
     name === (family === "compat" ? `${baseAsset}/${quoteAsset}:${settlementAsset}` : marketId)
   )
 
-/** Tuples name no record: they are those of some record, of the latest ones first. */
+/** Tuples name no record: they have to match some record, the latest ones first. */
 const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Query, json: unknown): Verdict => {
   const asked = candlesAsked(query)
   const shown = JSON.stringify(json)
@@ -74,8 +74,8 @@ const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Qu
 }
 
 /**
- * A place of a board as it is to be compared: an account is told under the name that it chose, unless that was chosen while the board was
- * asked for, and under one of the venue's where it chose none.
+ * A place of a board in the form for comparison: an account appears under its display handle, unless that was set while the board was
+ * requested, and under a generated name where it has none.
  */
 const placeTold = (shown: Json, { displayHandle: chosen }: Json, from: number): Json => {
   const isOfLate = Number.parseInt(String(chosen).split(".").at(-1)!, 36) > from
@@ -83,12 +83,12 @@ const placeTold = (shown: Json, { displayHandle: chosen }: Json, from: number): 
   return isOfLate || isVenues ? { ...shown, displayHandle: chosen } : shown
 }
 
-/** How long after it was made a board is the latest: whoever asks later is told that there is none. */
+/** For how long after it was made a board is the latest, ms: later requests are told that there is none. */
 const boardLastsMs = 600_000
 
 /**
- * A board is what was at its record, and never another; who asks for none by a cursor is told of one that was made of late. Names are told
- * that no two accounts have.
+ * Checks that a board has the content of its record and no other; that one requested without a cursor is recent; and that no two accounts
+ * have the same name.
  */
 const boardVerdict = (
   { boards, times }: State,
@@ -131,7 +131,7 @@ const boardVerdict = (
   })
 }
 
-/** Where nothing fails any more a board that was told is told, or a later one, for as long as it lasts. */
+/** Checks that, without faults, a board that was served continues to be served, or a later one, for as long as it lasts. */
 const boardWithheld = ({ lasting }: State, { answer: { json, status, text }, call, clock }: Answered): Verdict => {
   if (call.endpoint !== "getLeaderboard" || clock === undefined || call.target.includes("cursor=")) return holds
   const window = new URLSearchParams(call.target.split("?")[1]).get("window") ?? "daily"
@@ -146,14 +146,17 @@ const boardWithheld = ({ lasting }: State, { answer: { json, status, text }, cal
     : holds
 }
 
-/** Where a page of what is counted begins. */
+/** The place at which a page of a numbered listing begins. */
 const ordinalOf = (kind: string, cursor: string | null | undefined): number => {
   if (cursor === null || cursor === undefined) return Number.POSITIVE_INFINITY
   const [, named, before] = /^\{"kind":"([a-z]+)","before":([0-9]+)\}$/.exec(Buffer.from(cursor, "base64url").toString()) ?? []
   return named === kind ? Number(before) : Number.NaN
 }
 
-/** What holds at one of the records between question and answer, the latest first: of those between only such as changed it. */
+/**
+ * Passes if the verdict holds at one of the records between question and answer, latest first: of those in between only the ones that
+ * changed the data are tried.
+ */
 const atSome = (from: number, to: number, changed: ReadonlyArray<number>, verdictAt: (sequence: number) => Verdict): Verdict => {
   const between = changed.filter((sequence) => sequence > from && sequence < to).reverse()
   let said: Verdict
@@ -165,7 +168,7 @@ const atSome = (from: number, to: number, changed: ReadonlyArray<number>, verdic
   return said
 }
 
-/** What is told of transfers, where a read is of them. */
+/** Checks a read of transfers. */
 const transferVerdict = ({ answer: { json }, call: { account, method, target }, model }: Answered, from: number): Verdict => {
   const wish = Funds.read(method, target, "")?.wish
   if (wish?.kind !== "list" && wish?.kind !== "look") return holds
@@ -184,7 +187,7 @@ const transferVerdict = ({ answer: { json }, call: { account, method, target }, 
   })
 }
 
-/** What is told of an account's security, where a read is of it. */
+/** Checks a read of an account's security events. */
 const securityVerdict = ({ answer: { json }, call: { account, method, target }, model }: Answered, from: number): Verdict => {
   const wish = Identity.read(method, target, "")?.wish
   if (wish?.kind !== "listSecurityEvents") return holds

@@ -1,7 +1,7 @@
 /**
- * Safety (I5). While a key is remembered, the same scope, key and body get the same response and no new
- * record, whatever crashed or was retried between, under a halt too; another body is refused and does nothing; and there are
- * never two orders for one clientOrderId. Answers name the record that decided them, and all but one say that they repeat it.
+ * Safety (I5). While a key is remembered, the same scope, key and body get the same response and no new record, whatever crashed or was
+ * retried in between, also under a halt; another body is refused and has no effect; and there are never two orders with one clientOrderId.
+ * Answers name the record of their decision, and all but one are marked as repeats.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
@@ -10,44 +10,47 @@ import { type Answer, answeredIn, type Call, type Observation, recordNamed, refu
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
-  /** The first decided answer by scope and record, and the request that got it. */
+  /** The first decided answer by scope and record, with its request. */
   readonly answers: Map<string, {
     readonly request: string
     readonly body: string
     readonly answer: string
     readonly status: number
-    /** Whether an answer has told it as decided just now, and not as a repeat. */
+    /** Whether an answer has reported it as a new decision, and not as a repeat. */
     isTold: boolean
   }>
   /** The record that carried each scope. */
   readonly records: Map<string, number>
   /** Accepted orders by account and clientOrderId. */
   readonly clientOrderIds: Map<string, number>
-  /** The record of a call's scope that was durable when an attempt was sent. */
+  /** The durable record of a call's scope when an attempt was sent. */
   readonly asked: Map<string, number>
 }
 
-/** All that may differ between two responses to the same request. */
+/** The only part that may differ between two responses to the same request. */
 const moving = /"requestId":"[^"]*",?/g
-/** When a key was last used a process knows by itself, and journals now and then: it is told as that knows it. */
+/** The time of a key's last use is known to the process, and only journaled now and then, so repeats may differ in it. */
 const uses = /,?"lastUsedAtEpochMs":(?:null|[0-9]+)/
 
-/** A decision of the engine, success or refusal, as opposed to a refusal to decide: for an operator a market that is none is one. */
+/**
+ * Whether an answer is a decision of the engine, success or refusal, and not a refusal to decide: for an operator an invalid market is
+ * decided.
+ */
 const isDecision = (answer: Answer, { credential }: Call): boolean =>
   answer.status === 200 || answer.status === 403 || (answer.status === 404 && credential !== "operator") || answer.status === 422
   || (answer.status === 409 && /client_order_id_in_use|"already_seen"/.test(answer.text))
 
-/** What a call asks for, in whichever words; its text where it is no request. */
+/** The canonical meaning of a call; its text where it is malformed. */
 const meaning = ({ body, reading, target }: Call): string => reading._tag === "asked" ? reading.asked.canonical : `${target}\n${body}`
 
-/** Whether the record that had decided a request when it was sent is remembered yet when the request was refused. */
+/** Whether the decision that a request already had when it was sent was still remembered when it was refused. */
 const isKept = ({ answer, memory, model }: Extract<Observation, { readonly _tag: "Answered" }>, known: number | undefined): boolean =>
   memory !== undefined && memory.sequence === known && model.isRemembered(memory, refusedAtEpochMs(answer, model))
 
-/** Whether a request is called none: not even a market's grid that came to be known since makes what was decided that. */
+/** Whether an answer calls a request malformed: a decided request must not be, even if a market's grid has become known since. */
 const isMalformed = ({ status, text }: Answer): boolean => status === 400 && !text.includes("apiKeyRejection")
 
-/** No record does what was done before, and no two orders have one name. */
+/** Checks that no record repeats another, and that no two orders have one name. */
 const committed = (state: State, seen: Extract<Observation, { readonly _tag: "Committed" }>): Verdict => {
   const { command, sequence } = seen.record
   if (seen.decision.illegal !== undefined) return broken(`record ${sequence}: ${seen.decision.illegal}`)
@@ -103,7 +106,7 @@ export const idempotency: Property<State> = {
     const decided = `${scope} ${memory.sequence}`
     const first = state.answers.get(decided)
     if (answer.status === 409 && answer.text.includes("idempotency_key_conflict") && !answer.text.includes("rejectionGuard")) {
-      // A key that is forgotten opens no accounts a second time: their own keys are made of it.
+      // A forgotten key cannot open accounts a second time, since their own keys are derived from it.
       return first?.request === request && model.isRemembered(memory, refusedAtEpochMs(answer, model))
         ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`)
         : holds
@@ -132,12 +135,12 @@ export const idempotency: Property<State> = {
     if (first.request !== request) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided for ${first.request} and answers ${request} too`)
     }
-    // What is refused repeats the request's own words, and its words alone may differ.
+    // A refusal repeats the request's own words, and may differ only in their spelling.
     const isSame = first.answer === text || (first.body !== call.body && unspelled(first.answer) === unspelled(text))
     if (first.status !== answer.status || !isSame) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint}: first ${first.status} ${first.answer}, then ${answer.status} ${text}`)
     }
-    // A frame does not say whether it repeats what was told before.
+    // A frame is not marked as a repeat.
     if (seen._tag === "AnsweredOver") return holds
     if (!isRepeat && first.isTold)
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} is answered twice as if it was decided just now`)

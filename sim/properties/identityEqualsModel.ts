@@ -1,6 +1,6 @@
 /**
- * Safety (I11). Who may act is what the rules say: passkeys, sessions, grants, keys and security events are in the engine as they are
- * in the reference model, and owners are told of them so. A key is told to have been used last when a request came by it, and by no other.
+ * Safety (I11). Who may act follows the rules: passkeys, sessions, grants, keys and security events are the same in the engine as in the
+ * reference model, and owners see them so. The last use of a key is that of a request with this key.
  */
 import { Principal } from "../../src/operations/Header.js"
 import type { NaiveKey } from "../model/NaiveIdentity.js"
@@ -16,26 +16,26 @@ import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
-  /** By call and attempt, the last record that changed anything of its account's when it was sent. */
+  /** The last record that changed anything of the call's account when it was sent, by call and attempt. */
   readonly asked: Map<string, number>
   model: NaiveVenue | undefined
-  /** Accounts whose part has changed since the engine was last looked at. */
+  /** Accounts with changes since the engine was last compared. */
   readonly changed: Set<number>
-  /** When requests came by keys, by the clocks of the processes that took them up: by their ids. */
+  /** When requests with each key arrived, by the clocks of the processes that took them up: by the key's id. */
   readonly uses: Map<string, Set<number>>
   /**
-   * The latest time by which each key is sure to have been used in this process, while its clock was never set back since: when a read of
-   * an account by it was sent that was answered.
+   * The latest time at which each key was certainly used in this process, while its clock was never set back: the sending of an answered
+   * read of an account.
    */
   readonly sure: Map<string, number>
-  /** What the process's clock read when a request came last. */
+  /** The process's clock when the last request arrived. */
   cameAtEpochMs: number
 }
 
-/** What an operator says of keys. */
+/** Operators' commands about keys. */
 const byOperators: ReadonlySet<string> = new Set(["IssueBotKey", "RevokeKeyByOperator"])
 
-/** A key as the engine tells of it. */
+/** A key in the engine's form. */
 const held = ({ clientName: _, index, isBot: __, isForgotten: ___, ...key }: NaiveKey) => ({
   ...key,
   principal: Principal.key,
@@ -59,7 +59,7 @@ const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: n
     )
 }
 
-/** Sessions and grants, of which the engine tells only by their digests, and tickets: those that stand, and none that does not. */
+/** Checks sessions and grants, which the engine finds only by their digests, and tickets: all that are valid, and no others. */
 const digestsVerdict = (reads: Glance["identity"], { atEpochMs, identity }: NaiveVenue): Verdict => {
   for (const session of identity.everSessions) {
     const expected = identity.sessions.includes(session)
@@ -74,7 +74,7 @@ const digestsVerdict = (reads: Glance["identity"], { atEpochMs, identity }: Naiv
     if (verdict !== undefined) return verdict
   }
   for (const family of identity.tickets.families) {
-    // Families that are over may be forgotten, and nothing is told of them but that.
+    // Families that are over may be forgotten, and are reported only as over.
     if (atEpochMs >= goodUntil(family)) continue
     const verdict = difference(`family ${family.family} of tickets`, reads.findTicketFamily(family.family), family)
     if (verdict !== undefined) return verdict
@@ -98,9 +98,10 @@ const inspected = (state: State, { model, reads: { identity: reads }, whole }: O
 type Answered = Observation & { readonly _tag: "Answered" }
 
 /**
- * As of one of the times at which it may have been read: between question and answer, where the clock ran truly, otherwise whenever.
- * What is told of keys changes at their ends alone, so one moment on each side of every end stands for all. That of the newest
- * record is none of them: a clock that leaps behind the reading brings the records on the way to the answer along.
+ * Passes if the verdict holds at one of the times at which an answer may have been read: between question and answer if the clock ran
+ * true, otherwise at any time. Keys as shown change only when one of them ends, so one moment on each side of every end stands for all.
+ * The time of the newest record does not count: a clock that leaps after the reading brings records that are durable before the answer
+ * leaves.
  */
 const atSome = (clock: Answered["clock"], keys: ReadonlyArray<NaiveKey>, verdictAt: (now: number) => Verdict): Verdict => {
   const [early, late] = clock ?? [0, Number.MAX_SAFE_INTEGER]
@@ -141,11 +142,11 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
   }
 }
 
-/** The key that asks, by its own token. */
+/** Checks the key that is used for the request, by its own token. */
 const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict => {
   const key = model.identity.keys.find(({ keyId }) => keyId === Identity.keyIdIn(call.token))
   if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
-  // What is left of its limit is another property's.
+  // The remainder of its limit is checked by another property.
   const { rateLimit } = json as { readonly rateLimit: Json }
   return atSome(clock, [key], (now) =>
     difference(`the key of ${call.client}`, ShownIdentity.withoutUses(json), {
@@ -155,7 +156,7 @@ const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict
     }))
 }
 
-/** What tells of keys with when each was used last. */
+/** Routes whose answers contain the last use of keys. */
 const tellsUses: ReadonlySet<string> = new Set(["listApiKeys", "revokeApiKey", "getCurrentApiKey"])
 
 interface ToldKey {
@@ -164,8 +165,8 @@ interface ToldKey {
 }
 
 /**
- * A process knows of its own life when keys were used: whoever reads of his key uses it by that, and what was answered before a read was
- * sent is no news to it.
+ * A process knows the uses of keys since its own start: a key's read of itself is a use, and a use that was answered before a read was
+ * sent is known to it.
  */
 const lateUse = (
   { sure }: State,
@@ -179,7 +180,7 @@ const lateUse = (
   return least !== undefined && (at === null || at < Math.floor(least)) ? least : undefined
 }
 
-/** Notes that a key was used for what it was answered. */
+/** Notes a certain use of a key, by its answer. */
 const usedSurely = ({ sure }: State, { answer: { status }, call: { target, token }, clock }: Answered): void => {
   if (clock === undefined || status !== 200 || !token.startsWith("pk_") || !target.startsWith("/v1/accounts/")) return
   const keyId = Identity.keyIdIn(token)
@@ -187,8 +188,8 @@ const usedSurely = ({ sure }: State, { answer: { status }, call: { target, token
 }
 
 /**
- * When a key was used is journaled now and then: of what was before the process it may be told late, or as never, and not as of a moment
- * at which it was not.
+ * Uses of keys are journaled only now and then: those before the process's start may be reported late, or as never, but not at a moment
+ * without a use.
  */
 const usesVerdict = (state: State, seen: Answered): Verdict => {
   const { uses } = state
@@ -203,7 +204,7 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
   }
   const fault = all.find(({ keyId, lastUsedAtEpochMs: at }) => {
     if (at === null || uses.get(keyId)?.has(at) === true) return false
-    // What is done by a ticket is done by its key, and comes by the stream.
+    // A use of a ticket is a use of its key, and comes over the stream.
     const index = keys.find((each) => each.keyId === keyId)?.index
     return !tickets.families.some(({ apiKey }) => apiKey === index)
   })
@@ -214,7 +215,7 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
     )
 }
 
-/** Notes that a request came by a key. */
+/** Notes that a request arrived with a key. */
 const used = (state: State, { token }: Call, atEpochMs: number): void => {
   const { sure, uses } = state
   if (atEpochMs < state.cameAtEpochMs) sure.clear()
@@ -234,7 +235,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   state.asked.delete(`${call.id}/${attempt}`)
   if (before === undefined || answer.status !== 200 || !isObject(answer.json as Json)) return holds
   const wish = Identity.read(call.method, call.target, call.body)?.wish
-  // What has changed on the way may be told as it was before or after.
+  // Something that has changed meanwhile may be shown as it was before or after.
   const stands = before === changedAt(model, call) || wish?.kind === "revokeApiKey"
   if (!stands || call.account < 0) return holds
   if (call.endpoint === "getCurrentApiKey") return currentKey(seen)

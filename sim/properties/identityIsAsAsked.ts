@@ -1,10 +1,11 @@
 /**
- * Safety (I11). Every record about who may act is one that a request explains: a passkey that was asked and has answered well, a
- * code that was told and is shown again, a session that says who asks. What is journaled is what the request said, and the answer
- * tells what was journaled. What is none by the contract is never done, whatever signs it; each challenge explains one record. And
- * what proves a passkey in time is not called unproven. A browser is asked to make a passkey beside those that the account has, and to
- * prove whichever it finds. Who decides about an agent is shown all that it asked for, by a link that has his own code and nothing of the
- * agent's. What failed is noted as what it was, a sign-in or an approval of money, and no sign-in that fails is kept from its owner.
+ * Safety (I11). Every record about who may act is explained by a request: a passkey that was challenged and has answered correctly, a code
+ * that was issued and is presented again, a session that identifies the caller. The journal has what the request contained, and the answer
+ * reports what was journaled. A request that is malformed by the contract is never carried out, whatever signs it; each challenge explains
+ * one record. And a passkey's proof in time is not refused as unproven. A browser is asked to create a passkey other than those that the
+ * account has, and to sign with whichever it finds. An owner who decides about an agent sees all that it requested, through a link that
+ * contains the owner's code and none of the agent's secrets. A failure is noted as what it was, a sign-in or an approval of money, and no
+ * failed sign-in is kept from the account's owner.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -25,7 +26,7 @@ import { difference, without } from "./Difference.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** An agent that waits, as it asked and was told. */
+/** A pending agent, with its request and the answer. */
 interface Agent {
   readonly clientName: string
   readonly scopes: number
@@ -33,7 +34,7 @@ interface Agent {
   readonly codeChallenge: string
   readonly deviceSha256: string
   readonly userCode: string
-  /** Until when it was told that it waits. */
+  /** Until when its request is pending, by the answer. */
   readonly expiresAtEpochMs: number
 }
 
@@ -46,64 +47,67 @@ type Failed = "sign_in_failed" | "approval_failed"
 interface AskedOnce {
   readonly call: Call
   readonly wish: Identity.Wish
-  /** How many challenges could be asked before, and how often accounts' passkeys became others. */
+  /** How many challenges may have been issued before, and how often accounts' passkeys had changed. */
   readonly begun: number
   readonly became: number
-  /** How often the clock was set back before. */
+  /** How often the clock had been set back. */
   readonly setBacks: number
   /** How often the venue took it up, and which of its processes did. */
   taken: number
   readonly by: Set<number>
-  /** The earliest that the clock read as it was taken up. */
+  /** The earliest reading of the clock as it was taken up. */
   takenUpAtEpochMs: number
-  /** How many notes there were of the passkey that is to prove it, as it was taken up first. */
+  /** The number of notes about the passkey that is to prove it, when it was first taken up. */
   notedBefore: number | undefined
 }
 
 interface State {
-  /** Requests that are of a form to be done, by call. */
+  /** Well-formed requests, by call. */
   readonly asked: Map<number, AskedOnce>
-  /** How many challenges could be asked so far, and how many of an address are open at most. */
+  /** How many challenges may have been issued so far, and how many may be open for an address. */
   begun: number
   mostOpen: number
-  /** How often it was decided that an account has one passkey more, or less. */
+  /** How often an account's passkeys have changed by one. */
   became: number
-  /** How many of those before each challenge that was told. */
+  /** The number of challenges issued before each challenge in an answer. */
   readonly begunBefore: Map<string, number>
-  /** By the identifier that whoever was asked answers with. */
+  /** By the identifier that answers to them contain. */
   readonly challenges: Map<string, Identity.Challenge>
   /** Challenges that have explained a record. */
   readonly spent: Set<string>
-  /** Challenges that may have explained a record in the place of another. */
+  /** Challenges that may have explained a record instead of another one. */
   readonly unsure: Set<string>
   readonly agents: Array<Agent>
-  /** Every passkey that was ever registered, by its id: the last of them. */
+  /** Every passkey ever registered, by its id: the latest with that id. */
   readonly passkeys: Map<string, Identity.Known>
   /** Records that opened sessions and issued keys, by the digest of the token or of the key. */
   readonly openings: Map<string, { readonly command: Opening; readonly account: number; readonly atEpochMs: number }>
   readonly keys: Map<string, { readonly command: ExchangeGrant; readonly account: number }>
-  /** The process that runs, and which of them asked each challenge; undefined where it may have been either of two. */
+  /** The present process, and the process that issued each challenge; undefined where it may have been either of two. */
   incarnation: number
   readonly askedBy: Map<string, number | undefined>
   /** How often each challenge was answered so far. */
   readonly sent: Map<string, number>
-  /** Good proofs that were sent once and called unproven, by challenge: the network may have brought them twice, and one has a record. */
+  /**
+   * Correct proofs that were sent once and refused as unproven, by challenge: the network may have duplicated them, and the other copy has
+   * a record.
+   */
   readonly turnedDown: Map<string, string>
-  /** Whether a command that something had proved found no room: its proof is spent, and no record tells of it. */
+  /** Whether a proved command found no room: its proof is spent, and no record shows it. */
   isRoomless: boolean
-  /** The latest that a clock of the venue has told anybody, and the last. */
+  /** The latest reading of a clock that the venue has reported, and the last one. */
   highestEpochMs: number
   lastEpochMs: number
   /** How often the clock was set back. */
   setBacks: number
-  /** How many failures each passkey may have been noted for, by what was tried. */
+  /** The number of failures that each passkey may have been noted for, by what was attempted. */
   readonly failures: { readonly [of in Failed]: Map<string, number> }
-  /** How often the process that runs has noted something that failed, by account; and what of each passkey was noted by any. */
+  /** How many failures the present process has noted, by account; and how many any process has, by passkey. */
   readonly noted: Map<number, number>
   readonly notedOf: Map<string, number>
 }
 
-/** How many challenges are open for an address of a venue at most. */
+/** Usual limit of open challenges for an address. */
 const usuallyOpen = 64
 /** Wrong codes that lock an account's approvals. */
 const mostWrongCodes = 10
@@ -138,14 +142,17 @@ const fault = (state: State, proof: Identity.AskedProof, purpose: string, accoun
 const accountIdOf = ({ accounts }: NaiveVenue, account: number): string =>
   accounts[account] === undefined ? "" : idOf(accounts[account].born)
 
-/** In what a command's passkey is another than a request's; undefined where it is the same. */
+/** The first difference between a command's passkey and a request's; undefined where there is none. */
 const otherPasskey = (command: OpenOwnerAccount | AddPasskey, proof: Identity.AskedProof, challenge: Identity.Challenge): boolean =>
   command.credentialId !== proof.credentialId || command.publicKey !== proof.attested?.["publicKey"]
   || (command.kind === "AddPasskey" && command.provedBy !== challenge.provedBy)
   || command.signCount !== proof.attested["signCount"] || command.transports !== proof.transports
   || command.userHandle !== challenge.userHandle || command.displayName !== challenge.displayName
 
-/** The requests that explain a record by a proof: what is wrong with the last one looked at, or the challenge that it answers. */
+/**
+ * Finds the request that explains a registration: returns what is wrong with the last candidate, or the challenge that the right one
+ * answers.
+ */
 const registered = (state: State, command: OpenOwnerAccount | AddPasskey, purpose: string, accountId: string | undefined): Verdict => {
   let said = "nobody has asked for it"
   for (const [{ proof }, call] of wishes(state, "finishRegistration")) {
@@ -162,13 +169,13 @@ const registered = (state: State, command: OpenOwnerAccount | AddPasskey, purpos
   return broken(said)
 }
 
-/** What a record says that a passkey has answered. */
+/** A passkey's answer, as a record reports it. */
 interface Answer {
   readonly credentialId: string
   readonly signCount: number
 }
 
-/** Proofs of requests of one kind that may be what a record is of. */
+/** Proofs in requests of one kind that may explain a record. */
 function* proofs<K extends "finishAuthentication" | "removePasskey" | "beginRegistration">(
   state: State,
   kind: K,
@@ -180,7 +187,7 @@ function* proofs<K extends "finishAuthentication" | "removePasskey" | "beginRegi
   }
 }
 
-/** Whether one of some proofs is what a record is of: a passkey's answer for a purpose, of an account's if one is named. */
+/** Checks that one of some proofs explains a record: a passkey's answer for a purpose, of a given account's passkey if one is named. */
 const answeredFor = (
   state: State,
   candidates: Iterable<Identity.AskedProof>,
@@ -200,7 +207,7 @@ const answeredFor = (
   const [first] = fitting
   if (first === undefined) return broken(said)
   state.spent.add(first)
-  // Of a passkey that counts nothing a record does not say which of several proofs it is of.
+  // For a passkey without a counter, the record does not identify which of several proofs it is from.
   for (const other of fitting) if (other !== first) state.unsure.add(other)
   return holds
 }
@@ -208,7 +215,7 @@ const answeredFor = (
 /** Whether a call came with the token of a digest. */
 const isOf = ({ token }: Call, sha256: string): boolean => Identity.sha256(token, "hex") === sha256
 
-/** Whether somebody has asked for something with the token of a session. */
+/** Whether somebody has requested something with the token of a session. */
 const isAsked = <K extends Identity.Wish["kind"]>(state: State, kind: K, token: string, fits: (wish: Wished<K>) => boolean): boolean => {
   for (const [wish, call] of wishes(state, kind)) if (isOf(call, token) && fits(wish)) return true
   return false
@@ -216,14 +223,14 @@ const isAsked = <K extends Identity.Wish["kind"]>(state: State, kind: K, token: 
 
 const agentOf = ({ agents }: State, fits: (agent: Agent) => boolean): Agent | undefined => agents.find(fits)
 
-/** How long a key may be fetched: as long as its agent was told that it waits, by the venue's clock as the approval was taken up. */
+/** Checks for how long a key may be fetched: until the end of its agent's request, by the venue's clock as the approval was taken up. */
 const grantVerdict = (state: State, { expiresAtEpochMs, userCode }: Agent, grantMs: number, atEpochMs: number): Verdict => {
   const leftAt = (epochMs: number): number => Math.min(Identity.agentWaitMs, expiresAtEpochMs - epochMs)
   let first = Number.POSITIVE_INFINITY
   for (const { takenUpAtEpochMs, wish } of state.asked.values()) {
     if (wish.kind === "approveAgentConnect" && wish.userCode === userCode) first = Math.min(first, takenUpAtEpochMs)
   }
-  // The command was made no later than its record, unless the clock was set back between the two.
+  // The command was made no later than its record, unless the clock was set back in between.
   return grantMs > 0 && grantMs >= leftAt(Math.max(atEpochMs, state.highestEpochMs)) && grantMs <= leftAt(first)
     ? holds
     : broken(`lets the key be fetched for ${grantMs} ms, and its agent waits until ${expiresAtEpochMs}`)
@@ -266,7 +273,7 @@ const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command,
   if (what === "user_codes_locked") {
     const typed = [...wishes(state, "showAgentConnect", "approveAgentConnect", "denyAgentConnect")]
       .filter(([, call]) => call.accountId === accountIdOf(model, ofAccount))
-    // A client sends one again and again, and the network brings it twice.
+    // A client repeats a request, and the network duplicates it.
     const tries = typed.reduce((sum, [, , taken]) => sum + taken, 0)
     return tries >= mostWrongCodes ? holds : broken(`locks an account for which ${tries} codes were typed`)
   }
@@ -278,12 +285,12 @@ const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command,
   return left > 0 ? holds : broken(`notes ${what}, and nobody tried that`)
 }
 
-/** Somebody tries something with a passkey: the network may bring it twice. */
+/** Counts an attempt with a passkey twice: the network may duplicate it. */
 const tried = (failures: Map<string, number>, credentialId: string): void => {
   failures.set(credentialId, (failures.get(credentialId) ?? 0) + 2)
 }
 
-/** Whether a request explains a command. */
+/** Checks that a request explains a command. */
 const explained = (state: State, { atEpochMs, command }: Record, model: NaiveVenue): Verdict => {
   const accountId = accountIdOf(model, command.account)
   const token = command.credential < 0 ? "" : model.identity.everSessions[command.credential]?.tokenSha256 ?? ""
@@ -323,8 +330,8 @@ const explained = (state: State, { atEpochMs, command }: Record, model: NaiveVen
 type Committed = Observation & { readonly _tag: "Committed" }
 
 /**
- * Where a command's request may have come from: owners ask over HTTP, a key is used over the stream too, and a demo account's by whoever
- * trades with it.
+ * The possible addresses of a command's request: owners use HTTP, an agent's key is used over the stream, too, and a demo account's key by
+ * its trader.
  */
 const mayComeFrom = (command: Command, { identity }: NaiveVenue): ReadonlyArray<string> => {
   if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return [addresses.owners]
@@ -355,14 +362,14 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Comm
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** Of a clock that ran truly since the request was sent: whether it had passed a time by then. */
+/** Whether a time had certainly passed when the request was sent, by a clock that has run true since. */
 const wasOver = ({ clock }: Answered, atEpochMs: number): boolean => clock !== undefined && clock[0] >= atEpochMs
 
 const challengeMs = 300_000
 const sessionHours = 12
 const hourMs = 3_600_000
 
-/** A session as it is told: journaled, its account's, and as long as a session is by its record's time. */
+/** Checks a session in an answer: it is journaled, belongs to its account, and ends when sessions do by its record's time. */
 const sessionVerdict = (state: State, { answer: { json }, model }: Answered, proof: Identity.AskedProof): Verdict => {
   const { accessToken, accountId, expiresAtEpochMs } = json as Json
   const opening = state.openings.get(Identity.sha256(String(accessToken), "hex"))
@@ -373,7 +380,7 @@ const sessionVerdict = (state: State, { answer: { json }, model }: Answered, pro
   return expiresAtEpochMs === atEpochMs + sessionHours * hourMs ? holds : broken("does not last for twelve hours")
 }
 
-/** What an answer asks of a passkey is noted. */
+/** Notes a challenge in an answer. */
 const noteChallenge = (
   state: State,
   { answer: { json }, call }: Answered,
@@ -382,7 +389,7 @@ const noteChallenge = (
   const { challengeIdentifier, expiresAtEpochMs, options } = json as Json
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
-  // The answer may have come long after the process that gave it has ended.
+  // The answer may have arrived long after its process ended.
   const { begun, by, setBacks } = state.asked.get(call.id)!
   state.askedBy.set(String(challengeIdentifier), by.size === 1 && setBacks === state.setBacks ? [...by][0] : undefined)
   state.begunBefore.set(String(challengeIdentifier), begun)
@@ -397,7 +404,7 @@ const noteChallenge = (
   })
 }
 
-/** What browsers are asked for by whoever asks for a new passkey, but for the challenge; and by whoever asks for one that there is. */
+/** The options, apart from the challenge, with which browsers create a new passkey; and those with which they use an existing one. */
 const ofCreating = {
   rp: { id: Identity.site, name: "Perpetuum" },
   pubKeyCredParams: [{ type: "public-key", alg: -7 }, { type: "public-key", alg: -257 }],
@@ -407,7 +414,7 @@ const ofCreating = {
 }
 const ofProving = { rpId: Identity.site, timeout: 300_000, allowCredentials: [], userVerification: "required" }
 
-/** Whom a new passkey is for, and which it may not be: those of the account, unless they became others meanwhile. */
+/** Checks for whom a new passkey is, and which ones are excluded: those of the account, unless they changed meanwhile. */
 const creatingVerdict = (state: State, { answer: { json }, call, model }: Answered, wish: Wished<"beginRegistration">): Verdict => {
   const shown = without((json as Json)["options"], ["challenge"]) as Json
   const known = wish.proof === undefined ? undefined : state.passkeys.get(wish.proof.credentialId)
@@ -425,7 +432,7 @@ const creatingVerdict = (state: State, { answer: { json }, call, model }: Answer
 const provingVerdict = ({ answer: { json } }: Answered): Verdict =>
   difference("what it asks for", without((json as Json)["options"], ["challenge"]), ofProving)
 
-/** Five minutes, by a clock that ran truly. */
+/** A challenge lasts five minutes, by a clock that ran true. */
 const challengeLasts = ({ answer: { json }, clock }: Answered): Verdict => {
   const expiresAtEpochMs = Number((json as Json)["expiresAtEpochMs"])
   const isRight = clock === undefined || (expiresAtEpochMs >= clock[0] + challengeMs && expiresAtEpochMs <= clock[1] + challengeMs)
@@ -458,14 +465,17 @@ const exchangeVerdict = (state: State, { answer: { json } }: Answered, wish: Wis
     : broken("tells a key that is not as it was journaled")
 }
 
-/** What an owner is told of the agent about which he decides, or has decided: all that it asked for, and until when it waits. */
+/**
+ * Checks the details of the agent that an owner decides about, or has decided about: all that it requested, and until when its request is
+ * pending.
+ */
 const agentVerdict = (
   state: State,
   { answer: { json }, call: { accountId } }: Answered,
   { kind, userCode }: Wished<"showAgentConnect" | "approveAgentConnect" | "denyAgentConnect">
 ): Verdict => {
   const agent = agentOf(state, (each) => each.userCode === userCode)
-  // A code that is guessed may be that of an agent who was never told it.
+  // A guessed code may be that of an agent whose answer was lost.
   if (agent === undefined) return holds
   const { clientName, expiresAtEpochMs, keyLifetimeSeconds, scopes } = agent
   const asked = { scopes: Identity.scopesOf(scopes), keyLifetimeSeconds }
@@ -475,7 +485,7 @@ const agentVerdict = (
     kind === "denyAgentConnect" ? of : kind === "approveAgentConnect" ? { ...of, ...asked } : { ...of, ...asked, ...waits })
 }
 
-/** Holds a good answer to the request that it answers. */
+/** Checks a successful answer against its request. */
 const done = (state: State, seen: Answered, wish: Identity.Wish): Verdict => {
   const { call } = seen
   switch (wish.kind) {
@@ -508,12 +518,12 @@ const done = (state: State, seen: Answered, wish: Identity.Wish): Verdict => {
   }
 }
 
-/** Good requests that may be refused as invalid for what they ask, and not for their form: without a guard. */
+/** Well-formed requests that may be refused as invalid because of their content, without a guard. */
 const mattered: ReadonlySet<Identity.Wish["kind"]> = new Set(["beginRegistration", "approveAgentConnect", "exchangeAgentConnect"])
 
 const unproven: ReadonlySet<unknown> = new Set(["passkey_assertion_invalid", "passkey_registration_invalid"])
 
-/** What a proof is to prove, by the request that it is in, and of whose passkey; undefined where nothing is journaled of it. */
+/** The purpose of a request's proof, and the account of its passkey; undefined where nothing is journaled of it. */
 const purposeOf = (
   state: State,
   wish: Identity.Wish,
@@ -528,7 +538,7 @@ const purposeOf = (
     : ["open_account", undefined]
 }
 
-/** Whether the challenge that a proof answers was surely open when it came, and the passkey there that it needs. */
+/** Whether the challenge of a proof was certainly open when it arrived, and the required passkey existed. */
 const wasSurelyOpen = (
   state: State,
   { clock, model }: Answered,
@@ -536,37 +546,37 @@ const wasSurelyOpen = (
   needed: string | undefined
 ): boolean => {
   if (clock === undefined || state.askedBy.get(challengeIdentifier) !== state.incarnation) return false
-  // The oldest makes room where as many are open as may be.
+  // The oldest challenge makes room where as many are open as allowed.
   if (state.begun - state.begunBefore.get(challengeIdentifier)! >= state.mostOpen) return false
   const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
-  // A clock that was ahead in between has let the venue forget it: set back, it does not bring it back.
+  // A clock that was ahead meanwhile may have made the venue forget it: setting the clock back does not restore it.
   const { expiresAtEpochMs } = state.challenges.get(challengeIdentifier)!
   const inTime = Math.max(clock[1], state.highestEpochMs) < expiresAtEpochMs && clock[0] >= expiresAtEpochMs - challengeMs
   return isKnown && inTime && state.sent.get(challengeIdentifier) === 1
 }
 
-/** Whether an answer calls something unproven. */
+/** Whether an answer refuses a proof. */
 const isUnproven = ({ answer: { json } }: Answered): boolean =>
   isObject(json) && (unproven.has(json["code"]) || unproven.has(json["rejectionGuard"]))
 
-/** Notes a good proof that is called unproven: it may have come twice, and then the other has its record. */
+/** Notes a correct proof that is refused: it may have arrived twice, and then the other copy has its record. */
 const noteTurnedDown = (state: State, seen: Answered, wish: Identity.Wish): void => {
   const { answer: { text }, call } = seen
   const proof = proofIn(wish)
   const purpose = purposeOf(state, wish, call)
   if (proof === undefined || purpose === undefined || !isUnproven(seen) || fault(state, proof, ...purpose) !== undefined) return
-  // The signer is asked of a removal behind its proof: whoever came first may have found it out of reach, and left no record.
+  // For a removal, the signer is asked after the proof was checked: it may have been unreachable for the first copy, which left no record.
   if (wish.kind === "removePasskey" && (state.asked.get(call.id)?.taken ?? 0) > 1) return
-  // Of an addition the passkey that proved it has to be there still.
+  // For an addition, the passkey that authorized it must still exist.
   const needed = wish.kind === "finishRegistration" ? state.challenges.get(proof.challengeIdentifier)?.provedBy : proof.credentialId
   if (wasSurelyOpen(state, seen, proof, needed))
     state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
 }
 
-/** How many notes an account has room for, in a minute at least. */
+/** The number of notes per minute that an account certainly has room for. */
 const mostNotes = 10
 
-/** Whether a sign-in has failed at an account's own passkey and its owner is to hear nothing of it, though he has room for more notes. */
+/** Whether a sign-in has failed with an account's own passkey without a note for its owner, though there was room for one. */
 const isKeptFromOwner = (state: State, seen: Answered, wish: Identity.Wish): boolean => {
   if (wish.kind !== "finishAuthentication" || !isUnproven(seen)) return false
   const { proof } = wish
@@ -597,7 +607,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   return verdict === undefined ? holds : broken(`${what} ${verdict}: ${call.body} ${answer.text}`)
 }
 
-/** Notes an agent that has begun to wait, and holds the link that its owner is to open to his own code. */
+/** Notes an agent whose request is pending, and checks that the link for its owner leads to the owner's code. */
 const agentBegun = (state: State, { answer: { json, status, text }, call }: Answered): Verdict => {
   const wish = Identity.read(call.method, call.target, call.body)?.wish
   if (status !== 200 || wish?.kind !== "beginAgentConnect" || !isObject(json)) return holds
@@ -619,7 +629,7 @@ const agentBegun = (state: State, { answer: { json, status, text }, call }: Answ
 
 const proofIn = (wish: Identity.Wish): Identity.AskedProof | undefined => "proof" in wish ? wish.proof : undefined
 
-/** Counts a note of something that failed, where a command is one. */
+/** Counts a failure, where a command notes one. */
 const noteFailure = ({ noted, notedOf }: State, command: Command): void => {
   if (command.kind !== "NoteSecurity" || command.what === "key_used_from_new_address") return
   const { credentialId, ofAccount } = command
@@ -676,12 +686,12 @@ export const identityIsAsAsked: Property<State> = {
           takenUpAtEpochMs: before?.takenUpAtEpochMs ?? Number.POSITIVE_INFINITY,
           notedBefore: before?.notedBefore
         })
-        // The network may bring it twice.
+        // The network may duplicate it.
         if (wish.kind === "beginRegistration" || wish.kind === "beginAuthentication") state.begun += 2
         const proof = proofIn(wish)
-        // The network may bring it twice.
+        // The network may duplicate it.
         if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)
-        // What proves something is never noted as a failure, whatever became of it; nor is what registers a passkey.
+        // A correct proof is never noted as a failure, whatever became of it; nor is a registration.
         const purpose = wish.kind === "finishRegistration" ? undefined : purposeOf(state, wish, call)
         if (proof !== undefined && purpose !== undefined && fault(state, proof, ...purpose) !== undefined)
           tried(state.failures.sign_in_failed, proof.credentialId)
@@ -698,7 +708,7 @@ export const identityIsAsAsked: Property<State> = {
       }
       case "Handled":
         state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs)
-        // What was asked later than now is over, and may be forgotten: which challenges that befell is not followed.
+        // A challenge issued at a later time than the present one is over, and may be forgotten: which ones these are is not tracked.
         if (seen.lowestEpochMs < state.lastEpochMs) {
           state.setBacks++
           state.askedBy.clear()
@@ -706,7 +716,7 @@ export const identityIsAsAsked: Property<State> = {
         state.lastEpochMs = seen.atEpochMs
         return holds
       case "Started":
-        // What the process before had begun nobody knows.
+        // Challenges and requests begun by the previous process are unknown to this one.
         state.incarnation = seen.incarnation
         state.mostOpen = seen.bounds.ofAddress?.challenges ?? usuallyOpen
         state.turnedDown.clear()

@@ -1,8 +1,7 @@
 /**
- * Safety (bounds). A grant and a family of tickets find room exactly where there is some: no account has more grants that wait than it
- * may, or more families than its part of those that are free, no key more live families, and the venue no more of either in all; and
- * whoever is refused for want of room is refused for one of these. What is over leaves its room to others, from the oldest on, with
- * each new one.
+ * Safety (bounds). A grant and a family of tickets are accepted exactly where there is room: no account has more pending grants than
+ * allowed, or more families than its part of the free ones, no key more live families, and the venue no more of either in all; and every
+ * refusal for lack of room has one of these reasons. Ended entries make room for others, oldest first, with each new one.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
@@ -10,10 +9,10 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import { type Taken, Undurable } from "./Undurable.js"
 
-/** Families that are over and forgotten with each new one, at the most. */
+/** Most ended families that are forgotten with each new one. */
 const forgottenAtOnce = 8
 
-/** Holds a refusal, or that there was none, to whether there was a reason for each. */
+/** Checks that a command is refused exactly where there is a reason. */
 const differing = (refusal: Refusal | undefined, reasons: ReadonlyArray<readonly [Refusal, boolean, boolean]>): Verdict => {
   for (const [of, must, may] of reasons) {
     if (refusal === of && !may) return broken(`is refused for want of room (${of}), and there is some`)
@@ -30,7 +29,7 @@ const grantVerdict = (
 ): Verdict => {
   const { identity } = model
   const isOwn = identity.waitingOf(account, at) >= identity.bounds.grantsOfAccount
-  // One of the same code that is over leaves its place.
+  // An ended grant with the same code gives up its place.
   const isAll = identity.isFullOfGrants(at) && !identity.grants.some((grant) => grant.deviceSha256 === deviceSha256)
   return differing(refusal, [[Refusal.keyLimit, isOwn, isOwn], [Refusal.tableFull, isAll, isAll]])
 }
@@ -45,9 +44,10 @@ const familyVerdict = (
   const isOwn = tickets.liveOf(credential, at) >= familiesOfKey
   const all = tickets.room(at)
   const own = tickets.room(at, account)
-  // With one more it would have more than its part of what is free now.
+  // One more would exceed its part of what is free now.
   const exceeds = (has: number, taken: number): boolean => (has + 1) * familyParts > families - taken
-  // Where the next one forgets all that is over, and no key gives up what it has ended: then all others are held, and no more.
+  // If the next family makes room for itself by forgetting everything that is over, and no key displaces its ended families, then exactly
+  // the others are held.
   const isHeldToPart = families <= Math.min(forgottenAtOnce, familiesOfKey)
   return differing(refusal, [
     [Refusal.ticketFamilies, isOwn, isOwn],

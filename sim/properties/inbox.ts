@@ -1,9 +1,8 @@
 /**
- * Safety (bounds). The inbox takes a command exactly while there is room for its kind: a placement only while so many
- * wait that the room kept for reductions, cancels and the operator is untouched, anything else until it is full. What
- * takes risk away comes first, but not before what its own account sent earlier, and not for ever; in either line who came
- * first is taken first. What ends a key, a session or a ticket waits for no placement, whoever's. Counted here, by what went in
- * and what came out.
+ * Safety (bounds). The inbox accepts a command exactly while there is room for its kind: a placement only while the room reserved for
+ * reductions, cancels and the operator is untouched, anything else until it is full. Risk-reducing commands come first, but not before
+ * earlier commands of their own account, and not for ever; within each queue the order is that of arrival. A command that ends a key, a
+ * session or a ticket waits for no placement of anybody's. Computed here from the commands that went in and came out.
  */
 import type { Command } from "../../src/operations/Operations.js"
 import type { Bounds } from "./Observation.js"
@@ -11,26 +10,26 @@ import { broken, holds, type Property } from "./Property.js"
 
 interface Waiting {
   readonly command: Command
-  /** Whether it waits behind placements: one itself, or sent behind one of its account. */
+  /** Whether it waits in the queue of placements: it is one, or follows one of its account. */
   readonly behind: boolean
-  /** Whether it ends what lets somebody act. */
+  /** Whether it ends a credential. */
   readonly ends: boolean
 }
 
 interface State {
   bounds: Bounds["inbox"]
-  /** What went in and has not come out, oldest first. */
+  /** Commands that went in and have not come out, oldest first. */
   waiting: Array<Waiting>
-  /** How many were taken before others that wait behind placements, since one of those was. */
+  /** How many other commands were taken since one of the waiting placements was. */
   inARow: number
 }
 
-/** So many that take risk away are taken in a row at most while placements wait. */
+/** Most risk-reducing commands taken in a row while placements wait. */
 const mostInARow = 15
 
 /**
- * Placements but for those that can only reduce, changes of orders, and what is no trading at all, but for what takes authority away,
- * for what asks for a transfer, and for what the ledger has done.
+ * Whether a command waits with the placements: placements that may add risk, amendments, and commands other than trading, except those
+ * that end a credential, request a transfer, or report what the ledger has done.
  */
 export const mayAddRisk = (command: Command): boolean => {
   switch (command.kind) {
@@ -62,10 +61,10 @@ export const mayAddRisk = (command: Command): boolean => {
   }
 }
 
-/** What ends a key, a session or a ticket. */
+/** Commands that end a key, a session or a ticket. */
 export const ending: ReadonlySet<string> = new Set(["RevokeApiKey", "RevokeKeyByOperator", "EndSession", "EndTickets", "RemovePasskey"])
 
-/** Why this was not the command whose turn it was. */
+/** Why this command was out of turn; undefined where it was not. */
 const outOfTurn = ({ inARow, waiting }: State, taken: Waiting): string | undefined => {
   const name = taken.command.kind
   const before = waiting.find((other) => other.behind === taken.behind)!

@@ -1,9 +1,8 @@
 /**
- * Safety (I11). Whoever has a key is told once of each place from which it is used: who is let in by it from where it was not known to
- * be used is answered, or let in on the stream, no earlier than that was noted. It is judged in each process for itself, as long as not
- * so much was noted of the account that a venue notes no more for a while, and only once the process has taken something else: one that
- * stops lets in whoever is still there, and takes nothing any more. While one place of a key is being noted another one may wait for its
- * next use.
+ * Safety (I11). An owner is notified once of each address from which a key is used: a request by the key from a new address is answered,
+ * or let in on the stream, no earlier than that was noted. Each process is checked by itself, as long as it has not made so many notes for
+ * the account that it makes no more for a while, and only once it has taken something else up: a process that stops serves its last
+ * clients, and takes up nothing more. While one address of a key is being noted, another may have to wait for its next use.
  */
 import type { NaiveKey } from "../model/NaiveIdentity.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -14,51 +13,51 @@ import { addresses } from "../world/Addresses.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** Blocks behind that of a note, with the first of which that is durable the venue surely knows that the note is. */
+/** Once so many blocks after that of a note are durable, the venue certainly knows that the note is. */
 const surelyTold = 5
-/** Notes of an account within a minute that are surely made. */
+/** The number of notes of an account per minute that are certainly made. */
 const surelyNoted = 10
 
 interface State {
   model: NaiveVenue | undefined
   /** Keys by their digests. */
   readonly keys: Map<string, NaiveKey>
-  /** Keys with the places that the journal knows of them; and those that this process was about to note. */
+  /** Uses of keys from addresses that the journal has; and those that this process was about to note. */
   readonly known: Set<string>
   readonly noted: Set<string>
-  /** How many this process was about to note of each account. */
+  /** How many this process was about to note for each account. */
   readonly notes: Map<number, number>
-  /** How often this process took a call by a key up; none where another one did before, or may have let it in. */
+  /** How often this process took a call by a key up; infinite where an earlier process did, or may have let it in. */
   readonly taken: Map<number, number>
-  /** Keys of which something is being noted: how many blocks more may be durable before the process knows that this is. */
+  /** Keys with a note in progress: how many more blocks have to be durable until the process certainly knows the note. */
   readonly underWay: Map<string, number>
-  /** Where the latest block begins. */
+  /** The first sequence of the latest block. */
   blockAt: number
-  /** Uses of this process that it was not about to note. */
+  /** Uses in this process that it was not about to note. */
   readonly unnoted: Array<string>
-  /** Tickets that were shown, by connection and frame. */
+  /** Presented tickets, by connection and frame. */
   readonly shown: Map<string, string>
 }
 
 const useOf = (keyId: string, address: string): string => `${keyId} ${address}`
 
-/** Whoever has used a key is let in: that it is from there is known, or was about to be noted. */
+/** Checks a key's use that was let in: its address is known, or was about to be noted. */
 const used = ({ known, noted, notes, underWay, unnoted }: State, { account, clientName, keyId }: NaiveKey, address: string): void => {
-  // Of a key without a name nothing is noted.
+  // Keys without a name have no such notes.
   if (clientName === undefined) return
   const use = useOf(keyId, address)
   if (known.has(use) || noted.has(use) || underWay.has(keyId) || (notes.get(account) ?? 0) >= surelyNoted) return
   unnoted.push(`${keyId} was used from ${address}, and nobody has noted that`)
 }
 
-/** Calls by a key, which has to let them in: about its own account, or its orders and tickets. */
+/** Whether a call certainly uses its key: it is about the key's own account, or its orders and tickets. */
 const isByKey = ({ accountId, method, target, token }: Call): boolean =>
   token.startsWith("pk_") && (
     (accountId !== "" && target.startsWith(`/v1/accounts/${accountId}/`))
     || (method === "POST" && /^\/v1\/(?:orders|realtime\/ticket)$/.test(target))
   )
 
-/** Where a call comes from: what owners and their agents ask is numbered apart. */
+/** The address of a call: those of owners and their agents are numbered separately. */
 const placeOf = ({ credential, id }: Call): string =>
   id < firstApart || (id >= firstOfTickets && credential === "trader") ? addresses.traders : addresses.owners
 
@@ -79,23 +78,23 @@ const shown = (state: State, { line, text }: Seen<"FrameTaken">): void => {
     const frame: unknown = JSON.parse(text)
     if (isObject(frame) && frame["op"] === "auth") state.shown.set(`${line} ${String(frame["id"])}`, String(frame["ticket"]))
   } catch {
-    // It is answered as what it is: no frame.
+    // It is answered as malformed.
   }
 }
 
-/** Whoever is let in on the stream by a ticket has used the key that it was minted by. */
+/** A ticket that lets a client in on the stream is a use of the key that it was minted by. */
 const letIn = (state: State, { frame: { id }, line }: Seen<"FrameLeft">): void => {
   const ticket = state.shown.get(`${line} ${String(id)}`)
   if (ticket === undefined || state.model === undefined) return
   state.shown.delete(`${line} ${String(id)}`)
   const { keys, tickets } = state.model.identity
-  // A ticket's first bytes say of which family it is.
+  // The family is in a ticket's first bytes.
   const family = tickets.families[Number(Buffer.from(ticket, "base64url").readBigUInt64BE(0))]
   const key = family === undefined ? undefined : keys[family.apiKey]
   if (key !== undefined) used(state, key, addresses.streams)
 }
 
-/** A block is durable: what came so many before it is known to be. */
+/** A block is durable: notes in progress are one block closer to being known. */
 const passed = (state: State, { firstSequence }: Seen<"Committed">["block"]): void => {
   if (firstSequence === state.blockAt) return
   state.blockAt = firstSequence
@@ -131,7 +130,7 @@ const started = (state: State): void => {
   state.underWay.clear()
   state.unnoted.length = 0
   state.shown.clear()
-  // Their answers may still be on their way, of whichever process.
+  // Their answers may still be on their way, from either process.
   for (const id of state.taken.keys()) state.taken.set(id, Number.POSITIVE_INFINITY)
 }
 

@@ -1,7 +1,7 @@
 /**
- * Safety (I11). When a key was used last outlives a stop: by the time that a process ends which was asked to, and whose disk works, each
- * use of a key that somebody was given a name for has been sent to the journal. Asked where faults have stopped for a while: a stop does not
- * wait for a disk that does not answer, or was found to be full, and what it would note may be a minute behind.
+ * Safety (I11). The last use of a key survives a stop: when a process with a working disk ends on request, each use of a named key has
+ * been sent to the journal. Checked when faults have stopped for a while: a stop does not wait for a disk that hangs or was found to be
+ * full, and the notes may be a minute behind then.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { keyIdIn } from "../reading/Identity.js"
@@ -10,15 +10,15 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
   model: NaiveVenue | undefined
-  /** How many requests have been taken up, and commands sent to the writer. */
+  /** The number of requests taken up and commands sent to the writer. */
   steps: number
-  /** At which of these each call was taken up that has no answer yet. */
+  /** The value of `steps` when each call without an answer was taken up. */
   readonly takenUp: Map<number, number>
-  /** The same of the last call that was let do something by each key, by its id. */
+  /** The same for the last successful call by each key, by its id. */
   readonly used: Map<string, number>
-  /** At which of these uses of each key were sent last, by its number. */
+  /** The value of `steps` when uses of each key were last sent, by its number. */
   readonly sent: Map<number, number>
-  /** From when on nothing is in the way of the process, by the true time, and whether it is so and has not been asked to stop. */
+  /** From when on nothing hinders the process, by true time, and whether that is so and it has not been asked to stop. */
   calmFromEpochMs: number
   isCalm: boolean
 }

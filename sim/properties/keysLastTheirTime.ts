@@ -1,6 +1,6 @@
 /**
- * Safety (I5). A key is remembered until the retention after its decision and the end of every order it made, and not a
- * millisecond longer: whenever the engine is looked at near such an end, it remembers exactly the keys whose time is not over.
+ * Safety (I5). A key is remembered until one retention after its decision and after the end of every order it made, and not a millisecond
+ * longer: whenever the engine is read near such an end, it remembers exactly the keys whose time is not over.
  */
 import { lookedUp } from "../../src/operations/Operations.js"
 import { endOf } from "../model/Moments.js"
@@ -8,7 +8,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** A key of a client's. */
+/** A client's key. */
 interface Kept {
   readonly scope: string
   readonly account: number
@@ -17,21 +17,21 @@ interface Kept {
 }
 
 interface State {
-  /** The time at which the engine was last looked at. */
+  /** When the engine was last read. */
   atEpochMs: number
-  /** When it was last found that time had been set, and the keys that end near that. */
+  /** When a jump of time was last noticed, and the keys that end near that time. */
   sinceEpochMs: number
   near: ReadonlyArray<Kept>
 }
 
-/** Nearer than this to the end of a key, it is asked for at every look. */
+/** Nearer than this to its end, a key is checked at every reading, ms. */
 const nearMs = 2_000
-/** Time that goes on by more than this has been set. */
+/** A larger step of time counts as a jump, ms. */
 const stepMs = 60_000
 
 const scopeForm = /^([0-9]+)\/([0-9]+)\/(.*)$/
 
-/** The clients' keys that can be looked up; those that end near a time, or all. */
+/** Clients' keys that can be looked up: those that end near a time, or all. */
 const keysNear = (model: NaiveVenue, atEpochMs: number, all: boolean): ReadonlyArray<Kept> => {
   const found: Array<Kept> = []
   for (const [scope, memory] of model.memory) {

@@ -1,12 +1,12 @@
 /**
- * Safety (I10), held to the ledger's own book. What the ledger took is byte for byte what an owner approved, by a passkey that answered
- * for exactly that transaction, and was journaled before; no step had its effect twice; a deposit is credited, and a withdrawal spent,
- * just where the ledger has done its last step; and what the treasury holds is what the journal says that the venue owes.
+ * Safety (I10), checked against the ledger's own book. Every submission is byte for byte what an owner approved, by a passkey that
+ * answered for exactly that transaction, and was journaled before; no step had its effect twice; a deposit is credited, and a withdrawal
+ * spent, exactly where the ledger has executed its last step; and the treasury holds what the venue owes by the journal.
  *
- * Where the ledger has forgotten what a step may have come to, the venue waits for an operator: of such a transfer the book alone says
- * what is held. What strangers had executed who came by a party's key counts like the venue's own; but a withdrawal that had come to
- * nothing before has left all the same, and was given back: so much the treasury lacks, and withdrawals are stopped until somebody has
- * looked. Without any of that nothing stops them but an operator, whatever is sent to the treasury beside deposits.
+ * Where the ledger may have forgotten the result of a step, the venue waits for an operator: for such a transfer only the book decides
+ * what is held. What strangers executed with a party's stolen key counts like the venue's own submissions; but a withdrawal executed after
+ * it had failed here was already refunded: the treasury lacks that amount, and withdrawals are stopped until an operator has examined it.
+ * Otherwise only an operator stops them, whatever is sent to the treasury besides deposits.
  */
 import { createHash } from "node:crypto"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -36,19 +36,19 @@ interface State {
   readonly transfers: Map<number, Money>
   /** By hash. */
   readonly transactions: Map<string, Transaction>
-  /** The places of those whose preparation was refused, by hash: only strangers have them executed. */
+  /** The places of transactions whose preparation was refused, by hash: only strangers execute them. */
   readonly refused: Map<string, string>
-  /** The transaction that is current, by transfer and step. */
+  /** The current transaction, by transfer and step. */
   readonly current: Map<string, string>
   /** The hash of each submission. */
   readonly submissions: Map<string, string | undefined>
-  /** Acceptances that the journal tells. */
+  /** Executions reported in the journal. */
   readonly told: Array<{ readonly sequence: number; readonly commandId: string; readonly updateId: string }>
-  /** Ledger ends that steps are bound to, by transfer and step. */
+  /** The ledger end to which each step is bound, by transfer and step. */
   readonly boundAt: Map<string, number>
-  /** What the rules have come to of every transfer, also of those that the engine has forgotten. */
+  /** The rules' result for every transfer, including those that the engine has forgotten. */
   funds: NaiveFunds | undefined
-  /** Whether an operator has stopped withdrawals, and has not let them go on. */
+  /** Whether an operator has stopped withdrawals, and not resumed them. */
   isHeld: boolean
 }
 
@@ -57,10 +57,10 @@ const lastStep = { deposit: "owner_offer_acceptance", withdrawal: "treasury_with
 
 const placeOf = ({ step, transfer }: { readonly step: StepName; readonly transfer: number }): string => `${transfer} ${step}`
 
-/** What a passkey has to have answered so that it approves a transaction. */
+/** The challenge that a passkey has to sign to approve a transaction. */
 const challengeOf = (kind: Kind, { transfer, step, commandId }: Transaction, hash: string, nonce: string): string => {
   const id = prefixes[kind] + transfer.toString(36)
-  // The members of canonical JSON are in the order of their names.
+  // Canonical JSON has its members in the order of their names.
   const statement = { commandId, domain: "venue/ledger-approval/v1", hash, id, kind, nonce, step }
   return createHash("sha256").update(JSON.stringify(statement)).digest("base64url")
 }
@@ -120,7 +120,7 @@ const committed = (state: State, { command, sequence }: Record): Verdict => {
   }
 }
 
-/** What the ledger took was prepared, approved and begun, each of it by the journal. */
+/** Checks that every submission was prepared, approved and begun, by the journal. */
 const takenVerdict = (state: State, { taken }: LedgerBook): Verdict => {
   for (const { hash, prepared: bytes, submissionId } of taken) {
     const transaction = state.transactions.get(hash)
@@ -134,14 +134,14 @@ const takenVerdict = (state: State, { taken }: LedgerBook): Verdict => {
 
 type Reconciled = Observation & { readonly _tag: "Reconciled" }
 
-/** Transfers of which the ledger has forgotten what became of a step. */
+/** Whether the ledger has forgotten the result of a transfer's step. */
 const isForgotten = ({ boundAt }: State, { book: { prunedThrough }, reads }: Reconciled, number: number): boolean => {
   const step = reads.transfer(number)?.stepAtHand
   const from = step === undefined ? undefined : boundAt.get(placeOf({ transfer: number, step: step.name }))
   return from !== undefined && from < prunedThrough
 }
 
-/** Whether a transfer had come to nothing, and a stranger had its last step done all the same. */
+/** Whether a transfer had failed, and a stranger executed its last step all the same. */
 const isStolen = ({ funds }: State, { book: { byStrangers } }: Reconciled, number: number, hash: string | undefined): boolean => {
   const end = funds?.transfers.find((each) => each.number === number)?.end
   return hash !== undefined && byStrangers.has(hash) && (end === "rejected" || end === "expired")
@@ -167,7 +167,7 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
   return moneyVerdict(state, seen, effects)
 }
 
-/** Holds the treasury to what the ledger did, step by step, and the venue's debts to the treasury. */
+/** Checks the treasury against the ledger's executed steps, and the venue's debts against the treasury. */
 const moneyVerdict = (state: State, seen: Reconciled, effects: ReadonlyMap<string, string>): Verdict => {
   const { book, reads } = seen
   let held = 0n

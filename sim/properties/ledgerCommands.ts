@@ -1,8 +1,7 @@
 /**
- * Safety (I10). A step of a transfer is one command of the ledger for good: its id follows from the transfer and the step (of an
- * account's acceptance from the account, and of a change of party from the new one as well), however often it is prepared, whatever
- * became of it before, and whether or not the journal takes it. Another id would be another command, which the ledger would do beside
- * the first.
+ * Safety (I10). A step of a transfer is always the same ledger command: its id follows from the transfer and the step (for the acceptance
+ * of an account's party from the account, and for a change of party also from the new party), however often it is prepared, whatever
+ * became of it before, and whether or not the journal accepts it. With another id the ledger would execute the step twice.
  */
 import type { CommandOfKind } from "../../src/operations/Operations.js"
 import { idOf } from "../model/Shown.js"
@@ -18,13 +17,13 @@ interface Transfer {
 
 interface State {
   readonly transfers: Map<number, Transfer>
-  /** The parties that changes are to bind. */
+  /** The party that each change is to bind. */
   readonly parties: Map<number, string>
 }
 
 const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
 
-/** What a step's command is about. */
+/** The subject of a step's command. */
 const subjectOf = ({ parties }: State, number: number, { accountId, kind }: Transfer, step: string): string => {
   if (step !== "owner_account_acceptance") return Funds.idOf(kind, number)
   return kind === "party_change" ? `${accountId}|${parties.get(number)}` : accountId
@@ -41,7 +40,7 @@ const prepared = (state: State, { commandId, step, transfer: number }: CommandOf
 
 type Taken = Observation & { readonly _tag: "Taken" }
 
-/** What is decided is to be record `sequence + 1`: that its block is durable may be seen behind what the venue does next. */
+/** The decision becomes record `sequence + 1`; that its block is durable may be observed only after the venue's next acts. */
 const taken = ({ parties, transfers }: State, { answered, command, model, sequence }: Taken): void => {
   if (answered !== undefined) return
   if (command.kind === "BindParty" && command.transfer >= 0) parties.set(command.transfer, command.partyId)

@@ -1,7 +1,7 @@
 /**
- * Safety (I13). A record may leave accounts that a mark has brought under their maintenance margin to the next one, and no longer than it
- * takes to look at all of them: none that has traded in it, none where nobody is left to be looked at, and none behind as many looks as
- * there are accounts and positions.
+ * Safety (I13). A record may leave accounts that a mark has brought under their maintenance margin to the next one, but no longer than it
+ * takes to examine all accounts: none that has traded in it, none where no further record comes for them, and none after as many
+ * examinations as there are accounts and positions.
  */
 import { examinedAtOnce } from "../../src/engine/accounts/Watch.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -9,17 +9,17 @@ import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
-  /** How many one record looks at. */
+  /** How many accounts one record examines. */
   atOnce: number
-  /** What the accounts were held to when somebody last came nearer to his margin without a doing of his own. */
+  /** The marks and parameters when they last brought accounts nearer to their margins. */
   held: string
-  /** How many looks there may be since then until everybody was looked at. */
+  /** How many examinations there may be since then until every account was examined. */
   owed: number
 }
 
 const heldTo = ({ markets }: NaiveVenue): string => JSON.stringify(markets.map(({ mark, parameters }) => [mark, parameters]))
 
-/** An account counts as often as there are markets, once for itself and once for each of its positions, at most. */
+/** An account counts at most once for itself and once for each of its positions, times the number of markets. */
 const looksOf = ({ accounts, markets }: NaiveVenue): number =>
   accounts.reduce((looks, { positions }) => looks + markets.length * (1 + positions.size), 0)
 

@@ -1,7 +1,6 @@
 /**
- * Safety (I19 as readers see it). A listing that is walked by its cursors neither loses nor doubles anything,
- * whatever is born in between: every page goes on exactly where the one before ended, holds what was there in
- * between, and shows each trade and fill as it was made.
+ * Safety (I19 as readers see it). A listing read page by page neither loses nor duplicates anything, whatever is added meanwhile: every
+ * page continues exactly where the previous one ended, contains everything in its range, and shows each trade and fill as it was executed.
  */
 import { parseOrderId } from "../../src/domain/Ids.js"
 import type { NaiveFill } from "../model/NaiveState.js"
@@ -12,7 +11,7 @@ import { difference } from "./Difference.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** The number that the page before ended with, by listing and cursor. */
+/** The number with which the previous page ended, by listing and cursor. */
 type State = Map<string, number>
 
 type Json = { readonly [name: string]: unknown }
@@ -28,13 +27,13 @@ interface Page {
   readonly numbers: ReadonlyArray<number>
   /** Exclusive; undefined for a first page. */
   readonly upper: number | undefined
-  /** Whether another page named where it begins. */
+  /** Whether its cursor came from another page. */
   readonly isLedTo: boolean
   readonly next: string | undefined
   readonly limit: number
 }
 
-/** Numbers fall strictly, and stay under where the page begins. */
+/** Checks that numbers are strictly decreasing, and below the page's beginning. */
 const orderVerdict = ({ numbers, upper, what }: Page): Verdict => {
   let above = upper ?? Number.POSITIVE_INFINITY
   for (const number of numbers) {
@@ -44,9 +43,9 @@ const orderVerdict = ({ numbers, upper, what }: Page): Verdict => {
   return holds
 }
 
-/** What must be on the page, newest first: from where it begins to where it ends. */
+/** The expected content of the page, newest first: from its beginning to its end. */
 const expected = <A>(page: Page, all: ReadonlyArray<A>, numberOf: (one: A) => number): ReadonlyArray<A> => {
-  // What is newer than the first of a page that no page led to may have been born after it was made.
+  // Entries newer than the first of a page without a predecessor may have been added after it was read.
   const above = page.isLedTo ? page.upper! : Math.min(page.upper ?? Number.POSITIVE_INFINITY, (page.numbers[0] ?? -1) + 1)
   const last = page.numbers.at(-1)
   const below = page.next === undefined ? 0 : last ?? above

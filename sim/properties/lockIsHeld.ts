@@ -1,14 +1,14 @@
 /**
- * Safety (I8). The lock of the data directory makes a process its only writer. Once that was taken away from it, another may read
- * the journal and go on from there at any time: so nothing is acknowledged from then on that such a one might not have found
- * there, neither to whoever asked for it nor to those who follow the journal; and the process ends with the first block that
- * comes. It lets go of the lock itself when nothing of its own is under way to the journal any more. So of two writers at most one
- * acknowledges, and what the other has acknowledged before is known to him.
+ * Safety (I8). The lock of the data directory makes a process its only writer. Once a process has lost it, another may read the journal
+ * and continue from there at any time: so from then on nothing is acknowledged that such a process might not have found there, neither to
+ * its client nor to followers of the journal; and the process ends with the next block. It releases the lock itself only when none of its
+ * writes to the journal is in progress any more. So of two writers at most one acknowledges, and knows all that the other has acknowledged
+ * before.
  */
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
-  /** The last record that could be read when the running process lost its lock; undefined while it holds it. */
+  /** The last readable record when the present process lost its lock; undefined while it holds it. */
   lostAt: number | undefined
 }
 
@@ -20,7 +20,7 @@ export const lockIsHeld: Property<State> = {
   observe: (state, seen) => {
     switch (seen._tag) {
       case "LockTaken":
-        // A file that is made and removed again gives it nothing back.
+        // Removing and creating the file again does not give the lock back.
         state.lostAt ??= seen.sequence
         return holds
       case "Started":

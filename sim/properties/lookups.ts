@@ -1,6 +1,6 @@
 /**
- * Safety (I5 for who lost an answer). A lookup tells what was decided, all that is remembered and nothing else:
- * "never seen" only of what no record ever carried, "unknown" only where something may have been forgotten.
+ * Safety (I5 for a client that lost an answer). A lookup reports the decision, all that is remembered and nothing else: "never seen" only
+ * of a key that no record ever carried, "unknown" only where something may have been forgotten.
  */
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -53,7 +53,7 @@ interface State {
   readonly requests: Map<number, number>
 }
 
-/** What a refused entry is told as; its id is looked at where orders were placed. */
+/** Checks a refused entry; its order id is checked where orders were placed. */
 const refusedVerdict = (what: string, operation: string, { orderId, ...entry }: Entry, { orderNumber, refusal }: NaiveOutcome): Verdict => {
   const { action, code, guard, status } = Refusals.of(refusal)
   return difference(what, { orderId: Lookups.places(operation) ? orderId : undefined, ...entry }, {
@@ -67,7 +67,7 @@ const refusedVerdict = (what: string, operation: string, { orderId, ...entry }: 
   })
 }
 
-/** Of what closes by itself a lookup tells that it was done: what stands now is read where it was set. */
+/** About triggers a lookup reports only that they were set; their present state is read elsewhere. */
 const isOfTriggers = (operation: string): boolean => /^(set_auto_close|cancel_auto_close|cancel_triggers)$/.test(operation)
 
 const entriesVerdict = (what: string, operation: string, entries: ReadonlyArray<Entry>, memory: NaiveMemory): Verdict => {
@@ -108,7 +108,7 @@ const entriesVerdict = (what: string, operation: string, entries: ReadonlyArray<
   return holds
 }
 
-/** Of a request for money a lookup tells by which id it is read; of all else, by none. */
+/** For a transfer a lookup reports the id to read it by; for anything else, none. */
 const transferVerdict = (what: string, entry: Entry | undefined, model: NaiveVenue, { sequence }: NaiveMemory): Verdict => {
   const { depositId, partyChangeId, withdrawalId }: Partial<Entry> = entry ?? {}
   const transfer = model.funds.transfers.find(({ number }) => number === sequence * Ids.idsPerRecord)
@@ -120,7 +120,7 @@ const transferVerdict = (what: string, entry: Entry | undefined, model: NaiveVen
     : broken(`${what}: tells of ${JSON.stringify(entry)}, asked for was ${transfer?.kind ?? "nothing"} ${transfer?.number}`)
 }
 
-/** Which request it was, and when it was decided. */
+/** Checks the name of the request, and when it was decided. */
 const headVerdict = (
   what: string,
   state: State,
@@ -167,7 +167,7 @@ const clientOrderVerdict = (what: string, lookup: Lookup, model: NaiveVenue, acc
       ? holds
       : broken(`${what}: shows ${order.orderId}, which is not the last one to have it`)
   }
-  // What the engine has forgotten is known by the histories.
+  // The histories know what the engine has forgotten.
   if (placed.length > 0) return broken(`${what}: is silent about order ${placed[0]!.number}`)
   return lookup.outcome === "accepted" || lookup.outcome === "refused"
     ? broken(`${what}: is called ${lookup.outcome} without an order`)

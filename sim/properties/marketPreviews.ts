@@ -1,9 +1,9 @@
 /**
- * Safety (I12). What an operator is told that a market's parameters would come to is what they would come to at that sequence, by the
- * reference model, which decides a put in the same way and is held to the journal there: taken as a new market, at once or with notice, or
- * refused, for which reason and with what was compared; which parameters would be others, what is open, and how many accounts would be
- * under their margins. It is compared where no record became durable since; whom it would touch is counted part by part, and compared where
- * no command was taken either. What breaks a rule between parameters is no preview, and what breaks none is not called malformed.
+ * Safety (I12). The preview of a market's parameters is what putting them would do at that sequence, by the reference model, which decides
+ * puts in the same way and is compared with the journal there: a new market, a change at once or with notice, or a refusal with its reason
+ * and the values compared; the parameters that would change, what is open, and how many accounts would be under their margins. It is
+ * compared where no record has become durable since; the affected accounts are counted part by part, and compared where no command was
+ * taken either. Parameters that break a rule between them have no preview, and those that break none are not called malformed.
  */
 import type { AskedKind, Wanted } from "../reading/Asked.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -22,7 +22,7 @@ interface State {
 type Answered = Observation & { readonly _tag: "Answered" }
 type Put = Extract<Wanted, { readonly kind: "PutMarket" & AskedKind }>
 
-/** What a put with the same body would ask for; undefined where that is none. */
+/** The put with the same body; undefined where the body is malformed. */
 const putIn = (call: Call): Put | undefined => {
   const reading = Requests.read({ ...call, method: "PUT", target: call.target.replace(/\/preview$/, ""), idempotencyKey: "none" })
   return reading._tag === "asked" && reading.asked.wanted.kind === "PutMarket" ? reading.asked.wanted : undefined
@@ -30,7 +30,7 @@ const putIn = (call: Call): Put | undefined => {
 
 const nameOf = (difference: unknown): string => String(isObject(difference) ? difference["parameter"] : difference)
 
-/** What is told but for its words, with the differences by their names. */
+/** An answer without its prose, with the differences by name. */
 const plain = (json: Json): unknown => ({
   ...json,
   refusal: isObject(json["refusal"]) ? without(json["refusal"], ["safeMessage"]) : json["refusal"],
@@ -49,7 +49,7 @@ const verdictOf = ({ engineAt }: State, { answer, call, model }: Answered): Verd
   if (status !== 200 || !isObject(json) || json["journalSequence"] !== model.sequence) return holds
   const now = model.markets.find((market) => market.parameters.marketId === put.parameters.marketId)?.parameters
   const { priceScale, quantityScale } = put.parameters
-  // On another grid, which no put may bring a market to, nobody says what holders would need.
+  // No put may change a market's grid, so the margins of its holders on another grid are undefined.
   const isSameGrid = now === undefined || (now.priceScale === priceScale && now.quantityScale === quantityScale)
   const left = engineAt > model.sequence || !isSameGrid ? counts : []
   const expected = Published.marketPreview(model, put.parameters, put.effectiveAtEpochMs)

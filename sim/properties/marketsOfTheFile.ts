@@ -1,7 +1,7 @@
 /**
- * Safety. Whenever the venue takes requests, every market of its markets file is there and was opened, but for one that an
- * operator put himself, and over the whole journal each is put and opened exactly once, wherever starts were cut off. A market
- * that has been open, or that an operator put, is an operator's: no start touches it.
+ * Safety. Whenever the venue accepts requests, every market of its markets file exists and has been opened, except one that an operator
+ * put, and over the whole journal each is put and opened exactly once, wherever starts were cut off. A market that has been open, or that
+ * an operator put, is an operator's: no start changes it.
  */
 import type { Command } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -11,27 +11,27 @@ interface Listed {
   readonly marketId: string
   /** Whether a start put it. */
   readonly isOfFile: boolean
-  /** Whether it has been open, whatever it is now. */
+  /** Whether it has ever been open. */
   opened: boolean
 }
 
 interface State {
-  /** What the running process found in its markets file. */
+  /** The present process's markets file. */
   file: ReadonlyArray<string>
-  /** In the order in which they were put, which is that of their indices. */
+  /** In the order in which they were put, which is that of their indexes. */
   readonly markets: Array<Listed>
 }
 
-/** What a start journals is told from what an operator does by its keys. */
+/** A start's commands differ from an operator's by their keys. */
 const isOfStart = (key: string): boolean => key.startsWith("bootstrap/")
 
-/** Folds a command that was accepted. */
+/** Notes an accepted command. */
 const fold = (state: State, command: Command): Verdict => {
   if (command.kind === "PutMarket") {
     const { marketId } = command.parameters
     const known = state.markets.find((market) => market.marketId === marketId)
     if (known === undefined) state.markets.push({ marketId, isOfFile: isOfStart(command.idempotencyKey), opened: false })
-    // What an operator puts again only changes its parameters.
+    // Putting a market again only changes its parameters, for an operator.
     else if (isOfStart(command.idempotencyKey)) return broken(`a start put ${marketId} again`)
     return holds
   }

@@ -1,7 +1,6 @@
 /**
- * Safety (contract). What `/metrics` tells is so: what it counts of requests and refusals since the process started is what was asked and
- * answered, what it counts of markets is what the records since then came to, and what it tells of the venue's state is the state of the
- * record that it names.
+ * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
+ * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -16,42 +15,42 @@ import * as Refusals from "../reading/Refusals.js"
 import { type Answer, type Bounds, type Call, isLimited, isOfAffiliates, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** What is counted of a process whatever the records say. */
+/** Counts of a process that do not come from records. */
 interface Counts {
-  /** How many of its answers clients have, by route and status, and how many of those are failures, and for limits. */
+  /** How many of its answers clients have, by route and status, and how many of those are failures, and rate-limited. */
   readonly answered: Map<string, number>
   failures: number
   limited: number
-  /** The last record that an answer named. */
+  /** The highest record that an answer named. */
   durable: number
-  /** Placements and amendments that were refused without a record, by market and guard. */
+  /** Placements and amendments refused without a record, by market and guard. */
   readonly refused: Map<string, number>
 }
 
-/** A process, and what has come to it. */
+/** A process, and its events. */
 interface Process {
   readonly bounds: Bounds
-  /** Whether there are routes of affiliates. */
+  /** Whether there are affiliates' routes. */
   readonly affiliates: boolean
   /** Its first record; 0 before it is known. */
   since: number
-  /** Attempts of calls that were begun since it started and that nobody has had an answer to: no process before it answers those. */
+  /** Attempts of calls begun since it started and not answered: no earlier process answers those. */
   readonly underWay: Set<string>
-  /** How many it took up, with what came over the stream: that counts as requests of the routes that do the same. */
+  /** How many requests it took up, including commands over the stream, which count as requests of the equivalent routes. */
   taken: number
   readonly counts: Counts
-  /** The counts when a text was made last. */
+  /** The counts when a text was last made. */
   made: { readonly counts: Counts; readonly atEpochMs: number } | undefined
-  /** Placements and amendments that records refused, by market and guard. */
+  /** Placements and amendments refused by records, by market and guard. */
   readonly refused: Map<string, number>
 }
 
-/** The process that runs; undefined before the first. */
+/** The present process; undefined before the first. */
 interface State {
   process: Process | undefined
 }
 
-/** A text is told again for so long. */
+/** For how long a text is served again, ms. */
 const keptMs = 200
 
 const add = (to: Map<string, number>, name: string, by = 1): void => {
@@ -69,10 +68,10 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   refused: new Map()
 })
 
-/** That requests are not taken now is what it is asked for: 503 from it refuses nothing. */
+/** This route reports whether requests are accepted: its 503 is not a refusal. */
 const readiness = "getReadiness"
 
-/** It takes a request up. */
+/** Notes that the process takes a request up. */
 const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observation & { readonly _tag: "Handling" }): void => {
   const { counts, made } = process
   process.taken++
@@ -80,7 +79,7 @@ const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observati
   process.made = { counts: { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }, atEpochMs }
 }
 
-/** A client has its answer. */
+/** Notes that a client has its answer. */
 const answered = (
   { affiliates, counts, underWay }: Process,
   { answer, attempt, call }: Observation & { readonly _tag: "Answered" }
@@ -94,8 +93,8 @@ const answered = (
 }
 
 /**
- * What it is counted as: a request that met no route is counted apart. Undefined where one met a route that there is not in this venue,
- * or not for this one: only the venue knows how far it came, and a limit may answer before.
+ * The route in the metrics: requests without a route are counted separately. Undefined for a route that this venue, or this credential,
+ * does not have: only the venue knows how far such a request got, since a rate limit may answer earlier.
  */
 const routeOf = (call: Call, { text }: Answer, affiliates: boolean): string | undefined => {
   const { endpoint } = call
@@ -103,7 +102,7 @@ const routeOf = (call: Call, { text }: Answer, affiliates: boolean): string | un
   return text.includes("\"route_not_found\"") || !affiliates && isOfAffiliates(call) ? undefined : endpoint
 }
 
-/** What each entry of a placement or an amendment was refused for. */
+/** Notes the refusal of each entry of a placement or an amendment. */
 const noteRefused = (refused: Map<string, number>, command: Command, refusalAt: (index: number) => Refusal): void => {
   const markets = command.kind === "PlaceOrders"
     ? command.entries.map(({ market }) => market)
@@ -118,9 +117,9 @@ const noteRefused = (refused: Map<string, number>, command: Command, refusalAt: 
   }
 }
 
-// --- what a text tells -----------------------------------------------------------------------------------
+// --- content of a text -----------------------------------------------------------------------------------
 
-/** Reads one text, and keeps the first thing in it that is not so. */
+/** Reads one text, and keeps its first contradiction. */
 class Told {
   verdict: Verdict = holds
 
@@ -132,12 +131,12 @@ class Told {
     return family?.samples.get(`${name}${part}`) ?? []
   }
 
-  /** The values by their labels, in the order of these. */
+  /** The values by their labels, in the given order of these. */
   by(name: string, labels: ReadonlyArray<string>, part = ""): ReadonlyMap<string, number> {
     return new Map(this.samples(name, part).map((sample) => [labels.map((label) => sample.labels.get(label)).join(" "), sample.value]))
   }
 
-  /** All values together. */
+  /** The sum of all values. */
   sum(name: string): number {
     return this.samples(name).reduce((sum, { value }) => sum + value, 0)
   }
@@ -162,7 +161,7 @@ class Told {
     }
   }
 
-  /** The values by their labels are these, and no others. */
+  /** Checks that the values are exactly these, by their labels. */
   are(name: string, labels: ReadonlyArray<string>, wanted: ReadonlyMap<string, number>): void {
     this.same(name, this.by(name, labels), wanted)
   }
@@ -176,7 +175,7 @@ class Told {
   }
 }
 
-/** Of requests: at least what clients have, at most what the process took up. */
+/** Checks counts of requests: at least what clients have, at most what the process took up. */
 const requests = (told: Told, { answered, failures, limited }: Counts, taken: number): void => {
   const counted = told.by("venue_http_requests_total", ["route", "status"])
   const byRoute = new Map<string, number>()
@@ -185,7 +184,7 @@ const requests = (told: Told, { answered, failures, limited }: Counts, taken: nu
   for (const [name, value] of counted) {
     const [route = "", status] = name.split(" ")
     if (Number(status) >= 400 && route !== readiness) failed += value
-    // What is no request is answered before anybody takes it up.
+    // A malformed request is answered before it is taken up.
     if (route === "unrouted") continue
     add(byRoute, route, value)
     all += value
@@ -202,7 +201,7 @@ const requests = (told: Told, { answered, failures, limited }: Counts, taken: nu
   told.same("the requests timed", told.by("venue_http_request_duration_seconds", ["route"], "_count"), byRoute)
 }
 
-/** Buckets hold more the longer they reach, and the last all of them. */
+/** Checks that buckets are cumulative, and that the last has everything. */
 const histograms = (told: Told): void => {
   for (const [name, { type }] of told.families) {
     if (type !== "histogram") continue
@@ -226,7 +225,7 @@ const spreadOf = (model: NaiveVenue, { index }: NaiveMarket): number | undefined
   return bid === undefined || ask === undefined ? undefined : (2 * (ask - bid)) / (ask + bid)
 }
 
-/** Of each market that the public sees. */
+/** Checks the metrics of each public market. */
 const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: ReadonlyMap<string, number>): void => {
   const listed = model.markets.filter(({ status }) => isListed(status))
   const values = (read: (market: NaiveMarket) => number | undefined): ReadonlyMap<string, number> =>
@@ -265,7 +264,7 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
   })))
 }
 
-/** Of deposits, withdrawals and changes of party. */
+/** Checks the metrics of deposits, withdrawals and changes of party. */
 const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   const open = new Map<string, number>()
   let unknown = 0
@@ -282,7 +281,7 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   told.is("venue_unknown_submissions", unknown)
 }
 
-/** Of the venue as a whole. */
+/** Checks the metrics of the whole venue. */
 const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number): void => {
   const { accounts, atEpochMs, fund, orders, sequence } = model
   const clients = accounts.filter((account) => account !== fund)
@@ -298,7 +297,7 @@ const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number)
   told.is("venue_inbox_capacity", bounds.inbox.capacity)
 }
 
-/** What was refused in each market, with and without a record. */
+/** Refusals in each market, with and without a record. */
 const allRefused = (process: Process, { refused }: Counts): ReadonlyMap<string, number> => {
   const all = new Map(process.refused)
   for (const [name, count] of refused) add(all, name, count)
@@ -315,7 +314,7 @@ const judge = (process: Process, { answer: { status, text }, leftBehind, model }
   histograms(told)
   const sequence = told.one("venue_engine_sequence") ?? -1
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
-  // They tell of a record that has passed where the venue goes on meanwhile.
+  // The text is of an earlier record where the venue has gone on meanwhile.
   if (sequence === model.sequence) {
     ofVenue(told, model, bounds, made.counts.durable)
     ofMarkets(told, model, since, allRefused(process, made.counts))
@@ -324,7 +323,7 @@ const judge = (process: Process, { answer: { status, text }, leftBehind, model }
   return told.verdict
 }
 
-/** What comes to a process. */
+/** Applies an event to a process. */
 const come = (process: Process, seen: Observation): Verdict => {
   switch (seen._tag) {
     case "Asked":
@@ -345,7 +344,7 @@ const come = (process: Process, seen: Observation): Verdict => {
       const { decision: { outcomes }, record: { command, sequence } } = seen
       if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
         process.since = sequence
-        // Those before it are the process's before.
+        // Those before it belong to the previous process.
         process.refused.clear()
       }
       noteRefused(process.refused, command, (index) => outcomes[index]?.refusal ?? Refusal.none)

@@ -1,6 +1,6 @@
 /**
- * Safety (I11). What lets somebody act is nowhere but with its holder: no session token, device code, verifier or key stands in what
- * the venue has on its disk, in its histories or in its log.
+ * Safety (I11). Credentials exist only with their holders: no session token, device code, verifier or key is in what the venue has on its
+ * disk, in its histories or in its log.
  */
 import { broken, holds, type Property } from "./Property.js"
 

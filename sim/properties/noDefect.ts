@@ -1,26 +1,26 @@
 /**
- * Safety. Faults of the world end the process; its own mistakes never do: no assertion fails, nothing throws,
- * and what it says when it ends names the disk, or the lock where that was taken away from it.
+ * Safety. Only faults of the outside world end the process, never its own mistakes: no assertion fails, nothing throws, and its last
+ * message names the disk, or the lock where it has lost that.
  */
 import { broken, holds, type Property } from "./Property.js"
 
-/** What may end a process: each is how a failing disk looks from inside. */
+/** Messages with which the process may end: each is how a failing disk appears from inside. */
 const worldly = /JournalUnknown|JournalFull|DiskError|E(IO|NOSPC)/
 
-/** How it ends that has lost its lock, and a start while somebody else holds it. */
+/** The messages of a process that has lost its lock, and of a start while somebody else holds it. */
 const unlocked = /JournalFenced\)?: the lock of the data directory was removed or replaced/
 const locked = /Locked/
 
 /**
- * A full disk without room for the next segment is none of them: the venue goes on in what it has. It ends where a single
+ * A full disk without room for the next segment may not end the process: it continues in the room that it has. It may end where a single
  * write finds no room that was there a moment before, with a block placed in that segment already.
  */
 const needless = /JournalFull: .*next\.tmp/
 
 interface State {
-  /** Whether the lock was taken away from the running process. */
+  /** Whether the present process has lost its lock. */
   hasLostLock: boolean
-  /** Whether somebody else holds it, or did since the running process was started. */
+  /** Whether somebody else holds the lock, or has held it since the present process started. */
   isTaken: boolean
   isLeft: boolean
 }

@@ -1,12 +1,11 @@
 /**
- * Safety (I18). A family of realtime tickets has at most one current ticket. Each ticket is told of one successor and no other,
- * whoever asks and however often, also by another process. After a ticket was presented that had been replaced (but for the one
- * before, once, within ten seconds), by the route or on a socket, after its key was revoked, and after it was ended, nothing of the
- * family is accepted. What nobody was told is no ticket; what was sent by a ticket over the stream does nothing behind that
- * ticket's end; and who presents a ticket that is the current one is not turned away. A family lets do what its mint asked for, which
- * is to read where it asked for nothing.
+ * Safety (I18). A family of realtime tickets has at most one current ticket. Each ticket has one successor and no other, whoever asks and
+ * however often, also of another process. After a replaced ticket was presented by REST or on a connection (except the previous one, once,
+ * within ten seconds), after its key was revoked, and after it was ended, nothing of the family is accepted. A text that was never issued
+ * is no ticket; a command sent under a ticket over the stream has no effect after that ticket's end; and the current ticket is not
+ * refused. A family has the scopes requested when it was minted, which by default is to read.
  *
- * What became of each family is followed here from the journal's records alone.
+ * The state of each family is derived here from the journal's records alone.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -18,17 +17,17 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface Family {
   readonly apiKey: number
   readonly account: number
-  /** What its tickets let do: bit 0: read, bit 1: trade. */
+  /** Its scopes as bits: 0: read, 1: trade. */
   readonly scopes: number
-  /** No ticket of it is good from then on. */
+  /** When the family ends. */
   readonly endsAtEpochMs: number
-  /** When each of its tickets became the current one; the last is. */
+  /** When each of its tickets became current; the last is. */
   readonly since: Array<number>
-  /** Whether the ticket before came once more. */
+  /** Whether the previous ticket was presented once more. */
   isRepeated: boolean
   /** The record that ended it. */
   endedBy: number | undefined
-  /** How often each of its tickets was accepted for its successor, less the times that this was told. */
+  /** How often each of its tickets was accepted in exchange for its successor, less the answers that reported it. */
   readonly accepted: Map<number, number>
 }
 
@@ -39,17 +38,17 @@ interface Place {
 
 interface State {
   readonly families: Array<Family>
-  /** Texts of tickets that were told. */
+  /** Texts of issued tickets. */
   readonly told: Map<string, Place>
   /** The same by place. */
   readonly texts: Map<string, string>
-  /** Places whose ticket somebody has presented, or has sent to end its family. */
+  /** Places whose ticket somebody has presented, to rotate it or to end its family. */
   readonly sent: Set<string>
-  /** The last record that was durable when an attempt was sent. */
+  /** The last durable record when an attempt was sent. */
   readonly asked: Map<string, number>
-  /** Tickets shown on sockets that had been replaced for more than an answer's loss by then, by the frame. */
+  /** Tickets presented on connections too long after they had been replaced, by the frame. */
   readonly shown: Map<string, Place>
-  /** The ticket by which something was sent over the stream, by what its key is remembered under. */
+  /** The ticket under which a command was sent over the stream, by the scope of its key. */
   readonly saidBy: Map<string, Place>
   sequence: number
 }
@@ -60,7 +59,7 @@ const againMs = 10_000
 
 const nameOf = ({ family, generation }: Place): string => `ticket ${generation} of family ${family}`
 
-/** Which ticket of which family a text is: its first twelve bytes say it, and the rest proves it. */
+/** The family and generation of a ticket: its first twelve bytes contain them, and the rest proves them. */
 const placeOf = (text: string): Place => {
   const bytes = Buffer.from(text, "base64url")
   return { family: Number(bytes.readBigUInt64BE(0)), generation: bytes.readUInt32BE(8) }
@@ -73,7 +72,7 @@ const goodUntil = ({ endsAtEpochMs, since }: Family, generation = since.length -
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-/** Takes over what a presented ticket comes to. */
+/** Applies the presentation of a ticket. */
 const rotated = (state: State, place: Place, atEpochMs: number, sequence: number): Verdict => {
   const { generation } = place
   const family = state.families[place.family]
@@ -94,7 +93,7 @@ const rotated = (state: State, place: Place, atEpochMs: number, sequence: number
   return holds
 }
 
-/** What comes by a ticket comes before that one is over: what ended it wins over all that waited behind it. */
+/** A command under a ticket has to come before the ticket's end: the end takes precedence over all that waited behind it. */
 const sentBy = ({ families, saidBy }: State, { atEpochMs, command, sequence }: Committed["record"]): Verdict => {
   const scope = scopeOfCommand(command)
   const place = scope === undefined ? undefined : saidBy.get(scope)
@@ -142,7 +141,7 @@ const committed = (state: State, { model: { identity }, record }: Committed): Ve
   }
 }
 
-/** The engine has each family that is not over as its records leave it: one current ticket, or none. */
+/** Checks that the engine has each family that is not over as its records leave it: one current ticket, or none. */
 const inspected = (state: State, { model, reads }: Observation & { readonly _tag: "Inspected" }): Verdict => {
   if (model.sequence !== state.sequence) return holds
   for (const [number, family] of state.families.entries()) {
@@ -160,7 +159,7 @@ const inspected = (state: State, { model, reads }: Observation & { readonly _tag
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** A ticket as it is told: one text for each place, its family's account, and for as long as a ticket is good. */
+/** Checks a ticket in an answer: one text for each place, its family's account, and the lifetime of a ticket. */
 const tellVerdict = (state: State, { answer: { json }, model }: Answered, place: Place): Verdict => {
   const { accountId, expiresAt, ticket } = json as Json
   const family = state.families[place.family]
@@ -175,7 +174,7 @@ const tellVerdict = (state: State, { answer: { json }, model }: Answered, place:
   return expiresAt === until ? holds : broken(`until ${String(expiresAt)}, must be ${until}`)
 }
 
-/** A ticket that was minted is the first of a family that this key began, and lets do what was asked for, neither more nor less. */
+/** Checks a minted ticket: it is the first of a family that this key began, with exactly the requested scopes. */
 const mintVerdict = (state: State, { call: { token }, model }: Answered, place: Place, scopes: number): Verdict => {
   if (place.generation !== 0) return broken("which is not its family's first")
   if (state.texts.has(nameOf(place))) return broken("which another request was told")
@@ -197,7 +196,7 @@ const rotationVerdict = (state: State, presented: string, next: Place, askedAt: 
   return accepted > 0 ? holds : broken(`for ${nameOf(place)}, which no record took for it`)
 }
 
-/** Whoever presents a ticket that is still the current one is not told that it is not taken. */
+/** Checks that a current ticket is not refused. */
 const turnedAway = (state: State, { answer: { json, text }, clock, model }: Answered, presented: string): Verdict => {
   const place = state.told.get(presented)
   if (place === undefined || clock === undefined || (json as Json)["code"] !== "realtime_ticket_rejected") return holds
@@ -229,7 +228,7 @@ const asked = (state: State, { attempt, call: { body, id, method, target } }: Ob
   if (place !== undefined) state.sent.add(nameOf(place))
 }
 
-/** Notes what is shown on a socket where a durable record has made it a ticket in two hands. */
+/** Notes a ticket presented on a connection that by a durable record is in two hands. */
 const shown = (state: State, { client, id, ticket }: Observation & { readonly _tag: "Shown" }): void => {
   const place = state.told.get(ticket)
   if (place === undefined) return
@@ -245,7 +244,7 @@ const saidBy = (state: State, { scope, ticket }: Observation & { readonly _tag: 
   if (place !== undefined) state.saidBy.set(scope, place)
 }
 
-/** Nobody is told that a ticket was rotated before the family of one in two hands has ended. */
+/** Checks that a rotated ticket in two hands is not reported as such before its family has ended. */
 const turnedAwayOnASocket = (state: State, { client, failure, id }: Observation & { readonly _tag: "TurnedAway" }): Verdict => {
   const place = state.shown.get(`${client}/${id}`)
   state.shown.delete(`${client}/${id}`)

@@ -1,6 +1,6 @@
 /**
- * Safety (I19). Sequences are gapless, times never go back, whole blocks follow each other under epochs that
- * never go back, and ids are unique.
+ * Safety (I19). Sequences are gapless, times never go back, whole blocks follow each other under epochs that never go back, and ids are
+ * unique.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { broken, holds, type Property } from "./Property.js"

@@ -1,7 +1,6 @@
 /**
- * Safety (I4 from the client's side). An order is placed at the price and for the size that its client wrote,
- * however the numbers are spelled; what the market's grid cannot hold is refused as such, never rounded; and
- * nothing that is no request is accepted.
+ * Safety (I4 from the client's side). An order is placed at the price and for the size that its client wrote, however the numbers are
+ * spelled; numbers off the market's grid are refused as such, never rounded; and no malformed request is accepted.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import { symbol } from "../../src/domain/Market.js"
@@ -15,7 +14,7 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 
 const placements: ReadonlySet<string> = new Set(["placeOrder", "placeOrderBatch", "createOrder", "createOrders"])
 
-/** What off the grid may be refused as. A number of more than 40 characters is no amount at all, so it is out of bounds. */
+/** Possible refusals of a number off the grid. One with more than 40 characters is not a valid amount, so it is out of bounds. */
 const offGridRefusals: ReadonlySet<Refusal> = new Set([
   Refusal.priceOffGrid,
   Refusal.quantityOffGrid,
@@ -27,8 +26,8 @@ const offGridRefusals: ReadonlySet<Refusal> = new Set([
 const printed = /^([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/
 
 /**
- * Atoms of a decimal or of a number as it prints; "off grid" where it has more decimals than the scale. Zeros at its end are no decimals
- * here: with too many of them it is refused where it comes first, and is the same number where the same request was decided without.
+ * Atoms of a decimal or of a number as printed; "off grid" where it has more decimals than the scale. Trailing zeros do not count here:
+ * with too many of them a new request is refused, while a repetition of a decided one has the same number.
  */
 const atomsOf = (value: unknown, scale: number): bigint | "off grid" => {
   const [, whole = "", decimals = "", exponent = "0"] = printed.exec(String(value)) ?? []
@@ -38,7 +37,7 @@ const atomsOf = (value: unknown, scale: number): bigint | "off grid" => {
   return zeros < 0 ? "off grid" : BigInt(whole + fraction) * 10n ** BigInt(zeros)
 }
 
-/** The market that an entry names. */
+/** The market of an entry. */
 const marketOf = (entry: Json, model: NaiveVenue): Parameters | undefined =>
   model.markets.find(({ parameters }) => entry["marketId"] === parameters.marketId || entry["symbol"] === symbol(parameters))?.parameters
 

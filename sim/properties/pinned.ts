@@ -1,6 +1,6 @@
 /**
- * Safety (I11). Whoever has a party on the ledger can always approve what is done with it: of his passkeys there is one that the signer
- * takes approvals by, whichever he added and removed, and whatever became of his requests.
+ * Safety (I11). An owner with a party on the ledger can always approve its transactions: the signer accepts approvals from one of the
+ * owner's passkeys, whichever were added and removed, and whatever became of the requests.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"

@@ -1,9 +1,9 @@
 /**
- * Safety (I12). What a preview says of a placement is what the placement comes to at the same sequence: the order, its fills and
- * fees, and the account's margin after it, as the reference model has them. Asked in the moment in which a turn of the writer
- * takes the placement, where nothing else falls due with its record; where a session of its market comes to its cutoff or its close with
- * that, what the placement is refused for then it is refused for in the preview. Who was told a preview and has just that order placed with
- * the very next record was told what it came to, member by member.
+ * Safety (I12). The preview of a placement is the placement's result at the same sequence: the order, its fills and fees, and the
+ * account's margin after it, as the reference model has them. Read at the moment at which the writer takes the placement, where nothing
+ * else falls due with its record; where a session of its market reaches its cutoff or its close with the record, the preview has the same
+ * refusal for that. And a client that places exactly the previewed order with the very next record has been told its result, member by
+ * member.
  */
 import type { PreviewView } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -26,7 +26,7 @@ interface Previewed {
   readonly isDue: boolean
 }
 
-/** A preview as it was told. */
+/** A preview in an answer. */
 interface ToldPreview {
   readonly body: string
   readonly json: Json
@@ -34,14 +34,14 @@ interface ToldPreview {
 
 interface State {
   readonly markets: Markets
-  /** What each account was told last, and what placements of just that ask for, by account and key. */
+  /** The last preview that each account received, and placements of exactly that order, by account and key. */
   readonly told: Map<number, ToldPreview>
   readonly placed: Map<string, ToldPreview & { readonly call: Call }>
   /** By the sequence of the record that was to follow. */
   readonly previews: Map<number, Previewed>
 }
 
-/** What an account pays for its own order. */
+/** The fees that an account pays for its own order. */
 const feesOf = ({ account }: PlaceOrders, fills: Extract<Observation, { readonly _tag: "Committed" }>["decision"]["fills"]): bigint =>
   fills.filter(({ taker }) => taker.account === account).reduce((sum, { takerFee }) => sum + takerFee, 0n)
 
@@ -84,8 +84,8 @@ const ofAccount = (
 }
 
 /**
- * Whether a placement is refused for what its market's session has come to with its record, whatever else the record has done: past a
- * cutoff it depends on what the account holds, so nothing else must have changed that.
+ * Whether a placement is refused because of the state that its market's session reaches with the record, whatever else the record has
+ * done: past a cutoff it depends on the account's position, which nothing else may have changed.
  */
 const isRefusedBySession = (
   { entries }: PlaceOrders,
@@ -108,10 +108,10 @@ const verdictOf = ({ command, isDue, preview }: Previewed, seen: Extract<Observa
   return firstDifference(what, [...ofOrder(preview, outcomes[0]!), ...ofAccount(preview, command, fees, model)], ["preview", "model"])
 }
 
-/** What only the time between a preview and its placement may bring about. */
+/** Refusals that may come from the time between a preview and its placement alone. */
 const byTime: ReadonlySet<Refusal> = new Set([Refusal.expiryPassed, Refusal.sessionClosed, Refusal.sessionCutoff])
 
-/** Where an account was told otherwise than what its order came to with the record just behind. */
+/** Compares an account's preview with its order in the very next record. */
 const toldOtherwise = (
   { markets, placed }: State,
   { command, isDue }: Previewed,
@@ -139,7 +139,7 @@ const toldOtherwise = (
   )
 }
 
-/** A name that is forgotten with the record itself is taken still when it is asked about. */
+/** A clientOrderId that is forgotten with the record itself is still taken at the preview. */
 const mayBeForgotten = ({ outcome }: PreviewView): boolean =>
   outcome._tag === "Refused" && (outcome.refusal === Refusal.clientOrderIdInUse || outcome.refusal === Refusal.fenceStands)
 

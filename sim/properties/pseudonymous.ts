@@ -1,8 +1,7 @@
 /**
- * Safety (contract). Nobody is named to others: no answer to a reader tells the id of an account, an order or a bracket that is
- * not the reader's own, whatever it lists. Of accounts the insurance fund alone is known by its name. An id that the reader has sent
- * himself may be said back to him: of an account in a refusal, of an order also in a lookup of what he tried with it. Operators may
- * see everything.
+ * Safety (contract). Nobody is identified to others: no answer contains the id of an account, an order or a bracket that does not belong
+ * to the reader, whatever it lists. Only the insurance fund's account is known by its id. An id that the reader has sent may be repeated
+ * to the reader: an account's in a refusal, an order's also in a lookup of a command about it. Operators may see everything.
  */
 import { accountId, insuranceFundId, parseOrderId } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -13,7 +12,7 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 const accounts = /\bacc_[0-9a-z]+/g
 const ofOrders = /\b(ord|trg)_([0-9a-z]+)/g
 
-/** Whose order or bracket a number is; undefined for none that was ever placed, as of a refused attempt. */
+/** The account of an order or bracket by its number; undefined for one never placed, as in a refused attempt. */
 const ownerOf = ({ brackets, orders, ownOrders }: NaiveVenue, prefix: string, number: number): number | undefined =>
   prefix === "trg"
     ? brackets.all.find((each) => each.number === number)?.account ?? orders.get(number)?.account
@@ -24,7 +23,7 @@ type State = Map<string, Set<string>>
 
 const hasAccount = (credential: Call["credential"]): boolean => credential === "trader" || credential === "issued"
 
-/** Endpoints that tell whoever has proved a passkey, a device code or a ticket whose account it is: that it is his another property looks at. */
+/** Endpoints that tell the holder of a passkey, a device code or a ticket its account; another property checks that it is the right one. */
 const proving: ReadonlySet<string> = new Set(["finishRegistration", "finishAuthentication", "exchangeAgentConnect", "rotateTicket"])
 
 const noteSent = (state: State, { body, client, target }: Call): void => {
@@ -44,7 +43,7 @@ const idVerdict = (state: State, text: string, { account, client, credential, en
   return holds
 }
 
-/** Whom a withdrawal is for. */
+/** The destination of a withdrawal. */
 const payees = /"destinationPartyId":"[^"]*"/g
 
 export const pseudonymous: Property<State> = {
@@ -58,7 +57,7 @@ export const pseudonymous: Property<State> = {
     const { answer, call, model } = seen
     const own = hasAccount(call.credential) ? model.accounts[call.account] : undefined
     const sent = `${decoded(call.target)} ${call.body} ${call.idempotencyKey ?? ""}`
-    // A party of another account is named by whoever pays it.
+    // The party of another account is named by its payer.
     const told = isOfFunds(call.target) ? answer.text.replace(payees, "") : answer.text
     for (const [id] of told.matchAll(accounts)) {
       const isOwn = own !== undefined && id === accountId(own.born)
@@ -72,7 +71,7 @@ export const pseudonymous: Property<State> = {
   }
 }
 
-/** A target as it was meant; as it was sent where it means nothing. */
+/** A target decoded; as it was sent where it cannot be decoded. */
 const decoded = (target: string): string => {
   try {
     return decodeURIComponent(target)

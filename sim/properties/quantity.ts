@@ -6,7 +6,7 @@ import type { OrderView } from "../../src/engine/Reads.js"
 import { canceled, closed, open } from "../../src/domain/Order.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** What an ended order looked like when it ended, by number. */
+/** The state of each ended order when it ended, by number. */
 type Ended = Map<number, OrderView>
 
 const stateOf = (view: OrderView): string =>
@@ -43,7 +43,7 @@ export const quantity: Property<Ended> = {
     if (seen._tag !== "Inspected") return holds
     const orders = seen.whole ? seen.model.orders.values() : seen.decision?.touchedOrders ?? []
     for (const order of orders) {
-      // A forgotten order may be gone; that it is remembered long enough is the model comparison's to say.
+      // A forgotten order may be gone; the comparison with the model checks that it is remembered long enough.
       const view = seen.reads.findOrder(order.account, order.number)
       if (view === undefined) continue
       const verdict = judge(ended, view)

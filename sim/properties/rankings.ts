@@ -1,32 +1,31 @@
 /**
- * Safety (I13 as everybody can see it). A ranking can be reckoned again from what is published of it, and of nothing else: its places
- * are in the order of their scores, the largest first, and each has closed what the steps say that name its place, or more where
- * not all of them were read.
+ * Safety (I13 as everybody can see it). A ranking can be recomputed from its published figures alone: its places are in descending order
+ * of their scores, and each has closed the sum of the steps that name its place, or more where not all of them were read.
  */
 import { rankingPlacesOf, venueBounds } from "../model/NaiveLiquidation.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** A step that closed something of a place. */
+/** A step that closed a part of a place. */
 interface Closing {
   readonly sequence: number
   readonly size: bigint
 }
 
 interface State {
-  /** Steps that were told, by market, ranking and place, then by their ids. */
+  /** Published steps, by market, ranking and place, then by their ids. */
   readonly told: Map<string, Map<string, Closing>>
-  /** The last record seen durable, and what it was when a call was sent. */
+  /** The last durable record observed, and its value when a call was sent. */
   sequence: number
   readonly asked: Map<string, number>
-  /** Whether rankings have no room for all, so that more than one may be begun in a record. */
+  /** Whether rankings have too few places for all, so that more than one may be begun in a record. */
   hasLittleRoom: boolean
 }
 
 const atomsOf = (json: Json, name: string): bigint => BigInt(String(json[`${name}Atoms`]))
 const atLeastOne = (atoms: bigint): bigint => (atoms < 1n ? 1n : atoms)
 
-/** A place's score as a fraction; of those that are not in profit it lies below all others. */
+/** A place's score as a fraction; places without profit rank below all others. */
 const scoreOf = (place: Json): { readonly isProfit: boolean; readonly over: bigint; readonly under: bigint } => {
   const [profit, notional] = [atomsOf(place, "unrealizedPnl"), atomsOf(place, "notional")]
   const [entry, equity] = [atLeastOne(atomsOf(place, "entryNotional")), atLeastOne(atomsOf(place, "equity"))]
@@ -47,8 +46,8 @@ const orderVerdict = (what: string, ranking: ReadonlyArray<Json>): Verdict => {
 }
 
 /**
- * What was closed of a place is no less than the steps say that had been made when it was asked for. Rankings that were begun in the
- * same record, as those had no room for all, are not told apart by the steps.
+ * Checks that the closed part of a place is no less than in the steps that were durable when it was requested. Rankings begun in the same
+ * record, for lack of places, cannot be told apart by the steps.
  */
 const closedVerdict = (what: string, { told }: State, alike: ReadonlyArray<Json>, key: string, asked: number): Verdict => {
   const places = alike.flatMap(placesOf)
@@ -63,10 +62,10 @@ const closedVerdict = (what: string, { told }: State, alike: ReadonlyArray<Json>
 
 const placesOf = (ranking: Json): ReadonlyArray<Json> => ranking["ranking"] as ReadonlyArray<Json>
 
-/** What the steps name a ranking by. */
+/** The name of a ranking in the steps. */
 const keyOf = (ranking: Json): string => `${String(ranking["marketId"])} ${String(ranking["sequence"])} ${opposite(ranking["side"])}`
 
-/** Whether an answer may have some and not all of the rankings that are alike: of the oldest in it, where one has little room. */
+/** Whether an answer may contain only some of the rankings with one name: the oldest in it, where rankings have few places. */
 const mayLackSome = ({ hasLittleRoom }: State, told: ReadonlyArray<Json>, key: string): boolean =>
   hasLittleRoom && keyOf(told.at(-1)!) === key
 

@@ -1,10 +1,10 @@
 /**
- * Safety (I17). Within a process's life a key, or an owner's session, is let in as often as its limit says in each window, and an address
- * without either, or with one that is refused, or that asks for what is no route, likewise; neither more often nor less. A window begins
- * with the first request, lasts its time and does not roll. Cancels go on beyond a key's or a session's limit, as many as the limit again.
- * What is refused did nothing, and is told when to come again. Counted here anew, request by request as they came to the process, by its
- * clock. What leads to signing in has a window and a limit of its own for each address. What was issued while the run lasted may have
- * ended: what an answer tells of the limit says whether it was counted for it.
+ * Safety (I17). Within a process's life exactly as many requests of a key, or of an owner's session, are let in in each window as its
+ * limit says, and the same for an address without either, with a refused one, or with requests for unknown routes. A window begins with
+ * the first request, lasts its time and does not roll. Cancels continue beyond a key's or a session's limit, up to the limit again. A
+ * refused request had no effect, and its answer says when to come again. Computed here anew, request by request as they arrived at the
+ * process, by its clock. Requests for signing in have a window and a limit of their own for each address. A credential issued during the
+ * run may have ended: the limit in the answer shows whether the request was counted for it.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -15,17 +15,17 @@ import { difference } from "./Difference.js"
 import { type Call, isLimited, isOfAffiliates, type Limits, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** What a window may have come to. */
+/** A possible state of a window. */
 interface Window {
   readonly beganAtEpochMs: number
   readonly used: number
   readonly cancelsBeyond: number
 }
 
-/** The windows that a subject may have: one, unless the process's clock was set back from beyond the end of one. */
+/** The possible windows of a subject: one, unless the process's clock was set back from beyond the end of one. */
 interface Known {
   readonly windows: ReadonlyArray<Window>
-  /** The latest that the clock has read since the subject's last request. */
+  /** The latest reading of the clock since the subject's last request. */
   highestEpochMs: number
 }
 
@@ -33,27 +33,27 @@ interface State {
   limits: Limits
   readonly known: Map<string, Known>
   hidesAffiliates: boolean
-  /** Tokens of keys that may act. */
+  /** Tokens of valid keys. */
   readonly keys: Set<string>
-  /** Tokens of keys that trade over the stream as well, where it is not seen when a request comes to the process. */
+  /** Tokens of keys that also trade over the stream, whose arrivals at the process are not observed. */
   readonly streaming: Set<string>
-  /** Families of tickets that were shown on sockets: what comes by them counts for their keys, and is not seen either. */
+  /** Families of tickets presented on connections: their commands count for their keys, and are not observed either. */
   readonly shown: Set<number>
   model: NaiveVenue | undefined
-  /** The request that is being handled, and whether a command came of it. */
+  /** The request being handled, and whether it caused a command. */
   handling: Call | undefined
   acted: boolean
 }
 
 const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
   "cancelAllCompatOrders", "setCancelAllAfter"])
-/** What leads to signing in, to a passkey or to an agent's key. */
+/** Requests that lead to signing in, to a passkey or to an agent's key. */
 export const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "finishAuthentication", "beginRegistration",
   "finishRegistration", "beginAgentConnect", "exchangeAgentConnect"])
-/** How often an address may sign in, or ask for what leads there. */
+/** How many such requests an address may make in a window. */
 const signIns = ({ perAddress, signInsPerAddress = perAddress }: Limits): number => signInsPerAddress
 
-/** The window of an address: that of the traders' or of the owners' place, and for signing in one of its own. */
+/** The window of an address: that of the traders or of the owners; signing in has one of its own. */
 const placeOf = ({ credential, id }: Call): string =>
   `address of ${id < firstApart || (id >= firstOfTickets && credential === "trader") ? "traders" : "owners"}`
 
@@ -68,7 +68,7 @@ const isOfSignIns = (subject: string): boolean => subject.endsWith(whereSigningI
 const limitOf = ({ limits }: State, subject: string): number =>
   !isAddress(subject) ? limits.perKey : isOfSignIns(subject) ? signIns(limits) : limits.perAddress
 
-/** Whom a request counts for: a key by its token, an address, or nobody. */
+/** The subject that a request counts for: a key by its token, an address, or none. */
 const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undefined => {
   const { credential, endpoint, reading, token } = call
   const access = accesses.get(endpoint)
@@ -79,12 +79,12 @@ const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undef
   return keys.has(token) ? token : addressOf(call)
 }
 
-/** The clock was read, for whatever: what is over by then may be forgotten by the time that the subject comes again. */
+/** Notes a reading of the clock, whatever it was for: windows that are over by it may be forgotten before the subject's next request. */
 const clockRead = ({ known }: State, atEpochMs: number): void => {
   for (const one of known.values()) one.highestEpochMs = Math.max(one.highestEpochMs, atEpochMs)
 }
 
-/** There are thousands of them where much that is not seen may count: no two are compared. */
+/** Compares by a text: where many unobserved requests may count, there are thousands of windows, too many for pairwise comparison. */
 const distinct = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> => {
   if (windows.length < 2) return windows
   const bySame = new Map<string, Window>()
@@ -96,14 +96,14 @@ const distinct = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> => {
 }
 
 /**
- * The windows that a subject may have before a request. One that is over is begun anew. Where the clock had passed its end and
- * was set back, it was forgotten in between and is begun anew, or goes on and lasts its time from now.
+ * The possible windows of a subject before a request. One that is over is begun anew. If the clock had passed its end and was set back, it
+ * was either forgotten in between and is begun anew, or continues and lasts its time from now.
  */
 const windowsBefore = ({ known, limits: { windowMs } }: State, subject: string, atEpochMs: number): ReadonlyArray<Window> => {
   const fresh = { beganAtEpochMs: atEpochMs, used: 0, cancelsBeyond: 0 }
   const { highestEpochMs, windows } = known.get(subject) ?? { highestEpochMs: 0, windows: [fresh] }
   const may = windows.flatMap((window) => {
-    // Of a window that nothing is counted in nobody has begun any.
+    // A window without any counted request has not begun.
     const isOverBy = (when: number): boolean => window.used === 0 || when >= window.beganAtEpochMs + windowMs
     if (isOverBy(atEpochMs)) return [fresh]
     const goesOn = { ...window, beganAtEpochMs: Math.min(window.beganAtEpochMs, atEpochMs) }
@@ -112,7 +112,7 @@ const windowsBefore = ({ known, limits: { windowMs } }: State, subject: string, 
   return distinct(may)
 }
 
-/** A window with one more request; undefined where that may not act. */
+/** A window with one more request; undefined where the request must be refused. */
 const counted = (window: Window, limit: number, isCancel: boolean): Window | undefined => {
   if (window.used < limit) return { ...window, used: window.used + 1 }
   return isCancel && window.cancelsBeyond < limit ? { ...window, cancelsBeyond: window.cancelsBeyond + 1 } : undefined
@@ -124,7 +124,7 @@ type Reply = NonNullable<Handled["answer"]>
 
 const header = ({ headers }: Reply, name: string): number => Number(headers[name])
 
-/** What is wrong with what an answer says of the window. */
+/** The first fault in an answer's statement about the window. */
 const toldFault = (
   seen: Reply,
   atEpochMs: number,
@@ -141,7 +141,7 @@ const toldFault = (
   return retry === left && retry >= 1 && retry <= 60 ? undefined : `says to come again after ${retry} s, must be ${left}`
 }
 
-/** What is counted of nobody tells how its address stands, and changes nothing of that. */
+/** Checks an uncounted request, whose answer shows the state of its address and changes nothing. */
 const uncountedVerdict = (state: State, { answer, atEpochMs, call }: Handled, what: string): Verdict => {
   const { limits } = state
   if (answer === undefined || call.id >= firstApart) return holds
@@ -151,7 +151,7 @@ const uncountedVerdict = (state: State, { answer, atEpochMs, call }: Handled, wh
   return faults.includes(undefined) ? holds : broken(`${what}, ${faults.join("; or ")}: ${JSON.stringify(answer.headers)}`)
 }
 
-/** What is wrong with an answer where the subject's window is the one that is given. */
+/** The first fault of an answer if the subject's window is the given one. */
 const faultOf = ({ answer, atEpochMs }: Handled, window: Window, limit: number, isCancel: boolean, limits: Limits): string | undefined => {
   const isRefused = answer !== undefined && isLimited(answer)
   const after = counted(window, limit, isCancel)
@@ -160,7 +160,7 @@ const faultOf = ({ answer, atEpochMs }: Handled, window: Window, limit: number, 
   return answer === undefined ? undefined : toldFault(answer, atEpochMs, limit, after ?? window, limits, isRefused)
 }
 
-/** Whether a credential is a key that a ticket on some socket was minted with. */
+/** Whether a credential is a key that minted a ticket in use on some connection. */
 const isOnSocket = ({ model, shown, streaming }: State, token: string): boolean => {
   if (streaming.has(token) || shown.size === 0 || model === undefined) return streaming.has(token)
   const { keys, tickets: { families } } = model.identity
@@ -168,21 +168,21 @@ const isOnSocket = ({ model, shown, streaming }: State, token: string): boolean 
   return [...shown].some((family) => keys[families[family]?.apiKey ?? -1]?.secretSha256 === digest)
 }
 
-/** A request that counts for an address, or for what came with it. */
+/** Notes a request that counts either for an address or for its credential. */
 const mayCount = (state: State, address: string, atEpochMs: number): void => {
   const { highestEpochMs, windows } = state.known.get(address) ?? { highestEpochMs: 0, windows: [] }
   const before = windowsBefore(state, address, atEpochMs)
   const after = before.map((window) => counted(window, limitOf(state, address), false) ?? window)
-  // Where it did not count for it the window is left as it was, also one that is over by this clock.
+  // If it did not count for the address, that window is left as it was, even one that is over by this clock.
   state.known.set(address, { windows: distinct([...windows, ...before, ...after]), highestEpochMs: Math.max(highestEpochMs, atEpochMs) })
 }
 
-/** Routes whose requests count for whoever's credential came with them, while it stands. */
+/** Routes whose requests count for their valid credential. */
 const isOfCredential = ({ endpoint }: Call): boolean => !["public", "system", "operator"].includes(accesses.get(endpoint)!)
 
 /**
- * A request by what was issued, which counts for it or, where it has ended, for its address: its answer's headers tell which, where it is
- * answered at once. Otherwise both may be.
+ * Checks a request with an issued credential, which counts for that or, if it has ended, for its address: the headers of an immediate
+ * answer show which. Otherwise both are possible.
  */
 const judgeIssued = (state: State, seen: Handled, address: string, what: string): Verdict => {
   const { answer, atEpochMs, call: { endpoint, token } } = seen
@@ -191,15 +191,15 @@ const judgeIssued = (state: State, seen: Handled, address: string, what: string)
     ? undefined
     : header(answer, "ratelimit-limit") === limits.perKey
   if (isOfKey !== true) mayCount(state, address, atEpochMs)
-  // Where both limits are the same nothing tells what counts for a credential, on whichever route.
+  // Where both limits are equal, nothing shows whether a request counts for a credential.
   if (limits.perKey === limits.perAddress || isOfKey === false) return holds
   const isCancel = cancels.has(endpoint)
   const before = windowsBefore(state, token, atEpochMs)
   const after = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> =>
     windows.map((window) => counted(window, limits.perKey, isCancel) ?? window)
   if (answer === undefined || isOfKey === undefined) {
-    // Counted for the address it leaves the credential's window as it was, also one that is over by this clock: should the clock be
-    // set back, that one may go on.
+    // Counted for the address, it leaves the credential's window as it was, even one that is over by this clock: if the clock is set back,
+    // that window may continue.
     const { highestEpochMs, windows } = known.get(token) ?? { highestEpochMs: 0, windows: before }
     const latest = Math.max(highestEpochMs, atEpochMs)
     known.set(token, { windows: distinct([...windows, ...before, ...after(before)]), highestEpochMs: latest })
@@ -228,16 +228,19 @@ const judge = (state: State, seen: Handled): Verdict => {
   const limit = limitOf(state, subject)
   const isCancel = isKeys && cancels.has(call.endpoint)
   const before = windowsBefore(state, subject, atEpochMs)
-  // What comes from the owners' place may be of what has ended, but for who signs in there, whoever he says he is.
+  // Requests from the owners' address may have ended credentials, except those for signing in, whatever credential they have.
   const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject)) && !isOnSocket(state, call.token)
   const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)
-  // What the answer tells leaves the windows that it may come of.
+  // Windows that contradict the answer are dropped.
   const windows = before.filter((_, at) => faults[at] === undefined).map((window) => counted(window, limit, isCancel) ?? window)
   state.known.set(subject, { windows, highestEpochMs: atEpochMs })
   return windows.length > 0 ? holds : broken(`${what}, ${faults.join("; or ")}: ${JSON.stringify(answer?.headers)}`)
 }
 
-/** What a key reads of itself ends when the answer's headers say, to the second: a window's end is not moved on by who asks for it. */
+/**
+ * Checks that a key's read of itself names the same end of the window as the answer's headers, to the second: reading does not extend a
+ * window.
+ */
 const endFault = ({ answer, atEpochMs, call }: Handled): Verdict => {
   if (call.endpoint !== "getCurrentApiKey" || answer?.status !== 200) return holds
   const { rateLimit: { resetsAtEpochMs } } = JSON.parse(answer.text) as { readonly rateLimit: { readonly resetsAtEpochMs: number } }
@@ -251,7 +254,7 @@ const endFault = ({ answer, atEpochMs, call }: Handled): Verdict => {
     )
 }
 
-/** What is read of limits is what the process is set; a key reads of itself what the answer's headers say. */
+/** Checks the limits in a read against the process's settings, and those in a key's read of itself against the answer's headers. */
 const readFault = (
   { limits }: State,
   { answer: { headers, json, status }, call }: Observation & { readonly _tag: "Answered" }
@@ -270,7 +273,7 @@ const readFault = (
   const { resetsAtEpochMs, ...told } = json["rateLimit"] as Json
   if (!Number.isSafeInteger(resetsAtEpochMs)) return broken(`${call.client} is told no time at which its window ends`)
   const expected = { limit: Number(headers["ratelimit-limit"]), remaining: Number(headers["ratelimit-remaining"]) }
-  // Others of the key may have come while this one was read.
+  // Other requests of the key may have arrived while this one was read.
   return Number(told["remaining"]) <= expected.remaining && told["limit"] === expected.limit
     ? holds
     : broken(`${call.client} is told ${JSON.stringify(told)} of its limit, and ${JSON.stringify(expected)} by the headers`)

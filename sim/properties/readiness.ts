@@ -1,8 +1,7 @@
 /**
- * Safety (contract). Whoever asks from outside whether the venue takes requests is told how each index stands: how long ago its source
- * saw it by the process's clock, and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that;
- * and whether the last sample that told anything was a step that waits for others. Looked at where all that is decided is durable: there
- * the model stands where the engine does.
+ * Safety (contract). The readiness report gives the state of each index: how long ago its source observed it, by the process's clock and
+ * not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and whether the last relevant sample
+ * was a step that waits for confirmation. Checked where everything decided is durable: there the model stands where the engine does.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { sessionOf } from "../model/NaiveRisk.js"
@@ -16,15 +15,15 @@ import { holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
   model: NaiveVenue | undefined
-  /** Whether the process has written that it is there: from then on its state is that of the journal. */
+  /** Whether the process has journaled its start: from then on its state is the journal's. */
   hasBegun: boolean
   /** The last record that its engine has decided. */
   decided: number
-  /** Markets whose last sample in this process that told anything is a step that waits, with what of it is durable. */
+  /** Markets whose last relevant sample in this process is a held step, with the durable part of it. */
   readonly held: Set<number>
 }
 
-/** What is told of an index. */
+/** The reported state of an index. */
 interface Told {
   readonly marketId: string
   readonly status: string
@@ -36,13 +35,13 @@ interface Told {
 const ageOf = ({ risk }: NaiveMarket, atEpochMs: number): number | undefined =>
   risk.index === 0 ? undefined : Math.max(0, atEpochMs - risk.source)
 
-/** By the later of the clock and the records; nobody knows how old an index is by a clock that lies far behind them. */
+/** By the later of the clock and the records; with a clock far behind them the index's age is unknown. */
 const isStale = (market: NaiveMarket, atEpochMs: number, recordsEpochMs: number): boolean =>
   sessionOf(market) !== "closed" && (market.risk.index === 0
     || recordsEpochMs - atEpochMs > mostBehindMs
     || Math.max(atEpochMs, recordsEpochMs) >= market.risk.source + market.parameters.indexStaleMs)
 
-/** The oldest index of those that trade and have one; -1 where none has. */
+/** The oldest index of the markets that trade and have one; -1 where none has. */
 const oldestOf = ({ markets }: NaiveVenue, atEpochMs: number): number =>
   Math.max(-1, ...markets.filter((each) => each.status === "open" && sessionOf(each) !== "closed")
     .map((each) => ageOf(each, atEpochMs) ?? -1))
@@ -54,7 +53,7 @@ const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { re
     readonly details: { readonly oldestIndexAgeMs: number; readonly staleMarkets: number }
     readonly markets: ReadonlyArray<Told>
   }
-  // What is durable is known to the process a moment later, and with it what became of the samples.
+  // The process learns a moment later what is durable, and with it the results of samples.
   if (durableSequence !== model.sequence) return holds
   const listed = model.markets.filter((each) => isListed(each.status) && !isDelisted(each))
   const expected = listed.map((each) => ({
@@ -77,7 +76,7 @@ const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { re
     ?? difference(`the stale markets at ${atEpochMs}`, staleMarkets, expected.filter(({ indexStale }) => indexStale).length)
 }
 
-/** What a process has begun to write tells that it stands where the journal does, and has seen no sample yet. */
+/** The record of a process's start shows that its state is the journal's, and that it has seen no sample yet. */
 const committed = (state: State, { decision, model, record: { command } }: Observation & { readonly _tag: "Committed" }): void => {
   state.model = model
   if (command.kind === "StartVenue" || command.kind === "OpenVenue") {

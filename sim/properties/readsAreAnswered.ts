@@ -1,10 +1,10 @@
 /**
- * Liveness (L1). Whoever reads is told soon, or told that there is nothing to read now: a read does not wait for what has died, or does
- * not come, unless its client asked it to wait.
+ * Liveness (L1). A reader is answered soon, or told that nothing can be read now: a read does not wait for something that has died or
+ * never comes, unless its client asked it to wait.
  */
 import { broken, holds, type Property } from "./Property.js"
 
-/** So long the slowest disk may take, also where the journal is read for it from far back. */
+/** Longest time of a read, ms, even on the slowest disk and with the journal read from far back. */
 const budgetMs = 15_000
 
 export const readsAreAnswered: Property<null> = {

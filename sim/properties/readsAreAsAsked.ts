@@ -1,8 +1,8 @@
 /**
- * Safety (contract, I19). A read is answered as the contract says of what it asks for: a good one by a good credential is never
- * refused, a bad one always is, with its own failure, and whoever names what is not his, or is not there, is told no more. A listing
- * holds exactly what its filters, its limit and its cursor leave, and goes on where there is more: held whole where nothing of what
- * it lists has changed between the question and the answer.
+ * Safety (contract, I19). A read is answered as the contract says: a well-formed one with a valid credential is never refused, a malformed
+ * one always is, with its own failure, and a request for something that is another's, or does not exist, discloses nothing more. A listing
+ * has exactly what its filters, its limit and its cursor select, and has a cursor where there is more: checked in full where nothing in
+ * the list has changed between the question and the answer.
  */
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -18,17 +18,17 @@ import * as Queries from "../reading/Queries.js"
 import { type Call, isLimited, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** How things stood when a read was sent. */
+/** The state when a read was sent. */
 interface Before {
   readonly markets: Moment
-  /** The last record of its account, and how many trades there had been. */
+  /** The last record of its account, and the number of trades. */
   readonly lastSequence: number
   readonly trades: number
 }
 
 interface State {
   readonly markets: Markets
-  /** Whether accounts may be affiliates: where not, there is no such route. */
+  /** Whether accounts may be affiliates: otherwise there is no such route. */
   affiliates: boolean
   /** Undefined before the first record. */
   model: NaiveVenue | undefined
@@ -58,10 +58,10 @@ const noMarket: Expected = { status: 404, code: "market_not_found" }
 const noOrder: Expected = { status: 404, code: "not_found" }
 const noRoute: Expected = { status: 404, code: "route_not_found" }
 
-/** Whether an order ever was the account's: what the engine has forgotten is answered all the same. */
+/** Whether an order was ever the account's: one that the engine has forgotten is answered all the same. */
 const isOwn = (model: NaiveVenue, account: number, number: number): boolean => model.orders.get(number)?.account === account
 
-/** All that a read of an order may be answered. */
+/** All possible answers to a read of an order. */
 const ofOrder = (call: Call, { order, query }: Queries.Query, model: NaiveVenue): ReadonlyArray<Expected> => {
   const number = numberOf(order!)
   const symbol = query.get("symbol")
@@ -70,9 +70,9 @@ const ofOrder = (call: Call, { order, query }: Queries.Query, model: NaiveVenue)
   return [isOwn(model, call.account, number) && !isOther ? good : noOrder]
 }
 
-/** All that a cursor may be answered. */
+/** All possible answers to a cursor. */
 const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, window: string, model: NaiveVenue): ReadonlyArray<Expected> => {
-  // A board goes after a while.
+  // A board is dropped after a while.
   if (kind === "board") return Queries.rankOf(cursor)?.window === window ? [good, stale] : [stale]
   if (kind === "episodes") return [Queries.episodeOf(cursor) === undefined ? stale : good]
   if (kind === "entries" || kind === "payments") return [Queries.placeOf(kind, cursor) === undefined ? stale : good]
@@ -82,7 +82,7 @@ const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, window: stri
   return [isOwn(model, call.account, before) ? good : stale]
 }
 
-/** All that a read may be answered, the state of the venue left out; in the order in which things are looked at. */
+/** All possible answers to a read, whatever the venue's state; in the order in which things are checked. */
 const mayBe = (
   call: Call,
   reading: Queries.Reading,
@@ -97,21 +97,21 @@ const mayBe = (
   if (access === "operator" && call.credential !== "operator") return [unauthorized]
   if (reading._tag === "malformed") return [invalid]
   const { query } = reading
-  // Of the contract's own routes another's account is no good request, and on those beside them there is none.
+  // On the contract's own routes another account is a malformed request; on additional ones it is not found.
   if (query.account !== undefined && query.account !== call.accountId) return [query.kind === "episodes" ? invalid : noAccount]
   if (query.query.get("series") === "mark") return [notAvailable]
-  // Records that another version has decided are not run again.
+  // Records decided by another version cannot be replayed.
   if (query.endpoint === "listChanges") return [good, elsewhere, crowded]
-  // Where the venue gets its index prices otherwise nobody streams them, and before one is opened there is no session.
+  // The route does not exist where the venue gets its index prices otherwise, and before a session is opened there is none.
   if (query.endpoint === "getIndexStream") return [good, notAvailable, noSession]
-  // Of a sequence that nobody has asked for, or not lately, nothing is kept.
+  // A report is kept only for sequences that were requested recently.
   if (query.endpoint === "getSolvency" || query.endpoint === "getSolvencyProof")
     return query.query.has("sequence")
       ? [good, noOrder]
       : [good]
   if (query.order !== undefined) return ofOrder(call, query, model)
   if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
-  // An operator knows markets that have yet to be listed.
+  // An operator also sees markets that are not listed yet.
   const isKnown = (place: Meanings[number]): boolean => query.access === "operator" ? place !== undefined : place?.listed === true
   const found = meanings.some(isKnown)
   const missing = !meanings.every(isKnown)
@@ -133,14 +133,14 @@ const isAnswered = ({ answer }: Answered, { action, code, status }: Expected): b
 
 // ---- listings
 
-/** A listing that is held to all there is. */
+/** A listing that is compared in full. */
 interface Listing<A> {
   readonly all: ReadonlyArray<A>
   readonly idOf: (one: A) => string
   readonly limit: number
 }
 
-/** Holds what is shown to a listing; what is left behind the last one shown otherwise. */
+/** Compares the shown entries with a listing; returns the remaining entries after the last one shown. */
 const walk = <A>(shown: ReadonlyArray<unknown>, { all, idOf: name, limit }: Listing<A>): Verdict | ReadonlyArray<A> => {
   if (shown.length > limit) return broken(`shows ${shown.length}, and asked for were ${limit}`)
   for (const [at, id] of shown.entries()) {
@@ -152,7 +152,7 @@ const walk = <A>(shown: ReadonlyArray<unknown>, { all, idOf: name, limit }: List
   return missing === undefined ? left : broken(`leaves out ${name(missing)}`)
 }
 
-/** Whether the cursor of the next page is there exactly where there is more, and goes on behind the last one shown. */
+/** Checks that the cursor of the next page exists exactly where there is more, and continues after the last entry shown. */
 const nextFault = (json: Json, kind: Queries.Kind, last: number | undefined, isMore: boolean): Verdict => {
   const next = json["nextCursor"]
   if (next === null) return isMore ? broken("has no next page, and there is more") : holds
@@ -173,15 +173,15 @@ interface Read {
   readonly model: NaiveVenue
   /** Undefined: of every market. */
   readonly market: number | undefined
-  /** How many trades the venue had when it was read. */
+  /** The number of the venue's trades when it was read. */
   readonly trades: number
 }
 
-/** Of some fills those that there were when it was read: the engine keeps the latest ones, and all of them are listed. */
+/** Those of some fills that were readable then: the engine keeps the latest, and all of these are listed. */
 const readable = ({ trades }: Read, fills: ReadonlyArray<NaiveFill>): ReadonlyArray<NaiveFill> =>
   fills.filter(({ ordinal }) => ordinal < trades)
 
-/** An account's orders that the filters leave, oldest first. */
+/** An account's orders that pass the filters, oldest first. */
 const filtered = ({ call, market, model, query: { query } }: Read): ReadonlyArray<NaiveOrder> => {
   const status = query.get("status")
   return model.accounts[call.account]!.placed.filter((order) =>
@@ -199,7 +199,7 @@ const nativeOrders = (read: Read): Verdict => {
   const left = walk(shown, { all, idOf: (order) => idOf("ord", order.number), limit })
   if (typeof left === "string" || left === undefined) return left
   const last = shown.length === 0 ? undefined : numberOf(String(shown.at(-1)))
-  // A page goes on while there is anything older of the account; of what is open, only while there is more that is.
+  // A page has a cursor while there is any older order of the account; for open orders, only while there is an older open one.
   const older = query.get("status") === "open"
     ? left
     : model.accounts[call.account]!.placed.filter((order) => last !== undefined && order.number < last)
@@ -254,7 +254,7 @@ const positionsVerdict = ({ call, json, market, model, query: { family } }: Read
   return shown.join() === names.join() ? holds : broken(`shows positions in ${shown.join()}, held are ${names.join()}`)
 }
 
-/** Listings of what is an account's, and of what is a market's. */
+/** Listings of an account's entries, and of a market's. */
 const own: Readonly<Record<string, (read: Read) => Verdict>> = {
   listOrders: nativeOrders,
   listPositions: positionsVerdict,
@@ -271,7 +271,7 @@ const traded: Readonly<Record<string, (read: Read) => Verdict>> = {
   listCompatTrades: (read) => sinceVerdict(read, readable(read, read.model.markets[read.market!]!.trades), fillTime, fillListing)
 }
 
-/** What a listing of trades must hold at one of the moments at which it may have been read. */
+/** Checks a listing of trades against the moments at which it may have been read. */
 const tradedVerdict = (read: Read, before: Before, verdictOf: (read: Read) => Verdict): Verdict => {
   let said: Verdict
   for (let trades = read.trades; trades >= before.trades; trades--) {
@@ -294,9 +294,9 @@ const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call, model } = seen
   const before = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
-  // A venue that is not ready answers nothing but how it is, and nobody who comes too often.
+  // A venue that is not ready answers only about its readiness, and a rate-limited client gets no other answer.
   if (before === undefined || answer.status === 503 || isLimited(answer)) return holds
-  // What was issued and may have ended, and what only the owner reads, other properties look at.
+  // Issued credentials that may have ended, and reads for owners only, are checked by other properties.
   if (call.credential === "issued" && (answer.status === 401 || answer.status === 403)) return holds
   if (Identity.read(call.method, call.target, call.body) !== undefined || Funds.isOfFunds(call.target)) return holds
   const reading = Queries.read(call.target)

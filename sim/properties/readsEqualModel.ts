@@ -1,9 +1,8 @@
 /**
- * Safety (I3, I4 as readers see them). What a read shows is what the reference model has at the sequence that
- * the answer names: orders at their last record, balances, positions, switches and markets at the journal's. What names
- * no sequence is compared where no record became durable between the question and the answer: it was read at the last. A list
- * to which rows are only added is held whole all the same, at one of the records at which it may have been read. The venue's clock is
- * told as it reads.
+ * Safety (I3, I4 as readers see them). A read shows what the reference model has at the sequence that the answer names: orders at their
+ * last record, balances, positions, switches and markets at the journal's. An answer without a sequence is compared where no record became
+ * durable between the question and the answer: it was read at the last one. A list that only grows is always compared in full, at one of
+ * the records at which it may have been read. The venue's clock is reported as it reads.
  */
 import * as Market from "../../src/domain/Market.js"
 import { parseOrderId } from "../../src/domain/Ids.js"
@@ -22,15 +21,15 @@ type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
 interface State {
-  /** The last record seen durable. */
+  /** The last durable record observed. */
   sequence: number
   /** The record at which the engine stands, as far as commands were taken. */
   engineAt: number
-  /** What that was when an attempt of a call was sent. */
+  /** The value of `sequence` when an attempt of a call was sent. */
   readonly asked: Map<string, number>
 }
 
-/** One answer, and whether it was surely read at the model's own record. */
+/** One answer, and whether it was certainly read at the model's present record. */
 interface Reading {
   readonly call: Call
   readonly json: Json
@@ -39,9 +38,9 @@ interface Reading {
   /** The earliest and the latest record at which it may have been read. */
   readonly from: number
   readonly to: number
-  /** The last record that was durable when it was asked for. */
+  /** The last durable record when it was requested. */
   readonly asked: number
-  /** The process's clock, as `Answered` has it. */
+  /** The process's clock, as in `Answered`. */
   readonly clock: readonly [number, number] | undefined
   /** The market in the path. */
   readonly market: NaiveMarket | undefined
@@ -49,9 +48,9 @@ interface Reading {
 }
 
 /**
- * A native order record; one that has changed since it may have been read is not compared. What closes by itself what it opened may end
- * without it: where records were made between question and answer it may have been told before that, which only what is still there
- * contradicts.
+ * Checks a native order record; one that has changed since it may have been read is not compared. The order's triggers may end without a
+ * change of the order: if there were records between question and answer, the answer may precede that end, so only triggers that still
+ * exist can contradict it.
  */
 const orderVerdict = (json: Json, { call: { account }, from, model, stands }: Reading): Verdict => {
   const number = parseOrderId(String(json["orderId"]))
@@ -69,7 +68,7 @@ const orderVerdict = (json: Json, { call: { account }, from, model, stands }: Re
   return difference(String(json["orderId"]), mayHaveEnded ? without(json, ["autoClose"]) : json, expected)
 }
 
-/** An order of the compatibility layer, likewise. */
+/** Checks an order of the compatibility layer in the same way. */
 const compatOrderVerdict = (json: Json, reading: Reading): Verdict => {
   const { model } = reading
   const info = json["info"]
@@ -99,7 +98,7 @@ const sinceAndLimit = <A>(all: ReadonlyArray<A>, query: URLSearchParams, timeOf:
 const isOf = (model: NaiveVenue, symbol: string | null, market: number): boolean =>
   symbol === null || Market.symbol(model.markets[market]!.parameters) === symbol
 
-/** Orders of the compatibility layer: each as it is, and none left out. */
+/** Checks orders of the compatibility layer: each in its present state, and none left out. */
 const compatOrdersVerdict = (reading: Reading): Verdict => {
   const { call, json, model, query, stands } = reading
   const verdict = each(json, (item) => compatOrderVerdict(item, reading))
@@ -113,12 +112,12 @@ const compatOrdersVerdict = (reading: Reading): Verdict => {
   return difference(call.target, shown, listed.map((order) => Shown.compatOrder(model, order)["id"]))
 }
 
-/** Markets as they stand; what only time moves in them is compared where it is known which time that was. */
+/** Checks markets in their present state; values that change with time alone are compared where that time is known. */
 const marketVerdict = (json: Json, { model, stands }: Reading): Verdict => {
   const market = model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])
   if (market === undefined) return broken(`market ${String(json["marketId"])} is shown and was never put`)
   if (json["snapshotSequence"] !== market.sequence && !stands) return holds
-  // Whether it is a favorite is his who asks, and another property's.
+  // Whether it is a favorite depends on the reader, and is checked by another property.
   const moving = ["favorite", ...(stands ? [] : ["change24hBps"])]
   const clear = (value: unknown): unknown => {
     const body = without(value, stands ? [] : ["readModelDigest", "marketSession"]) as Json
@@ -128,7 +127,7 @@ const marketVerdict = (json: Json, { model, stands }: Reading): Verdict => {
   return difference(market.parameters.marketId, clear(json), clear(expected))
 }
 
-/** All listed markets, and nothing else. */
+/** Checks that all listed markets are there, and nothing else. */
 const marketsVerdict = (items: unknown, reading: Reading): Verdict => {
   const { model, stands } = reading
   const verdict = each(items, (item) => marketVerdict(item, reading))
@@ -148,10 +147,7 @@ const compatMarketsVerdict = (reading: Reading): Verdict => {
   })
 }
 
-/**
- * Limits of requests are no state of the venue: that what is told of them is what the process is set is held by
- * `nobody-does-more-than-his-limit`.
- */
+/** Request limits are not part of the venue's state: `nobody-does-more-than-his-limit` checks them against the process's settings. */
 const limitsTold = ({ maxRequestsPerAddress, maxRequestsPerKey, maxSignInsPerAddress, rateWindowMs }: Json): Json => ({
   maxRequestsPerAddress,
   maxRequestsPerKey,
@@ -159,7 +155,7 @@ const limitsTold = ({ maxRequestsPerAddress, maxRequestsPerKey, maxSignInsPerAdd
   rateWindowMs
 })
 
-/** The venue's clock, told twice: both are one time, and one that its clock came to between question and answer. */
+/** Checks the venue's clock, reported twice: both are one time, and within its readings between question and answer. */
 const timeVerdict = ({ clock, json }: Reading): Verdict => {
   const told = Number(json["timestamp"])
   const verdict = difference("the venue's clock", json, { timestamp: told, datetime: new Date(told).toISOString() })
@@ -170,14 +166,14 @@ const timeVerdict = ({ clock, json }: Reading): Verdict => {
     : broken(`the venue's clock is told as ${told}, and read ${asked} to ${by} meanwhile`)
 }
 
-/** What is told of the clock at once is what it reads. */
+/** Checks an immediate report of the clock against its reading. */
 const atOnceVerdict = ({ answer, atEpochMs, call }: Extract<Observation, { _tag: "Handled" }>): Verdict => {
   if (call.endpoint !== "getCompatTime" || answer?.status !== 200) return holds
   const { timestamp } = JSON.parse(answer.text) as { readonly timestamp: number }
   return timestamp === atEpochMs ? holds : broken(`the venue's clock is told as ${timestamp}, and reads ${atEpochMs}`)
 }
 
-/** What is compared whole where it is known at which record it was read. */
+/** Answers that are compared in full where it is known at which record they were read. */
 const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   listPositions: ({ call, model }) => Shown.positions(model, call.account),
   listCompatPositions: ({ call, model, query }) => Shown.compatPositions(model, call.account, query.get("symbol")),
@@ -198,26 +194,26 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   }
 }
 
-/** What is asked for of a list without pages. */
+/** The request for a list without pages. */
 const askedOf = ({ query }: Reading): Published.Asked => ({
   sinceEpochMs: Number(query.get("since") ?? 0),
   limit: Number(query.get("limit") ?? 50)
 })
 
-/** Where a page of what goes by places begins. */
+/** The place at which a page of a listing by places begins. */
 const placeOf = (kind: Queries.Placed, { query }: Reading): Queries.Place | undefined => {
   const cursor = query.get("cursor")
   return cursor === null ? undefined : Queries.placeOf(kind, cursor)
 }
 
-/** What is asked for of an account's ledger. */
+/** The request for an account's ledger. */
 const askedOfLedger = (reading: Reading): Published.AskedOfLedger => ({
   marketId: reading.query.get("marketId"),
   before: placeOf("entries", reading),
   limit: Number(reading.query.get("limit") ?? 50)
 })
 
-/** Lists to which rows are only added, as they were at a record. */
+/** Lists that only grow, as of a record. */
 const growing: Readonly<Record<string, (reading: Reading, sequence: number) => unknown>> = {
   listLiquidations: (reading, sequence) => Published.liquidations(reading.model, reading.market!, sequence, askedOf(reading)),
   listDeleveragings: (reading, sequence) => Published.deleveragings(reading.model, reading.market!, sequence, askedOf(reading)),
@@ -231,7 +227,7 @@ const growing: Readonly<Record<string, (reading: Reading, sequence: number) => u
   getInsuranceFund: (reading, sequence) => Published.movements(reading.model, sequence, askedOf(reading))
 }
 
-/** A list as it was at one of the records between question and answer, the latest first: only those that added to any matter. */
+/** Compares a list with those at the records between question and answer, latest first: only records that added to any list are tried. */
 const growingVerdict = (what: string, reading: Reading, expected: (reading: Reading, sequence: number) => unknown): Verdict => {
   const { call, from, json, model: { accounts, markets, published: { rankings, steps } }, to } = reading
   const shown = call.endpoint === "getInsuranceFund" ? json["movements"] : json
@@ -248,7 +244,7 @@ const growingVerdict = (what: string, reading: Reading, expected: (reading: Read
   return said
 }
 
-/** What tells whether an index is fresh by now, or what follows of it. */
+/** Answers that depend on whether an index is fresh now. */
 const timed: Readonly<Record<string, (reading: Reading, now: number) => unknown>> = {
   getBalance: ({ call, model }, now) => Shown.balance(model, call.account, now),
   getCompatBalance: ({ call, model }, now) => Shown.compatBalance(model, call.account, now),
@@ -259,16 +255,16 @@ const timed: Readonly<Record<string, (reading: Reading, now: number) => unknown>
 
 const timedVerdict = (what: string, reading: Reading): Verdict => {
   const { call, clock, json, model } = reading
-  // Of a clock that was set meanwhile it is not known what it read: it may be as late as can be.
+  // If the clock was set meanwhile, its reading is unknown: any time is possible.
   const moments = clock ?? [model.atEpochMs, Number.MAX_SAFE_INTEGER]
   const [early, late] = moments.map((now) => difference(what, json, timed[call.endpoint]!(reading, now)))
   return early === undefined ? holds : late
 }
 
-/** Digits of a key's id, which its token shows. */
+/** Digits of a key's id, as shown in its token. */
 const keyIdDigits = 20
 
-/** The account's own key, as it was made with it. */
+/** The account's own key, as it was created with it. */
 const currentKey = ({ call, json, model }: Reading): Json => {
   const keyId = `key_${call.token.slice("pk_development_".length).slice(0, keyIdDigits)}`
   const { openedAtEpochMs } = model.accounts[call.account]!
@@ -285,14 +281,14 @@ const currentKey = ({ call, json, model }: Reading): Json => {
       createdAtEpochMs: openedAtEpochMs,
       expiresAtEpochMs: model.identity.keys.find((key) => key.keyId === keyId)!.expiresAtEpochMs,
       revokedAtEpochMs: null,
-      // The process knows it: this request is a use.
+      // Known to the process: this request is a use.
       lastUsedAtEpochMs: (json["key"] as Json)["lastUsedAtEpochMs"]
     },
     rateLimit: json["rateLimit"]
   }
 }
 
-/** Some of the members of what else is told of an account. */
+/** Some members of further answers about an account. */
 const ofAccount: Readonly<Record<string, (reading: Reading) => Json>> = {
   getProfile: ({ call, model }) => {
     const { displayHandle } = model.accounts[call.account]!
@@ -327,7 +323,7 @@ const verdictOf = (reading: Reading): Verdict => {
     case "getMarket":
       return marketVerdict(json, reading)
     case "getCurrentApiKey":
-      // An agent's is looked at with all that is of who may act.
+      // An agent's balance is checked together with who may act.
       if (call.credential === "issued") return holds
       return difference(`the key of ${call.client}`, json, currentKey(reading))
     case "listMarkets":
@@ -351,7 +347,7 @@ const verdictOf = (reading: Reading): Verdict => {
   return all === undefined ? holds : difference(what, json, all(reading))
 }
 
-/** The market that a path names, by its id or its symbol. */
+/** The market in a path, by its id or its symbol. */
 const marketOf = (model: NaiveVenue, path: string): NaiveMarket | undefined => {
   const name = decodeURIComponent(path.split("/")[3] ?? "")
   return model.markets.find(({ parameters }) => parameters.marketId === name || Market.symbol(parameters) === name)
@@ -367,22 +363,22 @@ const readingOf = (
   const named = json["journalSequence"] ?? (isObject(info) ? info["journalSequence"] : undefined)
   const asked = state.asked.get(`${call.id}/${attempt}`) ?? 0
   const [from, to] = typeof named === "number" ? [named, named] : [asked, model.sequence]
-  // Whom what is announced would touch is counted part by part, from the record on that is named.
+  // The accounts affected by an announcement are counted part by part, from the named record on.
   const isWhole = call.endpoint !== "getAnnounced" || state.engineAt <= model.sequence
   const stands = from === model.sequence && isWhole
   return { call, json, model, stands, from, to, asked, clock, market: marketOf(model, path), query: new URLSearchParams(search) }
 }
 
-/** Books of the venue's own are of a record that is asked for, or of when they were last made. */
+/** Reports of the venue's own books are of a requested record, or of when they were last made. */
 const isOfPast = ({ endpoint }: Call): boolean => endpoint.startsWith("getSolvency")
 
-/** Who has seen something done is not shown how it was before. */
+/** Checks that a reader who has seen a change is not shown the earlier state. */
 const isOfNow = ({ asked, call, from }: Reading): Verdict =>
   from >= asked || isOfPast(call)
     ? holds
     : broken(`${call.target} for ${call.client} is told as of record ${from}, and ${asked} was durable when it was asked for`)
 
-/** Whether a call only asks: a preview is sent as a placement is. */
+/** Whether a call only reads: a preview is a POST like a placement. */
 const isRead = ({ endpoint, method }: Call): boolean => method === "GET" || endpoint === "previewMargin"
 
 export const readsEqualModel: Property<State> = {

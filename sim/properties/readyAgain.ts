@@ -1,6 +1,6 @@
 /**
  * Liveness (L4). The venue is ready again after a crash: always within the budget once faults have stopped, and before that a full disk
- * does not hold a start up either, which is let in as long as anything is. A process that ends by itself says why.
+ * does not delay a start either, as long as anything can be journaled. A process that ends by itself says why.
  */
 import { broken, holds, type Property } from "./Property.js"
 
@@ -8,12 +8,12 @@ interface State {
   startedAtEpochMs: number
   ready: boolean
   healed: boolean
-  /** Whether the running process started after faults had stopped: what struck an earlier one may still end it. */
+  /** Whether the present process started after faults had stopped: a fault that struck an earlier one may still end it. */
   spared: boolean
   lastFailure: string | undefined
 }
 
-/** Milliseconds that a start may take once nothing fails any more. */
+/** Longest start, ms, once nothing fails any more. */
 const budgetMs = 10_000
 
 /** The same while the disk may be full or slow, and its operations fail. */

@@ -1,11 +1,10 @@
 /**
- * Safety (I10). An operator who compares the books is told what the treasury held on the ledger at the offset that is named, by the ledger's
- * own book, and what the journal said between his question and the answer; what one of them is more than the other is their difference, and
- * is what was sent to the treasury beside deposits where the ledger has forgotten nothing and strangers have taken nothing. The books
- * stop withdrawals only where the treasury lacks something, and more than an operator has accepted. Whether withdrawals are stopped is told as it is, and
- * what the books came to by themselves is told with the venue's readiness as the ledger's own book has it. Whoever
- * is given something on the ledger is given it as often as it was asked for at most, and as often as it was told that he was at least;
- * nobody else is given anything.
+ * Safety (I10). A reconciliation reports what the treasury held on the ledger at the named offset, by the ledger's own book, and what the
+ * journal had between question and answer; its difference is that of the two, and equals what was sent to the treasury besides deposits,
+ * where the ledger has forgotten nothing and strangers have taken nothing. The books stop withdrawals only where the treasury lacks
+ * something, and more than an operator has accepted. The reported state of withdrawals is the actual one, and the automatic reconciliation
+ * in the venue's readiness agrees with the ledger's own book. A party is given ledger money at most as often as that was requested, and at
+ * least as often as that was confirmed; nobody else is given any.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { decimalOf, moneyScale } from "../model/Decimals.js"
@@ -17,7 +16,7 @@ import { difference } from "./Difference.js"
 import { type Call, isLimited, type LedgerBook, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** What the journal said when something was asked. */
+/** The journal's state when a request was sent. */
 interface Before {
   readonly deposited: bigint
   readonly withdrawn: bigint
@@ -25,39 +24,39 @@ interface Before {
   readonly partyId: string | undefined
 }
 
-/** What was told of the ledger, to be held to its own book. */
+/** A reported state of the ledger, to be compared with its own book. */
 interface Told {
   readonly what: string
   readonly offset: number
-  /** Undefined where only the difference is told. */
+  /** Undefined where only the difference is reported. */
   readonly held: bigint | undefined
   readonly unattributed: bigint
 }
 
 interface State {
   model: NaiveVenue | undefined
-  /** How often withdrawals were stopped and allowed so far. */
+  /** How often withdrawals have been stopped and allowed so far. */
   stops: number
   /** By call and attempt. */
   readonly asked: Map<string, Before>
   readonly told: Array<Told>
-  /** How often each gift was taken up by a process, and how often it was told to be given: by amount. */
+  /** How often each gift was taken up by a process, and how often it was confirmed: by amount. */
   readonly handled: Map<number, number>
   readonly given: Map<number, number>
 }
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** The faucet gives no more at once. */
+/** The faucet's maximum at once. */
 const mostAtoms = 1_000_000_000_000_000
 
 interface Gift {
   readonly accountId: string
-  /** Undefined where nobody can be given so much. */
+  /** Undefined where the amount is impossible. */
   readonly amountAtoms: number | undefined
 }
 
-/** What is to be given on the ledger; undefined where nothing is asked for by the contract. */
+/** The ledger money that a call requests; undefined where there is none by the contract. */
 const giftIn = ({ body, credential, endpoint, reading }: Call): Gift | undefined => {
   if (endpoint !== "fundLedgerParty" || credential !== "operator" || reading._tag !== "other") return undefined
   const { accountId, amount } = JSON.parse(body) as { readonly accountId: string; readonly amount: string }
@@ -102,7 +101,7 @@ const compared = (state: State, { answer: { json, text }, call, model: { funds }
   return holds
 }
 
-/** What an operator is told who has something given on the ledger. */
+/** Checks the answer to a request for ledger money. */
 const given = (state: State, { answer: { json, status, text }, call, model }: Answered, gift: Gift, before: Before): Verdict => {
   const { accountId, amountAtoms } = gift
   const what = `${call.target} with ${call.body}, answered ${status} ${text},`
@@ -122,7 +121,7 @@ const given = (state: State, { answer: { json, status, text }, call, model }: An
     : holds
 }
 
-/** What was told of the ledger against its own book, once that is known. */
+/** Compares the reported states of the ledger with its own book, once that is known. */
 const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, prunedThrough, sent }: LedgerBook): Verdict => {
   for (const { held, offset, unattributed, what } of state.told) {
     const atoms = treasury.findLast((each) => each.offset <= offset)?.atoms ?? 0n
@@ -147,10 +146,10 @@ const beforeOf = ({ model, stops }: State, accountId: string | undefined): Befor
   return { deposited: funds.deposited, withdrawn: funds.withdrawn, stops, partyId }
 }
 
-/** What the readiness says of the books: that they agree, or by how much they differ, at which offset. */
+/** The readiness report on the books: that they agree, or by how much they differ, at which offset. */
 const comparison = /^(?:agrees|differs by (-?\d+) atoms) at ledger offset (\d+)(?:, of which (-\d+) are accepted)?$/
 
-/** What was told of the books with the venue's readiness. */
+/** Notes the report on the books in the venue's readiness. */
 const ready = (state: State, { answer: { json, text } }: Answered): Verdict => {
   const { details } = json as Json
   const said = isObject(details) ? details["reconciliation"] : undefined

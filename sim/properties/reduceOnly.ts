@@ -1,16 +1,17 @@
 /**
- * Safety (I15). A reduce-only order never opens or grows a position, neither when it trades nor by what rests
- * of it, and what is armed to close a position never exceeds it; and an immediate one that fits the position is never refused as growing it, nor as too small where it closes all.
+ * Safety (I15). A reduce-only order never opens or grows a position, neither when it trades nor by its resting remainder, and the triggers
+ * of a position never exceed it; and an immediate one that fits the position is never refused for growing it, nor as too small where it
+ * closes all of it.
  */
 import { anyMarket } from "../../src/domain/None.js"
 import { ioc, market as marketOrder, sell } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { broken, holds, type Property } from "./Property.js"
 
-/** Size atoms filled of each reduce-only order so far, by number, as the engine showed it. */
+/** Filled size atoms of each reduce-only order so far, by number, as the engine last showed it. */
 interface State {
   readonly filled: Map<number, number>
-  /** Signed position by account and market as the engine last showed it. */
+  /** Signed position by account and market, as the engine last showed it. */
   readonly held: Map<string, number>
 }
 

@@ -1,6 +1,5 @@
 /**
- * Safety (I9). Replaying the journal, from the start or from a snapshot, gives the recorded digests, and
- * the same last digest whichever way.
+ * Safety (I9). Replaying the journal, from the start or from a snapshot, gives the recorded digests, and the same last digest either way.
  */
 import { broken, holds, type Property } from "./Property.js"
 

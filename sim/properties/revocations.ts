@@ -1,7 +1,7 @@
 /**
- * Safety (I11). An operator revokes the very key that he names, whosever it is: he is told of it as it stands from then on, and since when,
- * which repeating does not move; and of no key that there is he is told that there is none. That it authorizes nothing any more, that its
- * tickets end, that its owner finds it noted and listed so, is looked at where that is looked at of any key that ends.
+ * Safety (I11). An operator revokes exactly the key that is named, whosever it is: the answer shows it as it stands from then on, and
+ * since when, which a repetition does not move; and an existing key is never reported as missing. That it authorizes nothing any more,
+ * that its tickets end, and that its owner finds it noted and listed so, is checked by the properties about any ended key.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -12,13 +12,13 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
   model: NaiveVenue | undefined
-  /** By call and attempt, whether the key was known when it was sent. */
+  /** Whether the key was known when the request was sent, by call and attempt. */
   readonly asked: Map<string, boolean>
 }
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** The key that an operator wants revoked; undefined where it is something else that is wanted. */
+/** The key to be revoked by an operator's request; undefined for other requests. */
 const keyIdIn = ({ credential, reading }: Call): string | undefined =>
   credential === "operator" && reading._tag === "asked" && reading.asked.wanted.kind === "RevokeKeyByOperator"
     ? reading.asked.wanted.keyId

@@ -1,20 +1,20 @@
 /**
- * Liveness (L4). A full disk stops placements for as long as it is full, and no longer: once there is room again, the running process
- * finds it by itself, without a restart.
+ * Liveness (L4). A full disk stops placements for as long as it is full, and no longer: once there is room again, the present process
+ * notices by itself, without a restart.
  */
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
   /** Since when the disk has room. */
   roomSinceEpochMs: number
-  /** When the first placement was refused for want of room since then, with none taken behind it; undefined: none was. */
+  /** The first refusal of a placement for lack of room since then, with none accepted after it; undefined: there was none. */
   refusedSinceEpochMs: number | undefined
 }
 
-/** How old a refusal may be when its client is told of it. */
+/** Longest time between a refusal and its arrival at the client, ms. */
 const underWayMs = 5_000
 
-/** How long the venue may take to find room: it looks for some twice a second. */
+/** Longest time until the venue notices the room, ms: it checks twice a second. */
 const budgetMs = 8_000
 
 const isRefusedForRoom = (text: string): boolean =>
@@ -39,7 +39,7 @@ export const roomIsFoundAgain: Property<State> = {
         return holds
       case "Answered": {
         const { answer: { status, text }, atEpochMs, call: { method } } = seen
-        // What is only read of the journal takes no room.
+        // Reads need no room.
         if (method === "GET" || status !== 503 || !isRefusedForRoom(text) || atEpochMs - state.roomSinceEpochMs < underWayMs) return holds
         state.refusedSinceEpochMs ??= atEpochMs
         return atEpochMs - state.refusedSinceEpochMs <= budgetMs

@@ -1,8 +1,8 @@
 /**
- * Safety. On a full disk placements are refused so early that what takes risk away is served on, and so is what the venue
- * does by itself: nothing that takes risk away is refused for lack of room before as much as is kept for it was journaled
- * of what was asked for, and of starts, behind the last placement and the last record of the venue's own. However often it
- * starts anew meanwhile. Orders that can only reduce a position take risk away like cancels, and so does what an operator does.
+ * Safety. On a full disk placements are refused so early that risk-reducing commands are still accepted, and so is the venue's own work:
+ * no risk-reducing command is refused for lack of room before requests and starts have journaled as many bytes as are reserved for them,
+ * counted from the last placement and the last record of the venue's own, however often the venue restarts meanwhile. Orders that can only
+ * reduce a position count as risk-reducing like cancels, and so do an operator's commands.
  */
 import { shareOf } from "../../src/operations/Operations.js"
 import type { Wanted } from "../reading/Asked.js"
@@ -10,13 +10,13 @@ import { mayAddRisk } from "./inbox.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
-/** The part of a segment that is kept for what is asked for. */
+/** The part of a segment reserved for requests. */
 const keptShare = 1 / 8
 
-/** What may add risk, or is no trading at all: all else that can be asked for under a key is served from what is kept. */
+/** Requests that may add risk, or are not trading: all other keyed requests are served from the reserved room. */
 const refusedEarly: ReadonlySet<Wanted["kind"]> = new Set(["AmendOrder", "SetDisplayHandle", "SetLeverage"])
 
-/** Whether a request takes risk away, ends what could still bring some, or is an operator's: told from its text alone. */
+/** Whether a request reduces risk, ends a credential, or is an operator's: by its text alone. */
 const isServed = ({ reading }: Call): boolean => {
   if (reading._tag !== "asked") return false
   const { wanted } = reading.asked
@@ -25,9 +25,9 @@ const isServed = ({ reading }: Call): boolean => {
 
 interface State {
   keptBytes: number
-  /** Bytes of blocks journaled behind the last one with a record that is refused where only that is left. */
+  /** Bytes of blocks journaled after the last one with a record that is not served from the reserved room. */
   behindOthers: number
-  /** The first sequence of the block that was counted last. */
+  /** The first sequence of the last counted block. */
   counted: number
 }
 

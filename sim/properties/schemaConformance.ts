@@ -1,7 +1,7 @@
 /**
- * Safety (no drift). Every response is what the contract declares for its endpoint and status, and every
- * status is one that the endpoint declares; unknown routes and malformed requests answer in their family's
- * envelope too. What is told to whom a credential or a signing in makes known is kept by nobody on its way.
+ * Safety (no drift). Every response matches the contract's declaration for its endpoint and status, and every status is declared by the
+ * endpoint; unknown routes and malformed requests are answered in their family's envelope, too. Answers that depend on a credential, or
+ * belong to a sign-in, are marked as not to be cached.
  */
 import { Either, ParseResult, Schema } from "effect"
 import * as Contract from "../../src/edge/Contract.js"
@@ -13,10 +13,10 @@ import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 import { signingIn } from "./rateLimit.js"
 
-/** Undefined where the schema accepts, otherwise what it finds wrong. */
+/** Undefined where the schema accepts, otherwise the reason why it does not. */
 type Judge = (input: unknown) => string | undefined
 
-/** A schema that refuses members which the contract does not know; what passes the quick look is not decoded. */
+/** A schema that refuses unknown members; values that pass the quick check are not decoded. */
 const judge = (schema: Schema.Schema.AnyNoContext): Judge => {
   const accepts = Acceptance.compile(schema)
   const decode = Schema.decodeUnknownEither(schema, { onExcessProperty: "error" })
@@ -27,7 +27,7 @@ const judge = (schema: Schema.Schema.AnyNoContext): Judge => {
   }
 }
 
-/** By endpoint name and status, and by family and status for what meets no endpoint. */
+/** By endpoint name and status, and by family and status for requests without an endpoint. */
 const judges: ReadonlyMap<string, Judge> = (() => {
   const all = new Map<string, Judge>()
   for (const endpoint of Contract.endpoints) {
@@ -42,19 +42,19 @@ const judges: ReadonlyMap<string, Judge> = (() => {
   return all
 })()
 
-/** Endpoints that succeed without a body: they declare no success that has one. */
+/** Endpoints that succeed without a body: they declare no success with one. */
 const empty: ReadonlySet<string> = new Set(Contract.endpoints.flatMap(({ answers, name }) => answers.has(200) ? [] : [name]))
 
 const texts: ReadonlySet<string> = new Set(
   Contract.endpoints.flatMap((endpoint) => [...endpoint.answers.values()].some((answer) => answer.kind === "text") ? [endpoint.name] : [])
 )
 
-/** What a browser or a proxy may keep: what needs no credential is the same for everybody, unless one is come to by it. */
+/** Endpoints whose answers may be cached: without a credential they are the same for everybody, unless they lead to one. */
 const kept: ReadonlySet<string> = new Set(
   Contract.endpoints.flatMap(({ access, name }) => (access === "public" || access === "system") && !signingIn.has(name) ? [name] : [])
 )
 
-/** Whether an answer lacks the word that nobody keeps it. Where there is no such route here it is nobody's own. */
+/** Whether an answer lacks the header against caching. An unknown route's answer depends on nobody. */
 const mayBeKept = ({ endpoint }: Call, { headers, text }: Answer): boolean =>
   endpoint !== "" && !kept.has(endpoint) && headers["cache-control"] !== "no-store"
   && !text.includes("\"route_not_found\"") && !text.includes("\"method_not_allowed\"")

@@ -1,7 +1,7 @@
 /**
- * Safety and liveness (decisions 10 "Session"). What is journaled of a session is what its market's calendar says, not before
- * its time, and once; whatever the driver and the clock do, nothing trades while the calendar has the market closed; and once
- * faults have stopped the session is the calendar's.
+ * Safety and liveness (decisions 10 "Session"). The journaled sessions of a market are those of its calendar, not before their time, and
+ * once; whatever the driver and the clock do, nothing trades while the market is closed by the calendar; and once faults have stopped the
+ * session is the calendar's.
  */
 import { hasSessions } from "../../src/domain/Market.js"
 import { heldTo, isSame, type Session } from "../../src/domain/Session.js"
@@ -13,7 +13,7 @@ import { isDelisted, type NaiveDecision, type NaiveMarket } from "../model/Naive
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** A calendar, and what it last said. */
+/** A calendar, and its last result. */
 class Kept {
   #from = 0
   #last: Said | undefined
@@ -33,17 +33,17 @@ interface State {
   /** The calendars of all markets files so far, by market. */
   readonly calendars: Map<string, Kept>
   model: NaiveVenue | undefined
-  /** What stood behind the last record, by market. */
+  /** The sessions after the last record, by market. */
   standing: ReadonlyArray<Session>
 }
 
-/** How long a driver that lives may take, ms. */
+/** Longest delay of a live driver, ms. */
 const graceMs = 1_000
 
 const text = ({ nextCloseEpochMs, nextOpenEpochMs, riskIncreasingOrderCutoffEpochMs, state }: Session): string =>
   `${state}, opens ${nextOpenEpochMs}, cutoff ${riskIncreasingOrderCutoffEpochMs}, closes ${nextCloseEpochMs}`
 
-/** The last moment at which a session would be true as it is said. */
+/** The last moment at which a session would still be correct as stated. */
 const lastMomentOf = ({ nextCloseEpochMs, nextOpenEpochMs, riskIncreasingOrderCutoffEpochMs, state }: Session): number =>
   (state === "open" ? riskIncreasingOrderCutoffEpochMs : state === "closed" ? nextOpenEpochMs : nextCloseEpochMs) - 1
 
@@ -58,7 +58,8 @@ const saidVerdict = (
   if (!isSame(session, said)) return broken(`record ${sequence} has a session ${text(said)}, and the calendar ${text(session)}`)
   const isOver = lastMomentOf(said) < atEpochMs
   if (before !== undefined && isSame(before, said) && !isOver) return broken(`record ${sequence} says again what stands: ${text(said)}`)
-  // A moment before it became so it was another: what is said too early is not what the calendar says at the record.
+  // The moment before the session began it had another state: a session journaled too early differs from the calendar's at the record's
+  // time.
   const now = kept.at(atEpochMs)
   const isEarly = !isSame(now.session, said) && now.untilEpochMs <= lastMomentOf(said)
   return isEarly ? broken(`record ${sequence} at ${atEpochMs} says ${text(said)} too early: it is ${text(now.session)}`) : holds

@@ -1,7 +1,6 @@
 /**
- * Safety (I8). Nothing is shown, by any kind of read or answer, that a power failure at the moment in which the reply
- * leaves would take back: every sequence in it is of a record that is durable by then, every order and trade was made by
- * one.
+ * Safety (I8). No read or answer shows anything that a power failure at the moment the reply leaves would undo: every sequence in it is of
+ * a record that is durable by then, and every order and trade was made by one.
  */
 import { parseOrderId } from "../../src/domain/Ids.js"
 import { answeredIn } from "./Observation.js"
@@ -30,7 +29,7 @@ export const shownIsDurable: Property<null> = {
         return broken(`${endpoint} shows trade trd_${ordinal}, and record ${leftBehind} was the last durable one`)
       }
     }
-    // A refused attempt has an id of its own, and no order; what is told of it in a lookup has its own property.
+    // A refused attempt has an id of its own, and no order; what a lookup reports of it has its own property.
     if (seen.call.method !== "GET" || endpoint === "lookUpOutcome") return holds
     for (const [, id = ""] of text.matchAll(orders)) {
       const number = parseOrderId(id) ?? -1

@@ -1,6 +1,6 @@
 /**
- * Safety (I8). A snapshot is of what is durable: none begins to be written before the last record that it is of is. A crash would leave
- * it ahead of the journal otherwise, and a start does not tell that from records that are gone.
+ * Safety (I8). A snapshot is of durable records only: its writing does not begin before its last record is durable. Otherwise a crash
+ * would leave it ahead of the journal, which a start cannot tell from lost records.
  */
 import { broken, holds, type Property } from "./Property.js"
 

@@ -1,13 +1,13 @@
 /**
- * Safety (I9). A start never has much of the journal to run again: however often a writer has been started anew, its newest snapshot is
- * of not long ago. A stop that ends well has left one of its last record: whoever waits for that may start another version. None is
- * removed unless two others are there: a start that finds the newest damaged goes on from the one before, and has little more to run.
+ * Safety (I9). A start never has to replay much of the journal: however often a writer is restarted, its newest snapshot is recent. A
+ * graceful stop leaves one of its last record, so that another version may be started then. None is removed unless two others are there: a
+ * start that finds the newest damaged uses the one before, and has little more to replay.
  */
 import { broken, holds, type Property } from "./Property.js"
 
-/** Records that are decided at most while a snapshot is saved. */
+/** Most records decided while a snapshot is saved. */
 const decidedMeanwhile = 400
-/** Snapshots that are left at least where one is removed. */
+/** Least number of snapshots left when one is removed. */
 const leastKept = 2
 
 export const snapshotsKeepUp: Property<null> = {
@@ -29,7 +29,7 @@ export const snapshotsKeepUp: Property<null> = {
     }
     if (seen._tag !== "SnapshotsCounted") return holds
     const { every, newest, sequence } = seen
-    // The one before it may still have been on its way when the next was due.
+    // The previous snapshot may still have been in progress when the next was due.
     return sequence - newest <= 2 * every + decidedMeanwhile
       ? holds
       : broken(`the newest snapshot is of record ${newest}, the journal ends at ${sequence}, and one is taken every ${every}`)

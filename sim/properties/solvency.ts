@@ -1,8 +1,8 @@
 /**
- * Safety (I1, as anybody may check it). What is published of the venue's solvency are its sums at the record that is named, by the
- * reference model: what accounts have and lack at the marks, what is held, collected and owed, and what was brought in. They add up to
- * the atom, the balances under the root come to what accounts have, and the treasury is held to the same journal. Each tree hides an
- * account's leaf in its own way: by what somebody was once shown, nobody finds it in another one.
+ * Safety (I1, as anybody may check it). The published solvency report has the venue's sums at the named record, by the reference model:
+ * what accounts have and lack at the marks, what is held, collected and owed, and what was paid in. They add up to the atom, the balances
+ * under the root sum up to the accounts' equity, and the treasury is compared with the same journal. Each tree salts an account's leaf
+ * differently: a leaf that was once shown cannot be recognized in another tree.
  */
 import { verifyProof } from "../../src/client/solvency/Solvency.js"
 import { marginOf } from "../model/NaiveMoney.js"
@@ -16,48 +16,51 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface Sums {
   readonly atEpochMs: number
   readonly leafCount: number
-  /** What each account has, by its index. */
+  /** Each account's equity, by its index. */
   readonly equities: ReadonlyArray<bigint>
   readonly atoms: Readonly<Record<string, bigint>>
 }
 
-/** Since the process that runs was first asked: what stands in the way of making one has not been there. */
+/**
+ * The computation of a report since it was first requested of the present process: the records since then, and whether something hindered
+ * it.
+ */
 interface Making {
   records: number
-  /** When somebody was first told that there is none, by true time. */
+  /** When a reader was first told that there is none, by true time. */
   lackingSinceMs: number | undefined
   isHindered: boolean
 }
 
-/** The latest that was told of, and when it is over: whoever asks then has another one made. */
+/** The latest report served, and when it expires: the next request then starts another one. */
 interface Latest {
   readonly sequence: number
-  /** By the process's clock; undefined until that is known. */
+  /** By the process's clock; undefined until known. */
   overAtEpochMs: number | undefined
-  /** Since somebody asked who found it over. */
+  /** Since the first request after it expired. */
   renewing: Making | undefined
 }
 
 interface State {
   model: NaiveVenue | undefined
-  /** Undefined until the process is asked. */
+  /** Undefined until a report is requested of the process. */
   making: Making | undefined
   latest: Latest | undefined
-  /** The latest that the process's clock has told anybody. */
+  /** The latest reading of the process's clock that was reported. */
   highestEpochMs: number
-  /** What calls must be told of behind: another one should long have been made when they were taken up. */
+  /** For calls taken up when a newer report should long have been made: the sequence of the old one. */
   readonly renewed: Map<number, number>
-  /** Whether there is a ledger: then nobody can say how long it takes to answer. */
+  /** Whether there is a ledger, whose answer may take any time. */
   hasLedger: boolean
-  /** Calls that were taken up when one should long have been made. */
+  /** Calls that were taken up when a first report should long have been made. */
   readonly late: Set<number>
-  /** Whether anybody has asked for it: nothing is reckoned before. */
+  /** Whether a report was ever requested: before that nothing is computed. */
   isAsked: boolean
   /** By sequence. */
   readonly sums: Map<number, Sums>
-  /** What was published, by sequence: the same whoever asks for it. */
+  /** Reports by sequence: the same for every reader. */
   readonly told: Map<number, Json>
-  /** Whose leaf, and in which tree, each salt hides that was shown. */
+  /** The account and the tree of each salt shown. */
   readonly salts: Map<string, string>
 }
 
@@ -96,7 +99,7 @@ const sumsOf = (model: NaiveVenue): Sums => {
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** Whether a request names a record, and is answered of another. */
+/** Whether a request names a record, and is answered with another. */
 const isOfAnother = ({ target }: Call, sequence: number): boolean => {
   const asked = new URLSearchParams(target.split("?")[1] ?? "").get("sequence")
   return asked !== null && asked !== String(sequence)
@@ -104,7 +107,7 @@ const isOfAnother = ({ target }: Call, sequence: number): boolean => {
 
 const atomsIn = (json: Json, name: string): bigint => BigInt(String(json[name]))
 
-/** What adds up whatever the record. */
+/** Checks sums that hold for every record. */
 const inItself = (what: string, json: Json): Verdict => {
   const of = (name: string): bigint => atomsIn(json, name)
   const had = of("collateralAtoms") + of("entryImbalanceAtoms")
@@ -140,7 +143,7 @@ const published = (state: State, { answer: { json, text }, call }: Answered): Ve
   return isOfAnother(call, sequence) ? broken(`${what} is another than was asked for: ${text}`) : holds
 }
 
-/** A balance that is shown to be counted is the account's at that record, and leads to the root that everybody is told. */
+/** Checks a proof: the balance is the account's at that record, and leads to the published root. */
 const proven = ({ salts, sums, told }: State, { answer: { json }, call }: Answered): Verdict => {
   const proof = json as Json
   const sequence = Number(proof["journalSequence"])
@@ -163,7 +166,7 @@ const proven = ({ salts, sums, told }: State, { answer: { json }, call }: Answer
   return failing === undefined ? holds : broken(`${what}: ${failing.text}`)
 }
 
-/** What is published of a record does not change, but for when the ledger was asked. */
+/** Checks that a record's report does not change, except for when the ledger was asked. */
 const toldAlike = ({ told }: State, json: Json, target: string): Verdict => {
   const sequence = Number(json["journalSequence"])
   const before = told.get(sequence)
@@ -186,12 +189,12 @@ const answered = (state: State, seen: Answered): Verdict => {
   }
   const { code } = isObject(json) ? json : {}
   if (status !== 404 || code === "route_not_found") return holds
-  // Whoever asks for another's account is not told of it, whether there is a record or not.
+  // A request for another's account is refused whether or not there is a report.
   if (code === "account_not_found" && !call.target.includes(`/${call.accountId}/`)) return holds
   return call.target.includes("sequence=") ? holds : broken(`${call.target} names no record, and is answered ${status}: ${text}`)
 }
 
-/** Records behind the first question for it, and true time since its answer, after which it has been made. */
+/** Records after the first request, and true time since its answer, within which the report is made. */
 const madeAfterRecords = 40
 const madeAfterMs = 3_000
 
@@ -206,16 +209,16 @@ const committed = (state: State, { model, record }: Observation & { readonly _ta
   for (const making of [state.making, state.latest?.renewing]) {
     if (making === undefined) continue
     making.records++
-    // While funding is on its way to accounts there is no sum of what they have.
+    // While funding is being settled, there is no sum of the accounts' balances.
     making.isHindered ||= model.isSettling
   }
   if (state.isAsked) state.sums.set(record.sequence, sumsOf(model))
 }
 
-/** How old one is at most that is told to whoever is not the first to ask, and how long it takes where it failed at first. */
+/** Longest age, ms, of a report served to anyone but the first to request a new one, including a failed first attempt. */
 const overAfterMs = 65_000
 
-/** Somebody asks for the latest: whether another one is to be made for it, or should have been. */
+/** Notes a request for the latest report: whether it starts another one, or another should have been made. */
 const askedAgain = (state: State, { id }: Call, atEpochMs: number): void => {
   const { latest } = state
   if (latest?.overAtEpochMs === undefined || atEpochMs < latest.overAtEpochMs) return
@@ -224,7 +227,7 @@ const askedAgain = (state: State, { id }: Call, atEpochMs: number): void => {
   else if (renewing.records >= madeAfterRecords && !renewing.isHindered && !state.hasLedger) state.renewed.set(id, latest.sequence)
 }
 
-/** The latest is told of: it is another one than before, where there was time to make one. */
+/** Checks that the latest report is newer than before, where there was time to make one. */
 const renewedVerdict = (state: State, { answer: { json }, atEpochMs, call }: Answered): Verdict => {
   const sequence = Number((json as Json)["journalSequence"])
   const before = state.renewed.get(call.id)
@@ -279,7 +282,7 @@ export const solvency: Property<State> = {
         return holds
       case "Handled":
         state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs, seen.atEpochMs)
-        // It was made before it was told: no later than what the clock has told until then.
+        // It was made before it was served: no later than the latest reported reading of the clock.
         if (state.latest !== undefined) state.latest.overAtEpochMs ??= state.highestEpochMs + overAfterMs
         return holds
       case "Asked":

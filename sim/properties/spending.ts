@@ -1,8 +1,8 @@
 /**
- * Safety (I10). No withdrawal is prepared with what another one spends that its owner has approved, and that may still be done: the
- * ledger would do one of the two, and the owner of the other would have to approve once more. It is judged where the other one was
- * approved before this one was asked for, or before what was prepared for it had come to nothing, and where no clock was beyond the
- * time at which the other's transaction may be recorded.
+ * Safety (I10). No withdrawal is prepared with ledger holdings that another approved and still possible withdrawal spends: the ledger
+ * would execute only one of the two, and the owner of the other would have to approve again. Checked where the other one was approved
+ * before this one was requested, or before this one's earlier preparation had failed, and where no clock was beyond the time up to which
+ * the other's transaction may be recorded.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Prepared from "../../src/ledger/prepared/PreparedTransaction.js"
@@ -20,11 +20,11 @@ interface Withdrawal {
   hash: string
   inputs: ReadonlyArray<string>
   mostRecordTime: number
-  /** The record by which that was approved. */
+  /** The record of its approval. */
   approvedBy: number | undefined
 }
 
-/** Two that spend the same, unless a clock that nobody has heard of yet was beyond the end of the first. */
+/** Two transactions that spend the same holdings, unless a clock whose reading was not reported yet was beyond the end of the first. */
 interface Suspect {
   readonly untilEpochMs: number
   readonly what: string
@@ -33,7 +33,7 @@ interface Suspect {
 interface State {
   readonly open: Map<number, Withdrawal>
   readonly suspects: Array<Suspect>
-  /** The latest that a clock of the venue has told anybody. */
+  /** The latest reading of a clock that the venue has reported. */
   highestEpochMs: number
 }
 
@@ -42,7 +42,7 @@ const inputsOf = (preparedTransaction: string): ReadonlyArray<string> => {
   return prepared instanceof Malformed ? [] : prepared.metadata.inputContracts.map(({ v1 }) => v1.contractId)
 }
 
-/** Whether a step is approved, and may still be done by what was approved. */
+/** Whether a step is approved, and may still be executed by the approved transaction. */
 const isUnderWay = (step: NaiveStep | undefined, hash: string): boolean => {
   const attempt = step?.attempts.at(-1)
   if (step === undefined || step.accepted !== undefined || attempt?.hash !== hash || attempt.isVoid || attempt.approval === undefined)
@@ -95,7 +95,7 @@ const committed = (state: State, { model, record: { atEpochMs, command, sequence
   }
 }
 
-/** What a clock has told meanwhile may explain. */
+/** Drops suspects that a meanwhile reported reading of a clock explains. */
 const settled = (state: State): Verdict => {
   const found = state.suspects.splice(0).find(({ untilEpochMs }) => state.highestEpochMs <= untilEpochMs)
   return found === undefined ? holds : broken(found.what)

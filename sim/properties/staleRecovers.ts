@@ -1,6 +1,6 @@
 /**
- * Liveness (L5). A market whose index has grown stale is live again with its feed and by itself: a sample that is a price of the
- * market, no older than its index and no step away from it, is its index from its record on, however long there was none.
+ * Liveness (L5). A market with a stale index becomes live again by itself when its feed does: a valid sample, no older than its index and
+ * not a step away from it, is its index from its record on, however long there was none.
  */
 import type { Record } from "../../src/journal/Record.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
@@ -9,32 +9,34 @@ import { isListed } from "../reading/MarketRules.js"
 import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** A market's index as it was seen, price atoms. */
+/** A market's index as observed, price atoms. */
 interface Seen {
   readonly price: number
   readonly sourceEpochMs: number
 }
 
-/** A sample that came since. */
+/** A sample received since. */
 interface Sample extends Seen {
   readonly sequence: number
 }
 
 interface State {
-  /** Each market's index at the last look at the engine. */
+  /** Each market's index when the engine was last read. */
   readonly shown: Map<number, Seen>
-  /** The sample of each market since then: undefined where there was more than one, or where the market itself changed. */
+  /**
+   * Each market's sample since then; undefined where there was more than one. Cleared when parameters or the status of any market change.
+   */
   readonly since: Map<number, Sample | undefined>
 }
 
 const bpsOne = 10_000
 
-/** Whether nothing of a sample speaks against it, of a market whose index stands so. */
+/** Whether nothing prevents a sample from becoming the index of a market. */
 const isIndex = ({ parameters, status }: NaiveMarket, index: Seen, { price, sourceEpochMs }: Sample): boolean =>
   isListed(status) && price >= parameters.minPriceAtoms && price <= parameters.maxPriceAtoms && sourceEpochMs >= index.sourceEpochMs
   && (index.price === 0 || Math.abs(price - index.price) * bpsOne <= index.price * parameters.indexStepMaxBps)
 
-/** Takes in what a record says of a market's index. */
+/** Notes a record about a market's index. */
 const follow = ({ since }: State, { atEpochMs, command, sequence }: Record): void => {
   if (command.kind === "PutMarket" || command.kind === "SetMarketStatus") since.clear()
   if (command.kind !== "SetIndexPrice") return

@@ -1,8 +1,8 @@
 /**
- * Safety (contract). Accounts stand as they were set: whether they may trade, their flags and who is an affiliate are in the engine as
- * in the reference model. Nobody is an affiliate who has not asked for it by his account's own route, and whoever looks is told since
- * when he is one, under a code that is his alone and never changes. Where accounts may be none there are no such routes; either way
- * the answer names the policy, and it is one for a whole run.
+ * Safety (contract). Accounts have the attributes that were set: whether they may trade, their flags, and who is an affiliate are the same
+ * in the engine as in the reference model. No account is an affiliate that has not requested it by its own route, and a read reports since
+ * when it is one, with a code that is unique and never changes. Where there are no affiliates, there are no such routes; either way the
+ * answer names the policy, which is the same for a whole run.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -15,15 +15,15 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface State {
   /** Whether accounts may be affiliates. */
   isOn: boolean
-  /** The policy that was named first. */
+  /** The policy named first. */
   policy: string | undefined
-  /** Accounts that have asked to be affiliates. */
+  /** Accounts that have requested to be affiliates. */
   readonly asked: Set<string>
-  /** Codes that were told, by account. */
+  /** Codes in answers, by account. */
   readonly codes: Map<string, string>
-  /** By call and attempt that looks, whether its account was one when it was sent. */
+  /** Whether the account of a read was an affiliate when it was sent, by call and attempt. */
   readonly before: Map<string, boolean>
-  /** Whether something of it has changed since the engine was last looked at. */
+  /** Whether any attribute has changed since the engine was last compared. */
   isChanged: boolean
   model: NaiveVenue | undefined
 }
@@ -60,7 +60,7 @@ const inspected = (state: State, { model, reads, whole }: Seen<"Inspected">): Ve
   return holds
 }
 
-/** Holds an affiliate's code to be his alone. */
+/** Checks that an affiliate's code is unique. */
 const codeVerdict = ({ codes }: State, accountId: string, code: unknown): Verdict => {
   if (typeof code !== "string" || !codePattern.test(code)) return broken(`is told the code ${String(code)}`)
   const known = codes.get(accountId)
@@ -70,12 +70,12 @@ const codeVerdict = ({ codes }: State, accountId: string, code: unknown): Verdic
   return other === undefined ? holds : broken(`is told the code of ${other[0]}`)
 }
 
-/** What an account is told of itself as an affiliate. */
+/** Checks an account's report on itself as an affiliate. */
 const profileVerdict = (state: State, { answer: { json }, call, model }: Seen<"Answered">, wasOne: boolean): Verdict => {
   const { accountId } = call
   const since = model.standings.affiliateSince(call.account)
   const told = json as Json
-  // Of a read it is not known whether it came before a registration, or behind it.
+  // It is unknown whether a read came before or after a registration.
   const isOne = call.endpoint === "registerAffiliate" || wasOne || (since !== 0 && told["registered"] === true)
   const expected = {
     version: "external-affiliate-profile/v1",
@@ -88,7 +88,7 @@ const profileVerdict = (state: State, { answer: { json }, call, model }: Seen<"A
   return difference("what is told", json, expected) ?? (isOne ? codeVerdict(state, accountId, told["referralCode"]) : holds)
 }
 
-/** The version of the policy, where an answer has to name it. */
+/** Checks the version of the policy where an answer has to name it. */
 const policyVerdict = (state: State, headers: Readonly<Record<string, string>>): Verdict => {
   const policy = headers[policyHeader]
   state.policy ??= policy
@@ -101,11 +101,11 @@ const answered = (state: State, seen: Seen<"Answered">): Verdict => {
   const { answer: { headers, json, status, text }, attempt, call } = seen
   const wasOne = state.before.get(`${call.id}/${attempt}`) ?? false
   state.before.delete(`${call.id}/${attempt}`)
-  // Who has no account yet asks for a path that there is not.
+  // Without an account the path does not exist.
   if (call.accountId === "") return holds
   const isHidden = status === 404 && isObject(json) && json["code"] === "route_not_found"
   const what = `${call.method} ${call.target} of ${call.client}, answered ${status} ${text},`
-  // A venue that is not ready, and a limit, answer before the path is looked at: every path alike.
+  // A venue that is not ready, and a rate limit, answer before the path is checked: every path alike.
   if (status === 429 || status === 503 && isObject(json) && json["code"] === "starting") return holds
   if (isHidden === state.isOn) return broken(`${what} ${state.isOn ? "is hidden" : "is not hidden"}`)
   if (!isHidden && status !== 200) return holds

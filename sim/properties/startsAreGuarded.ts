@@ -1,7 +1,7 @@
 /**
- * Safety (I8, I9). What the journal does not vouch for is never served: a start over it is refused by the name of what is
- * wrong, and leaves every file as it was, or goes on from what the journal says alone. What is harmless is served. Nor is it read
- * beside the writer, followed, or written on behind.
+ * Safety (I8, I9). What the journal does not vouch for is never served: a start over it is refused with the name of the fault, and leaves
+ * every file as it was, or continues from the journal alone. Harmless things are served. Nor is such a journal read beside the writer,
+ * followed, or appended to.
  */
 import { broken, holds, type Property } from "./Property.js"
 

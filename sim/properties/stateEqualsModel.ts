@@ -1,7 +1,7 @@
 /**
- * Safety (I4, and with it the accept rule, fees, PnL and liquidation). After every record the engine's orders, positions with
- * their episodes, balances, who is under liquidation, and what it says of its markets are those of the reference model; from time to time
- * everything is compared, otherwise what the record touched. An order that is refused is told no nearest value that would be refused as well.
+ * Safety (I4, and with it the accept rule, fees, PnL and liquidation). After every record the engine's orders, positions with their
+ * episodes, balances, accounts under liquidation, and reports on its markets are those of the reference model; from time to time
+ * everything is compared, otherwise what the record touched. A refused order is not told a nearest value that would be refused as well.
  */
 import { anyMarket, none } from "../../src/domain/None.js"
 import type { BalanceView, Fill, MarginView, OrderView } from "../../src/engine/Reads.js"
@@ -41,7 +41,7 @@ const orderVerdict = (view: OrderView | undefined, order: NaiveOrder): Verdict =
   ])
 }
 
-/** What an account has and what is asked of it, as the engine says it in a balance and in a preview. */
+/** An account's equity and requirements, as the engine reports them in a balance and in a preview. */
 const marginPairs = (view: Omit<MarginView, "quantityAtoms" | "liquidationPriceAtoms">, margin: NaiveMargin): ReadonlyArray<Pair> => [
   ["equity", BigInt(view.equityAtoms), margin.equity],
   ["margin equity", BigInt(view.marginEquityAtoms), margin.marginEquity],
@@ -51,7 +51,7 @@ const marginPairs = (view: Omit<MarginView, "quantityAtoms" | "liquidationPriceA
   ["available", BigInt(view.availableAtoms), freeOf(margin)]
 ]
 
-/** What no position and no order needs. */
+/** The equity that no position and no order requires. */
 const freeOf = ({ initialMargin, marginEquity, orderLoss }: NaiveMargin): bigint => {
   const free = marginEquity - orderLoss - initialMargin
   return free > 0n ? free : 0n
@@ -68,7 +68,7 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
   ])
 }
 
-/** What a preview says an account has by now, with each of its positions. */
+/** Compares the present state of an account in a preview, with each of its positions. */
 const marginBeforeVerdict = (reads: Glance, model: NaiveVenue, account: NaiveAccount): Verdict => {
   const margin = model.margin(account, undefined)
   for (const [market, { quantity }] of account.positions) {
@@ -83,7 +83,7 @@ const marginBeforeVerdict = (reads: Glance, model: NaiveVenue, account: NaiveAcc
   return holds
 }
 
-/** Whoever owes funding has paid it for whatever is asked of him, although it is not entered. */
+/** Checks that an account with unsettled funding is reported as having paid it. */
 const owingVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   for (const account of model.owing) {
     const verdict = balanceVerdict(reads.balance(account.index), account, model) ?? marginBeforeVerdict(reads, model, account)
@@ -92,7 +92,7 @@ const owingVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   return holds
 }
 
-/** What closes an account's positions by itself. */
+/** Compares the triggers of an account's positions. */
 const bracketsVerdict = (reads: Glance, model: NaiveVenue, account: number): Verdict => {
   const views = reads.brackets(account, anyMarket)
   const expected = model.markets.flatMap((market) => model.brackets.of(account, market.index))
@@ -118,7 +118,10 @@ const bracketsVerdict = (reads: Glance, model: NaiveVenue, account: number): Ver
   return holds
 }
 
-/** The last payment of funding, where the venue still keeps any of the account: which of one record's it forgets first no rule says. */
+/**
+ * Compares the last funding payment, where the venue still keeps any of the account: no rule says which payments of one record it forgets
+ * first.
+ */
 const paymentVerdict = (reads: Glance, { published: { kept, payments } }: NaiveVenue, index: number): Verdict | undefined => {
   const [view] = reads.fundingPayments(index, 1)
   if (view === undefined && payments.length > kept.payments) return holds
@@ -135,14 +138,17 @@ const paymentVerdict = (reads: Glance, { published: { kept, payments } }: NaiveV
   ])
 }
 
-/** Every kept change of an account's balance, newest first. A run has so few positions that funding is settled with the record that fixes it. */
+/**
+ * Compares every kept change of an account's balance, newest first. A run has so few positions that funding is settled with the record
+ * that fixes it.
+ */
 const ledgerVerdict = (reads: Glance, { index, ledger }: NaiveAccount, { accounts, published: { kept } }: NaiveVenue): Verdict => {
   const worded = ({ amount, atEpochMs, balance, cause, market, sequence }: NaiveChange): string =>
     `${cause} of ${amount} in market ${market} to ${balance} by record ${sequence} at ${atEpochMs}`
   const told = reads.balanceChanges(index, 1_000_000).map(({ amountAtoms, balanceAtoms, ...each }) =>
     worded({ ...each, amount: BigInt(amountAtoms), balance: BigInt(balanceAtoms) })
   )
-  // As many are kept as are said, of all accounts together: which of one record's are forgotten first no rule says.
+  // A fixed number is kept of all accounts together: no rule says which of one record are forgotten first.
   const isWhole = accounts.reduce((sum, each) => sum + each.ledger.length, 0) <= kept.changes
   const made = (isWhole ? ledger : ledger.slice(ledger.length - told.length)).toReversed().map(worded)
   const at = [...told, ""].findIndex((each, place) => each !== (made[place] ?? ""))
@@ -196,7 +202,7 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
   return balanceVerdict(reads.balance(index), account, model)
 }
 
-/** What belongs to no account: no read shows it, and what an operator may move into the insurance fund goes by it. */
+/** Compares totals that belong to no account: no read shows them, and they limit what an operator may move into the insurance fund. */
 const totalsVerdict = ({ totals: { credited, fees } }: Glance, { deposited, feesCollected }: NaiveVenue): Verdict =>
   firstDifference("the venue", [
     ["collected fees", fees, feesCollected],
@@ -204,10 +210,10 @@ const totalsVerdict = ({ totals: { credited, fees } }: Glance, { deposited, fees
   ])
 
 const tradesCompared = 200
-/** The same where only what a record touched is compared. */
+/** Trades compared where only what a record touched is. */
 const latestCompared = 5
 
-/** What the engine says of a market itself. */
+/** Compares the engine's report on a market. */
 const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
   const view = reads.market(market.index)
   return firstDifference(`market ${market.index}`, [
@@ -229,7 +235,7 @@ const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
   ])
 }
 
-/** A market's last 24 h. */
+/** Compares a market's last 24 h. */
 const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verdict => {
   const stats = reads.stats(market.index)
   const day = model.day(market, model.atEpochMs)
@@ -259,7 +265,7 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
   ])
 }
 
-/** A market's newest mark, with all that it was made of. */
+/** Compares a market's newest mark, with all its inputs. */
 const markVerdict = (reads: Glance, { index, risk }: NaiveMarket): Verdict | undefined => {
   const [view] = reads.marks(index, 1)
   const made = risk.marks.at(-1)
@@ -283,7 +289,7 @@ const markVerdict = (reads: Glance, { index, risk }: NaiveMarket): Verdict | und
   ])
 }
 
-/** A market's latest trades, and the oldest that are kept. */
+/** Compares a market's latest trades, and the oldest that are kept. */
 const tradesVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket, count: number): Verdict =>
   fillsVerdict(
     `market ${market.index}, from the oldest on,`,
@@ -362,7 +368,7 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   return holds
 }
 
-/** Markets: what each says of itself, and the day of those that traded or may have left a day behind. */
+/** Compares markets: each one's report, and the day of those that traded or may have left a day behind. */
 const marketsVerdict = (reads: Glance, model: NaiveVenue, fills: ReadonlyArray<NaiveFill>, aMinutePassed: boolean): Verdict => {
   for (const market of model.markets) {
     const traded = fills.some((fill) => fill.market === market.index)
@@ -374,7 +380,7 @@ const marketsVerdict = (reads: Glance, model: NaiveVenue, fills: ReadonlyArray<N
   return holds
 }
 
-/** The minute in which the engine was last looked at. */
+/** The minute in which the engine was last compared. */
 interface State {
   minute: number
 }

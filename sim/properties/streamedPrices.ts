@@ -1,7 +1,7 @@
 /**
- * Safety (contract). A feed process that streams prices is told what became of each: a batch is taken once in its session, whoever
- * repeats it gets the same answer and no second record, none is left out, and what an answer says of a price is what the record that
- * it names has come to. A session ends only as another is opened, or as a process starts.
+ * Safety (contract). A feed process that streams prices learns the result of each: a batch is accepted once in its session, a repetition
+ * gets the same answer and no second record, no number is left out, and the result of a price in an answer is that of the record that it
+ * names. A session ends only when another is opened, or when a process starts.
  */
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import { Principal } from "../../src/operations/Header.js"
@@ -11,7 +11,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** A price that was decided. */
+/** A decided price. */
 interface Decided {
   readonly market: number
   readonly priceAtoms: number
@@ -19,22 +19,22 @@ interface Decided {
   readonly refusal: Refusal
 }
 
-/** What is known of a session. */
+/** The known state of a session. */
 interface Session {
-  /** How many sessions had been opened before it was asked for, itself counted. */
+  /** The number of openings when it was requested, including its own. */
   readonly openings: number
-  /** The numbers that were sent in it, those that were told to be taken just then, and the answers to all that were taken. */
+  /** The numbers sent in it, those first reported as accepted, and the answers to all accepted ones. */
   readonly sent: Set<number>
   readonly first: Set<number>
   readonly taken: Map<number, string>
 }
 
 interface State {
-  /** How often a process began to open a session, or started; and how often until each opening was first asked for. */
+  /** How often a process began to open a session, or started; and that number when each opening was first requested. */
   openings: number
   readonly before: Map<number, number>
   readonly sessions: Map<string, Session>
-  /** By call: the last batch of each session that was told as taken before it was sent. What was sent before may be answered behind it. */
+  /** By call: the last batch of each session that was reported as accepted before it was sent. Earlier batches may be answered later. */
   readonly looking: Map<number, ReadonlyMap<string, number>>
   /** Prices of streams and feeds, by their records. */
   readonly decided: Map<number, Decided>
@@ -46,7 +46,7 @@ const fates: ReadonlyMap<Refusal, string> = new Map([
   [Refusal.indexPriceOutOfOrder, "out_of_order"]
 ])
 
-/** Why a price may be refused without a record, as far as that can be told from outside. */
+/** Reasons why a price may be refused without a record, as far as they are visible from outside. */
 const undecided = (model: NaiveVenue, { marketId, price }: Batches.Streamed): ReadonlyArray<Refusal> => {
   const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)
   if (market === undefined) return [Refusal.marketUnknown]
@@ -95,7 +95,7 @@ const takenVerdict = (state: State, model: NaiveVenue, batch: Batches.Batch, ses
   if (prices.length !== batch.prices.length) return broken(`${what} has ${batch.prices.length} prices, and is told ${prices.length}`)
   const text = JSON.stringify(prices)
   const known = session.taken.get(sequence)
-  // Whoever repeats it may hear of it first.
+  // A repetition may be answered first.
   if (!repeated && session.first.has(sequence)) return broken(`${what} is taken twice`)
   if (!repeated) session.first.add(sequence)
   if (known !== undefined && known !== text) return broken(`${what} was told ${known}, and is told ${text}`)
@@ -120,7 +120,7 @@ const conflictVerdict = ({ looking, openings }: State, call: Call, batch: Batche
   return taken < batch.sequence ? holds : broken(`batch ${batch.sequence} is said to leave something out, and ${taken} was taken`)
 }
 
-/** Where a session stands: behind all that was told as taken, and not behind what was never sent. */
+/** Checks the reported position of a session: not before anything reported as accepted, and not beyond anything sent. */
 const positionVerdict = ({ looking, sessions }: State, { id }: Call, { lastSequence, session }: Json): Verdict => {
   const sent = sessions.get(String(session))?.sent
   if (sent === undefined) return holds

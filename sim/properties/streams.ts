@@ -1,18 +1,17 @@
 /**
- * Safety (I16). What a client has put together from snapshots and updates is what the venue has, at every record at which the
- * two can be compared and when all is quiet. Each update names the sequence that the client had before. Of all that is told of an
- * account, and of a market but for its levels and candles, everything comes exactly once, in order and whole as the model has it,
- * whatever was cut in between.
- * What a book's client can reckon by itself, decimals, digests and checksums, is as it is told, and a checksum comes with all of a book
- * and with every hundred updates. Nothing is shown before it is durable, nothing of another account, and nothing of an account once the ticket is over that was shown
- * for it. Who asks by REST what has changed is told the same events.
+ * Safety (I16). The content that a client has assembled from snapshots and updates is the venue's, at every record at which the two can be
+ * compared and when all is quiet. Each update names the sequence that the client had before. All updates of an account, and of a market
+ * except for its levels and candles, come exactly once, in order and complete by the model, whatever was cut in between. Values that a
+ * book's client can compute itself, decimals, digests and checksums, are correct, and a checksum comes with every snapshot of a book and
+ * with every hundred updates. Nothing is sent before it is durable, nothing of another account, and nothing of an account once the
+ * presented ticket has expired. A REST read of changes has the same events.
  */
 import type { Members } from "../model/Shown.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import { ToldOfStreams } from "./ToldOfStreams.js"
 
-/** What a client was told of a channel: by the stream everything behind one record up to another is one event, or none. */
+/** A client's update of a channel: everything after one record up to another is one event, or none. */
 interface Update {
   readonly stream: string
   readonly previousSequence: number
@@ -20,7 +19,7 @@ interface Update {
   readonly data: string
 }
 
-/** An answer to who asked what has changed. */
+/** An answer to a read of changes. */
 interface Changes {
   readonly fromSequence: number
   readonly throughSequence: number
@@ -29,17 +28,17 @@ interface Changes {
 }
 
 interface State {
-  /** What records told, by the model. */
+  /** The updates of records, by the model. */
   readonly told: ToldOfStreams
-  /** By client, what the stream told it of its account of late, and what it read of that. */
+  /** By client, its recent updates from its account's streams, and the changes that it read. */
   readonly updates: Map<string, Array<Update>>
   readonly pages: Map<string, Array<Changes>>
 }
 
-/** Records of a page for which nobody says how many they may be. */
+/** The default number of records of a page. */
 const usualLimit = 50
 
-/** Updates and pages that are remembered of one client. */
+/** Most updates and pages kept of one client. */
 const mostTold = 500
 
 const channels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"]
@@ -51,7 +50,7 @@ const remember = <A>(all: Map<string, Array<A>>, client: string, one: A): void =
   if (own.length > mostTold) own.shift()
 }
 
-/** Whether a page tells the same as an update of the stream. */
+/** Whether a page agrees with an update of the stream. */
 const agree = ({ events, fromSequence, throughSequence }: Changes, { data, previousSequence, sequence, stream }: Update): Verdict => {
   const passed = events.find((event) => event.channel === stream && event.sequence > previousSequence && event.sequence < sequence)
   if (passed !== undefined)
@@ -63,7 +62,7 @@ const agree = ({ events, fromSequence, throughSequence }: Changes, { data, previ
   return read === data ? holds : broken(`record ${sequence} of ${stream} is read as ${read}, and was streamed as ${data}`)
 }
 
-/** Whether a page has every record that changed a channel, and of each what it told. */
+/** Checks that a page has every record that changed a channel, with its full change. */
 const channelFault = (
   told: ToldOfStreams,
   account: number,
@@ -82,7 +81,7 @@ const channelFault = (
   return missed === undefined ? holds : broken(`leaves out record ${missed} of ${channel}`)
 }
 
-/** Whether what was read is in order, whole, durable, and as the stream tells it. */
+/** Checks that a page is in order, complete, durable, and in agreement with the stream. */
 const pageFault = (
   { told, updates }: State,
   { call, leftBehind }: Observation & { readonly _tag: "Answered" },
@@ -113,7 +112,7 @@ const pageFault = (
   return holds
 }
 
-/** A snapshot of one thing is that thing. */
+/** A snapshot of a single thing is that thing. */
 const listOf = (data: Members | ReadonlyArray<Members>): ReadonlyArray<Members> => Array.isArray(data) ? data : [data as Members]
 
 const isOfChanges = ({ endpoint }: Call): boolean => endpoint === "listChanges"

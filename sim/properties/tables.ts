@@ -1,9 +1,9 @@
 /**
- * Safety (bounds). A command is refused for want of room exactly where there is none: for a placement where its orders
- * would not fit beside those that are remembered, for any command with a key where its part of the table of keys is full, or
- * of what was decided under them. A last eighth of each is kept for what takes risk away, and of that a last part for the
- * operator. No account takes more than its part of what is free when it asks and has forgotten what is over, and none is refused for
- * less. Counted here from the records alone; nothing is asked of the venue.
+ * Safety (bounds). A command is refused for lack of room exactly where there is none: a placement where its orders would not fit beside
+ * those remembered, any command with a key where its part of the table of keys, or of their outcomes, is full. A last eighth of each table
+ * is reserved for risk-reducing commands, and of that a last part for the operator. No account takes more than its part of what is free
+ * when it asks, after ended entries were forgotten, and none is refused for less. Computed here from the records alone, without asking the
+ * venue.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Principal } from "../../src/operations/Header.js"
@@ -20,7 +20,7 @@ interface State {
   readonly undurable: Undurable
 }
 
-/** How much of a table of this capacity may be taken, the command's own among it. */
+/** How much of a table with this capacity may be taken, the command's own entries included. */
 const boundOf = (command: Command, capacity: number): number => {
   const kept = Math.floor(capacity / 8)
   if (mayAddRisk(command)) return capacity - kept
@@ -29,7 +29,7 @@ const boundOf = (command: Command, capacity: number): number => {
 
 const wants = (command: Command): number => command.kind === "PlaceOrders" ? command.entries.length : 0
 
-/** What one key remembers, at the most. */
+/** Most outcomes that one key remembers. */
 const outcomesOf = (command: Command): number => {
   switch (command.kind) {
     case "PlaceOrders":
@@ -42,7 +42,7 @@ const outcomesOf = (command: Command): number => {
   }
 }
 
-/** What the command needs and does not find; undefined where it finds all. */
+/** The room that the command lacks; undefined where there is enough. */
 const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds, model: NaiveVenue): string | undefined => {
   const wanted = wants(command)
   const mostOrders = boundOf(command, orders)
@@ -52,20 +52,20 @@ const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds
   }
   if (command.idempotencyKey === "") return undefined
   const most = boundOf(command, idempotencyKeys)
-  // A fence is remembered twice: as what it is, and as what it fences.
+  // A fence takes two places: for its own key, and for the fenced name.
   const keys = command.kind === "FenceOutcome" ? 2 : 1
   const further = outcomesOf(command) - 1
-  // Nearly always there is room for all that ever was.
+  // Nearly always there is room for everything that ever was.
   if (model.mostKeys + keys <= most && model.mostFurther + further <= most) return undefined
   const kept = model.keptKeys(atEpochMs)
   if (kept.keys + keys > most) return `${kept.keys} keys are remembered, ${keys} come, and ${most} may be`
   return kept.further + further > most ? `${kept.further} further outcomes are remembered, ${further} come, and ${most} may be` : undefined
 }
 
-/** Of what is free a reduction may take half, where any account has a bound. */
+/** Where accounts are limited, a risk-reducing command may take half of what is free. */
 const reductionParts = 2
 
-/** What the command's account has too much of; undefined where it keeps to its part. Of fences, which take two places, nothing is said. */
+/** What the command's account has too much of; undefined where it keeps to its part. Fences, which take two places, are not checked. */
 const excess = (
   { atEpochMs, command }: Taken,
   { accountParts = 0, idempotencyKeys, orders }: Bounds,
@@ -78,7 +78,7 @@ const excess = (
     const bound = boundOf(command, capacity)
     if ((ever + wanted) * parts <= bound - ever) return false
     const { all, mayBeLess, own } = find()
-    // Where more may be over than a record forgets nobody is held to a part.
+    // Accounts are not limited where more may be over than one record forgets.
     return !mayBeLess && (own + wanted) * parts > bound - all
   }
   const wanted = wants(command)
@@ -92,13 +92,13 @@ const excess = (
     : undefined
 }
 
-/** How many ended orders a record looks at, where a run does not say otherwise. */
+/** How many ended orders a record visits by default. */
 const usualAtOnce = 64
 
 const ofShare = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
   const { answered, atEpochMs, command, sequence } = taken
   if (command.kind === "FenceOutcome") return holds
-  // Which of the orders that one record ended stands first in line no rule says: where a record looks at few, so is open what it forgets.
+  // No rule gives the order in the queue of orders that one record ended: where a record visits few, it is unknown which it forgets.
   const isOpen = model.forgottenAtOnce < usualAtOnce && model.keptOrders(atEpochMs) < model.orders.size
   if (wants(command) > 0 && isOpen) return holds
   const has = excess(taken, bounds, model)
@@ -112,7 +112,7 @@ const ofShare = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
 
 const judge = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
   const { answered, atEpochMs, command } = taken
-  // Of grants and tickets, and of their tables, another property says it.
+  // Another property checks grants and tickets, and their tables.
   if (answered !== undefined && (command.kind === "ApproveAgent" || command.kind === "MintTicket")) return holds
   if (answered?.refusal === Refusal.accountShare) return ofShare(taken, bounds, model)
   if (answered !== undefined && answered.refusal !== Refusal.tableFull) return holds
@@ -120,7 +120,7 @@ const judge = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
   if (answered === undefined) {
     return lacking === undefined ? ofShare(taken, bounds, model) : broken(`a ${command.kind} was decided, and ${lacking}`)
   }
-  // What is over is forgotten from the oldest on: something may still be held that nobody must remember.
+  // Ended entries are forgotten oldest first: some may still be held that need not be.
   if (lacking !== undefined || model.hasForgettable(atEpochMs)) return holds
   return broken(`a ${command.kind} was refused for want of room behind record ${taken.sequence}, and there was room`)
 }

@@ -1,23 +1,23 @@
 /**
- * Safety (I16). What was told of an account is told again for as long as was promised: nobody is refused what lies behind one of
- * the latest records, or behind a record that is not too old yet by the journal's own times; and the oldest record behind which all
- * is said to be told is none that is promised a later place. Nor is anybody told that he is ahead who has seen no more than there is.
+ * Safety (I16). The streams of accounts can be resumed for as long as was promised: no client is refused a range that begins at one of the
+ * latest records, or at a record that is not too old yet by the journal's own times; and the oldest available sequence in a refusal is not
+ * within the promised range. Nor is a client refused as too far ahead that has seen no more than exists.
  */
 import type { Answer } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
   promised: { readonly records: number; readonly ms: number }
-  /** The times of records, by sequence; that of the first stands before it, too. */
+  /** The times of records, by sequence; that of the first also stands in the place before it. */
   readonly times: Array<number>
   rules: number
-  /** What other rules decided, up to here, only their version tells. */
+  /** Records up to here were decided under other rules, and only their version can replay them. */
   decidedByOthers: number
-  /** How many records were durable when a call was sent first. */
+  /** The number of durable records when a call was first sent. */
   readonly asked: Map<number, number>
 }
 
-/** Whether what is behind a record is to be told when another is the last one. */
+/** Whether the range after a record is promised when another is the last one. */
 const isPromised = ({ decidedByOthers, promised: { ms, records }, times }: State, sequence: number, head: number): boolean =>
   sequence >= decidedByOthers && (head - sequence <= records || times[head]! - times[sequence]! <= ms)
 
@@ -28,18 +28,18 @@ interface Refused {
   readonly nearest: string
 }
 
-/** What is wrong with a refusal when no more than up to a record was durable. */
+/** The fault of a refusal when records up to `head` were durable. */
 const refusalFault = (state: State, { json }: Answer, head: number): Verdict => {
   const { actual, limit, nearest, rejectionGuard } = json as Refused
   if (rejectionGuard !== "sequence_not_retained" || state.times.length <= head) return holds
   const [asked, oldest] = [Number(actual), Number(limit)]
   if (oldest <= asked || oldest > Number(nearest)) return broken(`names ${oldest} as the oldest, where ${asked} was asked for`)
-  // Where another version's records are met all is said to be told behind the last alone.
+  // Where records of another version are in the way, only the range after the last of all is offered.
   if (oldest === Number(nearest) || !isPromised(state, oldest - 1, head)) return holds
   return broken(`of ${head} records says that what is behind ${oldest} is told, and from ${oldest - 1} on it is promised`)
 }
 
-/** What is wrong with a refusal as too far ahead, of a call that was sent when so many records were durable. */
+/** The fault of a refusal as too far ahead, for a call sent when `durable` records were durable. */
 const aheadFault = ({ json }: Answer, durable: number): Verdict => {
   const { actual, limit, rejectionGuard } = json as Refused
   if (rejectionGuard !== "sequence_ahead") return holds

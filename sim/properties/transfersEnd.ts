@@ -1,7 +1,7 @@
 /**
- * Liveness (L2). Once faults have stopped, every deposit, withdrawal and change of party comes to its end within the healing budget,
- * and what a deposit that is over had offered is withdrawn. Where the ledger has forgotten what became of a step an operator has to
- * help; and a withdrawal that was approved waits for as long as withdrawals are stopped.
+ * Liveness (L2). Once faults have stopped, every deposit, withdrawal and change of party ends within the healing budget, and the offer of
+ * an ended deposit is withdrawn. Where the ledger has forgotten the result of a step an operator has to help; and an approved withdrawal
+ * waits for as long as withdrawals are stopped.
  */
 import { broken, holds, type Property } from "./Property.js"
 

@@ -1,23 +1,23 @@
 /**
- * Safety (contract). Whoever waits for changes of an account is sent away for its waits only where four other requests of that account may
- * be waiting: what other accounts wait for keeps nobody out. A request may wait from when the process takes it up until its client is
- * answered; one whose client went, or that came twice, may wait for as long as the process lives.
+ * Safety (contract). A read that waits for changes of an account is refused for too many waits only where four other requests of that
+ * account may be waiting: waits of other accounts exclude nobody. A request may wait from when the process takes it up until its client is
+ * answered; one whose client has left, or that arrived twice, may wait for as long as the process lives.
  */
 import type { Call, Observation, Reply } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** How many may wait of an account. */
+/** Most waiting requests of an account. */
 const mostWaits = 4
 
 /** Requests of an account that the process took up and did not answer at once. */
 interface Account {
-  /** By call: how many others of the account may have waited since it came. */
+  /** How many others of the account may have been waiting since it arrived, by call. */
   readonly waiting: Map<number, number>
-  /** Such that came once more while they were known. */
+  /** The number of requests that arrived again while they were known. */
   again: number
 }
 
-/** By the account that paths name. */
+/** By the account in the path. */
 type State = Map<string, Account>
 
 const endpoint = "listChanges"

@@ -1,6 +1,6 @@
 /**
- * Safety (bounds). What is over gives back its room: keys, fences and orders whose time has passed are forgotten, so many with each
- * record, and none is held for good. One that an open order kept is looked at again a retention later at the latest.
+ * Safety (bounds). Ended entries give back their room: keys, fences and orders whose retention is over are forgotten, a bounded number
+ * with each record, and none is held for ever. An entry kept by an open order is visited again at most one retention later.
  */
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import type { Glance } from "./Glance.js"
@@ -13,12 +13,12 @@ interface State {
 
 const judge = ({ times }: State, reads: Glance, model: NaiveVenue): Verdict => {
   const { idempotencyEntries: keys, orders } = reads.occupancy
-  // Behind so many records all has been looked at that was over before them.
+  // After so many records everything that was over before them has been visited.
   const records = Math.ceil((Math.max(model.mostKeys, model.orders.size) + 1) / model.forgottenAtOnce) + 1
   const before = times.at(-records)
   if (before === undefined) return holds
   const lastEpochMs = before - model.mostRetentionMs
-  // What an open order kept then may have lost it since.
+  // An entry kept by an open order then may have lost it since.
   const mostKeys = model.keptKeys(lastEpochMs).keys + model.supersededSince(lastEpochMs)
   const mostOrders = model.keptOrders(lastEpochMs)
   const what = `were over a retention before the last ${records} records`

@@ -1,9 +1,9 @@
 /**
- * Safety (I11). Of the codes that agents wait under an account may get ten wrong within a minute, whichever of its owner's sessions
- * types them. Behind that every code is refused unseen, so that nobody finds one by trying.
+ * Safety (I11). An account may enter ten wrong codes of agents within a minute, in whichever of its owner's sessions. After that every
+ * code is refused unchecked, so that nobody finds one by trying.
  *
- * Judged of the first minute of each process, which begins with its first wrong code: when a later one begins cannot be told
- * from outside.
+ * Checked for the first minute of each process, which begins with its first wrong code: when a later one begins cannot be told from
+ * outside.
  */
 import * as Identity from "../reading/Identity.js"
 import { isObject } from "../reading/Bodies.js"
@@ -12,10 +12,10 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 const most = 10
 const minuteMs = 60_000
-/** What is said of a code that was looked up and that no agent waits under. */
+/** The message for a code that was looked up and belongs to no pending agent. */
 const unknownCode = "No agent waits under this code."
 
-/** An account's wrong codes since the process was started. */
+/** An account's wrong codes since the process started. */
 interface Wrong {
   /** The earliest moment at which the first can have been counted, by the process's clock. */
   sinceEpochMs: number
@@ -23,7 +23,7 @@ interface Wrong {
 }
 
 interface State {
-  /** Codes that agents wait under, or have. */
+  /** Codes of agents, pending or not. */
   readonly codes: Set<string>
   readonly wrong: Map<string, Wrong>
 }

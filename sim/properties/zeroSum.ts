@@ -1,6 +1,6 @@
 /**
- * Safety (I2). Per market, what some are long others are short; and what trading gave to some, realised or
- * not, it took from others.
+ * Safety (I2). Per market, the sum of long positions equals that of short ones; and what some accounts gained by trading, realised or not,
+ * others lost.
  */
 import { broken, holds, type Property } from "./Property.js"
 

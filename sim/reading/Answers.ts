@@ -1,28 +1,28 @@
 /**
- * What answers repeat of the requests that they answer, and what reads show of the orders that were asked for: the same
- * sides, prices, sizes, names and markets, in the forms of the contract.
+ * The parts of answers that repeat the requests, and orders as reads show them: sides, prices, sizes, names and markets must be those
+ * requested, in the forms of the contract.
  */
 import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Wanted } from "./Asked.js"
 import { isObject, type Json } from "./Bodies.js"
 import type { Place } from "./Markets.js"
 import { atomsOf, decimalOf, shortest } from "./Numbers.js"
 
-/** What is wrong with an answer; undefined where nothing is. */
+/** A difference in words; undefined where there is none. */
 type Said = string | undefined
 
-/** Who asked, under which key, and what the names of markets mean by the time of the answer. */
+/** The requesting account, the key, and the meaning of markets' names at the time of the answer. */
 export interface Asking {
   readonly accountId: string
   readonly idempotencyKey: string
   readonly find: (name: string) => Place | undefined
 }
 
-/** An order that was placed, with what was asked for. */
+/** An order that was placed, with its request. */
 export interface Placed {
   readonly order: AskedOrder
   readonly place: Place
   readonly accountId: string
-  /** Whether it was changed since: then its price and size are another request's. */
+  /** Whether it was amended since: then its price and size come from another request. */
   amended: boolean
 }
 
@@ -36,7 +36,7 @@ const members = (what: string, json: unknown, expected: Json): Said => {
   return undefined
 }
 
-/** The members that an order has in both forms: each decimal is that of its atoms. */
+/** Checks the members of an order that have both forms: each decimal is that of its atoms. */
 const pairs = (what: string, json: Json, { priceScale, quantityScale }: Place): Said => {
   for (const [name, atomsName, isOfPrice] of pairNames) {
     const atoms = json[atomsName]
@@ -56,11 +56,11 @@ const pairNames = [
   ["canceledQuantity", "canceledQuantityAtoms", false]
 ] as const
 
-/** Whether a member is as expected; undefined where it is. */
+/** Checks that a member has the expected value. */
 const is = (what: string, json: Json, name: string, expected: unknown): Said =>
   json[name] === expected ? undefined : `${what}: ${name} is ${JSON.stringify(json[name])}, asked for was ${JSON.stringify(expected)}`
 
-/** The digits of a decimal at a scale, as answers write its atoms. */
+/** The digits of a decimal at a scale, in the form of atoms in answers. */
 const atomsText = (whole: string, fraction: string, scale: number): string => {
   const digits = whole + fraction.slice(0, scale).padEnd(scale, "0")
   let from = 0
@@ -68,7 +68,9 @@ const atomsText = (whole: string, fraction: string, scale: number): string => {
   return digits.slice(from)
 }
 
-/** A decimal under a member's name and its atoms: all decimals of its scale, and one where the scale is 0. Both are absent where there is none. */
+/**
+ * Checks a decimal member and its atoms: all decimals of the scale, and one where the scale is 0. Both are absent where there is no value.
+ */
 const isPair = (what: string, json: Json, name: string, atomsName: string, decimal: string | undefined, scale: number): Said => {
   if (decimal === undefined) return is(what, json, name, undefined) ?? is(what, json, atomsName, undefined)
   const point = decimal.indexOf(".")
@@ -84,10 +86,10 @@ const isPrice = (what: string, json: Json, price: string | undefined, { priceSca
 const isQuantity = (what: string, json: Json, quantity: string, { quantityScale }: Place): Said =>
   isPair(what, json, "quantity", "quantityAtoms", quantity, quantityScale)
 
-/** A price as orders have it: one of zero is none. */
+/** The price of an order: zero means none. */
 const priceOf = (decimal: string | undefined): string | undefined => decimal === undefined || Number(decimal) === 0 ? undefined : decimal
 
-/** What an order says of itself besides its price and sizes, in either family. */
+/** Checks the members of an order other than price and sizes, in either family. */
 const isOfCharacter = (what: string, json: Json, order: AskedOrder, type: "orderType" | "type"): Said =>
   is(what, json, "clientOrderId", order.clientOrderId === "" ? undefined : order.clientOrderId)
     ?? is(what, json, "side", order.side)
@@ -97,13 +99,13 @@ const isOfCharacter = (what: string, json: Json, order: AskedOrder, type: "order
     ?? is(what, json, "reduceOnly", order.reduceOnly)
     ?? (type === "type" ? undefined : is(what, json, "selfTradePrevention", order.selfTradePrevention))
 
-/** The account and the key of who asked. */
+/** Checks the account and the key. */
 const isOwn = (what: string, json: Json, { accountId, idempotencyKey }: Asking): Said =>
   is(what, json, "accountId", accountId) ?? is(what, json, "idempotencyKey", idempotencyKey)
 
 const own = ({ accountId, idempotencyKey }: Asking): Json => ({ accountId, idempotencyKey })
 
-/** One trigger as it is told: its prices in both forms, each as it was asked for. */
+/** Checks a trigger: its prices in both forms, as requested. */
 const isTrigger = (what: string, json: unknown, asked: AskedTrigger | undefined, { priceScale }: Place): Said => {
   if (asked === undefined) return json === undefined ? undefined : `${what} is ${JSON.stringify(json)}, and was not asked for`
   if (!isObject(json)) return `${what} is ${JSON.stringify(json)}`
@@ -118,7 +120,7 @@ const isAutoClose = (what: string, json: Json, { stopLoss, takeProfit }: AskedAu
     : isTrigger(`${what}, its take-profit`, json["takeProfit"], takeProfit, place)
       ?? isTrigger(`${what}, its stop-loss`, json["stopLoss"], stopLoss, place)
 
-/** What closes by itself what an order opens; `isKept` where it must be told. */
+/** Checks the triggers of an order; `isKept`: they must be shown. */
 const isClosing = (what: string, json: Json, { autoClose }: AskedOrder, place: Place, isKept: boolean): Said => {
   const told = json["autoClose"]
   if (autoClose === undefined) return is(what, json, "autoClose", undefined)
@@ -139,8 +141,8 @@ const acceptedOrder = (what: string, json: Json, order: AskedOrder, place: Place
     ?? pairs(what, json, place)
 
 /**
- * What a refusal for bounds compared: the order's own price or quantity, in canonical decimals where it has atoms. What has none is told
- * as it was written when it was decided: the same request sent again may write the same number with other zeros.
+ * Checks the value that a refusal for bounds compared: the order's own price or quantity, as a canonical decimal where it has atoms.
+ * Otherwise it is shown as written when it was decided; a repetition of the request may have other trailing zeros.
  */
 const isActual = (what: string, json: Json, { price, quantity, type }: AskedOrder, { priceScale, quantityScale }: Place): Said => {
   const guard = json["rejectionGuard"]
@@ -149,14 +151,14 @@ const isActual = (what: string, json: Json, { price, quantity, type }: AskedOrde
   if ((!isOfPrice && guard !== "quantity_out_of_bounds") || text === undefined) return undefined
   const scale = isOfPrice ? priceScale : quantityScale
   const atoms = atomsOf(text, scale)
-  // A worst price of zero is none, and has no atoms.
+  // A market order's worst price of zero means none, and has no atoms.
   const hasAtoms = typeof atoms === "number" && !(isOfPrice && type === "market" && atoms === 0)
   const { actual } = json
   const isAsWritten = typeof actual === "string" && shortest(actual) === shortest(text)
   return !hasAtoms && isAsWritten ? undefined : is(what, json, "actual", hasAtoms ? decimalOf(atoms, scale) : text)
 }
 
-/** In what a refusal of a single order is not about it. */
+/** Checks that the refusal of a single order is about that order. */
 export const refusedOtherwise = ({ wanted }: Asked, json: Json, { find }: Asking): Said => {
   if (wanted.kind !== "PlaceOrders" || wanted.batch) return undefined
   const order = wanted.orders[0]!
@@ -164,7 +166,7 @@ export const refusedOtherwise = ({ wanted }: Asked, json: Json, { find }: Asking
   return place === undefined ? undefined : isActual("the refusal", json, order, place)
 }
 
-/** It repeats the request as it was sent, also what is no order. */
+/** Checks a refused order, which repeats the request as sent even where it is invalid. */
 const refusedOrder = (what: string, json: Json, order: AskedOrder, place: Place | undefined, asking: Asking): Said =>
   isOwn(what, json, asking)
     ?? is(what, json, "marketId", order.market)
@@ -205,7 +207,7 @@ const orderAnswer = (what: string, json: unknown, order: AskedOrder, isNative: b
     : acceptedOrder(what, json, order, place, asking)
 }
 
-/** The entries of a batch's answer, each with what was asked for. */
+/** Checks the entries of a batch's answer against the requested ones. */
 const entries = <E>(json: unknown, asked: ReadonlyArray<E>, entry: (what: string, result: unknown, each: E) => Said): Said => {
   const results = isObject(json) ? json["outcomes"] : json
   if (!Array.isArray(results) || results.length !== asked.length) return `there are not ${asked.length} results`
@@ -237,7 +239,7 @@ const amendAnswer = (
 ): Said => {
   const place = asking.find(market)
   if (!isObject(json) || place === undefined) return `an order in ${market} is amended`
-  // What is at or under what was filled cancels the rest, and the order keeps its terms.
+  // A total not above the filled size cancels the rest, and the order keeps its terms.
   const isCanceled = json["status"] === "canceled"
   return members("the amendment", json, { ...own(asking), orderId, marketId: market })
     ?? (price === undefined || isCanceled ? undefined : isPrice("the amendment", json, price, place))
@@ -270,7 +272,7 @@ const operatorNames = {
 const operated = (json: unknown, kind: keyof typeof operatorNames, marketId: string | undefined, { idempotencyKey }: Asking): Said =>
   members("the answer", json, { operation: operatorNames[kind], marketId, idempotencyKey })
 
-/** In what the answer to a command that was done is not about the request; undefined where it is. */
+/** The first difference between the answer to an accepted command and its request; undefined where there is none. */
 export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Said => {
   switch (wanted.kind) {
     case "PlaceOrders": {
@@ -345,7 +347,7 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
 
 // ---- reads
 
-/** In what an order is shown otherwise than it was asked for, native or compatible. */
+/** The first difference between an order as shown and its request, native or compatible. */
 export const shownOtherwise = (what: string, json: Json, placed: Placed): Said => {
   const { accountId, amended, order, place } = placed
   const { info } = json
@@ -364,7 +366,7 @@ export const shownOtherwise = (what: string, json: Json, placed: Placed): Said =
     ?? pairs(what, json, place)
 }
 
-/** The answer with every number that repeats a request's spelling in its shortest form: two spellings of one request differ in nothing else. */
+/** The answer with every number in its shortest form: answers to two spellings of one request differ in nothing else. */
 export const unspelled = (text: string): string =>
   text.replace(/"(price|quantity|actual|triggerPrice|limitPrice)":"(\d+(?:\.\d+)?)"/g, (_, name: string, decimal: string) =>
     `"${name}":"${shortest(decimal)}"`)

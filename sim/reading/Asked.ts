@@ -1,25 +1,25 @@
-/** What a request asks for, as the contract reads it: the words that the readings of requests, commands and answers share. */
+/** The meaning of a request by the contract: the vocabulary shared by the readings of requests, commands and answers. */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Kind, Operation } from "../../src/operations/Operations.js"
 
 /** The family of the route: ids and decimal texts, or symbols and numbers. */
 export type Family = "native" | "compat"
 
-/** A take-profit or a stop-loss as it was asked for. */
+/** A requested take-profit or stop-loss. */
 export interface AskedTrigger {
-  /** Plain decimals, as they were sent; the limit undefined where there is none. */
+  /** Plain decimals, as sent; the limit undefined where there is none. */
   readonly price: string
   readonly by: "mark" | "last" | "index"
   readonly limit: string | undefined
 }
 
-/** At least one of them. */
+/** The requested triggers, at least one. */
 export interface AskedAutoClose {
   readonly takeProfit: AskedTrigger | undefined
   readonly stopLoss: AskedTrigger | undefined
 }
 
-/** An order as it was asked for, with what the contract says of members that were left out. */
+/** A requested order, with the contract's defaults for members that were left out. */
 export interface AskedOrder {
   /** The market's id, or on `/v2` its symbol. */
   readonly market: string
@@ -31,7 +31,7 @@ export interface AskedOrder {
   /** Plain decimals; the price undefined where there is none. */
   readonly price: string | undefined
   readonly quantity: string
-  /** The same as they were sent. */
+  /** The values as sent. */
   readonly sentPrice: unknown
   readonly sentQuantity: unknown
   readonly postOnly: boolean
@@ -39,7 +39,7 @@ export interface AskedOrder {
   readonly selfTradePrevention: "cancel_resting" | "cancel_incoming" | "cancel_both"
   /** 0 for never. */
   readonly expiresAtEpochMs: number
-  /** What is to close by itself what it opens, and the same as it was sent. */
+  /** The requested triggers, and the same as sent. */
   readonly autoClose: AskedAutoClose | undefined
   readonly sentAutoClose: unknown
 }
@@ -49,7 +49,7 @@ export interface AskedCancel {
   readonly orderId: string
 }
 
-/** What is wanted, by the kind of the command that it is to become. */
+/** A request's wish, by the kind of the resulting command. */
 export type Wanted =
   | { readonly kind: "PlaceOrders"; readonly family: Family; readonly batch: boolean; readonly orders: ReadonlyArray<AskedOrder> }
   | { readonly kind: "CancelOrders"; readonly family: Family; readonly batch: boolean; readonly orders: ReadonlyArray<AskedCancel> }
@@ -65,7 +65,7 @@ export type Wanted =
   | { readonly kind: "SetCancelAllAfter"; readonly timeoutMs: number }
   | { readonly kind: "FenceOutcome"; readonly key: string | undefined; readonly clientOrderId: string | undefined }
   | { readonly kind: "SetDisplayHandle"; readonly chosen: string }
-  /** Without a market: of all of them. Without triggers it is cancelled. */
+  /** Without a market: in all of them. Without triggers: cancels them. */
   | {
     readonly kind: "SetAutoClose"
     readonly market: string | undefined
@@ -76,7 +76,7 @@ export type Wanted =
   | { readonly kind: "PutMarket"; readonly parameters: Parameters; readonly effectiveAtEpochMs: number }
   | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }
   | { readonly kind: "SetIndexPrice"; readonly market: string; readonly price: string; readonly sourceEpochMs: number }
-  /** At 0: at once. */
+  /** At 0: effective at once. */
   | {
     readonly kind: "DelistMarket"
     readonly market: string
@@ -85,7 +85,7 @@ export type Wanted =
   }
   | { readonly kind: "HaltEngine" | "ResumeEngine" }
   | { readonly kind: "SetLimits"; readonly retentionMs: number }
-  /** One order, or those of an account, in a market, or both. */
+  /** Selects one order, or those of an account, in a market, or both. */
   | {
     readonly kind: "CancelByOperator"
     readonly orderId: string | undefined
@@ -94,7 +94,7 @@ export type Wanted =
   }
   | { readonly kind: "AddToFund"; readonly amountAtoms: number }
   | { readonly kind: "CreditAccount"; readonly accountId: string; readonly amountAtoms: number }
-  /** Bits of the flags that are to be set, and to be cleared. */
+  /** Bits of the flags to set, and to clear. */
   | { readonly kind: "SetAccountFlags"; readonly accountId: string; readonly set: number; readonly clear: number }
   | { readonly kind: "IssueBotKey"; readonly token: string }
   | { readonly kind: "RevokeKeyByOperator"; readonly keyId: string }
@@ -103,12 +103,12 @@ export type Wanted =
 
 /** The kinds of command that requests become. */
 export type AskedKind = Wanted["kind"]
-/** Every kind of command either is asked for by requests, or comes from nobody outside. */
+/** Kinds of command that no request asks for. */
 export type Unasked = Exclude<Kind, AskedKind>
 
 export interface Asked {
   readonly operation: Operation
-  /** What path and body say, the same text for all ways to say the same. */
+  /** The content of path and body, the same text for all spellings of a request. */
   readonly canonical: string
   readonly wanted: Wanted
 }
@@ -117,9 +117,9 @@ export interface Asked {
 export const familyOf = ({ wanted }: Asked): Family => "family" in wanted ? wanted.family : "native"
 
 /**
- * What a request is. `malformed`: its answer is 400. `notJson`: 415. `tooLarge`: 413. `unsupported`: 501. `nowhere`: there is no
- * such route, or not with this method. `foreign`: it names an account that the
- * credential may not act for. Of none of these anything is journaled. `other`: no command.
+ * What a request is. `malformed`: its answer is 400. `notJson`: 415. `tooLarge`: 413. `unsupported`: 501. `nowhere`: there is no such
+ * route, or not with this method. `foreign`: it names an account for which the credential is not valid. None of these is journaled.
+ * `other`: not a command.
  */
 export type Reading =
   | { readonly _tag: "asked"; readonly asked: Asked }

@@ -1,6 +1,6 @@
 /**
- * Bodies of requests as JSON says them, and whether they have the members that the contract gives them: written from the
- * contract, sharing nothing with the venue's decoders.
+ * Bodies of requests as JSON values, and whether they have the members that the contract specifies: written from the contract, sharing
+ * nothing with the venue's decoders.
  */
 import { isDecimal } from "./Numbers.js"
 
@@ -9,7 +9,7 @@ export const isObject = (value: unknown): value is Json => typeof value === "obj
 
 const whitespace = /\s/
 
-/** Whether an object within a good JSON text is given one of its members twice. */
+/** Whether any object in a valid JSON text has a member twice. */
 const saysTwice = (text: string): boolean => {
   const open: Array<Set<string> | undefined> = []
   for (let at = 0; at < text.length; at++) {
@@ -31,18 +31,18 @@ const saysTwice = (text: string): boolean => {
   return false
 }
 
-/** What a body says; undefined where it is no JSON or gives a member twice. */
+/** The value of a body; undefined where it is not JSON or has a member twice. */
 export const parse = (text: string): { readonly value: unknown } | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    // What prints as it was sent gave nothing twice, and most bodies do.
+    // A text that equals its value's printed form has nothing twice, and most bodies do.
     return JSON.stringify(value) === text || !saysTwice(text) ? { value } : undefined
   } catch {
     return undefined
   }
 }
 
-/** Whether a member may have a value. */
+/** Whether a value is valid for a member. */
 type Check = (value: unknown) => boolean
 
 export interface Shape {
@@ -55,7 +55,7 @@ export const shape = (needed: Readonly<Record<string, Check>>, optional: Readonl
   needed: Object.keys(needed)
 })
 
-/** Whether a value is an object with all that is needed, good values and no member besides. */
+/** Whether a value is an object with all required members, valid values and no others. */
 export const fits = (value: unknown, { members, needed }: Shape): value is Json => {
   if (!isObject(value)) return false
   for (const name of Object.keys(value)) {
@@ -76,7 +76,7 @@ export const clientOrderId: Check = (value) => typeof value === "string" && /^[A
 export const key: Check = (value) => typeof value === "string" && /^[!-~]{1,255}$/.test(value)
 export const amount: Check = (value) => typeof value === "number" && value >= 0 && value !== Number.POSITIVE_INFINITY
 export const oneOf = (...names: ReadonlyArray<string>): Check => (value) => typeof value === "string" && names.includes(value)
-/** A whole number in a range, its ends included. */
+/** An integer in a range, inclusive. */
 export const whole = (least: number, most = Number.MAX_SAFE_INTEGER): Check => (value) =>
   Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
 export const textUpTo = (most: number, least = 0): Check => (value) =>

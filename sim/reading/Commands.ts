@@ -1,6 +1,6 @@
 /**
- * What the command of a request has to be, field by field: from what the request asks for and from the market's grid. The
- * fields are typed by the operations' declarations: one that nothing is said of here does not compile.
+ * The expected command of a request, field by field: from the request's meaning and the market's grid. The fields are typed by the
+ * operations' declarations: a new field without an expectation here does not compile.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
@@ -13,10 +13,10 @@ import type { Meanings, Place } from "./Markets.js"
 import { atomsOf, type Atoms } from "./Numbers.js"
 import * as Tokens from "./Tokens.js"
 
-/** The fields that a command of a kind has besides what every command has. */
+/** The fields of a command of a kind, without those of every command. */
 type FieldsOf<K extends AskedKind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
 
-/** Commands about who may act: they have no keys, and are held to their requests by `Identity` and its property. */
+/** Commands about who may act: they have no keys, and are checked against their requests by `Identity` and its property. */
 const identities = {
   OpenOwnerAccount: true,
   SignIn: true,
@@ -31,10 +31,10 @@ const identities = {
   NoteSecurity: true
 } as const
 
-/** Commands about realtime tickets: a key mints them, and whoever holds one goes on with it. */
+/** Commands about realtime tickets: minted by a key, then rotated and ended by the ticket's holder. */
 const tickets = { MintTicket: true, RotateTicket: true, EndTickets: true } as const
 
-/** Commands about money on the ledger: properties of their own hold them to what the ledger said. */
+/** Commands about money on the ledger: checked against the ledger by properties of their own. */
 const ledgers = {
   RequestDeposit: true,
   RequestWithdrawal: true,
@@ -51,10 +51,10 @@ const ledgers = {
   NoteLedgerOffset: true
 } as const
 
-/** The same with what operators ask for under a key; what the ledger holds stops withdrawals too. */
+/** The same with the operators' keyed commands; withdrawals are also stopped because of the ledger's own holdings. */
 const funds = { ...ledgers, StopWithdrawals: true, AllowWithdrawals: true } as const
 
-/** What nobody asks for under a key: the venue itself does, and its clock. Every other kind has its wish. */
+/** Kinds of command that no request asks for under a key: the venue or its clock creates them. Every other kind has a wish. */
 const unasked: Readonly<Record<Unasked, true>> = {
   OpenVenue: true,
   StartVenue: true,
@@ -71,23 +71,23 @@ const unasked: Readonly<Record<Unasked, true>> = {
   RegisterAffiliate: true
 }
 
-/** Whether a command is of a kind that requests ask for under a key. */
+/** Whether requests ask for a command's kind under a key. */
 export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind> => !(command.kind in unasked)
 
-/** Whether it is about who may act. */
+/** Whether a command is about who may act. */
 export const isOfIdentity = (command: Command): command is CommandOfKind<keyof typeof identities> => command.kind in identities
 
-/** Whether it is about money on the ledger. */
+/** Whether a command is about money on the ledger. */
 export const isOfFunds = (command: Command): command is CommandOfKind<keyof typeof funds> => command.kind in funds
 
-/** Whether it is about realtime tickets. */
+/** Whether a command is about realtime tickets. */
 export const isOfTickets = (command: Command): command is CommandOfKind<keyof typeof tickets> => command.kind in tickets
 
-/** Stands for no market and no order, and for whichever market. */
+/** Index for no market or order, and for any market. */
 const none = -1
 const anyMarket = -2
 
-/** What a request's decimals are on a market's grid. */
+/** A request's decimals on a market's grid. */
 interface OnGrid {
   readonly fault: Refusal
   readonly price: number | undefined
@@ -97,10 +97,10 @@ interface OnGrid {
 const unknown: OnGrid = { fault: Refusal.marketNotFound, price: undefined, quantity: undefined }
 const faulty = (fault: Refusal): OnGrid => ({ fault, price: undefined, quantity: undefined })
 
-/** The refusal of a number that is none on the grid: on `/v2` too many decimals are off the grid, otherwise it is out of bounds. */
+/** The refusal of a number without atoms: on `/v2` too many decimals are off the grid, anything else is out of bounds. */
 const faultOf = (atoms: Atoms, offGrid: Refusal, outOfBounds: Refusal): Refusal => atoms === "too fine" ? offGrid : outOfBounds
 
-/** On `/v1` too many decimals are no request. `zeroIsNone`: a price of zero would say that there is none. */
+/** On `/v1` too many decimals make a request malformed. `zeroIsNone`: a price of zero would mean that there is none. */
 const onGrid = (
   place: Place | undefined,
   family: Family,
@@ -115,7 +115,7 @@ const onGrid = (
   if (typeof priceAtoms !== "string" && typeof quantityAtoms !== "string" && !isZeroed) {
     return { fault: Refusal.none, price: priceAtoms, quantity: quantityAtoms }
   }
-  // Of a market that is not listed nothing is told, not even its grid.
+  // Nothing is disclosed about a market that is not listed, not even its grid.
   if (!place.listed) return unknown
   if (family === "native" && (priceAtoms === "too fine" || quantityAtoms === "too fine")) return "malformed"
   if (typeof priceAtoms === "string" || isZeroed) return faulty(faultOf(priceAtoms!, Refusal.priceOffGrid, Refusal.priceOutOfBounds))
@@ -129,7 +129,7 @@ const selfTradePreventions = { cancel_resting: 0, cancel_incoming: 1, cancel_bot
 
 const triggerBys = { mark: 0, last: 1, index: 2 } as const
 
-/** Triggers as their market's grid has them: a price of zero, or one that no atoms can say, is none. */
+/** Triggers on their market's grid: a price of zero, or one without atoms, is invalid. */
 interface Triggers {
   readonly fault: Refusal
   readonly autoClose: AutoClose
@@ -138,7 +138,7 @@ interface Triggers {
 const noTrigger: Trigger = { priceAtoms: 0, by: 0, limitAtoms: 0 }
 const noAutoClose: AutoClose = { takeProfit: noTrigger, stopLoss: noTrigger }
 
-/** The prices of triggers in the order in which they are looked at. */
+/** The prices of triggers in the order in which they are checked. */
 export const pricesOf = ({ stopLoss, takeProfit }: AskedAutoClose): ReadonlyArray<string> =>
   [takeProfit?.price, takeProfit?.limit, stopLoss?.price, stopLoss?.limit].filter((each) => each !== undefined)
 
@@ -183,7 +183,7 @@ const placed = (order: AskedOrder, family: Family, place: Place | undefined): Pl
   }
 }
 
-/** The number in an order's id, or -1 where no order can have it. */
+/** The number in an order's id, or -1 where no order can have that id. */
 export const numberOf = (orderId: string): number => {
   const [, digits] = /^ord_(0|[1-9a-z][0-9a-z]{0,10})$/.exec(orderId) ?? []
   const number = digits === undefined ? none : Number.parseInt(digits, 36)
@@ -217,7 +217,7 @@ const amended = (
   }
 }
 
-/** Of no market, or of one whose price cannot be said on its grid, nothing is journaled. */
+/** A request for an unknown market, or with a price off its grid, is not journaled. */
 const indexed = (
   { price, sourceEpochMs }: Wanted & { readonly kind: "SetIndexPrice" },
   place: Place | undefined
@@ -257,7 +257,7 @@ const canceledByOperator = (
 
 type Values = { readonly [name: string]: unknown }
 
-/** The first field in which a command is another than it has to be; undefined where it is the same. */
+/** The first field in which a command differs from the expected one; undefined where none does. */
 const differing = (expected: object, found: object): string | undefined => {
   const values = found as Values
   for (const [name, value] of Object.entries(expected)) {
@@ -271,10 +271,10 @@ const differing = (expected: object, found: object): string | undefined => {
 /** The index of the account with an id. */
 export type AccountOf = (accountId: string) => number
 
-/** What an id or a symbol may have meant when the request was looked at. */
+/** What an id or a symbol may have meant when the request was checked. */
 export type Find = (name: string) => Meanings
 
-/** Holds a part of a command to all that it may have been; undefined where it is one of them. */
+/** Compares a part of a command with all that it may have been; undefined where it equals one of them. */
 const againstMeanings = (
   meanings: Meanings,
   expected: (place: Place | undefined) => object | "malformed",
@@ -306,10 +306,10 @@ const againstEntries = <E extends { readonly market: string }>(
 
 type AskedCommand = CommandOfKind<AskedKind>
 
-/** A command of a kind that it is known to have: both come from the same wish. */
+/** Narrows a command to its kind: both come from the same wish. */
 const as = <K extends AskedKind>(_: K, command: AskedCommand): CommandOfKind<K> => command as CommandOfKind<K>
 
-/** In what a command is not the one that was asked for; undefined where it is. Who sent it and under which key is not looked at. */
+/** The first difference between a command and its request; undefined where there is none. Sender and key are not compared. */
 export const difference = ({ operation, wanted }: Asked, command: AskedCommand, find: Find, accountOf: AccountOf): string | undefined => {
   if (command.kind !== wanted.kind) return `is a ${command.kind}, asked for was a ${wanted.kind}`
   if (command.operation !== operation) return `came by request ${command.operation}, asked was ${operation}`
@@ -363,7 +363,7 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
       return differing(fields, as("SetAccountFlags", command))
     }
     case "IssueBotKey": {
-      // What is kept of the key is held to what is told of it.
+      // The stored attributes of the key are compared with its answer.
       const subject = Tokens.subjectIn(wanted.token) ?? ""
       const fields = { ofAccount: Tokens.accountOf(subject) ?? none, subject }
       return differing(fields satisfies Partial<FieldsOf<"IssueBotKey">>, as("IssueBotKey", command))
@@ -389,10 +389,10 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
   }
 }
 
-/** Nothing was compared where an operator stops withdrawals. */
+/** An operator's stop of withdrawals compares nothing. */
 const stopOfOperator = { reason: "operator", differenceAtoms: 0, atOffset: 0 } as const satisfies FieldsOf<"StopWithdrawals">
 
-/** Keys of demo accounts read and trade. */
+/** Scopes of a demo account's key: read and trade. */
 const readAndTrade = 3
 
 const opened = (
@@ -405,7 +405,7 @@ const opened = (
   return keys.every(({ scopes }) => scopes === readAndTrade) ? undefined : "opens accounts whose keys may not both read and trade"
 }
 
-/** Whether a request may be called malformed for its decimals, on one of the markets that it may have named. */
+/** Whether a request may be called malformed because of its decimals, on one of the markets that it may have named. */
 export const mayBeMalformed = ({ wanted }: Asked, find: Find): boolean => {
   const any = (name: string, made: (place: Place | undefined) => object | "malformed"): boolean =>
     find(name).some((place) => made(place) === "malformed")

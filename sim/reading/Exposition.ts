@@ -1,4 +1,4 @@
-/** Metrics as Prometheus reads them from the venue's text, written from the format's description (version 0.0.4). */
+/** Metrics in the venue's text as Prometheus reads them, written from the format's description (version 0.0.4). */
 
 /** One value, by its labels. */
 export interface Sample {
@@ -8,7 +8,7 @@ export interface Sample {
 
 export interface Family {
   readonly type: string
-  /** By the name that each has: of a histogram its buckets, sum and count. */
+  /** Samples by name: for a histogram its buckets, sum and count. */
   readonly samples: ReadonlyMap<string, ReadonlyArray<Sample>>
 }
 
@@ -27,7 +27,7 @@ const labelsOf = (text: string): ReadonlyMap<string, string> | undefined => {
   return length === text.length ? labels : undefined
 }
 
-/** The families of a text; what of it is no such text, where that is so. */
+/** The families of a text; or, as a string, why it is invalid. */
 export const read = (text: string): ReadonlyMap<string, Family> | string => {
   const families = new Map<string, { type: string; readonly samples: Map<string, Array<Sample>> }>()
   const seen = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * Frames that clients of the stream send, as its contract reads them: what each asks for, or that it asks for nothing that there is.
- * It shares nothing with the venue's decoders.
+ * Frames that clients of the stream send, by its contract: what each asks for, or that it is invalid. It shares nothing with the venue's
+ * decoders.
  */
 import * as Bodies from "./Bodies.js"
 import { timeframes } from "./Queries.js"
@@ -19,7 +19,7 @@ export type Frame =
   | { readonly _tag: "malformed"; readonly id: string | undefined }
   | { readonly _tag: "ping"; readonly id: string }
   | { readonly _tag: "auth"; readonly id: string; readonly ticket: string | undefined; readonly isToCancel: boolean }
-  /** `fromSequence`: what who subscribes has already; undefined where it has nothing. */
+  /** `fromSequence`: the sequence that the subscriber has; undefined where it has nothing. */
   | {
     readonly _tag: "subscribe" | "unsubscribe"
     readonly id: string
@@ -65,11 +65,11 @@ interface Named {
   readonly series?: string
 }
 
-/** What a stream is called by; of candles a frame says which series only where it is not that of trades. */
+/** A stream's name; for candles a frame may leave out the series "trade". */
 export const streamOf = ({ channel, marketId, series = "trade", timeframe }: Named): string =>
   [channel, marketId, ...(channel === candles ? [timeframe, series] : [])].filter((part) => part !== undefined).join(":")
 
-/** The stream that a frame names; undefined where its names are none of a stream's. */
+/** The stream that a frame names; undefined where there is no such stream. */
 const subjectOf = (named: Named): Subject | undefined => {
   const { channel, marketId, series, timeframe } = named
   const isOfAccount = channel.startsWith("account.")
@@ -87,7 +87,7 @@ const isJson = (text: string): boolean => {
   }
 }
 
-/** What a frame is. */
+/** The meaning of a frame. */
 export const read = (text: string): Frame => {
   const parsed = Bodies.parse(text)
   if (parsed === undefined) return isJson(text) ? { _tag: "malformed", id: undefined } : { _tag: "noJson" }
@@ -103,7 +103,7 @@ export const read = (text: string): Frame => {
       return { _tag: "auth", id, ticket: value["ticket"] as string | undefined, isToCancel: value["cancelOnDisconnect"] === true }
     case "subscribe":
     case "unsubscribe": {
-      // Who subscribes may name the channel by either member, and not by both.
+      // A subscription may name the channel by either member, but not by both.
       const { channel, fromSequence, stream, ...others } = value as unknown as Named & {
         readonly stream?: string
         readonly fromSequence?: number

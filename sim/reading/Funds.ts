@@ -1,6 +1,6 @@
 /**
- * Requests about money on the ledger, as the contract reads them: which they are, what they ask for, and whose passkey says what in
- * them. It is written from the contract, and shares nothing with the venue's edge, nor with how it derives the ids of commands.
+ * Requests about money on the ledger, by the contract: which they are, what they ask for, and which passkey approves. Written from the
+ * contract, sharing nothing with the venue's edge, nor with its derivation of command ids.
  */
 import { createHash } from "node:crypto"
 import * as Bodies from "./Bodies.js"
@@ -8,13 +8,13 @@ import { fits, isObject, type Json, name, oneOf, shape } from "./Bodies.js"
 
 export type Kind = "deposit" | "withdrawal" | "party_change"
 
-/** A transfer by its id; a change of party is named by no id, and is the latest. */
+/** A transfer by its id; a change of party has no id in requests, which mean the latest. */
 export interface Named {
   readonly kind: Kind
   readonly id: string | undefined
 }
 
-/** What a passkey says. */
+/** The content of a passkey's response. */
 export interface AskedProof {
   readonly challengeIdentifier: string
   readonly credentialId: string
@@ -42,9 +42,9 @@ export type Wish =
   | { readonly kind: "finishPins"; readonly proof: AskedProof }
 
 export interface Reading {
-  /** The account that the path names. */
+  /** The account in the path. */
   readonly accountId: string
-  /** Undefined: what is asked is none by the contract. */
+  /** Undefined: the request is malformed by the contract. */
   readonly wish: Wish | undefined
 }
 
@@ -68,7 +68,7 @@ const assertion = shape({ credId: part, clientData: part, signature: part, authe
 const factor = shape({ kind: oneOf("Fido2"), credentialAssertion: (value) => fits(value, assertion) })
 const isFactor = (value: unknown): boolean => fits(value, factor)
 
-/** The member that names a transfer in a body. */
+/** The member of a body that contains the transfer's id. */
 const names = { deposit: { depositId: name }, withdrawal: { withdrawalId: name }, party_change: {} } as const
 
 const proofOf = ({ challengeIdentifier, firstFactor }: Json): AskedProof => {
@@ -141,19 +141,19 @@ const wished = (method: string, kind: Kind, last: string | undefined, body: unkn
   }
 }
 
-/** A request as the contract has it; undefined where it is about something else. */
+/** A request's reading; undefined where it is not about money on the ledger. */
 export const read = (method: string, target: string, body: string): Reading | undefined => {
   const [, accountId, place, last, search = ""] = places.exec(target) ?? []
   if (accountId === undefined || place === undefined) return undefined
   const said = body === "" ? undefined : Bodies.parse(body)?.value
   const wish = wished(method, kindOf[place as keyof typeof kindOf], last, said)
-  // Pages are asked for by the query, and nothing else is.
+  // Only the query of a list is used, for its page.
   const known = wish?.kind === "list" ? ["limit", "cursor"] : []
   const isKnown = [...new URLSearchParams(search).keys()].every((key) => known.includes(key))
   return { accountId, wish: isKnown ? wish : undefined }
 }
 
-/** The passkey that approves in a request's body; undefined where none does. */
+/** The approving passkey in a request's body; undefined where there is none. */
 export const approverIn = (target: string, body: string): string | undefined => {
   if (!isOfFunds(target) || !body.includes("\"firstFactor\"")) return undefined
   const parsed = Bodies.parse(body)?.value
@@ -163,7 +163,7 @@ export const approverIn = (target: string, body: string): string | undefined => 
   return typeof credentialId === "string" ? credentialId : undefined
 }
 
-/** The challenge that a passkey answers; undefined where what it says is no such thing. */
+/** The challenge in a passkey's client data; undefined where the text is invalid. */
 export const challengeIn = (clientData: string): string | undefined => {
   const said = Bodies.parse(Buffer.from(clientData, "base64url").toString("utf8"))?.value
   return isObject(said) && typeof said["challenge"] === "string" ? said["challenge"] : undefined
@@ -174,7 +174,7 @@ const prefixes: Readonly<Record<Kind, string>> = { deposit: "dep_", withdrawal: 
 /** A transfer's id by its number. */
 export const idOf = (kind: Kind, number: number): string => prefixes[kind] + number.toString(36)
 
-/** The amount as it is journaled, and what is kept of what is none. */
+/** The amount as it is journaled, and the stored form of an invalid one. */
 export const amountIn = ({ amountAtoms, asset }: { readonly asset: string; readonly amountAtoms: string }) => {
   const atoms = /^[1-9][0-9]*$/.test(amountAtoms) ? BigInt(amountAtoms) : -1n
   const isAmount = atoms > 0n && atoms < 2n ** 53n
@@ -186,6 +186,6 @@ export const amountIn = ({ amountAtoms, asset }: { readonly asset: string; reado
   }
 }
 
-/** The id of a step's command on the ledger. `subject`: the transfer, or the account whose party is to be accepted. */
+/** The id of a step's ledger command. `subject`: the transfer, or the account whose party is to be accepted. */
 export const commandIdOf = (environment: string, subject: string, step: string): string =>
   `cmd_${createHash("sha256").update(`venue/ledger-command/v1|${environment}|${subject}|${step}`).digest("hex")}`

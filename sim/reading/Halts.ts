@@ -1,4 +1,4 @@
-/** What a halt of the whole venue stops: trading, in every way in which somebody could ask for it, and the marks that it goes by. */
+/** What a halt of the whole venue stops: every kind of trading command, and the marks. */
 import type { Command } from "../../src/operations/Operations.js"
 
 const stopped: ReadonlySet<Command["kind"]> = new Set<Command["kind"]>([
@@ -12,5 +12,8 @@ const stopped: ReadonlySet<Command["kind"]> = new Set<Command["kind"]>([
   "MarkTick"
 ])
 
-/** Whether a global halt refuses the command. Everything else goes on under it: what ends, what an operator says, money, and who may act. */
+/**
+ * Whether a global halt refuses the command. Everything else continues: cancels and other ends, operators' commands, money, and who may
+ * act.
+ */
 export const isStopped = ({ kind }: Command): boolean => stopped.has(kind)

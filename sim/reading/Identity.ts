@@ -1,25 +1,25 @@
 /**
- * Requests about who may act, as the contract reads them: which route each meets, what it asks for, and what a passkey says in it.
- * It is written from the contract, and shares nothing with the venue's edge but the leaf that stands for signatures.
+ * Requests about who may act, by the contract: their route, what they ask for, and a passkey's response in them. Written from the
+ * contract, sharing nothing with the venue's edge but the simulated signatures.
  */
 import { createHash } from "node:crypto"
 import * as Bodies from "./Bodies.js"
 import { fits, isObject, type Json, shape } from "./Bodies.js"
 
-/** Who may ask: anyone; anyone, or a session where one is sent; the owner's session alone; a key and no session; either. */
+/** Which credential a route accepts: any; none, or a session where one is sent; only the owner's session; a key but no session; either. */
 export type Access = "anyone" | "anyone or owner" | "owner" | "key" | "trader"
 
-/** What a passkey says, as far as it can be read; a part that cannot is undefined. */
+/** A passkey's response, as far as it can be read; unreadable parts are undefined. */
 export interface AskedProof {
   readonly challengeIdentifier: string
   readonly credentialId: string
   readonly rawId: string
   readonly client: Json | undefined
   readonly clientDataJSON: string
-  /** Of a new passkey. */
+  /** For a new passkey. */
   readonly attested: Json | undefined
   readonly transports: string
-  /** Of one that signs. */
+  /** For a signature. */
   readonly asserted: Json | undefined
   readonly authenticatorData: string
   readonly signature: string
@@ -53,9 +53,9 @@ export type Wish =
 
 export interface Reading {
   readonly access: Access
-  /** The account that the path names; undefined where it names none. */
+  /** The account in the path; undefined where it names none. */
   readonly accountId: string | undefined
-  /** Undefined: what is asked is none by the contract. */
+  /** Undefined: the request is malformed by the contract. */
   readonly wish: Wish | undefined
 }
 
@@ -66,7 +66,7 @@ interface Route {
   readonly read: (body: unknown, params: ReadonlyArray<string>, query: ReadonlyMap<string, string>) => Wish | undefined
 }
 
-// ---- what passkeys say
+// ---- responses of passkeys
 
 const base64url: (value: unknown) => boolean = (value) =>
   typeof value === "string" && value.length <= 32_768 && /^[A-Za-z0-9_-]+$/.test(value)
@@ -127,16 +127,16 @@ const proofIn = (body: Json): AskedProof => {
 
 export const sha256 = (text: string, encoding: "hex" | "base64url"): string => createHash("sha256").update(text).digest(encoding)
 
-/** A key's id, as its text `pk_<environment>_<id>_<secret>` has it. */
+/** A key's id in its text `pk_<environment>_<id>_<secret>`. */
 export const keyIdIn = (token: string): string => `key_${token.split("_")[2] ?? ""}`
 
-/** What a challenge was made for, and what must be answered to it. */
+/** The purpose of a challenge, and its required answer. */
 export interface Challenge {
   readonly challenge: string
   readonly purpose: string
-  /** The account that it was made for; undefined: whichever. */
+  /** The account that it was made for; undefined: any. */
   readonly accountId: string | undefined
-  /** The passkey that was proved so that another one may be registered beside it. */
+  /** The passkey that authorized the registration of another one. */
   readonly provedBy: string | undefined
   readonly userHandle: string
   readonly displayName: string
@@ -146,7 +146,7 @@ export interface Challenge {
 const origin = "https://venue.example"
 export const site = "venue.example"
 
-/** An agent waits for ten minutes. */
+/** How long an agent's request is pending, ms. */
 export const agentWaitMs = 600_000
 
 const clientFault = ({ client, credentialId, rawId }: AskedProof, type: string, { challenge }: Challenge): string | undefined => {
@@ -158,7 +158,7 @@ const clientFault = ({ client, credentialId, rawId }: AskedProof, type: string, 
   return (client["crossOrigin"] ?? false) === false && client["topOrigin"] === undefined ? undefined : "was made within another page"
 }
 
-/** Why a new passkey is none to be registered. */
+/** Why a new passkey cannot be registered. */
 export const registrationFault = (proof: AskedProof, asked: Challenge): string | undefined => {
   const fault = clientFault(proof, "webauthn.create", asked)
   if (fault !== undefined) return fault
@@ -166,7 +166,7 @@ export const registrationFault = (proof: AskedProof, asked: Challenge): string |
   return proof.attested["credentialId"] === proof.credentialId ? undefined : "attests another passkey"
 }
 
-/** What is known of a passkey that signs. */
+/** The known state of a signing passkey. */
 export interface Known {
   readonly publicKey: string
   readonly accountId: string
@@ -195,7 +195,7 @@ const scopes = (value: unknown): boolean =>
   Array.isArray(value) && value.length >= 1 && value.every((each) => typeof each === "string" && each in scopeBits)
   && new Set(value).size === value.length
 const bits = (names: unknown): number => (names as ReadonlyArray<string>).reduce((sum, each) => sum + scopeBits[each]!, 0)
-/** The names of some scopes, as they are told. */
+/** The names of some scopes, as shown. */
 export const scopesOf = (of: number): ReadonlyArray<string> => Object.keys(scopeBits).filter((each) => (of & scopeBits[each]!) !== 0)
 const code = (value: unknown): boolean =>
   typeof value === "string" && /^[BCDFGHJKLMNPQRSTVWXZ2-9]{4}-[BCDFGHJKLMNPQRSTVWXZ2-9]{4}$/.test(value)
@@ -222,7 +222,7 @@ const exchangeBody = shape({
 
 const mintBody = shape({}, { scopes })
 const isText = (value: unknown): boolean => typeof value === "string"
-/** Any text, or none, is a request to rotate: it is told that it is no ticket. */
+/** Any text, or none, makes a request to rotate; an invalid one is refused as a ticket. */
 const rotateBody = shape({}, { ticket: isText })
 const endBody = shape({ ticket: (value) => typeof value === "string" && /^[A-Za-z0-9_-]{43}$/.test(value) })
 
@@ -231,7 +231,7 @@ const text = (body: Json, member: string): string => String(body[member])
 type Simple = "getCurrentSession" | "endCurrentSession" | "endOtherSessions" | "listPasskeys" | "listApiKeys" | "registerAffiliate"
 const simple = (kind: Simple): Route["read"] => (body, _, query) => isNothing(body) && query.size === 0 ? { kind } : undefined
 
-/** Routes whose query is empty. */
+/** A route whose query is empty. */
 const plain = (read: (body: Json, params: ReadonlyArray<string>) => Wish | undefined): Route["read"] => (body, params, query) =>
   isObject(body) && query.size === 0 ? read(body, params) : undefined
 
@@ -340,11 +340,11 @@ const paramsOn = (segments: ReadonlyArray<string>, { path }: Route): ReadonlyArr
   return found
 }
 
-/** Where all of them are: most requests are seen to be none of them at once. */
+/** The paths of all these routes: most other requests are ruled out by this at once. */
 const places =
   /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events|favorites|affiliate))/
 
-/** A request about who may act; undefined where it meets another route, or none. */
+/** A request about who may act; undefined where it belongs to another route, or to none. */
 export const read = (method: string, target: string, body: string): Reading | undefined => {
   if (!places.test(target)) return undefined
   const [path = "", search = ""] = target.split("?")

@@ -1,4 +1,4 @@
-/** What lookups call requests, as the contract has it. */
+/** The names of requests in lookups, by the contract. */
 import { Operation } from "../../src/operations/Operations.js"
 
 const names: ReadonlyMap<number, string> = new Map<number, string>([
@@ -23,8 +23,8 @@ const names: ReadonlyMap<number, string> = new Map<number, string>([
   [Operation.requestPartyChange, "request_party_change"]
 ])
 
-/** What a request is called; undefined where it is none that is looked up. */
+/** The name of an operation; undefined where it cannot be looked up. */
 export const nameOf = (operation: number | undefined): string | undefined => names.get(operation ?? -1)
 
-/** Whether a request of that name places orders. */
+/** Whether requests of that name place orders. */
 export const places = (name: string): boolean => /^(place_order|create_order)/.test(name)

@@ -1,42 +1,42 @@
-/** The markets there are, as the journal tells of them: what an id or a symbol means on the grid, and since when. */
+/** The markets by the journal: what an id or a symbol means on the grid, and since when. */
 import type { Command } from "../../src/operations/Operations.js"
 import type { Family } from "./Asked.js"
 import { isListed } from "./MarketRules.js"
 
-/** A market as a request may meet it. Its number never changes, and its grid only until it is listed. */
+/** A market as a request may find it. Its number never changes, and its grid only until it is listed. */
 export interface Place {
   readonly index: number
   readonly marketId: string
   readonly symbol: string
   readonly priceScale: number
   readonly quantityScale: number
-  /** Whether it is told from one that does not exist: it has been open. */
+  /** Whether it has been open: otherwise it is indistinguishable from one that does not exist. */
   readonly listed: boolean
 }
 
-/** How many markets there were at a moment, which had not been open yet, and how often one had been put on another grid. */
+/** The number of markets at a moment, those not yet opened, and how often one had been put on another grid. */
 export interface Moment {
   readonly markets: number
   readonly unlisted: ReadonlySet<number>
   readonly regridded: number
 }
 
-/** What a name may have meant while a request was looked at; undefined for no market. */
+/** What a name may have meant while a request was checked; undefined for no market. */
 export type Meanings = ReadonlyArray<Place | undefined>
 
 const nobody: Meanings = [undefined]
 
 export class Markets {
   readonly #all: Array<Place> = []
-  /** An id is no symbol, and a symbol no id: each family has names of its own. */
+  /** Ids and symbols are separate: each family has its own names. */
   readonly #byName = { native: new Map<string, number>(), compat: new Map<string, number>() }
-  /** The meanings of markets that mean one thing. */
+  /** The meanings of markets with a single meaning. */
   readonly #settled: Array<Meanings> = []
   #unlisted: ReadonlySet<number> = new Set()
-  /** Markets as they were on a grid that they have left, in the order in which they left it. */
+  /** Markets with a former grid, in the order in which they left it. */
   readonly #before: Array<Place> = []
 
-  /** Takes note of a command that was done. */
+  /** Notes an accepted command. */
   done(command: Command): void {
     if (command.kind === "PutMarket") this.#put(command.parameters)
     else if (command.kind === "SetMarketStatus") {
@@ -45,18 +45,18 @@ export class Markets {
     }
   }
 
-  /** What there is now. */
+  /** The present moment. */
   moment(): Moment {
     return { markets: this.#all.length, unlisted: this.#unlisted, regridded: this.#before.length }
   }
 
-  /** The market of an id, or on `/v2` of a symbol, as it is now. */
+  /** The present market of an id, or on `/v2` of a symbol. */
   find(name: string, family: Family): Place | undefined {
     const index = this.#byName[family].get(name)
     return index === undefined ? undefined : this.#all[index]
   }
 
-  /** What a name may have meant at any time from a moment on until now. */
+  /** Everything that a name may have meant from a moment until now. */
   meanings(name: string, family: Family, since: Moment): Meanings {
     const place = this.find(name, family)
     if (place === undefined) return nobody

@@ -1,6 +1,6 @@
 /**
- * Numbers of requests and answers, as the contract writes them: decimals to atoms and back. It is written from the
- * contract and uses nothing of the venue's, so that a venue which reads or prints a number wrongly is found out.
+ * Numbers of requests and answers by the contract: decimals to atoms and back. It is written from the contract and uses none of the
+ * venue's code, so that a venue which reads or prints a number wrongly is detected.
  */
 
 /** The longest decimal of a request, in characters. */
@@ -12,12 +12,12 @@ const largestAtoms = BigInt(Number.MAX_SAFE_INTEGER)
 export const isDecimal = (value: unknown): value is string =>
   typeof value === "string" && value.length <= longest && /^(0|[1-9]\d*)(\.\d+)?$/.test(value)
 
-/** Atoms of a decimal, or why it has none on a grid of `scale` decimals. */
+/** Atoms of a decimal, or why there are none on a grid of `scale` decimals. */
 export type Atoms = number | "too fine" | "too large"
 
 /**
- * Atoms of a plain decimal. More decimals than the scale are too fine also where they are zeros, but for the one zero with which
- * answers write whole numbers on a grid without decimals: what a client was told it may send.
+ * Atoms of a plain decimal. More decimals than the scale are too fine even where they are zeros, except the one zero with which answers
+ * write integers on a grid without decimals: clients may send what they received.
  */
 export const atomsOf = (text: string, scale: number): Atoms => {
   const [whole = "", fraction = ""] = text.split(".")
@@ -34,10 +34,10 @@ export const decimalOf = (atoms: number, scale: number): string => {
   return `${digits.slice(0, end)}.${scale === 0 ? "0" : digits.slice(end)}`
 }
 
-/** A decimal without what says nothing: zeros at the end of its fraction, and a point without a fraction. */
+/** A decimal without trailing zeros, and without a point where no fraction is left. */
 export const shortest = (text: string): string => text.includes(".") ? text.replace(/\.?0+$/, "") : text
 
-/** The plain decimal of a JSON number that is not negative: its shortest printing, with the exponent written out. */
+/** The plain decimal of a non-negative JSON number: its shortest printing, with the exponent expanded. */
 export const plainOf = (value: number): string => {
   const printed = /^(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value))
   if (printed === null) return String(value)

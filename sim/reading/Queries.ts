@@ -1,6 +1,6 @@
 /**
- * Reads as the contract has them: which route a target is, which parameters it takes and what they may be, and where a page goes
- * on. It is written from the contract and shares nothing with the venue's edge.
+ * Reads by the contract: the route of a target, its parameters and their valid values, and where a page continues. It is written from the
+ * contract and shares nothing with the venue's edge.
  */
 import { name } from "./Bodies.js"
 import type { Family } from "./Asked.js"
@@ -8,23 +8,23 @@ import type { Family } from "./Asked.js"
 /** Who may read: anyone, a key of any kind, a key that may read, or the operator. `system`: anyone, at any time. */
 export type Access = "public" | "key" | "operator" | "system"
 
-/** What a listing by numbers is of, as its cursors say. */
+/** The kinds of listings paged by number, as named in their cursors. */
 export type Kind = "orders" | "fills" | "trades"
 
-/** What goes by places: an account's ledger, and its payments of funding. */
+/** The kinds of listings paged by place: an account's ledger, and its funding payments. */
 export type Placed = "entries" | "payments"
 
-/** What any listing is of: episodes of positions go by when they closed. */
+/** All kinds of listings: episodes of positions are paged by their closing. */
 export type Listed = Kind | Placed | "episodes" | "board"
 
-/** A place among an account's episodes: `closeSequence` is null of an open one. */
+/** A place among an account's episodes: `closeSequence` is null for an open one. */
 export interface EpisodePlace {
   readonly closeSequence: number | null
   readonly openedAtEpochMs: number
   readonly ordinal: number
 }
 
-/** A place in such a listing: a record, and how many of the account's rows by it are newer. */
+/** A place in a listing of rows: a record, and how many of the account's rows in it are newer. */
 export interface Place {
   readonly sequence: number
   readonly place: number
@@ -33,12 +33,12 @@ export interface Place {
 interface Route {
   readonly endpoint: string
   readonly access: Access
-  /** Segments of the path; a name behind a colon stands for any. */
+  /** Segments of the path; one with a colon stands for any. */
   readonly path: ReadonlyArray<string>
   readonly query: Readonly<Record<string, (value: string) => boolean>>
-  /** Parameters that there must be. */
+  /** Required parameters. */
   readonly needed: ReadonlyArray<string>
-  /** What its cursors are of. */
+  /** The kind in its cursors. */
   readonly kind?: Listed
 }
 
@@ -137,16 +137,16 @@ const routes: ReadonlyArray<Route> = [
   route("getDocs", "system", "/docs")
 ]
 
-/** What a good read asks for. */
+/** The content of a valid read. */
 export interface Query {
   readonly endpoint: string
   readonly access: Access
   readonly family: Family
   readonly kind: Listed | undefined
-  /** What its path names; undefined where it names nothing of that sort. */
+  /** The account in its path; undefined where there is none. */
   readonly account: string | undefined
   readonly order: string | undefined
-  /** The market that its path or its query names, by id or symbol. */
+  /** The market in its path or query, by id or symbol. */
   readonly market: string | undefined
   readonly query: ReadonlyMap<string, string>
 }
@@ -154,7 +154,7 @@ export interface Query {
 /** What a read is. `malformed`: 400. `nowhere`: there is no such route. */
 export type Reading =
   | { readonly _tag: "query"; readonly query: Query }
-  /** Who may ask is looked at before what is asked. */
+  /** The credential is checked before the content. */
   | { readonly _tag: "malformed"; readonly access: Access; readonly endpoint: string }
   | { readonly _tag: "nowhere" }
 
@@ -166,7 +166,7 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** The parameters of a query; undefined where one is given twice or is no text. */
+/** The parameters of a query; undefined where one is given twice or is not valid text. */
 const parameters = (search: string): ReadonlyMap<string, string> | undefined => {
   const found = new Map<string, string>()
   for (const part of search.split("&").filter((each) => each !== "")) {
@@ -189,7 +189,7 @@ const named = ({ path }: Route, segments: ReadonlyArray<string>): Readonly<Recor
   return names
 }
 
-/** What the target of a `GET` is. */
+/** The reading of a `GET` target. */
 export const read = (target: string): Reading => {
   const [path = "", ...rest] = target.split("?")
   const segments = path.split("/").map(decoded)
@@ -223,21 +223,21 @@ export const read = (target: string): Reading => {
   return { _tag: "nowhere" }
 }
 
-/** The cursor behind which what is older than a number follows. */
+/** The cursor for entries older than a number. */
 export const cursorOf = (kind: Kind, before: number): string => Buffer.from(JSON.stringify({ kind, before })).toString("base64url")
 
-/** The number of a listing's cursor; undefined for what is none of its kind, or is spelled otherwise than the venue does. */
+/** The number in a listing's cursor; undefined for an invalid one, or one spelled otherwise than the venue does. */
 export const numberOf = (kind: Kind, cursor: string): number | undefined => {
   const number = /^\{"kind":"[a-z]+","before":(0|[1-9]\d*)\}$/.exec(Buffer.from(cursor, "base64url").toString())?.[1]
   const before = Number(number)
   return number !== undefined && Number.isSafeInteger(before) && cursorOf(kind, before) === cursor ? before : undefined
 }
 
-/** The cursor behind which an account's rows that are older than a place follow. */
+/** The cursor for an account's rows older than a place. */
 export const placeCursorOf = (kind: Placed, { place, sequence }: Place): string =>
   Buffer.from(`{"kind":"${kind}","sequence":${sequence},"place":${place}}`).toString("base64url")
 
-/** The place of such a cursor; undefined for what is none. */
+/** The place in such a cursor; undefined for an invalid one. */
 export const placeOf = (kind: Placed, cursor: string): Place | undefined => {
   const found = /^\{"kind":"[a-z]+","sequence":(0|[1-9]\d*),"place":(0|[1-9]\d*)\}$/.exec(Buffer.from(cursor, "base64url").toString())
   const [sequence, place] = [Number(found?.[1]), Number(found?.[2])]
@@ -245,12 +245,12 @@ export const placeOf = (kind: Placed, cursor: string): Place | undefined => {
   return placeCursorOf(kind, { sequence, place }) === cursor ? { sequence, place } : undefined
 }
 
-/** The cursor behind which the episodes behind a place follow. */
+/** The cursor for episodes after a place. */
 export const episodeCursorOf = ({ closeSequence, openedAtEpochMs, ordinal }: EpisodePlace): string =>
   Buffer.from(`{"closeSequence":${closeSequence},"openedAtEpochMs":${openedAtEpochMs},"positionId":"pos_${ordinal.toString(36)}"}`)
     .toString("base64url")
 
-/** The place of such a cursor; undefined for what is none. */
+/** The place in such a cursor; undefined for an invalid one. */
 export const episodeOf = (cursor: string): EpisodePlace | undefined => {
   const text = Buffer.from(cursor, "base64url").toString()
   const found = /^\{"closeSequence":(null|0|[1-9]\d*),"openedAtEpochMs":(0|[1-9]\d*),"positionId":"pos_([0-9a-z]+)"\}$/.exec(text)
@@ -261,7 +261,7 @@ export const episodeOf = (cursor: string): EpisodePlace | undefined => {
   return isCounted && episodeCursorOf(place) === cursor ? place : undefined
 }
 
-/** The window and the rank of a board's cursor; undefined for what is none. */
+/** The window and the rank in a board's cursor; undefined for an invalid one. */
 export const rankOf = (cursor: string): { readonly window: string; readonly version: number; readonly rank: number } | undefined => {
   const text = Buffer.from(cursor, "base64url").toString()
   const found = /^\{"kind":"leaderboard","window":"([a-z_]+)","boardVersion":(0|[1-9]\d*),"rank":(0|[1-9]\d*)\}$/.exec(text)

@@ -1,15 +1,15 @@
 /**
- * How every failure looks from outside, as the contract has it: a table of its own, so that a venue which tells one thing for
- * another is found out. Which refusal it is, the venue's vocabulary says; nothing else of it is used.
+ * The outside form of every failure, by the contract: a table of its own, so that a venue which confuses two of them is detected. Only the
+ * names of refusals come from the venue.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 
-/** What both envelopes tell of a failure. */
+/** A failure's content in both envelopes. */
 export interface Told {
   readonly status: number
   readonly code: string
   readonly guard?: string
-  /** `name` of the compatibility envelope. */
+  /** `name` in the compatibility envelope. */
   readonly name: string
   readonly action: string
 }
@@ -37,7 +37,7 @@ const noTicket = told(401, "realtime_ticket_rejected", "AuthenticationError", "a
 
 type Named = Exclude<keyof typeof Refusal, "none">
 
-/** What a refusal is told as: one that is forgotten here does not compile. */
+/** The outside form of each refusal: a missing one does not compile. */
 const byName: Readonly<Record<Named, Told>> = {
   engineHalted: told(503, "engine_halted", "OnMaintenance", again),
   inboxFull: overloaded,
@@ -129,10 +129,10 @@ const byName: Readonly<Record<Named, Told>> = {
 
 const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))
 
-/** What a refusal is told as. Not for `none`. */
+/** The outside form of a refusal. Not for `none`. */
 export const of = (refusal: Refusal): Told => byRefusal.get(refusal)!
 
-/** What is told of requests that no command is made of. */
+/** Failures of requests that become no command. */
 const withoutCommand: ReadonlyArray<Told> = [
   invalid(),
   // Native numbers with more decimals than their market has.
@@ -142,15 +142,16 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(400, "invalid_request", "BadRequest", "restart_from_first_page"),
   told(400, "operation_not_available", "NotSupported", "none"),
   unauthorized,
-  // Who may act: what needs the owner, what proves nothing, and what an agent is told that waits.
+  // Who may act: routes for owners only, invalid proofs, and an agent whose request is pending.
   unsigned,
   unproven,
   told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey"),
   invalid("passkey_registration_invalid"),
-  // Workloads: a token that proves nothing, and keys that cannot be had to look at it.
+  // Workloads: an invalid token, and keys that are unavailable to verify one.
   invalid("workload_token_rejected"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", again),
-  // The ledger: it prepares nothing for who has nothing, the signer knows the passkey not yet, and what only an operator can set right.
+  // The ledger: nothing to prepare for an account without money, a passkey that the signer does not know yet, and what only an operator can
+  // repair.
   told(422, "deposit_rejected", "BadRequest", "refresh_state", "ledger_declines"),
   told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "ledger_declines"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", again, "treasury_busy"),
@@ -159,18 +160,18 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey", "passkey_not_pinned"),
   told(409, "last_passkey", "BadRequest", fix, "passkey_not_pinned"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", "contact_operator"),
-  // No board of the leaderboard, or none of late.
+  // No such board of the leaderboard, or none recently.
   told(503, "snapshot_unavailable", "ExchangeNotAvailable", again),
   told(400, "authorization_pending", "BadRequest", again),
   told(400, "slow_down", "BadRequest", again),
   told(400, "access_denied", "BadRequest", fix),
   told(429, "rate_limited", "RateLimitExceeded", again, "user_codes_locked"),
   told(429, "rate_limited", "RateLimitExceeded", again, "account_openings"),
-  // Changes of an account: of a sequence that no record has, or that lies too far back, and for too many who wait.
+  // Changes of an account: from a sequence that no record has, or that lies too far back, or with too many waiting readers.
   told(400, "invalid_request", "BadRequest", "refresh_state", "sequence_ahead"),
   told(400, "invalid_request", "BadRequest", "refresh_state", "sequence_not_retained"),
   told(429, "rate_limited", "RateLimitExceeded", again, "waits_per_account"),
-  // Batches of a session that has ended, and those before which one was left out.
+  // Batches of a session that has ended, and those after a gap.
   told(409, "index_stream_conflict", "BadRequest", "refresh_state"),
   told(409, "index_stream_conflict", "BadRequest", fix),
   told(404, "account_not_found", "BadRequest", fix),
@@ -183,5 +184,5 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(503, "starting", "OnMaintenance", again)
 ]
 
-/** Everything that a failure may tell. */
+/** All possible failures. */
 export const all: ReadonlyArray<Told> = [...Object.values(byName), ...withoutCommand]

@@ -1,6 +1,6 @@
 /**
- * Requests as the contract reads them. It is written from the contract and its decisions, and shares nothing with the
- * venue's edge: no decoder, no parser of decimals, no default.
+ * Requests by the contract. Written from the contract and its decisions, sharing nothing with the venue's edge: no decoder, no parser of
+ * decimals, no default.
  */
 import type { Parameters, RiskParameters } from "../../src/domain/Market.js"
 import { Operation } from "../../src/operations/Operations.js"
@@ -13,7 +13,7 @@ import * as Identity from "./Identity.js"
 import * as Queries from "./Queries.js"
 import { atomsOf, plainOf, shortest } from "./Numbers.js"
 
-/** A request as it is sent, with the account of its credential; `accountId` is empty for an operator's. */
+/** A request as sent, with the account of its credential; `accountId` is empty for an operator's. */
 export interface Sent {
   readonly method: string
   readonly target: string
@@ -26,7 +26,7 @@ export interface Sent {
 
 type Params = ReadonlyArray<string>
 
-/** What a body comes to on a route: what is wanted and how it is told from other wishes, or why nothing can be. */
+/** The result of reading a body on a route: the wish and its canonical content, or why there is none. */
 type Read = { readonly wanted: Wanted; readonly says: unknown } | Exclude<Reading, { readonly _tag: "asked" }>
 
 interface Route {
@@ -34,7 +34,7 @@ interface Route {
   /** Segments of the path; `*` for a parameter. */
   readonly path: ReadonlyArray<string>
   readonly operation: Operation
-  /** Whether a body belongs to it. */
+  /** Whether it takes a body. */
   readonly takesBody: boolean
   readonly read: (body: unknown, params: Params, accountId: string) => Read
 }
@@ -53,7 +53,7 @@ const triggerBody = shape({ triggerPrice: Bodies.decimal }, {
 const trigger = (value: unknown): boolean => fits(value, triggerBody)
 const autoCloseBody = shape({}, { takeProfit: trigger, stopLoss: trigger })
 
-/** Whether a body has a take-profit or a stop-loss, and nothing else. */
+/** Whether a body contains a take-profit or a stop-loss, and nothing else. */
 const closes = (value: unknown): value is Json => fits(value, autoCloseBody) && Object.keys(value).length > 0
 
 const triggerMeaning = (body: unknown): AskedTrigger | undefined => {
@@ -71,7 +71,7 @@ const closeMeaning = ({ stopLoss, takeProfit }: Json): AskedAutoClose => ({
   stopLoss: triggerMeaning(stopLoss)
 })
 
-/** Without the ways in which the same numbers can be written. */
+/** Triggers in canonical form, independent of how numbers are written. */
 const closeSaid = (autoClose: AskedAutoClose | undefined): unknown =>
   autoClose === undefined
     ? null
@@ -107,7 +107,7 @@ const compatEntry = shape(
   { params }
 )
 
-/** What the contract says of a native order's members that were left out; undefined where its members contradict each other. */
+/** A native order with the contract's defaults; undefined where its members contradict each other. */
 const nativeMeaning = (body: Json): AskedOrder | undefined => {
   const isMarket = body["orderType"] === "market"
   const { expiresAtEpochMs, postOnly, price, timeInForce } = body as {
@@ -171,7 +171,7 @@ const compatMeaning = (body: Json): AskedOrder | undefined => {
   }
 }
 
-/** Orders without the ways in which the same numbers can be written. */
+/** Orders in canonical form, independent of how numbers are written. */
 const saidOf = (
   { autoClose, price, quantity, sentAutoClose: _autoClose, sentPrice: _price, sentQuantity: _quantity, ...rest }: AskedOrder
 ): unknown => [rest, price === undefined ? null : shortest(price), shortest(quantity), closeSaid(autoClose)]
@@ -184,7 +184,7 @@ const placement = (family: Family, batch: boolean, orders: ReadonlyArray<AskedOr
 
 const hasMember = (value: unknown, member: string): boolean => isObject(value) && Object.hasOwn(value, member)
 
-/** Whether a compatible order says how long it is in force, which no such order may. */
+/** Whether a compatible order has a time in force, which none may have. */
 const saysTimeInForce = (value: unknown): boolean =>
   hasMember(value, "timeInForce") || (isObject(value) && hasMember(value["params"], "timeInForce"))
 
@@ -205,7 +205,7 @@ const placeMany: Route["read"] = (body, _, accountId) => {
   const placed = placement("native", true, entries.map(nativeMeaning))
   const first = entries.findIndex(isForeign(accountId))
   if (!("wanted" in placed) || first < 0) return placed
-  // One before it may have more decimals than its market's grid: who is at fault first is told.
+  // An earlier entry may have more decimals than its market's grid: the first fault is the one reported.
   return first === 0 ? foreign(404) : foreign(404, 400)
 }
 
@@ -271,7 +271,7 @@ const cancelAllCompat: Route["read"] = (body) => {
   return { wanted: { kind: "CancelAllOrders", family: "compat", market }, says: market }
 }
 
-// ---- an account's own
+// ---- an account's own settings
 
 const timeout = shape({ timeoutMs: (value) => value === 0 || Bodies.whole(1_000, 600_000)(value) })
 const fenced = shape({}, { idempotencyKey: Bodies.key, clientOrderId: Bodies.clientOrderId })
@@ -279,7 +279,7 @@ const profile = shape({ displayHandle: (value) => typeof value === "string" && /
 
 const leverage = shape({ leverageX: Bodies.whole(1) })
 
-/** What a route under an account reads, once the account is the credential's. */
+/** A route under an account, read once the account is known to be the credential's. */
 const ownAccount = (read: (body: unknown) => Read): Route["read"] => (body, [named = ""], accountId) => {
   const found = read(body)
   return "wanted" in found && named !== accountId ? foreign(404) : found
@@ -287,7 +287,7 @@ const ownAccount = (read: (body: unknown) => Read): Route["read"] => (body, [nam
 
 const cancelAllAfter = ownAccount((body) => {
   if (!fits(body, timeout)) return malformed
-  // A zero with a sign is a zero.
+  // A negative zero becomes zero.
   const timeoutMs = (body["timeoutMs"] as number) + 0
   return { wanted: { kind: "SetCancelAllAfter", timeoutMs }, says: timeoutMs }
 })
@@ -360,7 +360,7 @@ const demoBody = shape({}, {
   keyLifetimeSeconds: Bodies.whole(300, 31_536_000)
 })
 
-/** A market's parameters as they are sent: its bounds are decimals, and what can be left out may be missing. */
+/** A market's parameters as sent: its bounds are decimals, and optional members may be missing. */
 type MarketBody =
   & Pick<
     Parameters,
@@ -378,7 +378,7 @@ type MarketBody =
   & Readonly<Record<"minPrice" | "maxPrice" | "minQuantity" | "maxQuantity" | "maxPositionQuantity", string>>
   & { readonly maintenanceMarginTiers: ReadonlyArray<Json> }
 
-/** The rules between a market's parameters are the market's: what breaks one of them is put nowhere, and answered 400. */
+/** Rules between parameters are checked by `MarketRules`: a body that breaks one puts no market, and is answered 400. */
 const putMarket: Route["read"] = (body, [marketId = ""]) => {
   const assets = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/.exec(marketId)
   if (assets === null || !fits(body, marketBody)) return malformed
@@ -417,7 +417,7 @@ const putMarket: Route["read"] = (body, [marketId = ""]) => {
     priceBandBps: 1_000,
     indexStaleMs: 10_000,
     indexStepMaxBps: 500,
-    // As much of the usual ones as the market's margins have room for.
+    // The default, as far as the market's margins allow it.
     markBandBps: Math.max(0, Math.min(100, rest.initialMarginBps - firstBps)),
     fundingIntervalMs: 3_600_000,
     fundingCapE9: 40_000_000,
@@ -486,7 +486,7 @@ const addToFund: Route["read"] = (body) => {
   return { wanted: { kind: "AddToFund", amountAtoms }, says: amountAtoms }
 }
 
-// ---- what an operator says of accounts
+// ---- an operator's commands about accounts
 
 const creditBody = shape({ accountId: Bodies.name, amount: Bodies.decimal })
 const flagNames = ["bot", "load_harness", "disabled"] as const
@@ -522,14 +522,14 @@ const withoutBody = (kind: "HaltEngine" | "ResumeEngine" | "StopWithdrawals" | "
 const revokeKey: Route["read"] = (body, [keyId = ""]) =>
   isNothing(body) ? { wanted: { kind: "RevokeKeyByOperator", keyId }, says: keyId } : malformed
 
-/** Whole minutes, from ten of them to those of thirty days. */
+/** Whole minutes, from ten minutes to thirty days. */
 const setLimits: Route["read"] = (body) => {
   if (!fits(body, limits)) return malformed
   const { idempotencyRetentionMs: retentionMs } = body as { readonly idempotencyRetentionMs: number }
   return { wanted: { kind: "SetLimits", retentionMs }, says: retentionMs }
 }
 
-// ---- what closes by itself
+// ---- triggers
 
 const setAutoClose: Route["read"] = (body, [named = "", market = ""], accountId) => {
   if (!closes(body)) return malformed
@@ -592,14 +592,14 @@ const routes: ReadonlyArray<Route> = [
   route("DELETE", "/v1/operator/withdrawals/stop", Operation.allowWithdrawals, withoutBody("AllowWithdrawals"), false)
 ]
 
-/** A preview reads what a placement does, under its account and without a key; it becomes no command. */
+/** A preview reads the same body as a placement, under its account and without a key; it becomes no command. */
 const preview = route("POST", "/v1/accounts/*/margin/preview", Operation.placeV1, (body, params, accountId) => {
   const read = placeOne(body, params, accountId)
   const isGood = "wanted" in read || read._tag === "foreign"
   return isGood && params[0] !== accountId ? foreign(404) : read
 })
 
-/** What an operator asks by POST: what a put would come to, and what the ledger holds. Nothing of it is journaled. */
+/** An operator's queries by POST: the preview of a put, and the ledger's holdings. They are not journaled. */
 const operatorsAsking: ReadonlyArray<Route> = [
   route("POST", "/v1/operator/markets/*/preview", Operation.putMarket, putMarket),
   route("POST", "/v1/operator/reconciliation", Operation.putMarket, (body) => isNothing(body) ? other : malformed, false),
@@ -609,7 +609,7 @@ const operatorsAsking: ReadonlyArray<Route> = [
 /** Requests that become no command and have no key. */
 const asking: ReadonlyArray<Route> = [preview, ...operatorsAsking]
 
-/** The parameters of a path on a route; undefined where it is not the route's. */
+/** The parameters of a path on a route; undefined where the path is not the route's. */
 const paramsOn = (path: ReadonlyArray<string>, { path: expected }: Route): Params | undefined => {
   if (path.length !== expected.length) return undefined
   const found: Array<string> = []
@@ -623,14 +623,14 @@ const paramsOn = (path: ReadonlyArray<string>, { path: expected }: Route): Param
 /** Largest body, bytes. */
 export const bodyLimit = 64 * 1024
 
-/** Whether a body is said to be JSON in UTF-8, as media types are compared. */
+/** Whether a body's type is JSON in UTF-8, by the rules for comparing media types. */
 const isJson = (contentType = "application/json"): boolean => {
   const [type = "", ...parameters] = contentType.toLowerCase().split(";").map((part) => part.trim())
   return type === "application/json"
     && (parameters.length === 0 || parameters.join() === "charset=utf-8" || parameters.join() === "charset=\"utf-8\"")
 }
 
-/** Whether a body is none, or one of a size and a type that can be read. */
+/** Whether there is no body, or one with a valid size and type. */
 export const isReadable = ({ body, contentType }: Pick<Sent, "body" | "contentType">): boolean =>
   body === "" || isJson(contentType) && Buffer.byteLength(body) <= bodyLimit
 
@@ -641,14 +641,14 @@ const asked = (
   query: string | undefined
 ): Reading => {
   const isAbsent = body === "" && !takesBody
-  // Without a body clients say nothing of what it is: where one is needed it is missing, and not of another type. Where none is taken,
-  // any body is one too many, whatever its type and size.
+  // Clients declare no type without a body: where one is required it is missing, not of another type. Where none is taken, any body is
+  // malformed, whatever its type and size.
   if (!isAbsent && !isJson(contentType)) return { _tag: takesBody ? "notJson" : "malformed" }
   if (Buffer.byteLength(body) > bodyLimit) return { _tag: takesBody ? "tooLarge" : "malformed" }
   const parsed = isAbsent ? { value: undefined } : Bodies.parse(body)
   if (parsed === undefined) return { _tag: "malformed" }
   const result = read(parsed.value, found, accountId)
-  // What is not supported is said before anything else of the request is looked at.
+  // An unsupported feature is reported before anything else of the request is checked.
   if ("_tag" in result && result._tag === "unsupported") return result
   if ((query ?? "") !== "" || !Bodies.key(idempotencyKey) || !found.every(Bodies.name)) return { _tag: "malformed" }
   if ("_tag" in result) return result
@@ -656,7 +656,7 @@ const asked = (
   return { _tag: "asked", asked: made }
 }
 
-/** The segments of a path; undefined where one is no text. */
+/** The segments of a path; undefined where one is not valid text. */
 const segments = (path: string): ReadonlyArray<string> | undefined => {
   try {
     return path.split("/").map(decodeURIComponent)
@@ -665,13 +665,13 @@ const segments = (path: string): ReadonlyArray<string> | undefined => {
   }
 }
 
-/** Whether a path is a route's, with whatever method. */
+/** Whether a path is that of a route, with any method. */
 const isRoute = (path: ReadonlyArray<string>): boolean => [...routes, ...asking].some((each) => paramsOn(path, each) !== undefined)
 
-/** What a request is, by its text alone. */
+/** A request's reading, by its text alone. */
 export const read = (sent: Sent): Reading => {
   if (sent.method === "GET") return { _tag: "other" }
-  // Who may act is read by itself: its commands have no keys.
+  // Requests about who may act are read separately: their commands have no keys.
   if (Identity.read(sent.method, sent.target, sent.body) !== undefined || Funds.isOfFunds(sent.target)) return { _tag: "other" }
   if (Batches.isOfStream(sent.target)) return { _tag: "other" }
   const [target = "", query] = sent.target.split("?")

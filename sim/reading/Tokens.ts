@@ -1,28 +1,28 @@
 /**
- * Tokens of workloads as the contract reads them: whose a token is, and whether it proves that to the venue of a run. Written from
- * the contract and from what JSON Web Tokens are, sharing nothing with the venue.
+ * Tokens of workloads by the contract: whose a token is, and whether the run's venue has to accept it. Written from the contract and from
+ * the definition of JSON Web Tokens, sharing nothing with the venue.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
 import { isObject, type Json } from "./Bodies.js"
 
-/** The platform that every simulated venue is set up for, where it is for any: whose tokens count, and what they are for. */
+/** The platform that simulated venues trust, where they trust any: the issuer and the audience of its tokens. */
 export const issuer = "https://platform.example"
 export const audience = "perpetuum-simulation"
 
-/** The keys that the platform has published, by their names. */
+/** The platform's published keys, by name. */
 export const published: ReadonlyMap<string, string> = new Map([
   ["one", "rwfknjb-jagE7bIZWgGOJrx85SBFWI_o3zJDaRxweBc"],
   ["two", "VZuUJRhDZkNeeDju0L17ah_yTI7XeOonmQ3MAVo3fes"]
 ])
 
-/** Named by tokens that are signed with a key which the platform cannot be asked for now. */
+/** The name of a key that the platform cannot be asked for now. */
 export const unreachable = "unreachable"
 
-/** The subject that a workload of an account has, by the account's index; and of one whose account never was. */
+/** The subject of an account's workload, by the account's index; and the subject of a ghost, whose account never existed. */
 export const subjectOf = (account: number): string => `maker-${account}`
 export const ghost = "ghost"
 
-/** The index of the account that a subject is bound to; -1 for the ghost's, undefined for a subject that is bound to none. */
+/** The index of the account to which a subject is bound; -1 for the ghost's, undefined for a subject that is not bound. */
 export const accountOf = (subject: string): number | undefined => {
   if (subject === ghost) return -1
   const [, digits] = /^maker-(0|[1-9]\d*)$/.exec(subject) ?? []
@@ -42,7 +42,7 @@ const decoded = (part: string): Json | undefined => {
   }
 }
 
-/** Whether a token is signed by the platform; "unavailable" where nobody can tell now. */
+/** Whether a token is signed by the platform; "unavailable" where that cannot be verified now. */
 const signed = (token: string): boolean | "unavailable" => {
   const [header = "", payload = "", signature, ...more] = token.split(".")
   const { alg, kid } = decoded(header) ?? {}
@@ -54,16 +54,16 @@ const signed = (token: string): boolean | "unavailable" => {
 
 const claimsOf = (token: string): Json => decoded(token.split(".")[1] ?? "") ?? {}
 
-/** Whom a token says that it is of; undefined where it says nobody. */
+/** The subject of a token; undefined where it has none. */
 export const subjectIn = (token: string): string | undefined => {
   const { sub } = claimsOf(token)
   return typeof sub === "string" ? sub : undefined
 }
 
-/** Why nothing is done for a token: it is none that proves anything, or nobody can tell. */
+/** Why a token is not accepted: it is invalid, or cannot be verified now. */
 export type Fault = "rejected" | "unavailable"
 
-/** What is wrong with a token at whatever time; undefined where nothing is. */
+/** A token's fault that does not depend on the time; undefined where there is none. */
 export const lastingFault = (token: string): Fault | undefined => {
   const isSigned = signed(token)
   if (isSigned !== true) return isSigned === "unavailable" ? "unavailable" : "rejected"
@@ -73,7 +73,7 @@ export const lastingFault = (token: string): Fault | undefined => {
   return iss === issuer && isMeant && isBound && typeof exp === "number" ? undefined : "rejected"
 }
 
-/** The same at a time: whole seconds, as tokens count them. */
+/** A token's fault at a time, in whole seconds as tokens count them. */
 export const fault = (token: string, atEpochMs: number): Fault | undefined => {
   const lasting = lastingFault(token)
   if (lasting !== undefined) return lasting

@@ -1,6 +1,6 @@
 /**
- * A failing run as a file: all it takes to run it again, under the name of the property and the seed. Beside it,
- * where a journal exists, an incident bundle of what the venue had made durable.
+ * A failing run as a file: everything needed to run it again, named after the property and the seed. Where there is a journal, an incident
+ * bundle of what the venue had made durable lies beside it.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -16,21 +16,21 @@ import { capacityOf } from "../run/Host.js"
 import type { Request } from "../run/Request.js"
 import * as Failures from "../shrink/Failures.js"
 
-/** The file names no more than this program can run: the script's steps are its own. */
+/** The schema is only the envelope: the script's steps are this program's own. */
 const Envelope = Schema.Struct({
   format: Schema.Literal(1),
-  /** What broke, and how it is told from other failures. */
+  /** The broken property, and what distinguishes this failure from others. */
   property: Schema.String,
   invariant: Schema.String,
   kind: Schema.Literal("safety", "liveness", "crash"),
   message: Schema.String,
-  /** As it was found, and as it is left. */
+  /** The signature as found, and after shrinking. */
   signatures: Schema.Array(Schema.String),
   seed: Schema.String,
   profile: Schema.Literal(...Options.profiles),
-  /** Calls of the run that found it. */
+  /** Calls of the run in which it was found. */
   foundWithSteps: Schema.Int,
-  /** Steps of its script before and after it was made smaller, and the runs that took. */
+  /** Steps of its script before and after shrinking, and the runs that took. */
   stepsBefore: Schema.Int,
   stepsAfter: Schema.Int,
   runs: Schema.Int,
@@ -50,7 +50,7 @@ export interface BugFile extends Omit<typeof Envelope.Type, "options" | "script"
   readonly script: Script
 }
 
-/** A failing run, made smaller, as a file's content. */
+/** The file content of a shrunk failing run. */
 export const make = (request: Pick<Request, "seed" | "profile" | "steps">, shrunk: Shrink.Result): BugFile => ({
   format: 1,
   property: shrunk.found.properties[0] ?? "",
@@ -70,7 +70,7 @@ export const make = (request: Pick<Request, "seed" | "profile" | "steps">, shrun
   script: shrunk.subject.script
 })
 
-/** The run that a file tells. */
+/** The run in a file. */
 export const request = (file: BugFile): Request => ({
   seed: file.seed,
   profile: file.profile,
@@ -79,14 +79,14 @@ export const request = (file: BugFile): Request => ({
   script: file.script
 })
 
-/** Reads a file; throws with what is wrong where it is none. */
+/** Reads a file; throws with the reason if it is invalid. */
 export const read = (name: string): BugFile => {
   const content: unknown = JSON.parse(fs.readFileSync(name, "utf8"))
   const file = Schema.decodeUnknownSync(Envelope)(content)
   return { ...file, options: file.options as unknown as Options.Options, script: file.script as unknown as Script }
 }
 
-/** Writes a file and, if there is a journal, its bundle; the paths. */
+/** Writes a file and, if there is a journal, its bundle. Returns the paths. */
 export const write = (folder: string, file: BugFile, blocks: ReadonlyArray<Uint8Array>): ReadonlyArray<string> => {
   fs.mkdirSync(folder, { recursive: true })
   const stem = path.join(folder, `${file.property}-${file.seed}`)

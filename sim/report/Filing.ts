@@ -1,4 +1,4 @@
-/** What is done with a failing run: its script is recorded, made smaller, told as a story and kept as a file. */
+/** What is done with a failing run: its script is recorded, shrunk, told as a story and kept as a file. */
 import * as Shrink from "../shrink/Shrink.js"
 import * as Simulation from "../Simulation.js"
 import * as BugFile from "./BugFile.js"
@@ -16,7 +16,7 @@ export interface Shrunk {
   readonly blocks: ReadonlyArray<Uint8Array>
 }
 
-/** Records a failing run and makes it smaller. A reason, if its script does not break what the run broke. */
+/** Records a failing run and shrinks it. Returns the reason if the script does not fail as the run did. */
 export const shrink = (request: Simulation.Request, limits: Limits): Shrunk | string => {
   const { failure, options, script } = Simulation.run({ ...request, record: true })
   if (failure === undefined || script === undefined) return "the run does not fail when it is recorded"
@@ -27,7 +27,7 @@ export const shrink = (request: Simulation.Request, limits: Limits): Shrunk | st
   return { result, story: told.story, blocks: told.report.blocks }
 }
 
-/** Runs a script and tells it. */
+/** Runs a script and tells its story. */
 export const tell = (request: Simulation.Request): { readonly report: Simulation.Report; readonly story: ReadonlyArray<string> } => {
   const tale = Tale.make(Simulation.startEpochMs)
   const report = Simulation.run({ ...request, record: true, listen: tale.listen, dealt: tale.dealt })
@@ -35,6 +35,6 @@ export const tell = (request: Simulation.Request): { readonly report: Simulation
   return { report, story: script === undefined ? [] : tale.tell(report, script) }
 }
 
-/** Writes what was found; the paths. */
+/** Writes a finding. Returns the paths. */
 export const keep = (folder: string, request: Simulation.Request, { blocks, result }: Shrunk): ReadonlyArray<string> =>
   BugFile.write(folder, BugFile.make(request, result), blocks)

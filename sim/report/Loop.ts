@@ -1,4 +1,4 @@
-/** What the nightly loop makes of what its simulations print: how much ran, and each failure once by its signature. */
+/** The nightly loop's evaluation of its simulations' output: how much ran, and each failure once by its signature. */
 import * as Failures from "../shrink/Failures.js"
 
 export interface Ran {
@@ -10,7 +10,7 @@ export interface Ran {
   readonly failures: number
 }
 
-/** A kind of failure, and where it was met first. `file` is empty where it was not kept. */
+/** A kind of failure, and where it was first found. `file` is empty where it was not kept. */
 export interface Finding {
   readonly signature: string
   readonly times: number
@@ -20,15 +20,15 @@ export interface Finding {
 }
 
 export interface Heard {
-  /** Seeds that the output tells of, the failed one among them. */
+  /** Seeds reported in the output, including the failed one. */
   readonly ran: number
   readonly failedSeed: string | undefined
-  /** The failure in a line. */
+  /** The failure in one line. */
   readonly told: string
 }
 
 export interface Loop {
-  /** Takes in what one simulation printed. */
+  /** Evaluates the output of one simulation. */
   readonly hear: (profile: string, output: string) => Heard
   readonly profiles: () => ReadonlyArray<Ran>
   readonly findings: () => ReadonlyArray<Finding>
@@ -39,7 +39,7 @@ const failedLine = /^FAILED seed (\S+): (\S+) (\S*) ?(.+) at step [0-9]+\n(.*)$/
 const keptLine = /^kept: (.+)$/m
 const knownLine = /^known: (.+)$/m
 
-/** Nothing heard yet. */
+/** A loop without any results yet. */
 export const make = (profiles: ReadonlyArray<string>): Loop => {
   const ran = new Map(profiles.map((profile) => [profile, { profile, seeds: 0, calls: 0, records: 0, crashes: 0, failures: 0 }]))
   const found = new Map<string, Finding>()

@@ -1,6 +1,6 @@
 /**
- * A run as a person would tell it: who did what in the market's terms, which faults struck, what the venue
- * answered, what it committed, and which claim broke. Listens to a run; tells it when the run is over.
+ * A run as a person would tell it: who did what in the market's terms, which faults struck, what the venue answered, what it committed,
+ * and which claim broke. Listens to a run, and tells the story when the run is over.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Call, Observation } from "../properties/Observation.js"
@@ -9,7 +9,7 @@ import { isCall, type Script } from "../run/Script.js"
 import type { Fate } from "../world/SimNetwork.js"
 import * as Words from "./Words.js"
 
-/** Something that happened, and what came of it. */
+/** An event, and its results. */
 interface Scene {
   readonly atEpochMs: number
   readonly text: string
@@ -20,19 +20,19 @@ interface Scene {
 
 const keyOf = (call: Call): string => `${call.account}/${call.idempotencyKey}`
 
-/** A tale that has heard nothing yet. */
+/** A tale without any events yet. */
 class Tale {
   readonly #scenes: Array<Scene> = []
   readonly #byCall = new Map<number, Scene>()
   /** The scene of each Idempotency-Key that was used. */
   readonly #byKey = new Map<string, Scene>()
   #model: NaiveVenue | undefined
-  /** Whether nobody trades yet: the opening is the operator's alone, and ends with the accounts. */
+  /** Whether the opening is still under way: it has only the operator's calls, and ends with the accounts. */
   #opening = true
 
   constructor(readonly startEpochMs: number) {}
 
-  /** What a run is to be given as its `listen`. */
+  /** The run's `listen`. */
   readonly listen = (atEpochMs: number, seen: Observation): void => {
     switch (seen._tag) {
       case "Asked":
@@ -54,7 +54,7 @@ class Tale {
     }
   }
 
-  /** What a run is to be given as its `dealt`. */
+  /** The run's `dealt`. */
   readonly dealt = (call: Call, fate: Fate): void => {
     const of = this.#byCall.get(call.id)
     if (of === undefined) return
@@ -85,7 +85,7 @@ class Tale {
     return lines
   }
 
-  /** Faults of the script and what was heard, by time. */
+  /** Faults of the script and observed events, by time. */
   #inOrder(script: Script): ReadonlyArray<Scene> {
     const faults = script.steps.flatMap((step): ReadonlyArray<Scene> =>
       isCall(step) ? [] : [{ atEpochMs: this.startEpochMs + step.atMs, text: Words.describeFault(step), step: true, after: [] }]
@@ -124,12 +124,12 @@ class Tale {
     else if (!this.#opening && lines.length > 0) this.#scene(atEpochMs, `record ${sequence}, ${command.kind}`, false).after.push(...lines)
   }
 
-  /** What befell the process and its journal. */
+  /** Notes an event of the process or its journal. */
   #befell(atEpochMs: number, seen: Observation): void {
     const text = Words.describeEvent(seen)
     if (text !== undefined) this.#scene(atEpochMs, text, false)
   }
 }
 
-/** A story of a run that begins at a time. */
+/** The story of a run that begins at a time. */
 export const make = (startEpochMs: number): Tale => new Tale(startEpochMs)

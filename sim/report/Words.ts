@@ -1,4 +1,4 @@
-/** What happens in a run, in the market's words: calls, answers, trades, faults, and the claim that broke. */
+/** The events of a run in the market's words: calls, answers, trades, faults, and the claim that broke. */
 import type { Command } from "../../src/operations/Operations.js"
 import * as Order from "../../src/domain/Order.js"
 import { formatDecimal } from "../../src/domain/Units.js"
@@ -8,32 +8,32 @@ import type { Answer, Call, Observation } from "../properties/Observation.js"
 import type { Failure } from "../run/Request.js"
 import type { FaultStep } from "../run/Script.js"
 
-/** Characters that an answer or a call may take. */
+/** Most characters of an answer or a call. */
 const widest = 200
 /** A text cut to a width. */
 const short = (text: string, most = widest): string => (text.length <= most ? text : `${text.slice(0, most - 3)}...`)
 
-/** The claim that broke, in words: a property's name is one. */
+/** The broken claim in words: the property's name with spaces. */
 export const claim = (failure: Failure): string => (failure.properties[0] ?? "").replaceAll("-", " ")
 
-/** What broke, where, and what was said of it. */
+/** The property, the place and the message of a failure. */
 export const describeFailure = (failure: Failure): ReadonlyArray<string> => [
   `Expected (${failure.kind}${failure.invariant === "" ? "" : `, ${failure.invariant}`}): ${claim(failure)}.`,
   `Seen at +${(failure.atMs / 1000).toFixed(3)} s, observation ${failure.step}:`,
   ...failure.what.split("\n").map((line) => `  ${short(line, 2 * widest)}`)
 ]
 
-/** The markets there are. */
+/** The ids of all markets. */
 export const describeMarkets = (model: NaiveVenue): string => model.markets.map(({ parameters }) => parameters.marketId).join(", ")
 
-/** What the index feed said; undefined for every other command. */
+/** A sample of the index feed; undefined for every other command. */
 export const describeSample = (command: Command, model: NaiveVenue): string | undefined => {
   if (command.kind !== "SetIndexPrice" || command.idempotencyKey !== "") return undefined
   const { marketId, priceScale } = model.markets[command.market]!.parameters
   return `the feed says that the index of ${marketId} is ${formatDecimal(command.priceAtoms, priceScale)}`
 }
 
-/** What befell the process or its journal; undefined where that is no news. */
+/** An event of the process or its journal; undefined where it is not worth telling. */
 export const describeEvent = (seen: Observation): string | undefined => {
   switch (seen._tag) {
     case "Started":
@@ -63,7 +63,7 @@ export const describeEvent = (seen: Observation): string | undefined => {
   }
 }
 
-/** What a fault does, in words. */
+/** A fault in words. */
 export const describeFault = (step: FaultStep): string => {
   switch (step.do) {
     case "crash":
@@ -128,7 +128,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** What a client asks for, after its name. */
+/** A client's request, to follow its name. */
 export const describeCall = (call: Call): string => {
   const body = parsed(call.body)
   const meant = call.intent === "malformed" || call.intent === "key with another body" || call.intent === "same key again"
@@ -184,7 +184,7 @@ const told: ReadonlyArray<string> = [
   "message"
 ]
 
-/** What matters of a part of an answer: its telling fields, or all of it. */
+/** The essential fields of a part of an answer, or all of it. */
 const describePart = (part: unknown): string => {
   if (!isFields(part)) return JSON.stringify(part)
   if (isFields(part["order"])) return describePart(part["order"])
@@ -195,7 +195,7 @@ const describePart = (part: unknown): string => {
   return fields.length === 0 ? JSON.stringify(part) : fields.join(", ")
 }
 
-/** What an answer says. */
+/** An answer in words. */
 export const describeAnswer = ({ json, status, text }: Answer): string => {
   if (json === undefined) return short(`is answered ${status} ${text}`)
   const lists = isFields(json) ? [json["orders"], json["results"]] : [json]
@@ -203,7 +203,7 @@ export const describeAnswer = ({ json, status, text }: Answer): string => {
   return short(`is answered ${status}: ${list === undefined ? describePart(json) : list.map(describePart).join("; ")}`)
 }
 
-/** What a record came to: its trades. */
+/** The trades of a record. */
 export const describeDecision = (decision: NaiveDecision, model: NaiveVenue): ReadonlyArray<string> =>
   decision.fills.map(({ maker, market, price, size, taker }) => {
     const { parameters } = model.markets[market]!

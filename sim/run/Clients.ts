@@ -1,6 +1,6 @@
 /**
- * Where clients make their calls: gives each its number, sends it, asks again where its client insists, and
- * has all that is asked and answered seen.
+ * Where clients make their calls: numbers each call, sends it, retries it where its client insists, and has every request and answer
+ * observed.
  */
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { Request, Response } from "../../src/edge/http/Listener.js"
@@ -16,38 +16,38 @@ import type { SimClock } from "../world/SimClock.js"
 import type { World } from "./World.js"
 import { addresses } from "../world/Addresses.js"
 
-/** Told a ticket, the account that it is for, and the call that it came by. */
+/** Receives a ticket, its account, and the call that obtained it. */
 export type Ticketed = (ticket: string, accountId: string, call: Call) => void
 
-/** Told a call's last answer, or undefined if it was given up. */
+/** Receives a call's last answer, or undefined if it was given up. */
 export type Settled = (answer: Answer | undefined) => void
 
 export class Clients {
-  /** Whether clients may begin something new. */
+  /** Whether clients may begin new calls. */
   open = false
-  /** Accounts with their keys, once they have been opened. */
+  /** Accounts with their keys, once opened. */
   identities: ReadonlyArray<Identity> = []
-  /** Calls that have been begun. */
+  /** The number of calls begun. */
   calls = 0
-  /** Calls whose clients insist on an answer and have none. */
+  /** Calls whose clients insist on an answer and have none yet. */
   readonly pending = new Set<Call>()
-  /** What clients have said last at each endpoint with a credential that was theirs. */
+  /** The last call at each endpoint that was made with its client's own credential. */
   readonly said = new Map<string, Draft>()
-  /** Which call a request is of that was sent. */
+  /** The call that each sent request belongs to. */
   readonly #callOf = new WeakMap<Request, Call>()
-  /** What owners and agents were told. */
+  /** Credentials that owners and agents have received. */
   readonly wallet: Wallet
-  /** Calls of theirs that have been begun. */
+  /** The number of calls begun by owners and agents. */
   #apart = 0
-  /** Calls of clients of the stream. */
+  /** The number of calls begun by clients of the stream. */
   #unscripted = 0
-  /** The call whose client is being told. */
+  /** The call whose client is receiving its answer. */
   #settling: number | undefined
-  /** The operator brings the venue back: its keys are told from those of the run. */
+  /** Whether the operator is bringing the venue back: its keys then differ from those of the run. */
   #restoring = false
   #restored = 0
 
-  /** `clock`: the process's, while there is one. `isUnlocked`: whether its lock was taken away from it. */
+  /** `clock`: the process's, while there is one. `isUnlocked`: whether the process has lost its lock. */
   constructor(
     readonly world: World,
     readonly witness: Witness,
@@ -59,15 +59,15 @@ export class Clients {
     world.network.watch((request) => this.#handling(request))
   }
 
-  /** Who is told of tickets that clients were told. */
+  /** Receives every ticket that clients obtain. */
   #ticketed: Ticketed = () => {}
 
-  /** Has somebody told of every ticket that a client is told. */
+  /** Sets the receiver of every ticket that clients obtain. */
   whenTicket(told: Ticketed): void {
     this.#ticketed = told
   }
 
-  /** A process takes a request up, and has done so. */
+  /** Notes that a process starts to handle a request; the returned function, that it has finished. */
   #handling(request: Request): (response: Response | undefined) => void {
     const call = this.#callOf.get(request)!
     const clock = this.clock()!
@@ -80,17 +80,17 @@ export class Clients {
     }
   }
 
-  /** A call as the network carries it. */
+  /** A call as a network request. */
   #request(call: Call): Request {
     const request = requestOf(call)
     this.#callOf.set(request, call)
     return request
   }
 
-  /** Begins the next call of an owner or an agent: they are counted by themselves. */
+  /** Begins the next call of an owner or an agent: these are numbered separately. */
   readonly issueApart = (draft: Draft, settled: Settled): Call => this.begin(draft, firstApart + this.#apart++, settled)
 
-  /** The same of others whose calls are counted by themselves, from a number on. */
+  /** Begins calls of others that are numbered separately, from a number on. */
   readonly issueFrom = (first: number): Clients["issue"] => {
     let begun = 0
     return (draft, settled) => this.begin(draft, first + begun++, settled)
@@ -100,14 +100,14 @@ export class Clients {
   readonly issue = (draft: Draft, settled: Settled): Call =>
     this.begin(this.#restoring ? renamed(draft, this.#restored++) : draft, this.calls, settled)
 
-  /** Begins what the operator does to bring the venue back: its keys are its own, whatever it did before. */
+  /** Begins the operator's calls that bring the venue back, with keys that it has not used before. */
   restore(calls: () => void): void {
     this.#restoring = true
     calls()
     this.#restoring = false
   }
 
-  /** Begins a call. Its number draws what the network does to it. */
+  /** Begins a call. Its number determines what the network does to it. */
   begin(draft: Draft, id: number, settled: Settled): Call {
     const { request, elapsedMs, record } = this.world
     if (id < firstApart) this.calls = Math.max(this.calls, id + 1)
@@ -122,7 +122,7 @@ export class Clients {
     return call
   }
 
-  /** Sends a request whose answer nobody is seen to get, as a call of its own number. */
+  /** Sends a request whose answer is not observed, as a call with its own number. */
   sendUnheard(draft: Draft, told: (status: number) => void): void {
     const { network, options } = this.world
     const call = callOf(draft, this.calls++)
@@ -132,19 +132,19 @@ export class Clients {
     })
   }
 
-  /** Begins a call that no script tells of: whoever makes it does so by himself in a run that is played back, too. */
+  /** Begins a call that is in no script: in a played back run, its client begins it by itself again. */
   issueUnscripted(draft: Draft, settled: Settled): void {
     this.#attempt(callOf(draft, firstOfStreams + this.#unscripted++), 1, settled)
   }
 
-  /** Has it seen that something is asked for over a connection of the stream. */
+  /** Has a request over a connection of the stream observed. */
   saidOver(draft: Draft): SaidOver {
     const call = callOf(draft, firstOfStreams + this.#unscripted++)
     this.witness.see({ _tag: "Asked", call, attempt: 1 })
     return { call, sent: this.#moment() }
   }
 
-  /** Has it seen that a frame answers what was said: with a result or a refusal. `leftBehind`: what was durable when that left. */
+  /** Has the frame that answers it observed. `leftBehind`: the last durable record when the frame left. */
   heardOver({ call, sent }: SaidOver, isResult: boolean, json: unknown, leftBehind: number): void {
     const { requestId } = (json ?? {}) as { readonly requestId?: string }
     const status = isResult ? 200 : statusOf(json)
@@ -163,7 +163,7 @@ export class Clients {
       time.after(Math.min(2_000, 20 * attempt) * (0.5 + fate.next()), () => this.#attempt(call, attempt + 1, settled))
     }
     const sent = this.#moment()
-    // A power failure at the moment in which a reply leaves takes back all behind this.
+    // A power failure at the moment a reply leaves undoes all later records.
     let leftBehind = 0
     const left = (response: Response): void => {
       this.follower.drain()
@@ -183,9 +183,9 @@ export class Clients {
       const answer: Answer = { status, headers, text, json: parsed(text) }
       this.#answered(call, attempt, answer, leftBehind, sent)
       const waitMs = call.persistent ? limitedMs(answer) : undefined
-      // The same request, under the same identity, when it was told to come again.
+      // The same request under the same identity, once the rate limit allows it.
       if (waitMs !== undefined) time.after(waitMs + fate.next(), () => this.#attempt(call, attempt + 1, settled))
-      // A table that is full stays so for a day: whoever is told of it asks no more.
+      // A full table stays full for a day: its clients do not retry.
       else if (call.persistent && status === 503 && !isFull(text)) again()
       else this.#settle(call, answer, settled)
     }, fate, left)
@@ -209,7 +209,7 @@ export class Clients {
     witness.see(this.#answer(call, attempt, answer, leftBehind, sent))
   }
 
-  /** An answer with what is known as its client gets it. */
+  /** An answer with what is known when its client receives it. */
   #answer(
     call: Call,
     attempt: number,
@@ -241,19 +241,19 @@ export class Clients {
   }
 }
 
-/** From when on a reply is late. */
+/** A reply that takes longer is late. */
 const longMs = 3_000
 
-/** What was asked for over a connection of the stream, and when. */
+/** A request over a connection of the stream, and when it was sent. */
 export interface SaidOver {
   readonly call: Call
   readonly sent: Moment
 }
 
-/** What a connection refuses by itself, or for its ticket. */
+/** Refusals of the connection itself, or because of its ticket. */
 const ofConnection: ReadonlySet<string | undefined> = new Set(["realtime_ticket_rejected", "scope_missing"])
 
-/** The status that a refusal has by its route; undefined where it is the connection's own. One that there is not is none of them. */
+/** The status of a refusal by its route; undefined where the connection itself refused. An unknown refusal counts as 500. */
 const statusOf = (json: unknown): number | undefined => {
   const { code, rejectionGuard } = (json ?? {}) as { readonly code?: string; readonly rejectionGuard?: string }
   const isOfConnection = ofConnection.has(code) || rejectionGuard === "connection_ended"
@@ -265,12 +265,12 @@ const statusOf = (json: unknown): number | undefined => {
 /** A moment by true time and by the process's clock. */
 interface Moment {
   readonly trueMs: number
-  /** Each process has one of its own: one that began in between says nothing of what the one before it read. */
+  /** Each process has its own: a later process's clock says nothing about what the earlier one read. */
   readonly clock: SimClock | undefined
   readonly clockMs: number | undefined
 }
 
-/** What a clock read at two moments, where it ran as truly between them as whole milliseconds can tell. */
+/** A clock's readings at two moments, where it ran true between them to the millisecond. */
 const between = (from: Moment, to: Moment): readonly [number, number] | undefined =>
   from.clockMs === undefined || to.clockMs === undefined || from.clock !== to.clock
     || Math.abs(to.clockMs - from.clockMs - (to.trueMs - from.trueMs)) > 1
@@ -281,7 +281,7 @@ const ticketTarget = "/v1/realtime/ticket"
 
 const encoder = new TextEncoder()
 
-/** How long a client waits that was refused for its limit; undefined where it was not. */
+/** How long a rate-limited client has to wait; undefined where it was not limited. */
 const limitedMs = (answer: Answer): number | undefined => isLimited(answer) ? Number(answer.headers["retry-after"]) * 1_000 : undefined
 
 const isFull = (text: string): boolean => text.includes(describe(Refusal.tableFull).safeMessage)

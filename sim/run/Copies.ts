@@ -1,7 +1,6 @@
 /**
- * Engines that go on from copies of a journal's states, as a snapshot has them, beside the one that is replayed: whatever a record does to
- * that one it does to them, event for event, and each of them wants to be woken at the same time. What a snapshot leaves out, or has in
- * another order, shows only in what is decided long after it.
+ * Engines that continue from copies of a journal's states, as a snapshot holds them, beside the replayed engine: each must produce the
+ * same events from every record, and the same next wake-up time. What a snapshot omits or reorders shows only in decisions long after it.
  */
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
@@ -9,45 +8,45 @@ import type { Capacity } from "../../src/engine/State.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
 import { runRecord } from "../../src/sequencer/Recovery.js"
 
-/** A copy is taken behind so many records, and lives for so many. */
+/** Records between two copies, and for how many records a copy lives. */
 const everyRecords = 96
 const livesRecords = 192
-/** Where work is left to the next record, a copy is taken sooner: what is half done is what a snapshot may tell in part. */
+/** A copy is taken sooner where a record leaves work to the next: a snapshot might hold unfinished work only in part. */
 const soonerRecords = 8
-/** So many live at a time; the oldest give way. */
+/** Most copies at a time; the oldest are dropped. */
 const mostCopies = 6
 
 interface Copy {
   readonly engine: Engine
-  /** Behind which record it was taken. */
+  /** The record after which it was taken. */
   readonly takenAt: number
 }
 
-/** What the replayed engine made of a record: where its events begin among those of its block, and when it is to be woken next. */
+/** The replayed engine's result of a record: where its events begin among those of its block, and its next wake-up time. */
 interface Made {
   readonly from: number
   readonly nextDueEpochMs: number
 }
 
 export class Copies {
-  /** Where a copy first decided otherwise; undefined while none has. */
+  /** The first difference of a copy; undefined while there is none. */
   fault: string | undefined
   #copies: Array<Copy> = []
   readonly #made = new Map<number, Made>()
   #next: number
   #soonest = 0
 
-  /** `first`: the record behind which the first copy is taken. */
+  /** `first`: the record after which the first copy is taken. */
   constructor(readonly capacity: Capacity, first: number) {
     this.#next = first % everyRecords
   }
 
-  /** The replayed engine stands at a record, whose events begin there. */
+  /** Notes the result of the record at which the replayed engine stands; its events begin at `from`. */
   note(engine: Engine, from: number): void {
     this.#made.set(engine.sequence, { from, nextDueEpochMs: engine.nextDueEpochMs })
   }
 
-  /** A block that the replayed engine has run. */
+  /** Applies a block that the replayed engine has run to the copies. */
   take({ block, events }: Committed, engine: Engine): void {
     if (this.fault !== undefined) return
     for (const copy of this.#copies) {

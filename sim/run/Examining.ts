@@ -1,6 +1,7 @@
 /**
- * Whom a record leaves to be held to his margin with the next one. How near a mark may come to an account before it is looked at shows in
- * nothing but the work, so no model knows it: an engine beside the run's own, fed with the durable records one by one, says it.
+ * Which accounts a record leaves to have their margin checked with the next one. How near a mark may come to an account before it is
+ * examined affects nothing but the work, so no model knows it: an engine beside the run's own, fed the durable records one by one, says
+ * it.
  */
 import { Engine } from "../../src/engine/Engine.js"
 import type { Capacity } from "../../src/engine/State.js"
@@ -9,7 +10,7 @@ import { runRecord } from "../../src/sequencer/Recovery.js"
 import type { NaiveExamined } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 
-/** Tells it of the records that a model is fed with, in their order. */
+/** Feeds that engine the model's records in order. */
 export const examining = (capacity: Capacity, { accounts }: NaiveVenue): (record: Record) => Omit<NaiveExamined, "left"> => {
   const engine = Engine.make(capacity)
   let isBehind = false

@@ -1,6 +1,6 @@
 /**
- * The faults of a run: drawn from the seed and written down, or taken from a script; either way they strike the
- * same. What the network does to a call is drawn with the call, not here.
+ * The faults of a run: drawn from the seed and recorded, or taken from a script; either way they strike alike. What the network does to a
+ * call is drawn with the call, not here.
  */
 import * as Moments from "../model/Moments.js"
 import * as SimNetwork from "../world/SimNetwork.js"
@@ -16,44 +16,44 @@ type CrashAtStart = Extract<Script.FaultStep, { readonly do: "crash at start" }>
 type CrashAtEnd = Extract<Script.FaultStep, { readonly do: "crash at the end" }>
 type DiskError = Extract<Script.FaultStep, { readonly do: "disk error" }>
 
-/** Most faults that strike before the venue has been ready once: it must get there. */
+/** Most faults before the venue has been ready once: it must get there. */
 const mostInOpening = 8
-/** Tasks within which a start that is to be crashed dies; and a first one, where nothing else is drawn. */
+/** Tasks within which a start that is to be crashed crashes; and the same for the first start, where nothing else is drawn. */
 const tasksOfStart = 400
 const tasksOfFirstStart = 140
 
-/** Tasks within which a file that was renamed has its name durably and is written to. */
+/** Tasks within which a renamed file has its name durably and is written to. */
 const tasksOfRename = 10
 
-/** How long a process that may crash goes on, on average, until it is to do so with the next segment that gets its name. */
+/** Mean time until a process is set to crash at the next segment that gets its name, ms. */
 const meanUntilSegmentMs = 700
 
-/** How far from a moment the clock is set, and how long it then stands there. */
+/** Offset of the clock from the moment to which it is set, and how long it then stands still, ms. */
 const besideMs = [-1_000, -1, 0, 0, 1, 1_000]
 const standingMs = [5, 60, 400]
 
-/** Starts in a row that come to nothing; behind them no further crash strikes until the venue is ready. */
+/** After so many failed starts in a row, no further crash strikes until the venue is ready. */
 const mostVainStarts = 3
 
-/** For how long the keys of those who trade go on behind the farthest of these steps: longer than all other ones of a run come to. */
+/** Lifetime that traders' keys must have left after any such step: more than all other steps of a run together. */
 const outlivedMs = 60 * 24 * 3_600_000
 
 const isBlock = (path: string): boolean => path.endsWith(".seg")
 
-/** Among how many of the first writes of a start to the journal, and of those since a process was to stop, one fails. */
+/** Number of the first writes to the journal after a start, and after a request to stop, among which one fails. */
 const writesOfStart = 8
 const writesOfStop = 3
 
-/** Most steps of the clock to where something of the owners' ends, and how far one goes at most. */
+/** Most steps of the clock to the end of something of the owners', and the longest of them. */
 const ownersSteps = 4
 const farthestMs = 13 * 3_600_000
 
 export class Faults {
-  /** Whether faults strike at all. */
+  /** Whether faults strike. */
   active = false
-  /** Whether the venue has yet to be ready for the first time. */
+  /** Whether the venue has not been ready yet. */
   #opening = false
-  /** How many faults struck before it was. */
+  /** How many faults struck before it was first ready. */
   #struckInOpening = 0
   readonly #random: SimRandom.SimRandom
   readonly #clock: SimRandom.SimRandom
@@ -68,15 +68,15 @@ export class Faults {
   readonly #stops: SimRandom.SimRandom
   /** Writes of the journal until the one that is to fail; Infinity for none. */
   #failsIn = Number.POSITIVE_INFINITY
-  /** How it does. */
+  /** How that write fails. */
   #failsAs: "EIO" | "stall" | "stall, then EIO" = "EIO"
-  /** Operations of the disk that began at one moment. */
+  /** How many operations of each kind began at the present moment. */
   readonly #counted = new Map<SimDisk.Operation, number>()
   #countedAtMs = -1
   #nth = 0
-  /** Disk errors of the script that have not struck. */
+  /** Disk errors of the script that have not struck yet. */
   readonly #diskErrors: Array<DiskError>
-  /** The same of crashes at starts. */
+  /** Crashes at starts of the script that have not struck yet. */
   readonly #crashesAtStart: Array<CrashAtStart>
 
   constructor(readonly world: World, readonly host: Host) {
@@ -96,20 +96,20 @@ export class Faults {
     this.#crashesAtStart = steps.filter((step) => step.do === "crash at start")
   }
 
-  /** The venue starts for the first time: its process and its disk may fail until it is ready. */
+  /** Faults may strike while the venue starts for the first time, until it is ready. */
   beginOpening(): void {
     this.#opening = this.world.options.listing !== undefined
     this.active = this.#opening
   }
 
-  /** It is ready, and nothing fails until the workload begins. */
+  /** The venue is ready: no faults until the workload begins. */
   endOpening(): void {
     this.#opening = false
     this.active = false
     this.host.dropPlannedCrash()
   }
 
-  /** Faults begin: those that are drawn are planned; those of a script strike at their times. */
+  /** Starts the faults: drawn ones are planned; those of a script strike at their times. */
   begin(): void {
     this.active = true
     this.world.network.setFaults(this.world.options.network)
@@ -124,7 +124,7 @@ export class Faults {
     this.#planClockStep()
   }
 
-  /** No fault strikes any more, and what lasts is mended. */
+  /** Stops the faults and repairs lasting ones. */
   end(): void {
     this.active = false
     this.host.isCalm = true
@@ -135,14 +135,14 @@ export class Faults {
     this.host.dropPlannedCrash()
   }
 
-  /** The crash in the moment in which faults stop, if one is to be. */
+  /** The crash at the moment at which faults stop, if there is one. */
   atEnd(script: Script.Script | undefined): CrashAtEnd | undefined {
     if (script !== undefined) return script.steps.find((step) => step.do === "crash at the end")
     if (this.host.process === undefined || !this.#random.chance(0.5)) return undefined
     return this.#struck({ do: "crash at the end", atMs: this.world.elapsedMs(), loss: this.#drawLoss() })
   }
 
-  /** The crash of the process that starts now, if one is to be. */
+  /** The crash of the process that starts now, if there is one. */
   atStart(): CrashAtStart | undefined {
     const { elapsedMs, options, request } = this.world
     if (!this.active) return undefined
@@ -158,7 +158,7 @@ export class Faults {
     return this.#struck({ do: "crash at start", atMs: elapsedMs(), tasks, loss: this.#drawLoss() })
   }
 
-  /** Does what a fault says. Those bound to a start, to the end or to a disk operation strike there. */
+  /** Carries out a fault. Those bound to a start, to the end or to a disk operation strike there. */
   strike(step: Script.FaultStep): void {
     const { host, host: { process }, world } = this
     switch (step.do) {
@@ -198,7 +198,7 @@ export class Faults {
     }
   }
 
-  /** How an operation of the disk that is about to begin fails, if it does. */
+  /** The failure of a disk operation that is about to begin, if it fails. */
   ofDisk(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     if (!this.active) return undefined
     this.#nth = this.#countNow(operation)
@@ -208,7 +208,7 @@ export class Faults {
     return code
   }
 
-  /** How many such operations began at this very moment before the one that does now. */
+  /** How many such operations began at this moment before the present one. */
   #countNow(operation: SimDisk.Operation): number {
     const atMs = this.world.elapsedMs()
     if (atMs !== this.#countedAtMs) this.#counted.clear()
@@ -218,7 +218,7 @@ export class Faults {
     return before
   }
 
-  /** A fault was drawn: it is written down, and strikes. */
+  /** Records a drawn fault and carries it out. */
   #struck<S extends Script.FaultStep>(step: S): S {
     if (this.#opening && ++this.#struckInOpening >= mostInOpening) this.active = false
     this.world.record(step)
@@ -230,7 +230,7 @@ export class Faults {
     return this.#random.chance(0.7) ? "power" : "kill"
   }
 
-  /** Has something strike again and again, a mean time apart and as long as there are faults; with a mean of 0, never. */
+  /** Strikes repeatedly, a mean time apart, as long as there are faults; never for a mean of 0. */
   #every(random: SimRandom.SimRandom, meanMs: number, strike: () => void): void {
     if (meanMs === 0) return
     this.world.plans.after(random.until(meanMs), () => {
@@ -246,7 +246,7 @@ export class Faults {
     const { gracefulShare, meanCrashMs } = options.process
     const random = this.#random
     this.#every(random, meanCrashMs, () => {
-      // Where crashes come faster than a start takes, the venue would never be ready again, and nobody's work be done.
+      // Where crashes came faster than a start takes, the venue would never be ready again.
       if (this.host.process === undefined || this.host.vainStarts > mostVainStarts) return
       const atMs = elapsedMs()
       if (this.host.reads !== undefined && random.chance(gracefulShare)) {
@@ -266,7 +266,7 @@ export class Faults {
     })
   }
 
-  /** Plans a crash while a segment of the journal gets its name: what a start finds then is named, and need not be so for good. */
+  /** Plans a crash while a segment of the journal gets its name: the next start finds a name that need not be durable. */
   #planCrashAtSegment(): void {
     const { elapsedMs, options: { process: { meanCrashMs } } } = this.world
     const random = this.#segments
@@ -278,7 +278,7 @@ export class Faults {
     })
   }
 
-  /** Plans graceful stops, most of them just as a block is written: then a process has something to wait for. */
+  /** Plans graceful stops, most of them just as a block is written, so that the process has something to wait for. */
   #planStop(): void {
     const { elapsedMs, options: { process: { meanStopMs = 0 } } } = this.world
     const random = this.#stops
@@ -287,14 +287,14 @@ export class Faults {
       const from = random.chance(0.7) ? { from: "block" as const } : {}
       this.#struck({ do: "stop", atMs: elapsedMs(), ...from })
       if (random.chance(0.3)) return this.#planFailure(writesOfStop)
-      // What else has to end before the journal's blocks are waited for has ended by then.
+      // Everything else that has to end before the journal's blocks are awaited has ended by then.
       const mayFail = (this.world.options.disk.failsAtEndsShare ?? 0) > 0
       this.#failsIn = 0
       this.#failsAs = mayFail ? random.pick(["stall", "stall, then EIO", "stall, then EIO"]) : "stall"
     })
   }
 
-  /** Has one of the next writes of the journal fail, as a process starts or stops. */
+  /** Makes one of the next writes of the journal fail, as a process starts or stops. */
   #planFailure(writes: number): void {
     this.#failsAs = "EIO"
     this.#failsIn = this.#failing.chance(this.world.options.disk.failsAtEndsShare ?? 0)
@@ -324,7 +324,7 @@ export class Faults {
     })
   }
 
-  /** Plans a crash before the disk has room again: the start behind it finds none. */
+  /** Plans a crash before the disk has room again, so that the next start finds none. */
   #planCrashWhileFull(forMs: number): void {
     const { elapsedMs, options: { process: { meanCrashMs } }, plans } = this.world
     const random = this.#whileFull
@@ -339,7 +339,7 @@ export class Faults {
     const { elapsedMs, options: { lock } } = this.world
     const random = this.#lock
     if (lock === undefined) return
-    // In half of the runs each time just as a block is written.
+    // In half of the runs it is always taken just as a block is written.
     const from = random.split("at a write").chance(0.5) ? { from: "block" as const } : {}
     this.#every(random, lock.meanTakenMs, () => {
       const heldMs = random.chance(lock.strangerShare) ? random.next() * lock.maxHeldMs : 0
@@ -357,14 +357,14 @@ export class Faults {
     })
   }
 
-  /** Plans the next step of the clock to a moment at which something ends or falls due, where it then stands for a while. */
+  /** Plans the next jump of the clock to a moment at which something ends or falls due, where it then stands still for a while. */
   #planClockStep(): void {
     const { edges } = this.world.options
     const random = this.#steps
     if (edges === undefined) return
     this.#every(random, edges.meanStepMs, () => {
       const { model } = this.host.follower
-      // With a full table there is room behind an ended order's time, and whoever comes first finds it.
+      // With a full table, room appears when an ended order's retention is over, and the next client finds it.
       const isFull = model.keptOrders(model.atEpochMs) >= boundsOf(this.world.options).orders / 2
       const moments = isFull && random.chance(0.5) ? Moments.orderEnds : random.pick(Moments.kinds)
       const ahead = this.#msAhead(moments(model))
@@ -376,8 +376,8 @@ export class Faults {
   }
 
   /**
-   * Plans steps of the clock to where something of the owners' ends, `moments`, or the model's sessions, keys and grants do: few in
-   * a run, and none of days.
+   * Plans jumps of the clock to one of `moments`, or to the end of one of the model's sessions, keys and grants: few in a run, and none of
+   * days.
    */
   beginOwners(moments: () => ReadonlyArray<number>): void {
     const { options: { owners }, root } = this.world
@@ -385,7 +385,7 @@ export class Faults {
     this.#planSteps(root.split("owners' clock steps"), owners?.meanStepMs ?? 0, ends)
   }
 
-  /** The same to where a realtime ticket is over, or the one before it may not come again. */
+  /** Plans jumps of the clock to where a realtime ticket expires, or the previous one can no longer be presented. */
   beginTickets(): void {
     const { options: { tickets }, root } = this.world
     this.#planSteps(root.split("tickets' clock steps"), tickets?.meanStepMs ?? 0, () => this.host.follower.model.identity.tickets.moments)
@@ -409,11 +409,11 @@ export class Faults {
     plan()
   }
 
-  /** Sets the clock of the process that starts now to when the first thing is due, before it has read its journal. */
+  /** Sets the clock of the process that starts now to the first moment at which something is due, before it has read its journal. */
   #planDueAtStart(): void {
     const random = this.#steps
     if (this.#opening || !random.chance(this.world.options.edges?.dueAtStart ?? 0)) return
-    // A moment later: the start comes first, also where it is played from a script.
+    // A moment later, so that the start comes first, also when a script is played back.
     this.world.plans.after(0.01, () => {
       const ahead = this.#msAhead(Moments.dues(this.host.follower.model))
       if (!this.active || ahead.length === 0) return
@@ -422,8 +422,8 @@ export class Faults {
   }
 
   /**
-   * How far the process's clock is from those of some moments that it has before it, and that the keys of those who trade outlive: the
-   * first keys that there are.
+   * How far some future moments are from the process's clock, ms. Moments too near the expiry of the traders' keys are left out; the first
+   * key stands for them.
    */
   #msAhead(moments: ReadonlyArray<number>): ReadonlyArray<number> {
     const now = this.host.process?.clock.unsafeCurrentTimeMillis()
@@ -444,13 +444,13 @@ export class Faults {
   #drawDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     const random = this.#disk
     const { errorRate, hangRate, nameErrorRate, noSpaceShare, readErrorRate } = this.world.options.disk
-    // A version that takes over needs the state that it began with: with none intact nobody could go on.
+    // A version that takes over needs the state that it began with: without an intact one no version could continue.
     const misdirectRate = this.host.hasOtherVersion ? 0 : this.world.options.disk.misdirectRate
     const draw = (): Script.DiskCode | undefined => {
       switch (operation) {
         case "writeAt":
           if (isBlock(path) && this.#failsIn-- === 0) return this.#failsAs
-          // Whether a segment that is being prepared finds room is the disk's own to say: its header is written where zeros are.
+          // Whether a segment in preparation finds room is the disk's own decision: its header is written over zeros.
           if (random.chance(errorRate)) return random.chance(noSpaceShare) && path !== unfinishedPath ? "ENOSPC" : "EIO"
           if (random.chance(hangRate)) return "hang"
           return isSnapshot(path) && random.chance(misdirectRate) ? "misdirect" : undefined

@@ -1,6 +1,6 @@
 /**
- * Somebody who follows the venue's feed: inside its process, at a pace drawn by the seed, and on over every crash from
- * where it was. Shows what it is given, record by record.
+ * A reader of the venue's feed inside its process, at a pace drawn by the seed, which continues over every crash from where it was.
+ * Reports each record that it receives.
  */
 import { Cause, Effect, Exit, Option, Stream } from "effect"
 import * as Feed from "../../src/sequencer/Feed.js"
@@ -8,17 +8,17 @@ import type { SimRandom } from "../world/SimRandom.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 
-/** How often it stops to think while there are clients, and for how long at the most. */
+/** How often it pauses while there are clients, and for how long at most. */
 const pauseRate = 0.04
 const longestPauseMs = 3_000
 
-/** How long it waits after a disk that did not let it read. */
+/** Wait after a failed read of the disk, ms. */
 const retryMs = 50
 
 export class FeedReader {
   #next = 1
 
-  /** `busy`: whether clients are about. Later it reads as fast as it can. */
+  /** `busy`: whether there are clients. Without them it reads as fast as it can. */
   constructor(
     readonly random: SimRandom,
     readonly witness: Witness,
@@ -26,7 +26,7 @@ export class FeedReader {
     readonly busy: () => boolean
   ) {}
 
-  /** Reads until the process ends. Not while what damage does is proven: there a write is called done that was not. */
+  /** Reads until the process ends. Not during proofs with damage, in which the process calls writes durable that are not. */
   read(feed: Feed.Feed["Type"]): Effect.Effect<void> {
     if (this.witness.proving) return Effect.void
     return Effect.suspend(() => Stream.runForEach(feed.from(this.#next), (committed) => this.#take(committed))).pipe(
@@ -34,7 +34,7 @@ export class FeedReader {
       Effect.flatMap((exit) => {
         if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return Effect.void
         const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
-        // The disk's own faults are part of the run: it tries again.
+        // Disk faults are part of the run: it tries again.
         if (error !== undefined && Feed.whyOf(error) === "disk") return Effect.zipRight(Effect.sleep(retryMs), this.read(feed))
         return Effect.sync(() => this.witness.see({ _tag: "FeedBroke", why: String(Cause.squash(exit.cause)) }))
       })

@@ -1,6 +1,6 @@
 /**
- * Follows the journal as it becomes durable: feeds the reference model with every record, and has the engine
- * looked at whenever it stands at the same record as the model.
+ * Follows the journal as it becomes durable: feeds the reference model with every record, and has the engine compared whenever it stands
+ * at the same record as the model.
  */
 import type { Reads } from "../../src/engine/Reads.js"
 import { isKept, type NaiveDecision, type NaiveOrder } from "../model/NaiveState.js"
@@ -11,10 +11,10 @@ import * as BlockLayout from "../world/BlockLayout.js"
 import * as JournalTap from "../world/JournalTap.js"
 import type { World } from "./World.js"
 
-/** The engine is compared as a whole after this many records. */
+/** The whole engine is compared after this many records. */
 const wholeEvery = 251
 
-/** What was decided since the engine was last looked at. */
+/** Decisions since the engine was last compared. */
 interface Uncompared {
   readonly orders: Set<NaiveOrder>
   readonly accounts: Set<number>
@@ -27,13 +27,13 @@ export class Follower {
   readonly #tap: JournalTap.JournalTap
   records = 0
   fills = 0
-  /** What the blocks take that were read and not yet followed. */
+  /** Bytes of the blocks that were read and not yet applied. */
   readonly #read: Array<{ readonly bytes: number; readonly misread: string | undefined }> = []
-  /** While what lies on the disk is no history of this run. */
+  /** Set while the contents of the disk are not a history of this run. */
   paused = false
   #uncompared = nothing()
   #lastWhole = 0
-  /** Whether all of the engine is to be looked at as soon as it stands where the model does. */
+  /** Whether the whole engine is to be compared as soon as it stands at the model's record. */
   #isWholeDue = false
   #lastDiskCalls = -1
 
@@ -54,7 +54,7 @@ export class Follower {
     return this.#tap.digest()
   }
 
-  /** Follows if the disk was used since this was last asked. */
+  /** Follows the journal if the disk was used since the last call. */
   drainIfWritten(): void {
     const calls = this.world.disk.calls()
     if (calls === this.#lastDiskCalls) return
@@ -87,8 +87,8 @@ export class Follower {
   }
 
   /**
-   * Has the engine looked at, once it stands where the model does: what was touched, and if `whole` all of it too. A process that is
-   * ready is a record ahead as a rule, its own version's: what it restored is looked at behind that.
+   * Has the engine compared once it stands at the model's record: what was touched, or, if `whole`, all of it. A process that is ready is
+   * usually one record ahead, that of its version: its restored state is compared after that.
    */
   inspect(whole: boolean): void {
     const { model } = this
@@ -97,7 +97,7 @@ export class Follower {
     if (reads === undefined || reads.sequence !== model.sequence) return
     const { accounts, last, orders } = this.#uncompared
     this.#uncompared = nothing()
-    // Records of a day apart may be looked at together: what ended in the first is forgotten by the last.
+    // Records of more than a day may be compared together: what ended in the first is forgotten by the last.
     const touchedOrders = new Set([...orders].filter((order) => isKept(order, model.atEpochMs)))
     const decision = last === undefined ? undefined : { ...last, touchedOrders, touchedAccounts: accounts }
     const glance = new Glance(reads)

@@ -1,6 +1,6 @@
 /**
- * The machine that the venue's process runs on, and its supervisor: starts the process, ends it when a crash is
- * due, and starts it again whatever it ended by.
+ * The machine that the venue's process runs on, and its supervisor: starts the process, ends it when a crash is due, and restarts it
+ * however it ended.
  */
 import * as Absent from "../../src/funds/Absent.js"
 import type { ListedMarket } from "../../src/Bootstrap.js"
@@ -34,20 +34,20 @@ import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, site, type World } from "./World.js"
 
-/** The bounds that the venue of a run is under. */
+/** The capacities of a run's venue. */
 export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
-/** How many requests it lets in. */
+/** Its request limits. */
 const limitsOf = ({ limits }: Options): Limits => limits ?? unlimited
 
-/** What there is in it, and what not. */
+/** Which optional capabilities it has. */
 const settingsOf = ({ funds, standings }: Options): Settings => ({
   affiliates: standings?.affiliates ?? false,
   workloads: standings?.workloads ?? false,
   ledger: funds !== undefined
 })
 
-/** The tables that it has, how many fills of it can be read, and how much one record does. */
+/** The sizes of its tables, how many fills can be read, and how much work one record does. */
 export const capacityOf = (options: Options): Capacity & { readonly liquidatedAtOnce: Liquidations.Bounds } => {
   const {
     accountParts = 0,
@@ -88,7 +88,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     marketsInOne,
     marksKept,
     metAtOnce,
-    // Of what was kept before it was drawn, no account's tickets are held to a part.
+    // Kept runs from before that option have no limit for an account's tickets.
     identity: { familyParts: 0, ...identity },
     noticeMs,
     settledAtOnce,
@@ -102,8 +102,8 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
 }
 
 /**
- * How many rows of liquidations and of the insurance fund are kept, changes of balances, and payments of funding: as few as fills,
- * where these are few.
+ * How many rows of liquidations and of the insurance fund, changes of balances, and funding payments are kept: as few as fills, where
+ * these are few.
  */
 const rowsOf = ({ edges }: Options): { readonly rows?: number; readonly balanceChanges?: number; readonly fundingPayments?: number } =>
   edges !== undefined && edges.fillsKept < fewFills
@@ -111,7 +111,7 @@ const rowsOf = ({ edges }: Options): { readonly rows?: number; readonly balanceC
     : {}
 const fewFills = 1_000
 
-/** The same as the model has it. */
+/** The same in the model's terms. */
 export const keptOf = (options: Options): Kept => {
   const { rows } = rowsOf(options)
   const { fundingsKept: fundings = venueKept.fundings, marksKept: marks = venueKept.marks } = boundsOf(options)
@@ -119,22 +119,22 @@ export const keptOf = (options: Options): Kept => {
   return rows === undefined ? kept : { ...kept, steps: rows, movements: rows, payments: rows, changes: rows }
 }
 
-/** How often a venue that has a ledger compares its books with it. */
+/** Interval at which a venue with a ledger reconciles, ms. */
 export const reconcileMs = 4_000
 
-/** How far back a venue tells accounts again, unless it is set otherwise: what the contract promises. */
+/** How far back accounts' streams can be resumed by default: what the contract promises. */
 const promised: ToldAgain = { records: 1_000_000, ms: 7 * 24 * 60 * 60 * 1000 }
 
-/** Bytes that are kept of all accounts' streams for each update that is kept of one: some hold what others would, and are let go of. */
+/** Bytes kept of all accounts' streams together, per update kept of one: some streams use the room of others, whose updates are dropped. */
 const keptBytesEach = 2_048
 
-/** What its stream has room for. */
+/** The capacities of its stream. */
 const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, odd, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
   behindBytes,
   bufferedBytes,
   keptUpdates,
   keptBytesOfAccounts: keptUpdates * keptBytesEach,
-  // All of its clients come from one address.
+  // All of the stream's clients share one address.
   messagesTogether: Number.MAX_SAFE_INTEGER,
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
@@ -142,20 +142,20 @@ const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, odd, silenceM
   ...(odd === undefined ? {} : conversing(odd))
 })
 
-/** What a connection of the stream may have, and for how long nothing may be heard of it. */
+/** Limits of a connection of the stream, and how long it may be silent. */
 const conversing = ({ messagesPerSecond, orders, subscriptions }: Conversing): Conversing => ({ messagesPerSecond, orders, subscriptions })
 
-/** What the contract has a connection have. */
+/** The contract's limits of a connection. */
 const usualConversing: Conversing = { messagesPerSecond: 100, orders: 64, subscriptions: 128 }
 const usualSilenceMs = 60_000
-/** What is kept of a market's stream. */
+/** Updates and bytes kept of a market's stream. */
 const usualKept = { updates: 1_024, bytes: 1024 * 1024 }
 
-/** How long its histories rest, near the end of the journal and behind it. */
+/** How long its histories pause near the end of the journal, and further behind. */
 const pausesOf = ({ histories }: Options): { readonly pauseMs?: number; readonly pauseBehindMs?: number } =>
   histories?.pauseMs === undefined ? {} : { pauseMs: histories.pauseMs, pauseBehindMs: histories.pauseMs }
 
-/** How the venue of a run is set up, but for its markets file. */
+/** The settings of a run's venue, without its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
   operatorToken,
@@ -183,7 +183,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
   ...(options.funds === undefined ? {} : { funds: { reconcileMs } }),
-  // Its time may leap: the database is in memory, and closed at once.
+  // Simulated time may leap: the database is in memory, and closes at once.
   histories: { endingMs: Number.POSITIVE_INFINITY, ...pausesOf(options) },
   ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })
 })
@@ -191,16 +191,16 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
 /** Records between two snapshots of a writer that takes them itself. */
 export const snapshotEveryOf = (options: Options): number => boundsOf(options).snapshotEveryRecords ?? 400
 
-/** An account that a workload is bound to, and that nobody ever opened. */
+/** An account to which a workload is bound, and that never exists. */
 const neverOpened = "acc_zzzzzz"
 
-/** The supervisor waits no longer than that, however often starts have come to nothing. */
+/** Longest wait of the supervisor, however many starts have failed, ms. */
 const longestRestartMs = 2_000
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
 const hungMs = 1_500
 
-/** A crash so many of the process's tasks ahead. */
+/** A crash that strikes after a number of the process's tasks. */
 export interface Countdown {
   readonly tasks: number
   readonly loss: SimDisk.Crash
@@ -212,53 +212,53 @@ export const newestSnapshot = (disk: Pick<World["disk"], "files">): number =>
 
 export class Host {
   process: SimProcess.SimProcess | undefined
-  /** What the markets file lists by now. */
+  /** The present content of the markets file. */
   #listed: ReadonlyArray<ListedMarket>
   /** The engine, while the process is ready. */
   reads: Reads | undefined
-  /** How far its histories are, likewise. */
+  /** The state of its histories, likewise. */
   histories: Histories["Type"]["standing"] | undefined
-  /** Those that follow its writer, while it is ready and keeps one. */
+  /** The followers of its writer, while it is ready and keeps one. */
   followers: Venue.Venue["Type"]["followers"]
-  /** An operation of the disk failed under the process that was started last; a disk that is full is no such fault. */
+  /** Whether a disk operation failed under the present process; a full disk is not counted. */
   diskFailed = false
   /** How many crashes struck. */
   crashes = 0
-  /** Whether the lock was taken away from the process that runs. */
+  /** Whether the present process has lost its lock. */
   hasLostLock = false
-  /** Whether faults have stopped: whoever works beside the process dies no more alone either. */
+  /** Whether faults have stopped: then no reader or follower beside the process dies either. */
   isCalm = false
-  /** Whether what a follower says of its state is another's, and whether one has said so. */
+  /** Whether a follower misreports its state, and whether one has done so. */
   followerLies = false
   hasLied = false
-  /** Has the stranger who holds the lock let go of it. */
+  /** Makes the stranger release the lock. */
   #letGo: (() => void) | undefined
   #incarnation = 0
   /** The rules of the version that was ready last. */
   #rules = versions.rules
-  /** Those of the process that was started last. */
+  /** The rules of the latest started process. */
   #running = versions.rules
-  /** Processes that ended one after the other before they were ready. */
+  /** Consecutive starts that ended before they were ready. */
   #vain = 0
-  /** The last process ended in good order. */
+  /** Whether the last process stopped gracefully. */
   #stopped = false
-  /** Another version was refused: the one before is started next. */
+  /** Whether another version was refused, so that the version before it starts next. */
   #refused = false
-  /** The process has been asked to stop. */
+  /** Whether the process has been asked to stop. */
   #stopping = false
-  /** Nobody starts it again. */
+  /** Whether the supervisor no longer restarts it. */
   #over = false
-  /** How far ahead of the true time every process reads the clock from now on, ms. */
+  /** How far ahead of true time every process reads the clock from now on, ms. */
   #agedMs = 0
-  /** Tasks until the crash that was planned strikes; Infinity for none. */
+  /** Tasks until the planned crash strikes; Infinity for none. */
   #crashIn = Number.POSITIVE_INFINITY
   #crashLoss: SimDisk.Crash = "power"
-  /** Crashes that strike so long after the disk is next asked for something: that is where most can go wrong. */
+  /** Crashes a number of tasks after the next disk operation of a kind, where most can go wrong. */
   readonly #crashAt = new Map<CrashMark, Countdown>()
-  /** What is to happen just as the next block begins to be written. */
+  /** Called just as the next block begins to be written. */
   #beforeBlock: (() => void) | undefined
 
-  /** `crashAtStart`: the crash that is to strike the process which starts now, if one is. */
+  /** `crashAtStart`: returns the crash of the process that starts now, if there is one. */
   constructor(
     readonly world: World,
     readonly witness: Witness,
@@ -330,7 +330,7 @@ export class Host {
         } else {
           witness.see({ _tag: "StartRefused", incarnation, rules, by, why: failure! })
           this.#refused = true
-          // A version that was cut off before it was ready had taken over all the same.
+          // A version that was cut off before it was ready had nevertheless taken over.
           if (by === "NewerRules") this.#rules = rules + 1
         }
         this.#stopped = failure === undefined
@@ -340,7 +340,7 @@ export class Host {
     }, { watch: this.#watch(incarnation) })
   }
 
-  /** Shows what comes to the writer of this process and what its turns take. */
+  /** Reports the arrivals at this process's writer and the durations of its turns. */
   #watch(incarnation: number): Sequencer.Watch {
     const { follower: { model }, witness } = this
     return {
@@ -356,8 +356,8 @@ export class Host {
   }
 
   /**
-   * What a preview says of a command that is decided next; undefined where it is no placement of one order, or something is due beside a
-   * session of its market.
+   * The preview of a command that is decided next; undefined where it does not place exactly one order, or something other than a session
+   * of its market is due.
    */
   #previewed(command: Command, atEpochMs: number): Extract<Observation, { readonly _tag: "Taken" }>["preview"] {
     const { follower: { model }, reads } = this
@@ -369,7 +369,7 @@ export class Host {
     return { view: reads.preview(command.account, entry, atEpochMs), isDue }
   }
 
-  /** The rules of the process that starts now: those of the last, or of the version after it. */
+  /** The rules of the process that starts now: those of the last, or of the next version. */
   #drawRules(): number {
     const { options: { takeover }, root } = this.world
     const share = this.#stopped ? takeover?.afterStop ?? 0 : takeover?.afterCrash ?? 0
@@ -380,12 +380,12 @@ export class Host {
     return after ? this.#rules + 1 : this.#rules
   }
 
-  /** Processes that ended one after the other before they were ready, with the one that is about to start, or starts. */
+  /** Consecutive starts that ended before they were ready. */
   get vainStarts(): number {
     return this.#vain
   }
 
-  /** Whether another version than the first has been started. */
+  /** Whether any other than the first version has been started. */
   get hasOtherVersion(): boolean {
     return this.#running !== versions.rules || this.#rules !== versions.rules
   }
@@ -397,14 +397,14 @@ export class Host {
     return this.#running === this.#rules && failure.startsWith("NewerRules") ? "NewerRules" : undefined
   }
 
-  /** What a process leaves that stops in good order. */
+  /** The state that a graceful stop leaves. */
   #left(): { readonly sequence: number; readonly digest: string } | undefined {
     const { reads, world: { options } } = this
     if (options.takeover === undefined || !(reads instanceof Engine)) return undefined
     return { sequence: reads.sequence, digest: stateDigest(reads.state) }
   }
 
-  /** Starts a process that tells of itself to somebody else; `set`: what it is set otherwise than the venue of the run. */
+  /** Starts a process that reports to `told`; `set`: settings that differ from those of the run's venue. */
   startTelling(told: Pick<SimProcess.Parts, "ready" | "ended" | "beside">, set: Partial<Venue.Options> = {}): void {
     const { bank, disk, feed, histories, markets, network, options, schedule, secure, time } = this.world
     this.process = SimProcess.start({
@@ -429,7 +429,7 @@ export class Host {
     this.process.clock.jump(this.#agedMs)
   }
 
-  /** How the follower of the process that starts now fails, and who sees what becomes of it. */
+  /** The faults of the follower of the process that starts now, and the receiver of its reports. */
   #follower(): SimProcess.Parts["follower"] {
     const { options: { follower: behaviour }, root } = this.world
     const incarnation = this.#incarnation
@@ -444,13 +444,13 @@ export class Host {
       },
       said: ({ _tag }) => this.witness.count(`follower ${_tag}`),
       ended: ({ reason }) => {
-        // What is damaged on purpose is for the venue's own start to find.
+        // Deliberate damage is for the venue's own start to find.
         if (isOfNow() && !this.witness.proving) this.witness.see({ _tag: "FollowerEnded", reason, diskFailed: this.diskFailed })
       }
     }
   }
 
-  /** How whoever reads the journal for the process that starts now fails. */
+  /** The faults of the journal reader of the process that starts now. */
   #readings(): SimProcess.Parts["readings"] {
     const { options: { readings }, root } = this.world
     return readings === undefined || !readings.isThere ? undefined : {
@@ -461,7 +461,7 @@ export class Host {
     }
   }
 
-  /** The account that a workload's subject is bound to, once there is one. */
+  /** The account to which a workload's subject is bound, once there is one. */
   readonly #bound = (subject: string): string | undefined => {
     const account = Tokens.accountOf(subject)
     if (account === -1) return neverOpened
@@ -469,13 +469,13 @@ export class Host {
     return found === undefined ? undefined : accountId(found.born)
   }
 
-  /** Lets so much time pass for this process and all after it, as after a while in which nobody called. */
+  /** Advances the clock of this process and all later ones, as if nobody had called for a while. */
   age(byMs: number): void {
     this.#agedMs += byMs
     this.process?.clock.jump(byMs)
   }
 
-  /** Runs one task of the process, and the crash that is due after it. False if none is ready. */
+  /** Runs one task of the process, and the crash that is due after it. Returns false if no task is ready. */
   runOne(): boolean {
     if (this.process === undefined || this.process.readyTasks() === 0) return false
     this.process.runOne()
@@ -484,14 +484,14 @@ export class Host {
     return true
   }
 
-  /** Asks the process to stop, as SIGTERM does; `over`: for good. */
+  /** Asks the process to stop, as SIGTERM does; `over`: without a restart. */
   stop(over = false): void {
     this.#stopping = true
     if (over) this.#over = true
     this.process?.stop()
   }
 
-  /** The lock's file is removed under the process, which runs on; `byStranger`: who holds the lock of another file from then on. */
+  /** Removes the lock's file under the process, which runs on; `byStranger`: another process then locks a new file in its place. */
   takeLock(byStranger: boolean): void {
     const { witness, world: { disk } } = this
     this.giveLockBack()
@@ -502,7 +502,7 @@ export class Host {
     witness.see({ _tag: "LockTaken", incarnation: this.#incarnation, sequence, byStranger })
   }
 
-  /** Whoever else holds the lock lets go of it. */
+  /** Makes the stranger release the lock. */
   giveLockBack(): void {
     if (this.#letGo === undefined) return
     this.#letGo()
@@ -510,14 +510,14 @@ export class Host {
     this.witness.see({ _tag: "LockLeft" })
   }
 
-  /** Has the disk be full, or have room again. */
+  /** Makes the disk full, or gives it room again. */
   fillDisk(isFull: boolean): void {
     const { disk, time } = this.world
     disk.setOutOfRoom(isFull)
     this.witness.see({ _tag: "DiskFull", isFull, atEpochMs: time.nowEpochMs() })
   }
 
-  /** Nothing of the process is there any more. */
+  /** Clears everything that belonged to the process. */
   #gone(): void {
     this.process = undefined
     this.reads = undefined
@@ -541,27 +541,27 @@ export class Host {
     this.#crashLoss = loss
   }
 
-  /** The same, counted from the next such operation of the disk. */
+  /** Plans a crash counted from the next disk operation of a kind. */
   planCrashAt(mark: CrashMark, crash: Countdown): void {
     this.#crashAt.set(mark, crash)
   }
 
-  /** Whether a crash is to strike after the next such operation. */
+  /** Whether a crash is planned after the next such operation. */
   isPlannedAt(mark: CrashMark): boolean {
     return this.#crashAt.has(mark)
   }
 
-  /** What the clock of a process reads that is ready and was not asked to stop; undefined while there is none. */
+  /** The clock reading of a process that is ready and was not asked to stop; undefined where there is none. */
   get servingEpochMs(): number | undefined {
     return this.reads === undefined || this.#stopping ? undefined : this.process?.clock.seen()
   }
 
-  /** Has something happen just as the next block begins to be written. */
+  /** Calls `happens` just as the next block begins to be written. */
   beforeBlock(happens: () => void): void {
     this.#beforeBlock = happens
   }
 
-  /** A block begins to be written. */
+  /** Notes that a block begins to be written. */
   beginsBlock(): void {
     const happens = this.#beforeBlock
     this.#beforeBlock = undefined
@@ -574,7 +574,7 @@ export class Host {
     this.#beforeBlock = undefined
   }
 
-  /** Such an operation begins. */
+  /** Notes that a disk operation of a kind begins. */
   begins(mark: CrashMark): void {
     const crash = this.#crashAt.get(mark)
     if (crash === undefined) return
@@ -582,7 +582,7 @@ export class Host {
     this.planCrash(crash)
   }
 
-  /** The supervisor: a process whose disk does not answer is killed, as nothing else would ever end it. */
+  /** The supervisor kills a process whose disk hangs, since nothing else would end it. */
   killHung(): void {
     const incarnation = this.#incarnation
     this.world.time.after(hungMs, () => {
@@ -590,7 +590,7 @@ export class Host {
     })
   }
 
-  /** Adds the further market once its time has come, though never to the restarts that prove replay: those compare. */
+  /** Adds the later market once its time has come, but not for the restarts that prove replay, which compare states. */
   #growFile(): void {
     const { elapsedMs, markets, options: { listing } } = this.world
     if (markets === undefined || listing === undefined || listing.growsAtMs === 0 || this.witness.proving) return
@@ -600,7 +600,7 @@ export class Host {
   #restartLater(): void {
     const { options, root, time } = this.world
     const restarts = root.split(`restart/${this.#incarnation}`)
-    // As supervisors do, it waits twice as long after each start that came to nothing.
+    // Like real supervisors, it doubles its wait after each failed start.
     const waits = Math.min(options.process.maxRestartMs * 2 ** this.#vain, longestRestartMs)
     this.#vain++
     time.after(restarts.next() * waits, () => {

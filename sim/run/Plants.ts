@@ -1,6 +1,6 @@
 /**
- * Faults that one guard of the start stops and nothing else does: each is planted on the disk of a venue that stopped in
- * good order, or in how the next start is set. With its guard taken out, the venue would serve what it must not.
+ * Faults that exactly one guard of the start detects: each is planted on the disk of a venue that stopped gracefully, or in the settings
+ * of the next start. Without its guard, the venue would serve what it must not.
  */
 import { Effect } from "effect"
 import { entryBytes } from "../../src/engine/Idempotency.js"
@@ -17,20 +17,20 @@ import * as Forgery from "../world/Forgery.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
-/** What there is to plant in. */
+/** What a fault is planted in. */
 export interface Ground {
   readonly disk: SimDisk.SimDisk
   readonly random: SimRandom
   readonly capacity: Capacity
   /** The journal's blocks, oldest first. */
   readonly blocks: ReadonlyArray<Forgery.Placed>
-  /** The newest snapshot: of the journal's end. */
+  /** The newest snapshot, taken at the journal's end. */
   readonly newest: Stored
-  /** Does something with the snapshots on the disk. */
+  /** Works on the snapshots on the disk. */
   readonly onSnapshots: <A>(work: Effect.Effect<A, DiskError, SnapshotStore | Disk>) => A
 }
 
-/** What the next start must come to: served with the journal's own state, or refused under a name. */
+/** The required result of the next start: it serves the journal's own state, or is refused under a name. */
 export type Must =
   | "serve"
   | "ReplayDiverged"
@@ -41,19 +41,19 @@ export type Must =
   | "WrongEnvironment"
   | "CapacityTooSmall"
 
-/** A fault that was planted, and how the start over it is set. */
+/** A planted fault, and the settings of the start over it. */
 export interface Planted {
   readonly must: Must
   readonly set?: Partial<Venue.Options>
-  /** The first record that cannot be read any more, where it can be told. */
+  /** The first record that can no longer be read, where it is known. */
   readonly lost?: number
-  /** Whether what the start writes itself could stop the one after it. */
+  /** Whether what this start writes could stop the one after it. */
   readonly again?: boolean
 }
 
 export interface Plant {
   readonly what: string
-  /** Plants it; undefined where this journal has no place for it. */
+  /** Plants the fault; undefined where this journal has no place for it. */
   readonly plant: (ground: Ground) => Planted | undefined
 }
 
@@ -63,7 +63,7 @@ const removeSnapshots = (ground: Ground): void => {
   for (const path of snapshotPaths(ground)) ground.disk.remove(path)
 }
 
-/** The last block that begins with a step to other rules, by its index; -1 for none. */
+/** The index of the last block that begins with a step to other rules; -1 for none. */
 const lastStep = (blocks: ReadonlyArray<Forgery.Placed>): number =>
   blocks.findLastIndex(({ block: { records } }) => {
     const { command } = records[0]!
@@ -74,9 +74,9 @@ const lastStep = (blocks: ReadonlyArray<Forgery.Placed>): number =>
 const segmentsOf = ({ blocks }: Ground): ReadonlyArray<number> => [...new Set(blocks.map(({ header }) => header.position.segment))]
 
 /**
- * Where the blocks begin that a start decides again whatever it finds of snapshots: behind the last step to other rules, and behind the
- * newest state that was kept for a step. A version that ended before it journaled its step leaves such a state, and the version
- * before it goes on from there.
+ * The index of the first block that every start replays, whatever snapshots it finds: after the last step to other rules, and after the
+ * newest state that was saved for a step. A version that ended before it journaled its step leaves such a state, and the version before it
+ * continues from there.
  */
 export const firstDecidedAgain = ({ blocks, onSnapshots }: Ground): number => {
   const stepped = lastStep(blocks)
@@ -98,7 +98,7 @@ const anotherDigest: Plant = {
   }
 }
 
-/** The newest snapshot's state with something in it that never was, under a sequence and the digest of a block. */
+/** Saves a forged variant of the newest snapshot's state under a sequence and the digest of a block. */
 const saveOther = ({ newest, onSnapshots }: Ground, sequence: number, blockDigest: Uint8Array): void => {
   const state = EngineSnapshot.unsafeDecode(newest.sections, { orders: roomy.orders, idempotencyKeys: roomy.idempotencyKeys })
   state.halted = !state.halted
@@ -123,7 +123,7 @@ const withinBlock: Plant = {
     const several = block.records.length > 1 ? placed : ground.blocks.findLast((each) => each.block.records.length > 1)
     if (several === undefined) return undefined
     removeSnapshots(ground)
-    // A later one would be begun with instead, and what is before a step to other rules can only be begun with from the step.
+    // The start would begin with a later snapshot, and records before a step to other rules can only be skipped by beginning at the step.
     if (ground.blocks.indexOf(several) < firstDecidedAgain(ground)) return undefined
     saveOther(ground, several.block.lastSequence - 1, several.block.digest)
     return { must: "serve" }
@@ -138,7 +138,7 @@ const justAhead: Plant = {
   }
 }
 
-/** Leaves the journal as it was when one of its blocks was the last, with nothing else that tells of a later one. */
+/** Leaves the journal as it was when one of its blocks was the last, without any trace of a later one. */
 const cutBehind = (ground: Ground, last: Forgery.Placed): void => {
   const { disk } = ground
   const { firstSequence } = last.block
@@ -196,7 +196,7 @@ const hole: Plant = {
       )
     )
     if (places.length === 0) return undefined
-    // Most is asked of a guard where one block alone says that the one before it was durable, and no more than that.
+    // The hardest case is a block whose durability only the single next block attests.
     const edges = blocks.slice(1).filter(({ header }, index) => {
       const before = blocks[index]!
       return header.position.segment === before.header.position.segment && header.syncedSequence === before.block.firstSequence
@@ -238,7 +238,7 @@ const anotherSize: Plant = {
     const placed = random.pick(blocks)
     const path = Forgery.pathOf(placed)
     disk.overwrite(path, disk.bytes(path).length, Buffer.alloc(Block.sectorBytes))
-    // Its blocks are all there: whoever cuts the journal there gives none of them up.
+    // All its blocks are there: cutting the journal at this place loses none of them.
     const { segment } = placed.header.position
     return { must: "JournalCorrupt", lost: blocks.findLast(({ header }) => header.position.segment === segment)!.header.lastSequence + 1 }
   }
@@ -256,7 +256,7 @@ const earlierTime: Plant = {
   }
 }
 
-/** Where the codec's version stands in a block, by the published layout. */
+/** Offset of the codec's version in a block, by the published layout. */
 const codecAt = 40
 
 const newerFormat: Plant = {
@@ -272,12 +272,12 @@ const newerFormat: Plant = {
   }
 }
 
-/** Blocks that are under way at once, at most. */
+/** Most blocks in progress at once. */
 const mostUnderWay = 4
 
 /**
- * Writes blocks behind one, as they would have been written next, but for a sector of the first that never arrived: any
- * earlier records do, since nobody was told of what they came to. How many found room in the segment.
+ * Writes blocks after one, as if they had been in progress, with a sector of the first missing. The contents of any earlier records will
+ * do, since their results were reported to nobody. Returns how many fitted into the segment.
  */
 const leaveRemains = ({ blocks, disk, random }: Ground, behind: Forgery.Placed, most: number): number => {
   const { block, header: { position: { segment } } } = behind
@@ -319,7 +319,7 @@ const remainsBeforeSegment: Plant = {
       const next = blocks[index + 1]
       return next !== undefined && next.header.position.segment !== header.position.segment
     })
-    // One sector that is gone leaves nothing of a block that has no other: then there is nothing to be found.
+    // A block of a single sector leaves nothing if that sector is missing, so there would be nothing to find.
     const behind = ends.find((end) => leaveRemains(ground, end, mostUnderWay) > 1)
     return behind === undefined ? undefined : { must: "JournalCorrupt" }
   }
@@ -368,11 +368,11 @@ const noJournal: Plant = {
   }
 }
 
-/** Rows of a table in the newest snapshot: as many as the table must have room for. */
+/** Rows of a table in the newest snapshot: the least size of the table. */
 const rowsOf = ({ newest }: Ground, name: string, bytes: number): number =>
   newest.sections.find((section) => section.name === name)!.bytes.length / bytes
 
-/** Orders for which the table must have room: those in its rows, of which one is free for the venue's own. */
+/** The least size of the table of orders: its rows, of which one is reserved for the venue's own. */
 const ordersOf = (ground: Ground): number => {
   const { bytes } = ground.newest.sections.find(({ name }) => name === "orders.rows")!
   const rows = bytes.length / rowBytes
@@ -383,7 +383,7 @@ const ordersOf = (ground: Ground): number => {
 
 const keysOf = (ground: Ground): number => rowsOf(ground, "idempotency.rows", entryBytes)
 
-/** A start with room for just what a table remembers, or for one fewer. */
+/** A start with just enough room for a table's entries, or with room for one fewer. */
 const roomFor = (table: "orders" | "idempotencyKeys", what: string, needed: (ground: Ground) => number): Plant => ({
   what: `a start with room for just the ${what} that are remembered, or for one fewer`,
   plant: (ground) => {
@@ -400,7 +400,7 @@ const roomFor = (table: "orders" | "idempotencyKeys", what: string, needed: (gro
 const roomForOrders = roomFor("orders", "orders", ordersOf)
 const roomForKeys = roomFor("idempotencyKeys", "keys", keysOf)
 
-/** All that there is to plant. */
+/** All plants. */
 const plants: ReadonlyArray<Plant> = [
   anotherDigest,
   anotherHistory,
@@ -422,20 +422,20 @@ const plants: ReadonlyArray<Plant> = [
   roomForKeys
 ]
 
-/** How many plants one run has, at least and at most: each costs a start or two. */
+/** Least and most plants of one run: each costs a start or two. */
 const fewestPlants = 2
 const mostPlants = 4
 
-/** What a run plants: a few, each at most once. */
+/** The plants of a run: a few, each at most once. */
 export const draw = (random: SimRandom): ReadonlyArray<Plant> => {
   const left = [...plants]
   return Array.from({ length: random.between(fewestPlants, mostPlants) }, () => left.splice(random.below(left.length), 1)[0]!)
 }
 
-/** What there is to plant besides. */
+/** Further plants. */
 const further: ReadonlyArray<Plant> = [anotherStep, earlierEpoch, noJournal]
 
-/** The same in the order in which one run tries it: it plants the first that its journal has a place for. */
+/** The further plants in the order in which a run tries them: it uses the first that its journal has a place for. */
 export const drawFurther = (random: SimRandom): ReadonlyArray<Plant> => {
   const left = [...further]
   return further.map(() => left.splice(random.below(left.length), 1)[0]!)

@@ -1,4 +1,4 @@
-/** Plays a script back: begins its calls and faults at their times, calls that waited for an answer once it is there. */
+/** Plays a script back: begins its calls and faults at their times, and calls that waited for an answer once it arrives. */
 import * as Script from "./Script.js"
 import type { Clients } from "./Clients.js"
 import type { Faults } from "./Faults.js"
@@ -23,12 +23,12 @@ const bind = ({ steps }: Script.Script): Bound => {
   return { timed, after }
 }
 
-/** Begins to play; tells whether all that is to happen under faults has begun. */
+/** Begins to play. The returned function says whether all steps that belong to the time of faults have begun. */
 export const play = (script: Script.Script, world: World, clients: Clients, faults: Faults): () => boolean => {
   const { elapsedMs, plans } = world
   const { endMs } = script
   const { after, timed } = bind(script)
-  // The last call of a run ends its faults, also where an answer that comes at the same moment begins it.
+  // The last call of a run ends its faults, also where it is begun by an answer that arrives at the same moment.
   const last = script.steps.findLast((step) => Script.isCall(step) && step.atMs === endMs)
   let lastBegan = last === undefined
   const call = (step: Script.CallStep): void => {

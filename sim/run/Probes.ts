@@ -1,6 +1,6 @@
 /**
- * What is asked of parts of a venue for which a start alone is no test: whether who reads the journal beside the writer finds that
- * a block was decided otherwise than it says, and whether the journal takes a block that does not follow it.
+ * Checks of parts of a venue that a start alone does not test: whether the readers of the journal beside the writer notice that a block
+ * was decided otherwise than it states, and whether the journal accepts a block that does not follow its last one.
  */
 import { Effect, Exit, Stream } from "effect"
 import * as Block from "../../src/journal/Block.js"
@@ -13,7 +13,7 @@ import * as Forgery from "../world/Forgery.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import { firstDecidedAgain, type Ground } from "./Plants.js"
 
-/** What a part was asked, what must stand in what it comes to, and what it came to. */
+/** The check of a part, the text that its result must contain, and the result. */
 export interface Probed {
   readonly what: string
   readonly must: string
@@ -21,8 +21,8 @@ export interface Probed {
 }
 
 /**
- * Has a block name another digest of what it decided, and the newest snapshot vouched for all the same, so that a start does not run
- * that block again. The block; undefined where the journal has none that the next start's rules decided.
+ * Forges the digest of a block's outcomes, with a newest snapshot that vouches for it, so that a start does not replay the block. Returns
+ * the block; undefined where the journal has none decided under the next start's rules.
  */
 export const forgeBehindSnapshot = (ground: Ground): Block.Block | undefined => {
   const { blocks, disk, newest: { schema, sections, sequence }, onSnapshots, random } = ground
@@ -36,7 +36,7 @@ export const forgeBehindSnapshot = (ground: Ground): Block.Block | undefined => 
   return block
 }
 
-/** How a feed is read over a block: what it comes to fails where it must not be given. */
+/** A way of reading a feed over a block; its result fails where the block must not be served. */
 type ReadingOver = (feed: Feed["Type"], block: Block.Block) => Effect.Effect<unknown, ReadError>
 
 const isOver = ({ lastSequence }: Block.Block) => ({ block }: { readonly block: Block.Block }): boolean =>
@@ -54,7 +54,7 @@ const readings: ReadonlyArray<readonly [what: string, read: ReadingOver]> = [
         ))]
 ]
 
-/** Reads a feed, in one of its ways, over a block that was forged behind the snapshot. */
+/** Reads a feed, in one of its ways, over a block that was forged before the snapshot. */
 export const readOver = (random: SimRandom, block: Block.Block, told: (probed: Probed) => void) => {
   const [who, read] = random.pick(readings)
   return (feed: Feed["Type"]): Effect.Effect<void> =>
@@ -65,7 +65,7 @@ export const readOver = (random: SimRandom, block: Block.Block, told: (probed: P
     })
 }
 
-/** What is offered to the journal: a block by what it says of itself, and the fence that it comes with. */
+/** A block offered to the journal, by its header's values, and the fence that it is written with. */
 interface Offer {
   readonly what: string
   readonly epoch: number
@@ -74,7 +74,7 @@ interface Offer {
   readonly fence: Fence
 }
 
-/** One block that follows the journal, the last one, and others that do not. */
+/** One block that follows the journal, offered last, and others that do not. */
 const offers = ({ digest, epoch, nextSequence }: Journal["Type"]["opened"], random: SimRandom): ReadonlyArray<Offer> => {
   const fence: Fence = { epoch, previousDigest: digest }
   const proper: Offer = { what: "a block that follows the journal", epoch, firstSequence: nextSequence, previousDigest: digest, fence }
@@ -92,7 +92,7 @@ const offers = ({ digest, epoch, nextSequence }: Journal["Type"]["opened"], rand
   ]
 }
 
-/** Offers the journal blocks that do not follow it, and one that does: `last` is the block that it ends with. */
+/** Offers the journal blocks that do not follow it, and one that does: `last` is the journal's last block. */
 export const fences = (
   options: SegmentJournal.Options,
   last: Block.Block,

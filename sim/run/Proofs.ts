@@ -1,6 +1,6 @@
 /**
- * What is proven of the journal that a run leaves: it replays to the same state, from its beginning and behind
- * the snapshot, and a venue that starts over it refuses when it was damaged. Nothing can follow the last proof.
+ * Proofs about the journal that a run leaves: it replays to the same state, from its beginning and from the snapshot, and a venue that
+ * starts over it after damage refuses. Nothing can follow the last proof.
  */
 import * as crypto from "node:crypto"
 import { Effect, Exit, Layer, Stream } from "effect"
@@ -38,23 +38,23 @@ import { unwatched } from "./Watched.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
-/** How long a follower may take to come to the journal's end, and for each record of it: it may have to begin anew. */
+/** How long a follower may take to reach the journal's end, in all and for each record: it may have to begin anew. */
 const followedMs = 120_000
 const followedMsEach = 100
 
-/** Of so many runs one does each of the probes that start a venue. */
+/** One of so many runs does each of the probes that start a venue. */
 const probeDraws = 6
 
-/** How long a venue may take to find that its follower stands otherwise. */
+/** How long a venue may take to find that its follower's state differs. */
 const lyingMs = 10_000
 
-/** Lives on until `done`. */
+/** Runs the simulation until `done`, or fails after the budget. */
 export type Until = (what: string, done: () => boolean, budgetMs: number) => void
 
 export class Proofs {
-  /** Whether the next write of the journal goes astray, or the path of the one that did. */
+  /** "armed" if the next write of a block is to go astray; then the path of the one that did; otherwise empty. */
   #astray = ""
-  /** The engine of the process that was last started over damage and served. */
+  /** The engine of the last process that was started over damage and served. */
   #reads: Reads | undefined
 
   constructor(
@@ -71,7 +71,7 @@ export class Proofs {
     return this.#astray !== ""
   }
 
-  /** Whether the write of the journal that begins now is the one that goes astray: one of a block, not of a segment's zeros. */
+  /** Whether the write of the journal that begins now is the one that goes astray: that of a block, not of a segment's zeros. */
   takesAstray(path: string): boolean {
     if (this.#astray !== "armed" || !path.endsWith(".seg")) return false
     this.#astray = path
@@ -97,7 +97,7 @@ export class Proofs {
     this.#guardsHold()
     host.start()
     this.until("the last start", () => host.reads !== undefined, 60_000)
-    // A mark may be made as soon as the venue is ready: it is looked at between two records.
+    // A mark may be made as soon as the venue is ready: the engine is compared between two records.
     if (host.reads?.sequence !== model.sequence) {
       this.until("a moment with nothing under way", () => {
         follower.drain()
@@ -134,12 +134,12 @@ export class Proofs {
   }
 
   /**
-   * One write of the journal goes astray while the venue acknowledges it. False if none did, since what was asked for had been
-   * journaled before, or if nothing is left of it.
+   * Makes one write of the journal go astray while the venue acknowledges it. False if none did, because the command had been journaled
+   * before, or if nothing of it is left.
    */
   #misdirectionDetected(): boolean {
     const { markets } = this.follower.model
-    // A delisted market takes no price: where there is no other, the refusal is what is journaled.
+    // A delisted market takes no price: where there is no other market, its refusal is journaled instead.
     const priced = markets.find((each) => each.risk.index !== 0 && !isDelisted(each))
     const market = priced ?? markets[0]!
     let told: number | undefined
@@ -148,16 +148,16 @@ export class Proofs {
       told = status
     })
     this.until("the misdirected write", () => told !== undefined, 60_000)
-    // A table of keys that is drawn small may be full for the operator, too: then nothing was journaled.
+    // A small table of keys may be full for the operator, too: then nothing was journaled.
     const isFull = told === 503 && isTight(boundsOf(this.world.options))
     const isTaken = told === (priced === undefined ? 400 : 200)
     if (!isTaken && !isFull) throw new Error(`a write that went astray was answered ${told}`)
     if (this.#astray === "armed") {
-      // What a start writes again as it already stands must not be taken for that block.
+      // A later write of a start must not be taken for that block.
       this.#astray = ""
       return false
     }
-    // Where the next block went to the same place, the disk looks as if power had failed in between: that nobody can tell.
+    // Where the next block went to the same place, the disk looks as after a power failure in between, which is indistinguishable.
     if (!this.world.disk.astrayStands()) return false
     this.host.process?.crash("kill")
     const refusal = this.#startOverDamage()
@@ -165,7 +165,7 @@ export class Proofs {
     return true
   }
 
-  /** Starts the process over a damaged journal: why it refused, or undefined if it serves. */
+  /** Starts the process over a damaged journal. Returns why it refused, or undefined if it serves. */
   #startOverDamage(set: Partial<Venue.Options> = {}, beside?: (feed: Feed["Type"]) => Effect.Effect<void>): string | undefined {
     let refusal: string | undefined
     let served = false
@@ -183,7 +183,7 @@ export class Proofs {
     return served ? undefined : refusal
   }
 
-  /** Plants faults that one guard of the start stops, each on the disk as the venue left it, which is put back. */
+  /** Plants faults that one guard of the start detects, each on the disk as the venue left it, which is restored afterwards. */
   #guardsHold(): void {
     const { follower, world: { root } } = this
     follower.paused = true
@@ -195,7 +195,7 @@ export class Proofs {
     follower.paused = false
   }
 
-  /** Does something with the disk as the venue left it, which is put back. */
+  /** Works on the disk as the venue left it, which is restored afterwards. */
   #onGround<A>(random: SimRandom, work: (ground: Plants.Ground) => A): A {
     const { world: { disk, options } } = this
     const putBack = disk.checkpoint()
@@ -210,7 +210,7 @@ export class Proofs {
     return done
   }
 
-  /** Plants one fault and starts over it; whether the journal has a place for it. */
+  /** Plants one fault and starts over it. Returns whether the journal has a place for it. */
   #plant({ plant, what }: Plants.Plant, random: SimRandom): boolean {
     return this.#onGround(random, (ground) => {
       const planted = plant(ground)
@@ -219,7 +219,7 @@ export class Proofs {
     })
   }
 
-  /** Asks one part of the venue what a start alone does not show: most often the one that needs no start of its own. */
+  /** Probes one part of the venue that a start alone does not test: most often the one that needs no start of its own. */
   #probe(random: SimRandom): void {
     const starts = [
       (ground: Plants.Ground): void => this.#readOverForged(ground),
@@ -236,7 +236,7 @@ export class Proofs {
     for (const probed of exit.value) this.witness.see({ _tag: "Probed", ...probed })
   }
 
-  /** Has somebody read the feed of a venue over a block that its snapshot spared it to run again. */
+  /** Reads a venue's feed over a forged block that the start did not replay because of its snapshot. */
   #readOverForged(ground: Plants.Ground): void {
     const block = Probes.forgeBehindSnapshot(ground)
     if (block === undefined) return
@@ -249,7 +249,7 @@ export class Proofs {
     this.witness.see({ _tag: "Probed", ...probed! })
   }
 
-  /** Has the follower of a venue come to another state than its writer. */
+  /** Makes a venue's follower reach another state than its writer. */
   #followerLies(): void {
     const { clients, follower: { model: { markets: [market] } }, host, world: { time } } = this
     let ended: string | undefined
@@ -276,7 +276,7 @@ export class Proofs {
     host.followerLies = false
   }
 
-  /** Starts over what was planted, and again where what that start left must not stop the next one. */
+  /** Starts over a planted fault, and once more where the first start's own writes must not stop the next one. */
   #startOver(what: string, { again, lost, must, set }: Plants.Planted): void {
     const { host, witness, world: { disk } } = this
     const before = must === "serve" ? new Map<string, string>() : fingerprints(disk)
@@ -301,7 +301,7 @@ export class Proofs {
     }
   }
 
-  /** What the journal comes to at a sequence that the process has decided: its last record may still be on its way to the disk. */
+  /** The journal's state digest at a sequence that the process has decided: its last record may still be on its way to the disk. */
   #digestAt(sequence: number): string {
     let found: string | undefined
     this.until("what was decided is written", () => {
@@ -317,7 +317,7 @@ export class Proofs {
   /** Looks for the newest snapshot of a writer that takes them itself. */
   #countSnapshots(): void {
     const { follower: { model }, host, witness, world: { disk } } = this
-    // One that could not be saved is made up for by the next.
+    // A snapshot that could not be saved is made up for by the next.
     if (host.followers !== undefined || witness.logged.some((line) => line.includes("was not saved"))) return
     witness.see({
       _tag: "SnapshotsCounted",
@@ -327,14 +327,17 @@ export class Proofs {
     })
   }
 
-  /** Runs what works on snapshots, as a process of its own. */
+  /** Runs work on snapshots as a process of its own. */
   readonly #onSnapshots: Plants.Ground["onSnapshots"] = (work) => {
     const exit = this.#runOnDisk(Effect.scoped(Effect.provide(work, SnapshotStore.layer)))
     if (Exit.isFailure(exit)) throw new Error(`work on snapshots failed: ${String(exit.cause)}`)
     return exit.value
   }
 
-  /** A start is a record of its own: whoever was replayed from the first one goes on with what came behind, to be compared with who started. */
+  /**
+   * A start journals a record of its own: the engine replayed from the beginning applies the later records, to be compared with the
+   * started one.
+   */
   #goOn(engine: Engine): void {
     const from = engine.sequence + 1
     let fault: string | undefined
@@ -350,7 +353,7 @@ export class Proofs {
     this.witness.see({ _tag: "Replayed", from: "the start and on", sequence, digest: stateDigest(state), fault, unsound: undefined })
   }
 
-  /** The engine that it comes to. */
+  /** Replays the journal from its beginning. Returns the engine. */
   #replayFromStart(): Engine {
     const left = this.world.histories.left()
     if (left === undefined) throw new Error("a venue that stopped in good order left no histories")
@@ -375,7 +378,7 @@ export class Proofs {
     return engine
   }
 
-  /** The engine that the journal on the disk comes to, record by record from the first: `each` is told of it behind each. */
+  /** Replays the journal on the disk from its first record; `each` is called after each record. */
   #replayed(
     take: (committed: Committed, engine: Engine) => void,
     each?: (engine: Engine, from: number) => void
@@ -396,7 +399,7 @@ export class Proofs {
     return { engine, fault }
   }
 
-  /** Runs something on the disk to its end, beside or instead of the process. */
+  /** Runs an effect on the disk to its end, beside or instead of the process. */
   #runOnDisk<A, E>(work: Effect.Effect<A, E, Disk>): Exit.Exit<A, E> {
     const { disk, schedule, time } = this.world
     const scheduler = SimScheduler.make(schedule, 0)
@@ -414,19 +417,19 @@ export class Proofs {
   }
 }
 
-/** Records of a replay between two times at which everything is added up anew. */
+/** Records of a replay between two full recomputations of the state's sums. */
 const addedUpEvery = 25
-/** The same of what costs little: whom the engine does not look at. */
+/** The same for the cheaper check of accounts that the engine does not examine. */
 const watchedEvery = 3
 
-/** What of an engine's state does not add up behind a record. */
+/** The first inconsistency of an engine's state after a record. */
 const soundness = (state: State, sequence: number): string | undefined =>
   worded(Invariants.firstBroken(state) ?? unwatched(state), sequence)
 
 const worded = (broken: string | undefined, sequence: number): string | undefined =>
   broken === undefined ? undefined : `behind record ${sequence}: ${broken}`
 
-/** Where an order is to be remembered for another time, once it has ended, than the model says; shown only by days that pass. */
+/** The first order whose retention differs from the model's; it would show only after days. */
 const retained = ({ orders, sequence }: State, model: NaiveVenue): string | undefined => {
   if (sequence !== model.sequence) return undefined
   for (const { number, retentionMs } of model.orders.values()) {
@@ -438,10 +441,10 @@ const retained = ({ orders, sequence }: State, model: NaiveVenue): string | unde
   return undefined
 }
 
-/** What each file holds, by its path. One that was only being prepared is nobody's, and may go at any start. */
+/** The content of each file by path. Files in preparation are left out: any start may remove them. */
 const fingerprints = (disk: SimDisk): ReadonlyMap<string, string> =>
   new Map(disk.files().filter((path) => !path.endsWith(".tmp")).map((path) => [path, crypto.hash("sha256", disk.bytes(path))]))
 
-/** The first path that is not the same in both. */
+/** The first path whose content differs. */
 const differing = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string | undefined =>
   [...new Set([...before.keys(), ...after.keys()])].find((path) => before.get(path) !== after.get(path))

@@ -1,4 +1,4 @@
-/** Histories that a venue has kept while it ran, against those that are made from its journal anew: the same rows, to the last one. */
+/** Compares the histories that a venue kept while it ran with those rebuilt from its journal: they must have the same rows. */
 import { Effect } from "effect"
 import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
@@ -8,7 +8,7 @@ import { fileOf } from "../world/SimHistories.js"
 
 const environment = "development"
 
-/** Tables with what their rows are ordered by. */
+/** Tables with the columns by which their rows are ordered. */
 const tables = [
   ["place", "1"],
   ["scale", "1"],
@@ -25,7 +25,7 @@ const tables = [
   ["security_event", "1, 2"]
 ] as const
 
-/** Everything in a database, a line for each row. */
+/** All rows of a database, a line for each. */
 const rows = (
   filename: string,
   fill: (sql: Parameters<typeof Tables.begin>[0]) => Effect.Effect<unknown, unknown>
@@ -42,19 +42,19 @@ const rows = (
 
 export class Rebuilding {
   private readonly projection = new Projection(nothingKept)
-  /** How far the kept ones are. */
+  /** The record up to which the kept histories go. */
   readonly sequence: number
   private readonly kept: ReadonlyArray<string>
   private rebuilt: ReadonlyArray<string> | undefined
 
-  /** `left`: what a venue left that stopped in good order. */
+  /** `left`: the database that a gracefully stopped venue left. */
   constructor(left: Uint8Array) {
     this.kept = rows(fileOf(left), () => Effect.void)
     const [place] = this.kept
     this.sequence = (JSON.parse(place!.slice("place ".length)) as { readonly sequence: number }).sequence
   }
 
-  /** A block of the journal with its events, each in its turn from the first on. */
+  /** Applies a block of the journal with its events; blocks come in order from the first. */
   take(committed: Committed): void {
     const { block, block: { lastSequence } } = committed
     if (lastSequence > this.sequence) return
@@ -67,7 +67,7 @@ export class Rebuilding {
           : Tables.write(sql, begun, this.projection.take(), Tables.placeBehind(block), true)))
   }
 
-  /** Where the two differ first; undefined where they are the same. */
+  /** The first difference of the two; undefined where there is none. */
   get fault(): string | undefined {
     const { kept, rebuilt, sequence } = this
     if (sequence === 0) return undefined

@@ -1,4 +1,4 @@
-/** Searches all that the venue keeps and says for what nobody but its holder may know. */
+/** Searches everything that the venue stores and sends for secrets that only their holders may know. */
 import type * as SimDisk from "../world/SimDisk.js"
 
 export interface Found {
@@ -6,7 +6,7 @@ export interface Found {
   readonly found: ReadonlyArray<{ readonly secret: string; readonly where: string }>
 }
 
-/** `histories`: their database, as the process that stopped last has left it. */
+/** `histories`: the database that the last stopped process left. */
 export const search = (
   disk: SimDisk.SimDisk,
   histories: Uint8Array | undefined,

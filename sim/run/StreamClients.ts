@@ -1,7 +1,7 @@
 /**
- * Clients of the stream: each keeps books, and the orders, positions and money of an account whose ticket it came by, from
- * snapshots and updates alone, and comes back with what it has whenever its connection is gone; and reads the same by REST now
- * and then. They draw from generators of their own: what they do is in no script.
+ * Clients of the stream: each maintains books, and the orders, positions and money of the account of its ticket, from snapshots and
+ * updates alone. It reconnects with the state that it has whenever its connection is gone, and reads the same by REST now and then. They
+ * draw from generators of their own: their actions are in no script.
  */
 import * as Ids from "../../src/domain/Ids.js"
 import { type Streams as Options, unlimited } from "../faults/Options.js"
@@ -22,26 +22,26 @@ import type { World } from "./World.js"
 const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status"] as const
 const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"] as const
 
-/** How long a client that was turned away, or cut off, waits before it tries again. */
+/** Wait of a client after it was refused or disconnected, ms. */
 const againMs = 200
-/** How long it takes a client at most to notice that nothing comes any more. */
+/** Longest time until a client notices that its connection is dead, ms. */
 const patienceMs = 20_000
-/** How often it reads again what it has read before, from somewhere on. */
+/** How often it rereads changes from an earlier sequence. */
 const againShare = 0.15
-/** Of so many updates of a book that follow one another one has a checksum. */
+/** One of so many consecutive updates of a book has a checksum. */
 const provedEvery = 100
-/** Between two reads of what has changed, on average. */
+/** Mean time between two reads of changes, ms. */
 const meanReadMs = 300
 
-/** What the venue's end knew as a frame left it. */
+/** The venue's state when a frame left it. */
 interface Note {
   /** The last durable record. */
   readonly durable: number
-  /** Whether the ticket was over by which it was sent. */
+  /** Whether the ticket of the connection had expired. */
   readonly isLate: boolean
-  /** What the stream's state is as of the frame, where the model stands there. */
+  /** The stream's expected content as of the frame, where the model stands at its record. */
   readonly expected: string | undefined
-  /** Whether the client may have been behind since the stream's frame before, so that this one may be several as one. */
+  /** Whether the client may have been behind since the stream's previous frame, so that this one may merge several updates. */
   readonly mayBeMerged: boolean
 }
 
@@ -54,30 +54,30 @@ interface Frame extends Omit<FrameLeft, "error"> {
   readonly resumed?: boolean
   readonly expiresAt?: number
   readonly data?: Data
-  /** What an order came to. */
+  /** The result of an order. */
   readonly body?: unknown
-  /** Of a book's update: what its best levels are then. */
+  /** For a book's update: the checksum of its best levels after it. */
   readonly checksum?: string
 }
 
-/** What is told where changes are no longer: from where on they are, and the last record. */
+/** The refusal where changes are no longer kept: the first sequence that is, and the last record. */
 interface Refused {
   readonly rejectionGuard: string
   readonly limit: string
   readonly nearest: string
 }
 
-/** Tickets that a client keeps, and how often it shows the oldest of them on a new connection. */
+/** Tickets that a client keeps, and how often it presents the oldest on a new connection. */
 const ticketsKept = 3
 const copiedShare = 0.2
-/** How often it shows the one before on the same connection, just behind one that it was told. */
+/** How often it presents its previous ticket on the same connection, right after it received a new one. */
 const beforeShare = 0.25
-/** How often a client subscribes by `stream`, as a `resync` names the channel. */
+/** How often a client subscribes by `stream`, the name of the channel in a `resync`. */
 const streamShare = 0.3
 
-/** What a client has of one stream. */
+/** A client's content of one stream. */
 interface Held {
-  /** The last sequence; undefined before anything came. */
+  /** The last sequence; undefined until there is one. */
   last: number | undefined
   /** Levels, orders, positions or a balance by name. */
   readonly things: Map<string, string>
@@ -102,57 +102,57 @@ class Client {
   readonly held = new Map<string, Held>()
   #line: Line | undefined
   #ticket: string | undefined
-  /** The one of its own that it has shown last: another may have come for a connection that is gone. */
+  /** The last of its own tickets that it presented: it may have received another for a connection that is gone. */
   #shown: string | undefined
-  /** The latest that it came by, oldest first. */
+  /** Its latest tickets, oldest first. */
   #tickets: ReadonlyArray<string> = []
   readonly #copied: SimRandom
   readonly #replaced: SimRandom
   readonly #spelling: SimRandom
   #accountId: string | undefined
   #isOver = false
-  /** The key that its ticket came by, and how far it has read by it. */
+  /** The key that its ticket was minted by, and the sequence up to which it has read by it. */
   #key: Pick<Call, "credential" | "token"> | undefined
   #through: number | undefined
   #ids = 0
   #connections = 0
-  /** Whether the venue takes it for whom it says it is. */
+  /** Whether the venue has accepted its ticket. */
   #isTrusted = false
-  /** When the ticket is over that the venue took. */
+  /** When the accepted ticket expires. */
   #expiresAtEpochMs = Number.POSITIVE_INFINITY
-  /** Whether it has asked for its account's channels on this connection. */
+  /** Whether it has subscribed to its account's channels on this connection. */
   #hasAsked = false
-  /** What it is subscribed to on this connection. */
+  /** Its subscriptions on this connection. */
   readonly #begun = new Set<string>()
-  /** What it has said over this connection that its routes answer otherwise, by the frame's id. */
+  /** Commands over this connection that have not been answered, by frame id. */
   readonly #saidOver = new Map<string, SaidOver>()
-  /** Updates of each book since the last that had its checksum, or all of it, as far as it was heard of on this connection. */
+  /** Updates of each book since its last checksum or snapshot on this connection. */
   readonly #unproved = new Map<string, number>()
-  /** Frames that asked for candles on this connection and have no answer: those come once the histories have them. */
+  /** Frames that requested candles on this connection and are unanswered: the answers come once the histories are available. */
   readonly #waiting = new Set<string>()
   #isSlow = false
   /**
-   * Characters on their way to it; how often there were about as many as make it slow; and of each stream how often before its last frame,
-   * and before the last that left at another moment: what leaves at one moment has waited together.
+   * Characters in transit to it; how often the transit exceeded half the limit; and for each stream that count before its last frame and
+   * before its last frame of an earlier moment: frames of one moment have waited together.
    */
   #onItsWay = 0
   #timesBehind = 0
   readonly #timesBehindOf = new Map<string, { readonly atMs: number; readonly earlier: number; readonly times: number }>()
-  /** Whether nothing comes on its connection any more, which it has not noticed yet. */
+  /** Whether its connection is dead without its having noticed. */
   #isDead = false
-  /** What it trades; undefined where it only looks on. */
+  /** Its trading; undefined where it only watches. */
   #trading: StreamTrading | undefined
-  /** What the venue calls the connection; and whether that is to cancel its orders, once it has been asked to. */
+  /** The venue's name of the connection; whether that is to cancel its orders, and whether it has been asked to. */
   #connectionId = ""
   #isToCancel = false
   #hasAskedToCancel = false
-  /** What it does that no good client does; undefined where that is nothing. And streams that it has let go of for a while. */
+  /** Its misuse of the stream; undefined where there is none. And the streams from which it has unsubscribed for a while. */
   #odd: StreamOddities | undefined
   readonly #away = new Set<string>()
-  /** Connects again after a while. */
+  /** Reconnects after a while. */
   #again: () => void = () => {}
 
-  /** `reading`: the generator of what it reads beside the stream. */
+  /** `reading`: the generator of its REST reads. */
   constructor(
     readonly name: string,
     readonly all: StreamClients,
@@ -165,38 +165,38 @@ class Client {
     this.#spelling = reading.split("spelling")
   }
 
-  /** Trades from its next connection on. */
+  /** Makes it trade from its next connection on. */
   trade(trading: StreamTrading): void {
     this.#trading = trading
     this.#accountId = trading.who.accountId
-    // A key of another account, which came with a ticket before, reads nothing of this one.
+    // The key belongs to the account of an earlier ticket, and cannot read this one.
     this.#key = undefined
   }
 
-  /** Does odd things from its next connection on. */
+  /** Makes it misuse the stream from its next connection on. */
   beOdd(odd: StreamOddities): void {
     this.#odd = odd
   }
 
-  /** The account whose ticket it came by; -1 before. */
+  /** The account of its ticket; -1 without one. */
   get account(): number {
     return this.#accountId === undefined ? -1 : this.all.model.accounts.findIndex(({ born }) => Ids.accountId(born) === this.#accountId)
   }
 
-  /** Streams that it is given all of now. */
+  /** Streams whose full content it receives now. */
   get live(): ReadonlyArray<readonly [string, Held]> {
     if (this.#line === undefined || this.#isDead) return []
-    // Whoever is odd has asked for more than there is room for, or has let go of something: what was asked for in vain is told elsewhere.
+    // A misusing client has requested more than its limits allow, or unsubscribed: such requests are checked elsewhere.
     const isGiven = (key: string): boolean => (this.#isTrusted || key.includes(":")) && (this.#odd === undefined || this.#begun.has(key))
     return [...this.held].filter(([key, { last }]) => last !== undefined && isGiven(key))
   }
 
-  /** Comes by a ticket. It stays with its first account. */
+  /** Receives a ticket. It keeps the account of its first one. */
   told(ticket: string, accountId: string, { credential, token }: Call): void {
     if (this.#isOver || this.#trading !== undefined || this.#accountId !== undefined && this.#accountId !== accountId) return
     if (this.#accountId === undefined && !this.random.chance(0.3)) return
     this.#accountId = accountId
-    // Whose first ticket is rotated knows no key.
+    // A client whose first ticket comes from a rotation knows no key.
     if (token !== "") this.#key = { credential, token }
     const before = this.#tickets.at(-1)
     this.#ticket = ticket
@@ -213,13 +213,13 @@ class Client {
     this.all.world.time.after(2 * this.reading.next() * meanReadMs, () => this.#read())
   }
 
-  /** Asks for what has changed, by the key that its ticket came by. */
+  /** Reads changes, by the key that its ticket was minted by. */
   #read(): void {
     if (this.#isOver || !this.all.busy()) return
     const { reading } = this
     if (this.#key === undefined) return this.#readLater()
     const accountId = this.#accountId!
-    // Whoever has lost what he read goes back to where he had it.
+    // A client that has lost its state goes back to an earlier sequence.
     if (reading.chance(againShare)) this.#through = Math.floor(reading.next() * this.#through!)
     const limit = reading.pick([1, 1, 2, 5, 50, 500])
     const waitMs = reading.pick([0, 0, 300, 2_000])
@@ -241,7 +241,7 @@ class Client {
       const guard = answer?.status === 400 ? answer.json as Partial<Refused> : undefined
       if (guard?.rejectionGuard === "sequence_not_retained") {
         this.all.witness.count("changes no longer told")
-        // From the oldest that is told on, which may be a later one by then, or from the last.
+        // Continues at the oldest sequence kept, which may be a later one by then, or at the last.
         this.#through = Number(reading.chance(0.8) ? guard.limit : guard.nearest)
       }
       this.all.witness.count(`changes ${answer?.status ?? "unanswered"}`)
@@ -320,7 +320,7 @@ class Client {
       if (names.marketId !== undefined) this.#say({ op: "subscribe", ...names, ...(last === undefined ? {} : { fromSequence: last }) })
     }
     const [older] = this.#tickets
-    // What it had long ago it shows as somebody would who has copied it.
+    // It presents an old ticket, like a thief with a copy.
     if (older !== undefined && older !== this.#ticket && this.#copied.chance(copiedShare)) this.#show(older, {})
     this.#authenticate()
     this.#odd?.begin(this.#oddLine(line))
@@ -331,7 +331,7 @@ class Client {
         line.die()
         this.#hungUp(true)
         this.#isDead = true
-        // It takes a while until it is noticed that nothing comes.
+        // A dead connection goes unnoticed for a while.
         time.after(patienceMs * this.random.next(), again)
       } else {
         line.cut()
@@ -340,7 +340,7 @@ class Client {
     })
   }
 
-  /** Takes what it is sent as it comes from now on. */
+  /** Reads without delay from now on. */
   calm(): void {
     if (!this.#isSlow) return
     this.#hungUp(false)
@@ -349,7 +349,7 @@ class Client {
     this.connect()
   }
 
-  /** Its connection, for what is odd. */
+  /** Its connection, in the form for misuse. */
   #oddLine(line: Line): OddLine {
     return {
       isOpen: () => this.#line === line && !this.#isDead,
@@ -371,7 +371,7 @@ class Client {
     }
   }
 
-  /** What came of what was odd: a stream that was let go of is asked for again after a while. */
+  /** Handles answers to its misuse: it subscribes again after a while to a stream that it left. */
   #hearOdd(frame: Frame): void {
     const odd = this.#odd!
     if (frame.type === "error" || frame.type === "auth_error")
@@ -396,7 +396,7 @@ class Client {
     this.#line.say(JSON.stringify(this.#spelled(said)))
   }
 
-  /** The same, where it subscribes now and then by the name that a `resync` has. */
+  /** The frame, now and then with the channel named as in a `resync`. */
   #spelled(frame: { readonly op?: string; readonly channel?: string }): object {
     if (frame.op !== "subscribe" || !this.#spelling.chance(streamShare)) return frame
     const { channel, ...others } = frame
@@ -410,7 +410,7 @@ class Client {
   }
 
   #authenticate(): void {
-    // Whoever trades waits until it knows what its connection is called.
+    // A trading client waits until it knows its connection's name.
     if (this.#trading !== undefined && this.#connectionId === "") return
     if (this.#ticket === undefined) {
       const connection = this.#connections
@@ -426,7 +426,7 @@ class Client {
     this.all.witness.see({ _tag: "Arming", connectionId: this.#connectionId, account: this.account })
   }
 
-  /** Whatever was asked of the connection is over. */
+  /** Whatever was requested of the connection is void. */
   #hungUp(isSilent: boolean): void {
     if (!this.#hasAskedToCancel) return
     this.#hasAskedToCancel = false
@@ -435,7 +435,7 @@ class Client {
     this.all.witness.see({ _tag: "HungUp", connectionId: this.#connectionId, isSilent, atEpochMs })
   }
 
-  /** Its ticket is good no more: whoever trades comes back with another one. */
+  /** Its ticket is no longer accepted: a trading client comes back with another one. */
   #isOut(): void {
     this.#isTrusted = false
     if (this.#trading === undefined) return
@@ -445,7 +445,7 @@ class Client {
     this.#again()
   }
 
-  /** Trades as long as the connection is there. */
+  /** Trades as long as the connection lasts. */
   #trade(): void {
     const line = this.#line
     const { clients, witness } = this.all
@@ -464,7 +464,7 @@ class Client {
     })
   }
 
-  /** What is so as a frame leaves: all that is durable by then, and what it should come to. */
+  /** The state as a frame leaves: the last durable record, and the expected content. */
   #note(text: string, line: string, isCurrentLine: boolean, onItsWay: number): Note {
     const { follower, model } = this.all
     follower.drain()
@@ -479,7 +479,7 @@ class Client {
     }
     const isLate = frame.channel?.startsWith("account.") === true && this.all.clock() >= this.#expiresAtEpochMs
     const isCurrent = frame.channel !== undefined && (frame.type === "update" || frame.type === "snapshot")
-    // A snapshot shows what is at the last durable record at least, whatever record has changed it last.
+    // A snapshot shows the last durable record or a later one, whichever record it names as the last change.
     const stands = isCurrent && frame.type === "update" && frame.sequence === model.sequence
     return {
       durable: model.sequence,
@@ -489,7 +489,7 @@ class Client {
     }
   }
 
-  /** Counts a frame as on its way; whether it may be several updates of its stream as one. */
+  /** Counts a frame as in transit. Returns whether it may merge several updates of its stream. */
   #mayBeMerged(key: string | undefined, length: number): boolean {
     const times = this.#timesBehind
     const atMs = this.all.world.elapsedMs()
@@ -498,7 +498,7 @@ class Client {
     if (key !== undefined) this.#timesBehindOf.set(key, { atMs, earlier, times })
     const may = key !== undefined && earlier !== times
     this.#onItsWay += length
-    // What still waits in the process makes it slow a little before.
+    // Frames still waiting in the process make the client slow a little earlier.
     if (this.#onItsWay >= this.options.behindBytes / 2) this.#timesBehind++
     return may
   }
@@ -525,9 +525,9 @@ class Client {
     if (frame.type === "error") {
       const { code } = frame.error!
       this.all.witness.count(`the stream refused: ${code}`)
-      // Whoever stays on the connection hears of orders that came too late, too.
+      // A client that stays on the connection also hears of orders that came too late.
       if (code === "realtime_ticket_rejected" && (frame.id === undefined || this.#odd === undefined)) this.#isOut()
-      // The histories are being opened, or made anew: there are no candles until they are.
+      // The histories are being opened or rebuilt: until then there are no candles.
       if (code === "dependency_unavailable") this.#askForCandlesLater()
     }
     if (frame.type === "resync") this.#heardOfGap(frame, durable)
@@ -568,12 +568,12 @@ class Client {
     })
   }
 
-  /** Holds nothing any more of a stream that has to be begun anew. */
+  /** Drops its content of a stream that has to begin anew. */
   #heardOfGap(frame: Frame, durable: number): void {
     const stream = keyOf({ ...frame, channel: frame.stream! })
     const held = this.held.get(stream)!
     const { errorRate, nameErrorRate, noSpaceShare, readErrorRate } = this.all.world.options.disk
-    // A file cannot be opened either where the disk says that it is full.
+    // On a full disk, files cannot be opened either.
     const mayBeUnread = readErrorRate + nameErrorRate + errorRate * noSpaceShare > 0
     this.all.witness.see({
       _tag: "Resynced",
@@ -588,7 +588,7 @@ class Client {
     this.all.witness.count(`resync for ${frame.reason}`)
   }
 
-  /** Has it seen where a frame answers what was traded over the connection. */
+  /** Has a frame observed that answers a command over the connection. */
   #heardOver(frame: Frame, durable: number): void {
     const said = frame.type === "result" || frame.type === "error" ? this.#saidOver.get(frame.id ?? "") : undefined
     if (said === undefined) return
@@ -596,7 +596,7 @@ class Client {
     this.all.clients.heardOver(said, frame.type === "result", frame.type === "result" ? frame.body : frame.error, durable)
   }
 
-  /** What of a book's frame is not as its client can reckon: a checksum comes with all of it, and with every so many updates. */
+  /** The first mistake in a book's frame; undefined for none. Each snapshot and one of so many updates has a checksum. */
   #bookMisread(key: string, { checksum, data, marketId, sequence, type }: Frame, things: ReadonlyMap<string, string>): string | undefined {
     const isProved = type === "snapshot" || checksum !== undefined
     const unproved = isProved ? 0 : (this.#unproved.get(key) ?? 0) + 1
@@ -618,7 +618,7 @@ class Client {
     }
   }
 
-  /** Asks for channels of a market. */
+  /** Subscribes to channels of a market. */
   follow(marketId: string): void {
     for (const channel of marketChannels) {
       if (channel !== "market.book" && !this.random.chance(0.4)) continue
@@ -637,7 +637,7 @@ class Client {
     this.#say({ op: "subscribe", ...names })
   }
 
-  /** Asks once more for candles that it was refused. */
+  /** Requests candles again after a refusal. */
   #askForCandlesLater(): void {
     const connection = this.#connections
     this.all.world.time.after(againMs * (1 + this.reading.next()), () => {
@@ -649,18 +649,18 @@ class Client {
     })
   }
 
-  /** Its connection, where the venue has one open. */
+  /** Its connection's name, where the venue has it open. */
   get open(): string | undefined {
     return this.#line === undefined || this.#isDead || this.#connectionId === "" ? undefined : `${this.name}/${this.#connections}`
   }
 
-  /** Whether it is given what it asked for: it is connected, has shown its ticket where it has one, and waits for no candles. */
+  /** Whether it receives all that it requested: it is connected, has presented its ticket where it has one, and waits for no candles. */
   get isServed(): boolean {
     return this.#isOver
       || this.#line !== undefined && !this.#isDead && this.#waiting.size === 0 && (this.#isTrusted || this.#ticket === undefined)
   }
 
-  /** What it has, beside what the model says of the same. */
+  /** Its content beside the model's. */
   compared(): ReadonlyArray<{ readonly stream: string; readonly last: number; readonly held: string; readonly expected: string }> {
     return this.live.flatMap(([key, { last, things }]) => {
       const expected = modelled(this.all.model, namesOf(key), this.account)
@@ -677,7 +677,7 @@ export class StreamClients {
     readonly witness: Witness,
     readonly follower: Follower,
     readonly clients: Clients,
-    /** What the process's clock reads. */
+    /** The process's clock reading. */
     readonly clock: () => number
   ) {
     const { options: { streams }, root } = world
@@ -690,19 +690,19 @@ export class StreamClients {
     return this.follower.model
   }
 
-  /** When a connection that was to cancel its orders has died last, which nothing tells the venue: simulated time. */
+  /** When a connection that was to cancel its orders last died, of which the venue is not notified: simulated time. */
   silentSinceMs = Number.NEGATIVE_INFINITY
 
-  /** Whether clients are about. */
+  /** Whether there are clients. */
   readonly busy = (): boolean => this.clients.open
-  /** Begins a read. */
+  /** Begins a REST read. */
   readonly issue: Clients["issue"]
 
-  /** Clients connect, and follow some of the markets that there are. */
+  /** Connects the clients, which follow some of the markets. */
   begin(): void {
     const { options: { limits, streams }, root } = this.world
     for (const client of this.#clients) {
-      // Where requests are counted, those that come over a connection would be counted as somebody's who is not seen to make them.
+      // Where requests are limited, those over a connection would count against a key whose use is not observed.
       if (streams?.trading !== undefined && (limits ?? unlimited).perKey === unlimited.perKey) {
         const random = root.split(client.name).split("trading")
         client.trade(new StreamTrading(client.name, this.world, this.clients, random, streams.trading))
@@ -717,12 +717,12 @@ export class StreamClients {
     }
   }
 
-  /** Somebody was told a ticket. */
+  /** Passes on a ticket that somebody received. */
   readonly told: Ticketed = (ticket, accountId, call) => {
     for (const client of this.#clients) client.told(ticket, accountId, call)
   }
 
-  /** Nothing is sent any more: everybody must have what there is. */
+  /** Nothing is in transit any more: every client must have the full content. */
   compare(): void {
     for (const client of this.#clients) {
       const { open } = client
@@ -733,7 +733,7 @@ export class StreamClients {
     }
   }
 
-  /** Whether everybody has what there is. */
+  /** Whether every client has the full content. */
   get haveAll(): boolean {
     return this.#clients.every((client) => client.isServed && client.compared().every(({ expected, held }) => held === expected))
   }

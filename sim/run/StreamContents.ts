@@ -1,6 +1,6 @@
 /**
- * What there is in a stream, as clients of it keep it and as the model has it: things by name as one text, which are the same where
- * nothing was skipped and nothing was told wrongly.
+ * The content of a stream as its clients keep it and as the model has it: named things in one text, equal where nothing was skipped or
+ * wrong.
  */
 import canonicalize from "canonicalize"
 import * as Ids from "../../src/domain/Ids.js"
@@ -12,7 +12,7 @@ import { checksumOf, snapshotOf } from "../model/ShownBooks.js"
 import * as ShownHistories from "../model/ShownHistories.js"
 import { difference, without } from "../properties/Difference.js"
 
-/** One thing that is told of, as far as it is looked at: a level, an order, a position, a balance. */
+/** One thing in a stream, as far as it is compared: a level, an order, a position, a balance. */
 interface Thing {
   readonly accountId?: string
   readonly side?: string
@@ -46,7 +46,7 @@ export const listOf = (data: Data): ReadonlyArray<Thing> =>
     ? data
     : [data as Thing]
 
-/** A frame that tells of a book. */
+/** A frame about a book. */
 interface BookFrame {
   readonly marketId: string
   readonly sequence: number
@@ -54,12 +54,12 @@ interface BookFrame {
   readonly data: Data
 }
 
-/** Levels by the price that names them, as a client keeps them: those of one side, best first. */
+/** A side's levels by price, as a client keeps them: best first. */
 const bestFirst = (things: ReadonlyMap<string, string>, side: "bid" | "ask"): ReadonlyArray<readonly [number, number]> =>
   [...things].filter(([name]) => name.startsWith(side)).map(([name, size]) => [Number(name.slice(4)), Number(size)] as const)
     .sort(([one], [other]) => side === "bid" ? other - one : one - other)
 
-/** What of a book's frame is not as whoever has the book by it can reckon; undefined where all is. */
+/** The first contradiction between a book's frame and the book that it results in; undefined where there is none. */
 export const bookMisread = (
   model: NaiveVenue,
   { checksum, data, marketId, sequence }: BookFrame,
@@ -79,7 +79,7 @@ export const bookMisread = (
   return difference("its checksum", checksum, checksumOf({ bids: bestFirst(things, "bid"), asks: bestFirst(things, "ask") }))
 }
 
-/** What a stream is called by those who ask for it. */
+/** A stream's name in requests. */
 export interface Names {
   readonly channel: string
   readonly marketId?: string
@@ -87,28 +87,30 @@ export interface Names {
   readonly series?: string
 }
 
-/** Candles that a snapshot has at most, and a client keeps. */
+/** Most candles in a snapshot, and kept by a client. */
 export const candlesKept = 100
-/** Things as a text, whatever order they came in. */
+/** Things as a text, independent of their order. */
 export const textOf = (things: Iterable<readonly [string, string]>): string =>
   [...things].map(([name, value]) => `${name} ${value}`).sort().join("; ")
 
 const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
 
-/** Trades and fills are judged one by one as they are told: of all that a client has, only the latest is compared. */
+/** Trades and fills are checked one by one as they arrive: of a client's collection, only the latest is compared. */
 const newest = "newest"
 const newestOf = (trades: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> => {
   const ordinalOf = (id: string): number => Number.parseInt(id.slice("trd_".length), 36)
   return trades.length === 0 ? [] : [[newest, trades.reduce((one, other) => ordinalOf(other) > ordinalOf(one) ? other : one)]]
 }
 
-/** The newest of some fills that the venue still keeps; undefined where it keeps none, of which nothing is known to be told. */
+/**
+ * The newest of some fills that the venue still keeps; undefined where it keeps none: whether a client has heard of them is unknown then.
+ */
 const newestKept = (model: NaiveVenue, is: (fill: NaiveFill) => boolean): string | undefined => {
   const last = model.trades.findLast(is)
   return last === undefined || model.retained([last]).length === 0 ? undefined : textOf(newestOf([Shown.idOf("trd", last.ordinal)]))
 }
 
-/** A market's snapshot but for what is not told when it changes alone: its prices, the time, and what there is of other markets in it. */
+/** A market's snapshot without members whose changes alone are not sent: its prices, the time, and members about other markets. */
 const statusText = (snapshot: object): string => {
   const { market, marketSession } = snapshot as { readonly market: object; readonly marketSession: object }
   const isAlwaysOpen = (market as { readonly marketType: string }).marketType === "crypto"
@@ -119,7 +121,7 @@ const statusText = (snapshot: object): string => {
   })!
 }
 
-/** What the model says of a stream now; undefined where it is not kept by clients. */
+/** The model's present content of a stream; undefined where clients do not keep it. */
 export const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {
   switch (channel) {
     case "market.candles": {
@@ -159,12 +161,12 @@ export const modelled = (model: NaiveVenue, { channel, marketId, series, timefra
     case "account.balance":
       return textOf([["collateral", String(model.accounts[account]!.collateral)]])
     default:
-      // What is told of these is judged as it is told: only whether the last of it has come is looked at.
+      // These are checked as they arrive: only the arrival of the last one is compared.
       return ""
   }
 }
 
-/** What a frame's data says of things, by name; an empty text for one that is gone. */
+/** The things in a frame's data, by name; an empty text for one that is gone. */
 export const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, string]> => {
   const list = listOf(data)
   switch (channel) {

@@ -1,8 +1,8 @@
 /**
- * What clients of the stream do that no good client does: frames that are none, that ask for nothing there is, or for what is there
- * already; tickets of others, of fewer scopes and of nobody; streams that are let go of and asked for again; and what ends a connection.
- * Everything is drawn from a generator of its own. What must come of it, a property says; what the client has goes on as if it
- * had said nothing.
+ * Misuse of the stream by its clients: frames that are malformed, or name things that do not exist or are subscribed already; other
+ * accounts' tickets, tickets with fewer scopes and made-up ones; streams that are left and requested again; and whatever ends a
+ * connection. Everything is drawn from a generator of its own. A property checks the answers; the client's own state goes on as if it had
+ * sent nothing.
  */
 import type { Oddities as Options } from "../faults/Options.js"
 import { timeframes } from "../reading/Queries.js"
@@ -15,31 +15,31 @@ import type { Clients } from "./Clients.js"
 import type { Names } from "./StreamContents.js"
 import type { World } from "./World.js"
 
-/** A connection over which it is done. */
+/** The connection that is misused. */
 export interface OddLine extends Pick<Line, "say" | "sayBinary" | "fallSilent"> {
   readonly isOpen: () => boolean
   /** Streams that have begun on it. */
   readonly begun: () => ReadonlyArray<Names>
-  /** The account that it speaks for, or has spoken for until its ticket was over; undefined before one was taken. */
+  /** The account of its ticket, also after that has expired; undefined before one was accepted. */
   readonly account: () => number | undefined
-  /** Subscribes, unless that is done already: what comes of it is kept. */
+  /** Subscribes, unless subscribed already: the client keeps the result. */
   readonly follow: (names: Names, id: string) => void
-  /** Shows a ticket, or the client's own once more. */
+  /** Presents a ticket, or the client's own once more. */
   readonly show: (ticket: string | undefined) => void
 }
 
-/** How often a client whose ticket is over shows another on the same connection. */
+/** How often a client whose ticket has expired presents another on the same connection. */
 const staysShare = 0.5
-/** Where connections are asked for: mostly where the stream is. */
+/** Where connections are requested: mostly at the stream's path. */
 export const path = "/streams/v1/ws"
 const targets = [path, path, path, path, path, path, path, `${path}?as=odd`, "/streams/v1", `${path}/`, "/streams/v2/ws"]
-/** How long a stream is let go of, and a ticket shown that lets do less, at most. */
+/** Longest time for which a stream is left, and for which a ticket with fewer scopes is used, ms. */
 const mostAwayMs = 1_000
 const mostTickets = 8
 
 const weights = { malformed: 6, unnamed: 1, twice: 3, never: 2, away: 4, atOnce: 2, ping: 1, ticket: 3, order: 2, end: 0.7 } as const
 
-/** Frames that are refused for what they say, but for their ids: a text that is no ticket, and none, as tickets that are not good. */
+/** Frames whose content is refused, without their ids. Malformed and missing tickets are refused like invalid ones. */
 const malformed: ReadonlyArray<object> = [
   {},
   { op: "dance" },
@@ -84,21 +84,21 @@ const unnamed = [
   "{\"op\":\"ping\",\"id\":\"\u00e4\"}"
 ]
 
-/** Names of orders that are no Unicode: they cannot be a part of a path. */
+/** Names of orders that are not valid Unicode, so that they cannot be part of a path. */
 const noUnicode = ["\ud800", "ord_1\udc00", "\udfff\ud800"]
 const noUnicodeShare = 0.05
 
-/** How often a client asks on and on, how long for, and how much at once. */
+/** How often a client pesters, for how long, and with how much at once. */
 const pesteringShare = 0.2
 const pesteringTurns = 20
 const pesteringMs = 520
 const pesteringAtOnce = 40
-/** As long as the id of a frame may be. */
+/** Maximum length of a frame's id. */
 const longestId = 64
 
 const notJson = ["", "{", "ping", "{'op':'ping'}", "{\"op\":\"ping\",}", "\u0000"]
 
-/** Orders that are refused whoever sends them. */
+/** Orders that are refused for every sender. */
 const vain: ReadonlyArray<object> = [
   { op: "place", body: {} },
   { op: "place", body: null },
@@ -122,19 +122,19 @@ export class StreamOddities {
     readonly clients: Clients,
     readonly random: SimRandom,
     readonly options: Options,
-    /** Whether it may ask for tickets of its own: not where requests of keys are counted. */
+    /** Whether it may request tickets of its own: not where keys have request limits. */
     readonly mayMint: boolean
   ) {
     this.#noUnicode = random.split("no Unicode")
     this.#pestering = random.split("pestering")
   }
 
-  /** Where the next connection is asked for. */
+  /** The path of the next connection. */
   target(): string {
     return this.clients.open ? this.random.pick(targets) : path
   }
 
-  /** Whether a client whose ticket is over goes on with another on the same connection. */
+  /** Whether a client whose ticket has expired continues with another on the same connection. */
   stays(): boolean {
     return this.clients.open && this.random.chance(staysShare)
   }
@@ -148,17 +148,17 @@ export class StreamOddities {
     return `odd-${++this.#ids}`
   }
 
-  /** How long a stream is let go of. */
+  /** How long a stream is left, ms. */
   awayMs(): number {
     return this.random.next() * mostAwayMs
   }
 
-  /** Whether it is asked for from where the client is. */
+  /** Whether it is resumed where the client left it. */
   resumes(): boolean {
     return this.random.chance(0.8)
   }
 
-  /** Does odd things as long as the line is open. */
+  /** Misuses the line as long as it is open. */
   begin(line: OddLine): void {
     const next = (): void =>
       void this.world.time.after(this.random.until(this.options.meanPauseMs), () => {
@@ -176,7 +176,7 @@ export class StreamOddities {
     this.#say(line, { op, idempotencyKey: "odd", body: {}, orderId })
   }
 
-  /** Asks for long answers, as fast as it may without being ended for that, whether or not it takes them. */
+  /** Requests long answers, as fast as the limits allow, whether or not it reads them. */
   #pester(line: OddLine, turns: number): void {
     this.world.time.after(pesteringMs, () => {
       if (turns === 0 || !line.isOpen() || !this.clients.open) return
@@ -218,13 +218,13 @@ export class StreamOddities {
     }
   }
 
-  /** The same stream in other words: the series of trades need not be named. */
+  /** The same stream with another spelling: the series "trade" need not be named. */
   #spelled(names: Names): Names {
     const { series, ...others } = names
     return series === "trade" && this.random.chance(0.5) ? others : names
   }
 
-  /** Names what is not subscribed to, or what there is not. */
+  /** Unsubscribes from something not subscribed, or names something that does not exist. */
   #never(line: OddLine): void {
     const { random } = this
     const marketId = "NONE-USDC-PERP"
@@ -236,7 +236,7 @@ export class StreamOddities {
     ]))
   }
 
-  /** Asks for a stream, wants no more of it before it has begun, and perhaps asks for it again. */
+  /** Subscribes, mostly unsubscribes before the stream has begun, and perhaps subscribes again. */
   #atOnce(line: OddLine): void {
     const { clients: { follower: { model } }, random } = this
     const { marketId } = random.pick(model.markets).parameters
@@ -245,7 +245,7 @@ export class StreamOddities {
     if (random.chance(0.7)) this.#say(line, { op: "unsubscribe", ...names })
   }
 
-  /** Shows a ticket that lets it do nothing else than it may, or less. */
+  /** Presents a ticket that gives it no more rights than it has, or fewer. */
   #ticket(line: OddLine): void {
     const { random } = this
     const account = line.account()
@@ -273,13 +273,13 @@ export class StreamOddities {
     })
   }
 
-  /** Does what its connection is ended for, or nearly so. */
+  /** Does what ends the connection, or nearly. */
   #end(line: OddLine): void {
     const { options, random } = this
     const how = random.weighted({ notJson: 3, binary: 1, flood: 1, silence: 0.6 })
     if (how === "binary") return line.sayBinary()
     if (how === "silence") return line.fallSilent()
-    // Who has said little for a while may send five seconds' frames at once.
+    // A client that has sent little for a while may send five seconds' worth of frames at once.
     const count = how === "notJson" ? random.pick([1, 2, 3, 4]) : 5 * options.messagesPerSecond + random.pick([-1, 1, 1])
     for (let index = 0; index < count; index++) {
       if (how === "notJson") line.say(random.pick(notJson))

@@ -1,6 +1,6 @@
 /**
- * What a client of the stream trades over its connections: a demo account's orders, mostly over connections that are to cancel them
- * as they end. Everything is drawn from generators of its own; now and then a frame is sent once more under its key.
+ * Trading of a stream client over its connections: a demo account's orders, mostly over connections that are to cancel them when they end.
+ * Everything is drawn from generators of its own; now and then a frame is repeated under its key.
  */
 import { orderId } from "../../src/domain/Ids.js"
 import type { Trading as Options } from "../faults/Options.js"
@@ -12,36 +12,38 @@ import type { SimRandom } from "../world/SimRandom.js"
 import type { Clients } from "./Clients.js"
 import type { World } from "./World.js"
 
-/** How long whoever was told no ticket waits, and how often one is asked for in all. */
+/** Wait after a failed request for a ticket, ms, and most requests for tickets. */
 const againMs = 500
 const mostTickets = 20
 
 const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 3 } as const
-/** How often it does what is done to several orders at once beside that, or says once more what it has said last over the connection. */
+/** How often it also acts on several orders at once, or repeats its last command over the connection. */
 const moreShare = 0.2
 const moreWeights = { again: 3, cancelBatch: 3, cancelAllAfter: 1 } as const
-/** Orders of a batch that is cancelled, and after what time all are where nothing is heard until then; 0: not at all. */
+/** Orders of a batch that is cancelled, and the timeouts of its dead-man switch, ms; 0: disarmed. */
 const mostCancelled = 4
 const timeoutsMs = [0, 5_000, 60_000] as const
 
-/** Orders that are sent just before the ticket is ended that they come by. */
+/** Orders sent just before their connection's ticket is ended. */
 const lastOrders = 3
-/** How many orders of the account are changed or taken back meanwhile, and within what time: some of those that leave are there still. */
+/**
+ * How many orders of the account are amended or cancelled meanwhile, and within what time, ms: some of the leaving orders are still there.
+ */
 const lateChanges = 10
 const latesMs = [0, 2, 10] as const
-/** Orders of a batch: now and then more than one record ends. */
+/** Sizes of batches: now and then more than one record ends. */
 const batches = [3, 3, 8] as const
 
-/** How many orders end by themselves, and when: before the connection does, or behind it. */
+/** Share of orders that expire, and after what time, ms: before the connection ends, or after it. */
 const expiringShare = 0.25
 const expiriesMs = [200, 2_000, 30_000] as const
 
-/** A connection that is traded over. */
+/** A connection used for trading. */
 export interface TradingLine {
   readonly isOpen: () => boolean
-  /** Whether a ticket lets it trade now. */
+  /** Whether its ticket allows trading now. */
   readonly mayAct: () => boolean
-  /** The ticket that lets it trade. */
+  /** The ticket that allows trading. */
   readonly ticket: () => string | undefined
   readonly send: (draft: Calls.Draft, frame: object) => void
 }
@@ -52,7 +54,7 @@ export class StreamTrading {
   readonly #more: SimRandom
   #tickets = 0
   #keys = 0
-  /** What was said last, and over which connection by which ticket. */
+  /** The last command, with its connection and ticket. */
   #last: { readonly line: TradingLine; readonly ticket: string | undefined; readonly again: () => void } | undefined
 
   constructor(
@@ -67,7 +69,7 @@ export class StreamTrading {
     this.#wishes = new Wishes(clients.follower.model, this.who, random, world.options.workload, () => `${name}-${this.#keys}`)
   }
 
-  /** Comes by a ticket that lets it trade, if it is told one. */
+  /** Requests a ticket that allows trading, and passes it on if it gets one. */
   ticket(told: (ticket: string) => void): void {
     if (!this.clients.open || this.#tickets++ >= mostTickets) return
     const draft = OwnerCalls.mintTicket(OwnerCalls.demoKey(this.name, this.who), { scopes: ["read", "trade"] })
@@ -78,7 +80,7 @@ export class StreamTrading {
     })
   }
 
-  /** Whether the next connection is to cancel what is placed over it. */
+  /** Whether the next connection is to cancel the orders placed over it. */
   get isToCancel(): boolean {
     return this.random.chance(0.8)
   }
@@ -95,14 +97,14 @@ export class StreamTrading {
     next()
   }
 
-  /** Ends the ticket that lets the line trade, while what was sent over it may be on its way still. */
+  /** Ends the ticket of the line while commands sent over it may still be in transit. */
   #end(ticket: string | undefined): void {
     if (ticket === undefined) return
     const draft = OwnerCalls.endTickets(OwnerCalls.stranger(this.name), ticket)
     this.clients.issueUnscripted({ ...draft, persistent: false }, () => {})
   }
 
-  /** Changes orders, and takes some back, by the account's own key while they may be leaving with their connection. */
+  /** Amends and cancels orders by the account's own key while they may be leaving with their connection. */
   #changeLate(key: string): void {
     const { follower: { model } } = this.clients
     const { random, who } = this
@@ -119,14 +121,14 @@ export class StreamTrading {
     }
   }
 
-  /** Says something, and keeps it to say it again. */
+  /** Sends a command, and keeps it to repeat it. */
   #say(line: TradingLine, draft: Calls.Draft, frame: object): void {
     const again = (): void => line.send(draft, frame)
     this.#last = { line, ticket: line.ticket(), again }
     again()
   }
 
-  /** What only some clients say: drawn by itself, so that it moves nothing of the others. */
+  /** Acts of only some clients, drawn separately so that they do not shift the others. */
   #actMore(line: TradingLine): void {
     const random = this.#more
     const { who } = this

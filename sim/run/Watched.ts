@@ -1,7 +1,7 @@
 /**
- * Whether nobody can fall under his maintenance margin unseen. The engine looks at an account once a mark crosses one of its triggers,
- * and at nobody else: so at the worst marks that cross none of them, each in its own direction, an account that is not looked at
- * anyway has what is asked of it there. All of it is reckoned anew from the rows of positions.
+ * Checks that no account can fall under its maintenance margin unnoticed. The engine examines an account when a mark crosses one of its
+ * positions' triggers, and otherwise not: so at the worst marks that cross no trigger, each in its own direction, an account that is not
+ * under examination anyway must still have its maintenance margin. Everything is computed anew from the rows of positions.
  */
 import { none } from "../../src/domain/None.js"
 import type { State } from "../../src/engine/State.js"
@@ -9,10 +9,10 @@ import * as InsuranceFund from "../../src/engine/accounts/InsuranceFund.js"
 import * as Watch from "../../src/engine/accounts/Watch.js"
 import { maintenance } from "../model/NaiveMoney.js"
 
-/** No market has a price beyond this. */
+/** No market's price is higher than this. */
 const highestPrice = 2 ** 31 - 1
 
-/** The worst mark for a position that does not cross its trigger: 0 is none, and a delisted market's mark moves no more. */
+/** The worst mark for a position that does not cross its trigger. A trigger of 0 is none, and a delisted market's mark no longer moves. */
 const worstMark = ({ markets, positions }: State, slot: number): number => {
   const { isDelisted, mark } = markets[positions.market(slot)]!
   const trigger = positions.trigger(slot)
@@ -21,7 +21,7 @@ const worstMark = ({ markets, positions }: State, slot: number): number => {
   return Math.max(mark, trigger === 0 ? highestPrice : trigger - 1)
 }
 
-/** What is asked of an account at the marks that each of its positions may come to unseen, and what it has there, money atoms. */
+/** An account's equity and its maintenance margin at the worst unnoticed mark of each of its positions, money atoms. */
 const atWorst = (state: State, account: number): { readonly equity: bigint; readonly required: bigint } => {
   const { accounts, markets, positions } = state
   let equity = BigInt(accounts.collateral(account))
@@ -38,7 +38,7 @@ const atWorst = (state: State, account: number): { readonly equity: bigint; read
   return { equity, required }
 }
 
-/** The first account that could fall unseen, as a sentence; undefined where there is none, or some are still to be looked at. */
+/** The first account that could fall unnoticed, as a sentence; undefined where there is none, or where examinations are pending. */
 export const unwatched = (state: State): string | undefined => {
   const { accounts, liquidations } = state
   if (Watch.isBehind(state) || state.settling > 0) return undefined

@@ -1,6 +1,6 @@
 /**
- * Sees everything that happens in a run: shows it to every property, keeps the first verdict against it, and
- * folds it into the digest by which two runs are compared.
+ * Observes everything that happens in a run: shows it to every property, keeps the first verdict against it, and folds it into the digest
+ * by which two runs are compared.
  */
 import * as crypto from "node:crypto"
 import type { Mark } from "../../src/domain/Marks.js"
@@ -13,7 +13,7 @@ import type { Watcher } from "../properties/Property.js"
 import type { Failure } from "./Request.js"
 import type { World } from "./World.js"
 
-/** How many characters of what was seen are hashed at a time. */
+/** Characters of observations that are hashed at a time. */
 const hashedAtOnce = 1 << 16
 
 export class Witness {
@@ -21,17 +21,17 @@ export class Witness {
   failure: Failure | undefined
   /** Whether the restarts that prove replay and detection of damage have begun. */
   proving = false
-  /** How often each observation was made, and whatever else is counted. */
+  /** How often each kind of observation was made, and other counts. */
   readonly counts: { [name: string]: number } = {}
   /** How often each mark of the venue's code was reached. */
   readonly marks: { [M in Mark]?: number } = {}
-  /** How many calls had begun when each of them was reached first. */
+  /** How many calls had begun when each mark was first reached. */
   readonly callsUntil: { [M in Mark]?: number } = {}
   /** Lines that the venue logged. */
   readonly logged: Array<string> = []
   readonly #watching = watchers()
   readonly #hash = crypto.createHash("sha256")
-  /** Lines seen and not yet in the digest. */
+  /** Lines observed and not yet in the digest. */
   #unhashed = ""
   #steps = 0
 
@@ -55,8 +55,8 @@ export class Witness {
   }
 
   /**
-   * Shows properties how the world stands, at moments that are no part of what happens: where a run is told from its script they are others,
-   * so that nothing of it is in the digest.
+   * Shows properties the state of the world, at moments that are not part of the run's events: a run from its script has other such
+   * moments, so nothing of this is in the digest.
    */
   look(seen: Extract<Observation, { readonly _tag: "Watched" }>): void {
     this.trace(describe(seen))
@@ -78,12 +78,12 @@ export class Witness {
     this.trace(`log ${line}`)
   }
 
-  /** Adds a line to the trace, if there is one, that is no observation. */
+  /** Adds a line to the trace, if there is one, that is not an observation. */
   trace(line: string): void {
     this.world.request.trace?.(this.#steps, this.world.time.nowEpochMs(), line)
   }
 
-  /** What a scenario expected is not so; what a property saw before counts more. */
+  /** Reports that a scenario's expectation is not met; an earlier verdict of a property takes precedence. */
   found(scenario: string, what: string): void {
     this.failure ??= { kind: "safety", properties: [scenario], invariant: "scenario", what, ...this.#now() }
   }
@@ -99,7 +99,7 @@ export class Witness {
     }
   }
 
-  /** SHA-256 over all that was seen and the journal's last digest. Nothing can be seen after this. */
+  /** SHA-256 over all observations and the journal's last digest. Nothing can be observed after this. */
   digest(ofJournal: string): string {
     this.#hashSeen()
     this.#hash.update(ofJournal)
@@ -133,7 +133,7 @@ export class Witness {
     if (this.world.request.trace !== undefined) this.#traceState()
   }
 
-  /** What engine and model hold where a run broke. */
+  /** Traces the state of engine and model where a run failed. */
   #traceState(): void {
     const { model } = this
     const reads = this.reads()
@@ -173,7 +173,7 @@ export class Witness {
   }
 }
 
-/** A failure without the lines of its stack: where the source lies, and how long its files are, is not the run's. */
+/** A failure without its stack lines: the location of the source and the length of its files do not belong to the run. */
 const withoutPlaces = (failure: string): string => failure.replace(/\n\s+at .*/g, "")
 
 type OfProcess = Extract<Observation, {
@@ -191,7 +191,7 @@ type OfProcess = Extract<Observation, {
     | "Ended"
 }>
 
-/** What befell the process, as a line. */
+/** A line about an event of the process. */
 const describeProcess = (seen: OfProcess): string => {
   switch (seen._tag) {
     case "Started":
@@ -237,7 +237,7 @@ type OfStream = Extract<Observation, {
     | "HungUp"
 }>
 
-/** What went over a connection of the stream, and what its client has by it, as a line. */
+/** A line about an event on a connection of the stream, or about its client's content. */
 const describeStream = (seen: OfStream): string => {
   switch (seen._tag) {
     case "Arming":
@@ -291,7 +291,7 @@ type OfProof = Extract<Observation, {
     | "SegmentNamed"
 }>
 
-/** What was found of what the venue keeps, and of starts over damage, as a line. */
+/** A line about a finding in the venue's storage, or about a start over damage. */
 const describeProof = (seen: OfProof): string => {
   switch (seen._tag) {
     case "SnapshotBegun":
@@ -325,7 +325,7 @@ const describeProof = (seen: OfProof): string => {
   }
 }
 
-/** An observation as a line: what the run's digest is over, and what a trace shows. */
+/** A line about an observation: the input of the run's digest, and the content of a trace. */
 const describe = (seen: Observation): string => {
   switch (seen._tag) {
     case "Asked":

@@ -1,7 +1,4 @@
-/**
- * What one run is made of before anything happens in it: the seed's generators, true time, a disk, a network,
- * and what is written down of it all.
- */
+/** The parts of a run before anything happens in it: the seed's generators, true time, a disk, a network, and the record of its steps. */
 import * as Options from "../faults/Options.js"
 import type { Step } from "./Script.js"
 import type { Request } from "./Request.js"
@@ -14,10 +11,10 @@ import * as SimNetwork from "../world/SimNetwork.js"
 import * as SimRandom from "../world/SimRandom.js"
 import * as SimTime from "../world/SimTime.js"
 
-/** Where the time of every run begins. */
+/** The start of every run's time. */
 export const startEpochMs = 1_760_000_000_000
 
-/** Where the owner's pages of a simulated venue would be. */
+/** The origin of a simulated venue's owner pages. */
 export const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
 
 /** The operator's credential in every run. */
@@ -30,23 +27,23 @@ export interface World {
   readonly schedule: SimRandom.SimRandom
   readonly secure: SimRandom.SimRandom
   readonly time: SimTime.SimTime
-  /** The time through which clients, owners and faults plan their steps. */
+  /** The time with which clients, owners and faults plan their steps. */
   readonly plans: SimTime.SimTime
   readonly disk: SimDisk.SimDisk
   readonly network: SimNetwork.SimNetwork
-  /** What the markets file lists; undefined where the run has none and its operator makes the markets. */
+  /** The content of the markets file; undefined where the run has none and its operator makes the markets. */
   readonly markets: SimMarkets.SimMarkets | undefined
-  /** Where the process hears index prices; undefined: only from the operator. */
+  /** The process's source of index prices; undefined: only the operator. */
   readonly feed: SimIndexFeed.SimIndexFeed | undefined
-  /** The ledger and the signer; undefined: the venue has none. */
+  /** The ledger and the signer; undefined where the venue has none. */
   readonly bank: SimBank.SimBank | undefined
-  /** Where histories are kept. */
+  /** The storage of histories. */
   readonly histories: SimHistories.SimHistories
   /** Simulated milliseconds since the run began. */
   readonly elapsedMs: () => number
-  /** Writes down what a client did or which fault struck, if that is to be recorded. */
+  /** Records a client's call or a fault, if they are to be recorded. */
   readonly record: (step: Step) => void
-  /** What was written down so far. */
+  /** The steps recorded so far. */
   readonly recorded: ReadonlyArray<Step>
 }
 
@@ -54,7 +51,7 @@ export interface World {
 export const optionsOf = (request: Pick<Request, "seed" | "profile">): Options.Options =>
   Options.draw(request.profile, SimRandom.make(request.seed, "options"))
 
-/** The source knows every market that will ever be listed: a venue hears of some before it has them. */
+/** The source quotes every market that will ever be listed: a venue receives prices of some before it lists them. */
 const feedOf = (
   { first, later }: SimMarkets.SimMarkets,
   behaviour: SimIndexFeed.Behaviour,
@@ -72,7 +69,7 @@ const feedOf = (
     }))
   )
 
-/** A world of the request's seed; `inject` is asked before every operation of the disk. */
+/** The world of a request's seed; `inject` is asked before every disk operation. */
 export const make = (request: Request, inject: NonNullable<SimDisk.Options["inject"]>): World => {
   const root = SimRandom.make(request.seed)
   const options = request.options ?? optionsOf(request)

@@ -1,13 +1,13 @@
 /**
- * Money for the insurance fund, in the only way in which it comes by any: an account falls under its maintenance margin in a market
- * of its own, is sold into a bid at the mark, and pays the fee. Afterwards that market is flat, and nobody in it does anything more.
+ * Money for the insurance fund, in the only way in which it receives any: an account falls under its maintenance margin in a market of its
+ * own, is sold into a bid at the mark, and pays the fee. Afterwards that market is flat and unused.
  */
 import type { Stage } from "./Stage.js"
 
-/** What the fee of selling 100 units at 940 is, 1 %, USDC. */
+/** The fee for selling 100 units at 940: 1 %, USDC. */
 const seeded = 940
 
-/** Has the fund come by 940 USDC so many times. */
+/** Lets the fund earn 940 USDC a number of times. */
 export const seedFund = (stage: Stage, times = 1): void => {
   const market = stage.market("SEED", 1_000)
   const [keeper] = stage.open(["keeper of the seed"], 10_000_000)
@@ -20,7 +20,7 @@ export const seedFund = (stage: Stage, times = 1): void => {
     stage.move(market, 940)
     stage.is("the steps that seed the fund", stage.steps(market).map(({ fee, filledQuantity, step }) => [step, filledQuantity, fee]),
       Array.from({ length: time + 1 }, () => ["order", "100.0", "940.000000"]))
-    // What the seller has left is his own; who bought it closes with the keeper.
+    // The seller keeps what is left; the buyer closes with the keeper.
     stage.is("what the ruined has left", [stage.held(ruined, market), stage.usdc(ruined, "equity")], [0, 3_060])
     stage.deal(keeper!, buyer, market, 100, 940)
     stage.move(market, 1_000)

@@ -1,25 +1,25 @@
 /**
- * An audit adds up what everybody has, some of it at one mark price and some at another. The sums do not meet, and a venue whose books were
- * right is halted.
+ * An audit adds up the positions of all accounts, some at one mark price and some at another. The sums do not match, and a venue whose
+ * books were right is halted.
  *
- * What has to hold: every answer is of one record and one mark of each market, and names the record; what is read of one record adds
- * up to the atom, however the marks move, also while a tick has made the marks of some markets and not yet those of others; answers of
- * different records need not, which is why they can be told apart; and the venue neither halts itself nor any market.
+ * What has to hold: every answer is of one record and one mark of each market, and names the record; answers of one record add up to the
+ * atom, however the marks move, also while a tick has made the marks of some markets and not yet those of others; answers of different
+ * records need not, which is why they can be told apart; and the venue halts neither itself nor any market.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
 
-/** More markets than one tick makes the marks of. */
+/** More markets than one tick marks. */
 const marketsOfStage = 18
 
-/** What everybody's positions have on paper together, in money atoms. */
+/** The sum of all unrealized profits, money atoms. */
 const paper = (answers: ReadonlyArray<Json>): bigint =>
   answers.flatMap((each) => each["positions"] as ReadonlyArray<Json>)
     .reduce((sum, { unrealizedPnlAtoms }) => sum + BigInt(String(unrealizedPnlAtoms)), 0n)
 
-/** Everybody's positions, asked for at once. */
+/** All accounts' positions, requested at once. */
 const snapshot = (stage: Stage, everybody: ReadonlyArray<Somebody>): ReadonlyArray<Json> =>
   stage.together(everybody.map((who) => Calls.read(who, "listPositions", `/v1/accounts/${who.accountId}/positions`, "trader")))
 
@@ -46,7 +46,7 @@ export const auditOfOneMark: Scenario = {
         whole++
         stage.is("what everybody has on paper at one record", String(paper(answers)), "0")
       }
-      // Who mixes the first answer of one with the last answers of the others has sums that do not meet.
+      // The first answer of one account mixed with the last of the others does not add up.
       if (paper([read[0]!, ...read.slice(-2)]) !== 0n) mixed++
     }
     stage.holds("audits of one record were made", whole >= 8)

@@ -1,10 +1,10 @@
 /**
- * A venue stands still over the end of a funding interval, or through most of one. Afterwards the payment is made twice, or for the time in
- * which nobody could trade, or by a rate made of hardly any samples.
+ * A venue is halted over the end of a funding interval, or through most of one. Afterwards the payment is made twice, or for the time in
+ * which nobody could trade, or by a rate from hardly any samples.
  *
- * What has to hold: each interval is paid for once or not at all. One that ended under the halt, or of which fewer than half of the
- * samples were taken, is published with a rate of zero and costs nobody anything; one that a halt only shortened is paid for in full;
- * all to the atom, with what rounding leaves in the insurance fund.
+ * What has to hold: each interval is paid for once or not at all. An interval that ended under the halt, or of which fewer than half of
+ * the samples were taken, is published with a rate of zero and costs nobody anything; one that a halt only shortened is paid for in full;
+ * all to the atom, with the rounding remainder in the insurance fund.
  */
 import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
@@ -22,12 +22,12 @@ export const fundingAcrossAHalt: Scenario = {
     stage.passUntil(begins + 1_500)
     stage.deal(long!, short!, market, 10, 1_000)
     const at = (seconds: number): void => stage.passUntil(begins + seconds * 1_000)
-    // The first interval is whole. The second ends under a halt, that goes on into the third for 20 seconds: 8 samples of 12.
+    // The first interval is whole. The second ends under a halt that extends into the third by 20 seconds: 8 samples of 12.
     at(100)
     stage.halt()
     at(140)
     stage.resume()
-    // Of the fourth all but 4 samples are missing, the fifth is whole.
+    // The fourth has only 4 samples, the fifth is whole.
     at(188)
     stage.halt()
     at(228)

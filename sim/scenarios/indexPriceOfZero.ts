@@ -1,9 +1,9 @@
 /**
- * After a migration a price of zero comes in. It is believed: a mass liquidation follows, and trading has to be rolled back.
+ * After a migration an index price of zero arrives. It is accepted: a mass liquidation follows, and trading has to be rolled back.
  *
- * What has to hold: a price that is none is refused, one that is far away is held back until others agree, and neither moves a mark or
- * liquidates anybody, over a restart too; readers are told that the index is no longer fresh when it is not, though nothing is written
- * meanwhile; and a fall that is true, told again and again, is taken all the same, and liquidates at its own price.
+ * What has to hold: an invalid price is refused, a distant one is held until others confirm it, and neither moves a mark or liquidates
+ * anybody, also over a restart; readers learn that the index is no longer fresh when it is not, even though nothing is journaled
+ * meanwhile; and a real fall, confirmed by repeated samples, is accepted and liquidates at its own price.
  */
 import type { Scenario } from "./Scenario.js"
 
@@ -27,7 +27,7 @@ export const indexPriceOfZero: Scenario = {
     stage.is("what is far away", guards, ["index_held", "index_held", "index_held", "index_held"])
     stage.tick()
     stage.is("the mark", stage.mark(market), 1_000)
-    // Silence: nobody is told that it is fresh, though nothing is written.
+    // Silence: the index is reported as stale, though nothing is journaled.
     stage.wait(10_000)
     stage.is("the figures of a silent index", (stage.stats(market)["marketData"] as { readonly stale: boolean }).stale, true)
     const ready = stage.public("getReadiness", "/readyz")
@@ -36,7 +36,7 @@ export const indexPriceOfZero: Scenario = {
     stage.move(market, 1_010)
     stage.is("steps of liquidations", stage.steps(market), [])
     stage.is("what both hold", [stage.held(long!, market), stage.held(short!, market)], [10, -10])
-    // A true fall to 930, told three times: 300 of 465, less than two thirds, sold to the bidder at 915.
+    // A real fall to 930, sent three times: 300 of 465, less than two thirds, sold to the bidder at 915.
     stage.buy(bidder!, market, { size: 10, price: 915 })
     stage.is("the first of a fall", stage.index(market, 930).status, 400)
     stage.wait(600)

@@ -1,11 +1,10 @@
 /**
- * Something is left of what was before, and counts for what is now. An order's terms are changed once more behind a restart, and the
- * venue that was restarted no longer knows which change of them was the last: it keeps every key for as long as the order rests, and
- * stands otherwise than its own journal says. A market that nobody is in starts anew at other prices, and is delisted soon: its final
- * price is an average over both.
+ * Old state remains and affects the present. An order is amended again after a restart, and the restarted venue no longer knows which
+ * amendment was the last: it keeps every key for as long as the order rests, and its state differs from its own journal's. A market
+ * without positions starts anew at other prices, and is delisted soon after: its final price is an average over both.
  *
- * What has to hold: a venue that is restarted between two changes comes to what its journal comes to; and a market is settled at a price
- * that is made of its present index alone.
+ * What has to hold: a venue that is restarted between two amendments reaches the state of its journal; and a market is settled at a price
+ * made of its present index alone.
  */
 import type { Scenario } from "./Scenario.js"
 
@@ -24,7 +23,7 @@ export const leftFromBefore: Scenario = {
     stage.amend(one!, market, order, 902)
     stage.is("prices of what is open", stage.openOrders(one!).map(({ price }) => price), ["902.0"])
 
-    // Two minutes at 100, and two at 1,000, under terms to which 100 is no price.
+    // Two minutes at 100, and two at 1,000, with parameters that do not allow 100.
     const early = stage.market("NEW", 100, { ...terms, maxPriceAtoms: 500 })
     stage.pass(125_000)
     const late = stage.change(early, { minPriceAtoms: 600, maxPriceAtoms: 10_000 }, 1_000)

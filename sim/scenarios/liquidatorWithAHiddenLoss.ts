@@ -1,10 +1,10 @@
 /**
- * What takes liquidated positions over loses on them. Its collateral is shared with something else, which hides the loss: it never looks
- * short of margin, and auto-deleveraging never begins.
+ * The account that takes over liquidated positions loses on them. Its collateral is shared with something else, which hides the loss: it
+ * never appears short of margin, and auto-deleveraging never begins.
  *
- * What has to hold: the insurance fund is an account of its own, held to its margin like any other and in all markets together; one
- * second after it is under its maintenance margin its positions are deleveraged, the one that needs the most first, at the mark while it
- * has anything; it never falls below zero; and all that it ever won and lost is published and adds up.
+ * What has to hold: the insurance fund is an account of its own, subject to margin like any other and in all markets together; one second
+ * after it falls under its maintenance margin its positions are deleveraged, the one that requires the most first, at the mark while the
+ * fund has equity; it never falls below zero; and all its gains and losses are published and add up.
  */
 import type { Scenario } from "./Scenario.js"
 import { seedFund } from "./Seeding.js"
@@ -32,7 +32,7 @@ export const liquidatorWithAHiddenLoss: Scenario = {
     stage.index(one, 615)
     stage.tick()
     stage.tick()
-    // XYZ needs more and is the first, at its mark; what is left, 170 of 307.5, is still too little: ABC follows.
+    // XYZ requires more and goes first, at its mark; what is left, 170 of 307.5, is still too little: ABC follows.
     const own = (stage.fund()["movements"] as ReadonlyArray<{ readonly [name: string]: unknown }>)
       .filter(({ cause }) => cause === "deleveraging")
       .map(({ amount, marketId, quantityChange }) => [marketId, quantityChange, amount])

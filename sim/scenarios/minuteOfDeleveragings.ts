@@ -2,9 +2,9 @@
  * A market falls for a minute. A minute of liquidations is followed by auto-deleveragings by the ten thousand, a large part of them within
  * one second, over more than half as many accounts.
  *
- * What has to hold: everybody who was liquidated ends with nothing and owes nothing; those on the other side receive all that was
- * lost, to the atom, those with the most profit at the highest leverage first, in the order of rankings that are published; no record does
- * more than its share, so that a cancel in the midst of it is answered at once; and the market trades on.
+ * What has to hold: every liquidated account ends with nothing and owes nothing; the other side receives all that was lost, to the atom,
+ * those with the highest profit and leverage first, in the order of published rankings; no record does more than its share, so that a
+ * cancel in the midst of it is answered at once; and the market continues to trade.
  */
 import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
@@ -12,7 +12,10 @@ import type { Somebody, Stage } from "./Stage.js"
 
 const howMany = 40
 
-/** Longs of 1 unit with 101, 102.. USDC, against shorts of 1 or 3 units: keen ones, and some with much more behind them. */
+/**
+ * Longs of 1 unit with 101, 102.. USDC, against shorts of 1 or 3 units: some with little margin, which rank first, and some with much
+ * more.
+ */
 const begin = (stage: Stage) => {
   const market = stage.market("ABC", 1_000)
   const longs = Array.from({ length: howMany }, (_, at) => stage.one(`long ${at + 1}`, 101 + at))
@@ -28,7 +31,7 @@ const begin = (stage: Stage) => {
   return { market, longs, keen, ready, rich }
 }
 
-/** How many places of a ranking were closed in whole or in part, and whether nobody was passed over before the last of them. */
+/** For each place of a ranking, whether any of it was closed. */
 const closedPlaces = (ranking: Json): ReadonlyArray<boolean> =>
   (ranking["ranking"] as ReadonlyArray<Json>).map(({ closedQuantity }) => closedQuantity !== "0.0")
 
@@ -38,14 +41,15 @@ export const minuteOfDeleveragings: Scenario = {
   play: (stage) => {
     const { keen, longs, market, ready, rich } = begin(stage)
     const [first] = rich
-    // A bid so low that no liquidation may sell into it: it is there to be cancelled in the midst of all.
+    // A bid too low for any liquidation, to be cancelled in the midst of them.
     stage.buy(first!, market, { size: 1, price: 600 })
     stage.wait(1_000 - (stage.now % 1_000) - 50)
     stage.index(market, 900)
     stage.wait(60)
     stage.is("what a cancel in the midst of it took", stage.cancelAll(first!)["canceledOrders"], 1)
     stage.tick()
-    // At 900 long number n has n USDC of the 45 that it needs: those under 30 are gone, at 900 - n; the others have yet to be.
+    // At 900 long number n has n USDC of the 45 that it requires: those under 30 are gone, at 900 - n; the others are still to be
+    // liquidated.
     const gone = stage.steps(market).filter(({ step }) => step === "deleveraging")
     stage.is("who is gone at 900", gone.length, 29)
     stage.is("the prices at which they went", gone.map(({ price }) => price), Array.from({ length: 29 }, (_, at) => `${899 - at}.0`))
@@ -66,9 +70,9 @@ export const minuteOfDeleveragings: Scenario = {
     const before = 8 * (300 + 1_000 + 10_000)
     stage.is("what the winners hold", winners.map((who) => stage.held(who, market)), winners.map(() => 0))
     stage.is("what the winners have", winners.reduce((sum, who) => sum + stage.usdc(who, "collateral"), 0), before + lost)
-    // The keenest were the first, at the prices of the first.
+    // The highest ranked were closed first, at the first prices.
     stage.is("the keen", keen.map((who) => stage.usdc(who, "collateral")), keen.map((_, at) => 300 + 101 + at))
-    // It trades on.
+    // The market continues to trade.
     stage.deal(first!, rich[1]!, market, 2, 850)
     stage.audit()
   }

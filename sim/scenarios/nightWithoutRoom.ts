@@ -1,11 +1,10 @@
 /**
- * A disk runs full over night, and a power failure comes on top. The venue does not start where nothing is left but what is kept for
- * cancels; or it does, and when there is room again nobody is there whose order would remind it that it owes marks, and that somebody's
- * dead-man switch has been due for long. Later its clock is set forward by an hour, in a market that stands still: what was to expire
- * in that hour waits for another one.
+ * A disk runs full over night, and a power failure follows. The venue does not start where only the room reserved for cancels is left; or
+ * it starts, and when there is room again no order arrives to remind it that marks are due, and a dead-man switch long since. Later its
+ * clock is set forward by an hour, in a market that stands still: orders that were to expire in that hour wait for another one.
  *
- * What has to hold: it starts as long as anything is journaled, and takes risk away for whoever asks; all that is due is done within
- * moments of there being room, and of a clock that is set, though nobody sends anything.
+ * What has to hold: the venue starts as long as anything can be journaled, and accepts risk-reducing commands; everything that is due is
+ * done within moments once there is room, or once the clock is set, even though nobody sends anything.
  */
 import type { Scenario } from "./Scenario.js"
 
@@ -22,7 +21,7 @@ export const nightWithoutRoom: Scenario = {
     stage.deal(one!, other!, market, 1, 1_000)
     for (const price of [900, 901, 902]) stage.buy(one!, market, { size: 1, price })
 
-    // Marks use up all that is not kept for requests. Nothing but the disk tells how much that is: they stop by themselves.
+    // Marks use up all the room that is not reserved for requests. Only the disk knows how much that is: they stop by themselves.
     stage.fillDisk(true)
     stage.waitAlone(400)
     stage.crash("power")

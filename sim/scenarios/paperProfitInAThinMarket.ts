@@ -1,10 +1,10 @@
 /**
- * The profit of open positions counts as margin, in a market so thin that little money moves its price. What was built on it has nothing
- * behind it once the price is back, and the insurance pays.
+ * The profit of open positions counts as margin, in a market so thin that little money moves its price. Positions opened against that
+ * profit have no backing once the price is back, and the insurance fund pays.
  *
- * What has to hold: a profit that is not realised backs no order and cannot be withdrawn; the mark follows a thin book no further than
- * its band around the index; whoever stands against the pushed price with the margin of an opening is not liquidated for it; and when
- * all is over the insurance fund has lost nothing.
+ * What has to hold: unrealized profit backs no order and cannot be withdrawn; the mark follows a thin book no further than its band around
+ * the index; a position against the pushed price that has its initial margin is not liquidated; and in the end the insurance fund has lost
+ * nothing.
  */
 import type { Scenario } from "./Scenario.js"
 
@@ -17,25 +17,25 @@ export const paperProfitInAThinMarket: Scenario = {
     const partner = stage.one("partner", 20_000)
     const [bidder, offerer] = stage.open(["bidder", "offerer"], 1_000_000)
     stage.deal(holder, partner, market, 100, 1_000)
-    // Both sides far above the index, deep enough to count, and a trade between them.
+    // Deep orders on both sides far above the index, and a trade between them.
     stage.deal(bidder!, offerer!, market, 1, 1_200)
     stage.buy(bidder!, market, { size: 50, price: 1_199 })
     stage.sell(offerer!, market, { size: 50, price: 1_201 })
     stage.pass(40_000)
     stage.tick()
     stage.is("the pushed mark", stage.mark(market), 1_050)
-    // 5,000 of profit on paper, and what can be used is what was put in, less the margin of 100 at 1,050.
+    // 5,000 of unrealized profit; available is what was paid in, less the margin of 100 at 1,050.
     stage.is("the holder's equity", stage.usdc(holder, "equity"), 25_000)
     stage.is("the holder's margin equity", stage.usdc(holder, "marginEquity"), 20_000)
     stage.is("what the holder may use", stage.usdc(holder, "available"), 20_000 - 10_500)
     const { withdrawable } = stage.balance(holder)
     stage.is("what the holder may take out", withdrawable, "9500.000000")
-    // 90 more at 1,050 need 9,450; 95 more would need 9,975, which only the profit could back.
+    // 90 more at 1,050 require 9,450; 95 more would require 9,975, which only the profit could back.
     stage.refused("an order on paper", stage.buy(holder, market, { size: 95, price: 1_050 }), "margin_insufficient")
     stage.is("an order on money", stage.buy(holder, market, { size: 90, price: 1_050 })["status"], "open")
     stage.cancelAll(holder)
     stage.is("the partner's equity", stage.usdc(partner, "equity"), 15_000)
-    // The book is pulled, and the price goes back to what the index always said.
+    // The book is pulled, and the price returns to the index.
     stage.cancelAll(bidder!)
     stage.cancelAll(offerer!)
     stage.pass(5_000)

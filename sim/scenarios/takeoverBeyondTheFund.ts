@@ -1,11 +1,11 @@
 /**
- * A position is to be taken over that the insurance fund cannot carry whole. A fund that takes what it cannot back is the next to be
- * liquidated, and passes on a loss that nobody agreed to; one that refuses for the size of it leaves money unused that is there
- * for just this.
+ * A position has to be taken over that the insurance fund cannot carry in full. A fund that takes more than it can back is itself
+ * liquidated next, and passes on a loss that nobody agreed to; one that refuses the whole position because of its size leaves money unused
+ * that exists for exactly this.
  *
- * What has to hold: the fund takes exactly as much as leaves it its initial margin, the rest is closed against the opposite side in
- * the order of the published ranking at the same price, who was liquidated ends with nothing and owes nothing, and the fund sells
- * what it took without a loss where somebody bids.
+ * What has to hold: the fund takes exactly as much as leaves it its initial margin, the rest is closed against the opposite side in the
+ * order of the published ranking at the same price, the liquidated account ends with nothing and owes nothing, and the fund sells its
+ * position without a loss where somebody bids.
  */
 import type { Scenario } from "./Scenario.js"
 import { seedFund } from "./Seeding.js"
@@ -40,7 +40,7 @@ export const takeoverBeyondTheFund: Scenario = {
     stage.is("what the calm one has", [stage.held(calm!, market), stage.usdc(calm!, "collateral")], [-14, 50_600])
     const { equity, initialMargin } = stage.fund()
     stage.is("the fund once it has taken over", [equity, initialMargin], ["1360.000000", "1302.000000"])
-    // A fifth a second goes into what is bid, rounded up.
+    // A fifth a second is sold into the bids, rounded up.
     stage.buy(calm!, market, { size: 14, price: 930, reduceOnly: true })
     const sizes: Array<number> = []
     for (let second = 0; second < 12 && stage.held(calm!, market) !== 0; second++) {

@@ -1,11 +1,11 @@
 /**
- * One liquidation takes a market's whole open interest. A negative transfer is applied before the insurance is asked, the market is halted
- * for hours, and it starts again on a stale index.
+ * One liquidation takes a market's whole open interest. A negative balance is transferred before the insurance fund is used, the market is
+ * halted for hours, and it restarts on a stale index.
  *
- * What has to hold: the loss goes first to the insurance fund, as far as that can carry it, and then to those on the other side at
- * the price that leaves the liquidated account nothing; whoever is closed receives all that was his up to that price, also where he is
- * owed more than he has put in; nobody is below zero at any record. Over the halt, a power failure and a restart nothing is
- * liquidated on an index that is no longer fresh or that has yet to be agreed with, and an older price is never taken for a newer one.
+ * What has to hold: the loss goes first to the insurance fund, as far as that can carry it, and then to the other side at the price that
+ * leaves the liquidated account nothing; every closed position is paid in full up to that price, even where that is more than its account
+ * paid in; no account is below zero at any record. Over the halt, a power failure and a restart nothing is liquidated on an index that is
+ * stale or not yet confirmed, and an older price is never taken for a newer one.
  */
 import type { Scenario } from "./Scenario.js"
 import { seedFund } from "./Seeding.js"
@@ -37,7 +37,7 @@ export const wholeMarketInOnePosition: Scenario = {
     stage.is("the fund's equity", stage.fund()["equity"], "640.000000")
     stage.auditEngine()
 
-    // The halt, with an index that falls silent, and a power failure in it.
+    // The halt, with an index that falls silent, and a power failure during it.
     stage.status(market, "halted")
     stage.wait(30_000)
     stage.crash("power")
@@ -48,7 +48,7 @@ export const wholeMarketInOnePosition: Scenario = {
     stage.is("the figures while the index is stale", (stage.stats(market)["marketData"] as { readonly stale: boolean }).stale, true)
     const refused = stage.buy(shorts[0]!, market, { size: 1, price: 850 })
     stage.refused("an order that grows while the index is stale", refused, "market_not_accepting")
-    // A price of before the outage is no news, and one far away has to be agreed with first.
+    // A price from before the outage is too old, and a distant one has to be confirmed first.
     stage.is("a price of before", stage.index(market, 900, stage.now - 3_600_000).status, 400)
     stage.is("a price far away", stage.index(market, 600).status, 400)
     stage.tick()

@@ -1,7 +1,7 @@
-/** What makes two failures the same one. */
+/** When two failures count as the same. */
 import type { Failure } from "../run/Request.js"
 
-/** A message with all that differs from run to run taken out: numbers, ids, digests, names of clients. */
+/** A message without what differs from run to run: numbers, ids, digests, names of clients. */
 const normalised = (message: string): string =>
   message
     .split("\n", 1)[0]!
@@ -12,14 +12,14 @@ const normalised = (message: string): string =>
     .replace(/(?:N,)+N/g, "N")
     .slice(0, 300)
 
-/** The property that broke first and what it said, normalised. */
+/** The first broken property with its normalised message. */
 export const signatureOf = (property: string, what: string): string =>
   what.startsWith(`${property}: `) ? normalised(what) : `${property}: ${normalised(what)}`
 
 /** The same of a failure. */
 export const signature = (failure: Failure): string => signatureOf(failure.properties[0] ?? "", failure.what)
 
-/** Whether a candidate breaks what the original broke. A crash of the program is the same only with the same message. */
+/** Whether a candidate fails like the original. A crash of the program is the same only with the same message. */
 export const same = (original: Failure, candidate: Failure | undefined): boolean =>
   candidate !== undefined
   && candidate.kind === original.kind

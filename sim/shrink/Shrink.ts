@@ -1,9 +1,9 @@
 /**
- * Makes a failing run small: cuts what came after, leaves faults and clients out, then halves, quarters and
- * single steps, then says the rest in fewer words. Keeps a candidate only if it breaks the same property.
+ * Shrinks a failing run: cuts the steps after the failure, leaves out faults and clients, then halves, quarters and single steps, and then
+ * simplifies the rest. Keeps a candidate only if it breaks the same property.
  *
- * Deterministic: candidates come in a fixed order and the budget is a number of runs. `isOver` may end it
- * earlier, for callers who have no more time; then the result says so.
+ * Deterministic: candidates come in a fixed order and the budget is a number of runs. `isOver` may end it earlier, for callers with no
+ * more time; then the result says so.
  */
 import type { Options } from "../faults/Options.js"
 import * as Failures from "./Failures.js"
@@ -11,27 +11,27 @@ import type { Failure } from "../run/Request.js"
 import * as Script from "../run/Script.js"
 import * as Simplify from "./Simplify.js"
 
-/** What is made smaller. */
+/** The run to be shrunk. */
 export interface Subject {
   readonly script: Script.Script
   readonly options: Options
 }
 
 export interface Parts {
-  /** Runs a candidate; its failure, if it has one. */
+  /** Runs a candidate. Returns its failure, if any. */
   readonly run: (candidate: Subject, unproven: boolean) => Failure | undefined
-  /** Runs at most. */
+  /** Most runs. */
   readonly maxRuns: number
-  /** Whether there is no more time. */
+  /** Whether the time is over. */
   readonly isOver?: () => boolean
-  /** Told whenever something was left out. */
+  /** Called whenever something was left out. */
   readonly progress?: (runs: number, steps: number) => void
 }
 
 export interface Result {
   readonly subject: Subject
   readonly failure: Failure
-  /** What was to be made smaller. */
+  /** The original failure. */
   readonly found: Failure
   readonly runs: number
   readonly stepsBefore: number
@@ -40,7 +40,7 @@ export interface Result {
   readonly minimal: boolean
 }
 
-/** A failing run, smaller. `failure` is what `subject` does when it is run; undefined if its script does not do it. */
+/** The shrunk run. `failure` is that of running `subject`; undefined if the original's script does not fail alike. */
 export const shrink = (subject: Subject, failure: Failure, parts: Parts): Result | undefined => {
   const shrinker = new Shrinker(subject, failure, parts)
   return shrinker.begins() ? shrinker.toEnd() : undefined
@@ -59,7 +59,7 @@ class Shrinker {
     this.latest = failure
   }
 
-  /** Whether the script as it is breaks what the run broke. */
+  /** Whether the unchanged script fails as the run did. */
   begins(): boolean {
     return this.attempt(this.best)
   }
@@ -88,12 +88,12 @@ class Shrinker {
     return this.best.script.steps
   }
 
-  /** What is to become less: letters, roughly. */
+  /** The quantity to reduce: roughly the number of characters. */
   private size(): number {
     return JSON.stringify(this.best).length
   }
 
-  /** Runs a candidate and keeps it if it breaks the same. */
+  /** Runs a candidate and keeps it if it fails alike. */
   private attempt(candidate: Subject): boolean {
     if (this.runs >= this.parts.maxRuns || this.parts.isOver?.() === true) {
       this.exhausted = true
@@ -113,7 +113,7 @@ class Shrinker {
     return steps.length < this.steps().length && this.attempt({ ...this.best, script: { steps, endMs } })
   }
 
-  /** Nothing that came after the failure made it; and often little that came long before it. */
+  /** Drops the steps after the failure, which cannot have caused it, and then tries without those long before it. */
   private cutTail(): void {
     const { atMs } = this.latest
     this.attemptSteps(this.steps().filter((step) => step.atMs <= atMs))
@@ -126,7 +126,7 @@ class Shrinker {
     }
   }
 
-  /** All faults, each kind of fault, what the network does, then one client after the other. */
+  /** Leaves out all faults, each kind of fault, the network's faults, then one client after the other. */
   private leaveOutGroups(): void {
     this.attemptSteps(this.steps().filter(Script.isCall))
     const groups = new Set(this.steps().map(groupOf))
@@ -145,7 +145,7 @@ class Shrinker {
     }
   }
 
-  /** Halves, quarters and so on down to single steps, from the end: what is later depends on what is earlier. */
+  /** Leaves out halves, quarters and so on down to single steps, from the end, since later steps depend on earlier ones. */
   private leaveOutParts(): void {
     for (let size = Math.ceil(this.steps().length / 2); size >= 1;) {
       let changed = false

@@ -1,10 +1,10 @@
-/** Smaller ways to say a step, the smallest first. A way that means nothing to the venue only fails to break what was broken. */
+/** Simpler forms of a step, the simplest first. A form that is invalid for the venue merely fails to reproduce the failure. */
 import { type Options, unlimited } from "../faults/Options.js"
 import { type CallStep, isCall, type Script, type Step } from "../run/Script.js"
 
 /** Fields that hold a size, in the bodies of either version. */
 const sizes: ReadonlySet<string> = new Set(["quantity", "amount"])
-/** Fields of an order that it can do without. */
+/** Optional fields of an order. */
 const extras: ReadonlyArray<string> = ["selfTradePrevention", "postOnly", "reduceOnly", "timeInForce", "expiresAt"]
 
 type Fields = { readonly [name: string]: unknown }
@@ -19,7 +19,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** Half of a size, on the same number of decimals; undefined where that is nothing. */
+/** Half of a size, with the same number of decimals; undefined where that is zero. */
 const half = (value: unknown): unknown => {
   if (typeof value === "number") return value >= 2 ? Math.floor(value / 2) : undefined
   if (typeof value !== "string" || !/^[0-9]{1,15}(?:\.[0-9]{1,8})?$/.test(value)) return undefined
@@ -58,7 +58,7 @@ const simplerList = (entries: ReadonlyArray<unknown>): ReadonlyArray<ReadonlyArr
   return simpler
 }
 
-/** Simpler bodies of a call: fewer entries, half the size, without what an order can do without. */
+/** Simpler bodies of a call: fewer entries, half the size, without optional fields. */
 export const bodies = (body: string): ReadonlyArray<string> => {
   const value = parsed(body)
   if (Array.isArray(value)) return simplerList(value).map((each) => JSON.stringify(each))
@@ -68,7 +68,7 @@ export const bodies = (body: string): ReadonlyArray<string> => {
   return simplerOrder(value).map((each) => JSON.stringify(each))
 }
 
-/** The script with a step's body replaced, in the step and in those that repeat it under the same key. */
+/** The script with a step's body replaced, also in the steps that repeat it under the same key. */
 export const withBody = (script: Script, step: CallStep, body: string): Script => ({
   ...script,
   steps: script.steps.map((each) =>
@@ -84,7 +84,7 @@ const rounded = (step: Step): Step => ({ ...step, atMs: Math.ceil(step.atMs) })
 /** The script with all times in whole milliseconds, in the same order. */
 export const roundTimes = (script: Script): Script => ({ steps: script.steps.map(rounded), endMs: Math.ceil(script.endMs) })
 
-/** The script in which nothing waits: step follows step after a few milliseconds, in the same order. */
+/** The script without pauses: a step every few milliseconds, in the same order. */
 export const closeRanks = (script: Script, firstMs: number, gapMs: number): Script => {
   const steps = script.steps.map((step, index) => ({ ...step, atMs: firstMs + index * gapMs }))
   return { steps, endMs: firstMs + (steps.length + 1) * gapMs }
@@ -97,14 +97,14 @@ const quickDisk = (disk: Options["disk"]): Options["disk"] => ({
   maxCallMs: Math.min(disk.maxCallMs, 1)
 })
 
-/** A feed that says nothing but the newest prices, once. */
+/** A feed that sends only the newest prices, once. */
 const quietFeed = (options: Options): Options =>
   options.feed === undefined ? options : {
     ...options,
     feed: { ...options.feed, meanPauseMs: 10_000_000, repeatShare: 0, lateShare: 0, silenceShare: 0, oddShare: 0 }
   }
 
-/** Ways to leave off what the options still draw: everything, then one after the other. The faults of the script are steps. */
+/** Ways to switch off what the options still draw: everything, then one at a time. The script's faults are steps. */
 export const calmings: ReadonlyArray<(options: Options) => Options> = [
   (options) => ({
     ...options,

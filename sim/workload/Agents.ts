@@ -1,7 +1,7 @@
 /**
- * Agents and bots who trade by the keys that they have: each key gets a trader, who does all that traders do, while owners revoke keys
- * and keys end. Now and then an owner revokes the key in the very moment in which its agent has something under way, before and
- * behind. Drawn by a generator of its own; all of them together make so many calls and no more.
+ * Agents and bots that trade by their keys: each key gets a trader, who does all that traders do, while owners revoke keys and keys
+ * expire. Now and then an owner revokes the key at the very moment at which its agent has calls in progress. Drawn by a generator of its
+ * own; all of them together make a given number of calls.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { Options as AllOptions, Standings } from "../faults/Options.js"
@@ -18,31 +18,31 @@ interface Options extends Pick<Standings, "agentCalls" | "meanPauseMs"> {
 }
 
 interface AgentsDesk extends Desk {
-  /** A text that the answer to a call told. */
+  /** A string in the answer to a call. */
   readonly told: (call: number, path: string) => string | undefined
 }
 
-/** How often something that an agent begins is followed by the revocation of its key, in the same moment, and by the same again. */
+/** How often an agent's call is followed at the same moment by the revocation of its key, and by the same call again. */
 const revokedShare = 0.06
-/** How often an agent whose key has ended tries it. */
+/** How often an agent whose key has ended still tries it. */
 const mostTurnedAway = 3
-/** How long it takes until a new key is noticed, in pauses. */
+/** Time until a new key is noticed, in pauses. */
 const lookPauses = 2
 
-/** Where the answer that told of a key says which key it is, and whose. */
+/** The members of an answer that contain a key's id, and its account. */
 const paths = {
   agent: { keyId: "key.keyId", accountId: "key.accountId" },
   bot: { keyId: "keyId", accountId: "accountId" }
 } as const
 
-/** For how long somebody waits for what changes by a key that is about to be revoked. */
+/** How long a read waits for changes by a key that is about to be revoked, ms. */
 const waitedMs = 2_000
 
 class Agent {
   #turnedAway = 0
   readonly #paths: { readonly keyId: string; readonly accountId: string }
 
-  /** `call`: the call whose answer told the key. */
+  /** `call`: the call whose answer contained the key. */
   constructor(
     readonly desk: AgentsDesk,
     readonly random: SimRandom,
@@ -70,7 +70,7 @@ class Agent {
     Trader.make(desk, who, this.random.split("trader"), workload, 0).start()
   }
 
-  /** A trader's draft as one by this key: its account is written by the answer that told of it. */
+  /** A trader's draft with this key: its account is taken from the answer that contained the key. */
   #own({ accountId, apiKey }: Identity, draft: Draft): Draft {
     if (draft.credential !== "trader" || draft.token !== apiKey) return draft
     const text = (value: string): string => value.replaceAll(accountId, of(this.call, this.#paths.accountId))
@@ -78,7 +78,7 @@ class Agent {
   }
 
   #issue(who: Identity, draft: Draft, settled: (answer: Answer | undefined) => void): Call {
-    // Whoever has begun something that takes several calls ends it.
+    // An agent that has begun something with several calls completes it.
     if (!this.spend()) this.#turnedAway = mostTurnedAway
     const begun = this.desk.issue(this.#own(who, draft), (answer) => {
       if (answer?.status === 401) this.#turnedAway++
@@ -91,7 +91,7 @@ class Agent {
     return begun
   }
 
-  /** By a session of its owner, if one of them has any, while somebody waits by the key for what changes. */
+  /** Revokes the key by a session of its owner, if there is one, while a read by the key waits for changes. */
   #revoke(who: Identity): void {
     const [owner] = this.owners.filter(({ sessions }) => sessions.length > 0)
     const own = this.holder.sessions.length > 0 ? this.holder : owner
@@ -103,7 +103,7 @@ class Agent {
   }
 }
 
-/** What agents mean to do: nothing that takes a trader's whole run, and as soon as those who let them have keys. */
+/** Agents' intents: none that takes a trader's whole run. They begin as soon as they have keys. */
 const ofAgents = ({ meanPauseMs, workload }: Options): AllOptions["workload"] => ({
   ...workload,
   meanPauseMs,
@@ -111,13 +111,13 @@ const ofAgents = ({ meanPauseMs, workload }: Options): AllOptions["workload"] =>
   weights: { ...workload.weights, flood: 0, "twenty duplicates": 0 }
 })
 
-/** Agents of this file's own ask under numbers that no owner's agent has. */
+/** Agents of this file use request numbers that no owner's agent has. */
 const firstRequest = 900_000
 
-/** Owners who let an agent have a key as soon as they are signed in: one each, that reads and trades, for long or for minutes. */
+/** Owners who issue a key to an agent as soon as they are signed in: one each, to read and trade, valid for long or for minutes. */
 class Connecting {
   readonly #begun = new Set<OwnerCalls.KeyHolder>()
-  /** Calls that told keys, by their owners. */
+  /** Calls whose answers contained keys, by owner. */
   readonly holders: Array<OwnerCalls.KeyHolder & { readonly keys: Array<number> }> = []
 
   constructor(readonly desk: AgentsDesk, readonly random: SimRandom, readonly spend: () => boolean) {}
@@ -146,7 +146,7 @@ class Connecting {
     })
   }
 
-  /** Goes on where it was done. */
+  /** Makes a call, and continues where it was accepted. */
   #say(draft: Draft, then: (call: number) => void): void {
     if (!this.desk.isOpen() || !this.spend()) return
     const { id } = this.desk.issue({ ...draft, persistent: true }, (answer) => {
@@ -155,7 +155,7 @@ class Connecting {
   }
 }
 
-/** Begins what agents and bots of a run do, each as soon as its key is there; tells of those that owners let have one for it. */
+/** Starts a run's agents and bots, each as soon as its key exists. Returns the owners who issued keys for that purpose. */
 export const start = (
   desk: AgentsDesk,
   random: SimRandom,

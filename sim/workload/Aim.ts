@@ -1,5 +1,5 @@
 /**
- * Parameters of a market that just put somebody under his margins who holds a position there, or that leave some of what rests beyond its
+ * Parameters of a market that would just put a holder of a position there under its margins, or that leave some resting orders beyond its
  * band.
  */
 import type { Parameters } from "../../src/domain/Market.js"
@@ -10,10 +10,10 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Changes from "./Changes.js"
 
-/** What `part` is of `whole`, in bps. */
+/** `part` of `whole` in bps. */
 const bpsOf = (part: bigint, whole: bigint): number => (Number(part) * 10_000) / Number(whole)
 
-/** Just more maintenance margin than he has equity. */
+/** Requires slightly more maintenance margin than the account's equity. */
 const atMaintenance = (now: Parameters, market: NaiveMarket, { markets }: NaiveVenue, { collateral, positions }: NaiveAccount) => {
   const { equity } = marginOf(markets, { collateral, positions, open: [] }, undefined)
   const notional = valueOf(market, positions.get(market.index)!)
@@ -23,7 +23,7 @@ const atMaintenance = (now: Parameters, market: NaiveMarket, { markets }: NaiveV
     : Changes.justTighter(now, equityBps)
 }
 
-/** As much initial margin as would be there if his open orders lost nothing; undefined where they lose nothing anyway. */
+/** Requires as much initial margin as the account would have if its open orders lost nothing; undefined where they lose nothing anyway. */
 const atInitial = (now: Parameters, market: NaiveMarket, { markets }: NaiveVenue, account: NaiveAccount) => {
   const all = marginOf(markets, account, undefined)
   const elsewhere = marginOf(markets.filter((each) => each !== market), account, undefined)
@@ -38,7 +38,10 @@ const atInitial = (now: Parameters, market: NaiveMarket, { markets }: NaiveVenue
     : { ...now, initialMarginBps: bps, maxLeverageX: Math.min(now.maxLeverageX, Math.floor(10_000 / bps)) }
 }
 
-/** Aims at the maintenance or the initial margin of anybody who holds a position; undefined where nobody does or can be met so, and now and then. */
+/**
+ * Aims at the maintenance or initial margin of a random holder of a position. Undefined where nobody holds one or can be reached, and half
+ * of the time.
+ */
 export const aimed = (
   now: Parameters,
   model: NaiveVenue,
@@ -53,11 +56,11 @@ export const aimed = (
   return initial ?? atMaintenance(now, market, model, account)
 }
 
-/** How far an order lies beyond the mark on the side where the band ends for it, bps; not above 0 where it is no further than the mark. */
+/** How far an order lies beyond the mark towards its edge of the band, bps; at most 0 where it does not lie beyond the mark. */
 const beyondBps = ({ mark }: NaiveMarket, { price, side }: NaiveOrder): number =>
   bpsOf(BigInt(side === Order.buy ? price - mark : mark - price), BigInt(mark))
 
-/** A band that leaves some of what rests in a market beyond it, most often several orders; undefined where too few lie beyond the mark. */
+/** A band that leaves some resting orders beyond it, mostly several; undefined where too few lie beyond the mark. */
 export const narrower = (market: NaiveMarket, random: SimRandom): Parameters | undefined => {
   if (market.mark === 0) return undefined
   const beyond = market.resting.map((order) => beyondBps(market, order)).filter((bps) => bps > 1).sort((one, other) => other - one)

@@ -1,4 +1,4 @@
-/** New terms of orders, well and badly. */
+/** New terms of orders, valid and invalid. */
 import { orderId } from "../../src/domain/Ids.js"
 import type { Parameters } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -11,23 +11,23 @@ import { makeOrder } from "./Placing.js"
 import type { Drafting, Seat } from "./Seat.js"
 import * as Spelling from "./Spelling.js"
 
-/** How often an order that brings a take-profit or a stop-loss gets a price beside one of these, beyond which it is refused. */
+/** How often an order with a take-profit or a stop-loss gets a price next to one of these, beyond which it would be refused. */
 const triggerShare = 0.5
 
 /**
- * How often it is an order that ends by itself, where one is open: it ends at its time, whatever its terms are by then. Or one of which
- * some is filled: a total that is named then says another quantity than what is left.
+ * How often it picks an open order that expires, or one that is partly filled, if there is one. An order expires at its time whatever its
+ * terms are by then; and a total of a partly filled order differs from its open size.
  */
 const oddShare = 0.35
 const isOdd = ({ expiresAtEpochMs, filled, status }: NaiveOrder): boolean => status === Order.open && (expiresAtEpochMs !== 0 || filled > 0)
 
-/** The prices that close by themselves what an order opens. */
+/** The trigger prices that came with an order. */
 const triggersOf = (model: NaiveVenue, orderNumber: number): ReadonlyArray<number> => {
   const autoClose = model.brackets.all.find(({ cameWithOrder, number }) => cameWithOrder && number === orderNumber)?.autoClose
   return autoClose === undefined ? [] : [autoClose.takeProfit.priceAtoms, autoClose.stopLoss.priceAtoms].filter((price) => price > 0)
 }
 
-/** New terms of one of its open orders, so that every way it may go is frequent. */
+/** New terms of one of the trader's open orders, chosen so that every possible result is frequent. */
 export const amendOrder = (seat: Seat, intent: Intent): Draft => {
   const { model, nextKey, random, who, wishes } = seat
   const order = (random.chance(oddShare) ? wishes.ofMine(isOdd) : undefined) ?? wishes.myOpen()
@@ -55,7 +55,7 @@ export const amendOrder = (seat: Seat, intent: Intent): Draft => {
   return Calls.amend(who, intent, nextKey(), market.parameters, orderId(order.number), random.pick(changes)())
 }
 
-/** New terms of what is not its own, is not open, is not there or is in another market, and terms out of bounds. */
+/** New terms for orders that are another's, not open, not existing or in another market, and terms out of bounds. */
 const amendBadly = ({ model, nextKey, random, who, wishes }: Seat, intent: Intent): Draft => {
   const foreign = model.markets.flatMap((market) => market.resting.filter((order) => order.account !== who.account).slice(0, 5))
   const dead = wishes.ofMine((order) => order.status !== Order.open)

@@ -1,7 +1,4 @@
-/**
- * What a trader says and asks without trading: its name, its leverage, what closes its positions, everything that can be read, what
- * became of a request, and that it never will be.
- */
+/** A trader's calls other than trading: its name, its leverage, its triggers, every read, the lookup of a request's result, and fences. */
 import type { Intent } from "../faults/Options.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
@@ -9,10 +6,10 @@ import { readAnything } from "./Reading.js"
 import { nearestToItsEnd } from "./Repeating.js"
 import type { Drafting, Seat } from "./Seat.js"
 
-/** How often who has fenced what is remembered longer than anything new would be fences it again: what was promised stands. */
+/** How often a trader fences something again whose fence lasts longer than a new one would: the old promise stands. */
 const fencedAgainShare = 0.2
 
-/** The same fence once more, where the venue has come to remember less since; mostly not. */
+/** The same fence once more, if the venue's retention has become shorter since; mostly undefined. */
 export const fenceAgain = ({ fence, fenced, fencing, model, who }: Seat): Draft | undefined => {
   const lasting = fenced.filter((identity) => {
     const stands = "idempotencyKey" in identity
@@ -23,14 +20,14 @@ export const fenceAgain = ({ fence, fenced, fencing, model, who }: Seat): Draft 
   return lasting.length > 0 && fencing.chance(fencedAgainShare) ? fence("fence", fencing.pick(lasting)) : undefined
 }
 
-/** What became of one of the calls that it remembers. */
+/** Looks up one of the calls that it remembers. */
 export const lookUpOfMine = ({ past, random, who }: Seat): Draft =>
   Calls.lookUp(who, "idempotencyKey", random.pick(past).idempotencyKey ?? "never")
 
-/** How often whoever means to set what closes a position takes back instead what an open order of his brings. */
+/** How often a trader cancels the triggers of an open order instead of setting those of a position. */
 const takenBackShare = 0.25
 
-/** Cancels what closes by itself in a market, or in all, where an open order brings some of it: the order stays, without it. */
+/** Cancels the triggers in a market, or in all, where an open order carries some: the order stays, without them. */
 const takeBack = ({ model, nextKey, takingBack, who }: Seat, intent: Intent): Draft | undefined => {
   const brought = model.brackets.all.filter(({ account, isOrderOpen }) => isOrderOpen && account === who.account)
   if (brought.length === 0 || !takingBack.chance(takenBackShare)) return undefined
@@ -44,7 +41,7 @@ export const asking = {
     Calls.setProfile(who, intent, nextKey(), random.pick(["patient_maker", "abc", "A-very_long-name-2000", "a.b", "xy"])),
   "set leverage": ({ model, nextKey, random, who }, intent) => {
     const { index, parameters: { marketId, maxLeverageX } } = random.pick(model.markets)
-    // What the account can just back, and a step less than that, which it cannot.
+    // The leverage that the account can just afford, and the next lower one, which it cannot.
     const account = model.accounts[who.account]!
     const affords = (leverageX: number): boolean => {
       const margin = model.margin({ ...account, leverage: new Map(account.leverage).set(index, leverageX) }, undefined)

@@ -1,24 +1,24 @@
-/** The index price at which an account's equity is just its maintenance margin, and the prices beside it. */
+/** The index price at which an account's equity just equals its maintenance margin, and the adjacent prices. */
 import { marginOf, type NaiveMargin, profitOf } from "../model/NaiveMoney.js"
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveAccount, NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
-/** Whether an account keeps its maintenance margin while a market is marked at a price. */
+/** Whether an account keeps its maintenance margin at a mark of a market. */
 const keeps = (model: NaiveVenue, account: NaiveAccount, at: NaiveMarket, mark: number): boolean => {
   const markets = model.markets.map((market) => market === at ? { ...market, mark } : market)
   const { equity, maintenanceMargin } = marginOf(markets, account, undefined)
   return equity >= maintenanceMargin
 }
 
-/** The last price that an account bears, and the next, which it does not. */
+/** The last price at which an account keeps its margin, and the next, at which it does not. */
 export interface Brink {
   readonly good: number
   readonly bad: number
 }
 
-/** Between a price that an account bears and a worse one; undefined where it bears both, or neither. */
+/** The brink between a good and a worse price; undefined where the account keeps its margin at both, or at neither. */
 const between = (borne: number, worse: number, bears: (price: number) => boolean): Brink | undefined => {
   let [good, bad] = [borne, worse]
   if (!bears(good) || bears(bad)) return undefined
@@ -30,7 +30,7 @@ const between = (borne: number, worse: number, bears: (price: number) => boolean
   return { good, bad }
 }
 
-/** A price of a market that is so many times worse for its holder than another. */
+/** A price worse for the holder of a position by a factor. */
 const farFrom = (
   price: number,
   times: number,
@@ -41,11 +41,11 @@ const farFrom = (
     ? Math.max(minPriceAtoms, Math.floor(price / times))
     : Math.min(maxPriceAtoms, price * times)
 
-/** Of a market that an account holds a position in, by its mark: where the account keeps its maintenance margin, and where it does not. */
+/** The brink of an account in a market where it holds a position, in terms of the mark. */
 export const of = (model: NaiveVenue, account: NaiveAccount, market: NaiveMarket): Brink | undefined =>
   between(market.mark, farFrom(market.mark, 2, account, market), (mark) => keeps(model, account, market, mark))
 
-/** What an account has lost in markets that do not live at a time; no less than nothing. */
+/** An account's unrealized loss in markets that are not live at a time; at least 0. */
 export const doubtful = (model: NaiveVenue, account: NaiveAccount, atEpochMs: number): bigint => {
   let lost = 0n
   for (const [index, position] of account.positions) {
@@ -56,19 +56,19 @@ export const doubtful = (model: NaiveVenue, account: NaiveAccount, atEpochMs: nu
   return lost
 }
 
-/** The mark that a market comes to at a time if its index is at a price then. */
+/** A market's mark at a time if its index has a price then. */
 const markAt = (market: NaiveMarket, index: number, atEpochMs: number): number => {
   const risk = { ...market.risk, index, premiums: [...market.risk.premiums], fundings: [], marks: [], ticks: [] }
   return Risk.tick({ ...market, risk }, 0, atEpochMs).mark
 }
 
-/** What an account has, and what is asked of it, once a market's mark is made of an index at a time. */
+/** An account's equity and requirements after a market's mark is made of an index at a time. */
 const marginAt = (model: NaiveVenue, account: NaiveAccount, market: NaiveMarket, index: number, atEpochMs: number): NaiveMargin => {
   const moved = { ...market, mark: markAt(market, index, atEpochMs) }
   return marginOf(model.markets.map((each) => each === market ? moved : each), account, undefined)
 }
 
-/** The same by the index that the market's mark is made of at a time, and by what the account would have with so much more. */
+/** The brink in terms of the index from which the mark is made at a time, for an account with `spared` money atoms more. */
 export const sparing = (
   model: NaiveVenue,
   account: NaiveAccount,
@@ -81,13 +81,13 @@ export const sparing = (
     return equity + spared >= maintenanceMargin
   })
 
-/** Whether an account that falls there has less left than two thirds of what is asked of it, so that its positions are closed whole. */
+/** Whether an account at its brink has less than two thirds of its maintenance margin, so that its positions are closed in full. */
 export const isFarUnder = (model: NaiveVenue, account: NaiveAccount, market: NaiveMarket, atEpochMs: number, { bad }: Brink): boolean => {
   const { equity, maintenanceMargin } = marginAt(model, account, market, bad, atEpochMs)
   return 3n * equity < 2n * maintenanceMargin
 }
 
-/** One for some account with a position that its market can ruin; undefined where none is near. */
+/** The brink of a random account in a random market where it holds a position; undefined where none is near. */
 export const find = (
   model: NaiveVenue,
   random: SimRandom

@@ -1,6 +1,6 @@
 /**
- * Calls as clients make them: one function per endpoint, from plain values to a method, a target and a body.
- * Bodies are what a client library would send; nothing here knows what the venue will say.
+ * Calls as clients make them: one function per endpoint, from plain values to a method, a target and a body. Bodies are what a client
+ * library would send; nothing here knows how the venue will answer.
  */
 import { Operation } from "../../src/operations/Operations.js"
 import type { Parameters } from "../../src/domain/Market.js"
@@ -10,7 +10,7 @@ import { scopeOf } from "../model/NaiveVenue.js"
 import type { Call } from "../properties/Observation.js"
 import type { Proof } from "./SoftwarePasskey.js"
 
-/** Atoms as a client would write them: no more decimals than the scale has. */
+/** Atoms as a client would write them: with no more decimals than the scale has. */
 export const decimal = (atoms: number, scale: number): string => scale === 0 ? String(atoms) : formatDecimal(atoms, scale)
 
 /** Who acts: an account with its key. */
@@ -33,7 +33,7 @@ export interface WishedAutoClose {
   readonly stopLoss?: WishedTrigger
 }
 
-/** An order as a trader thinks of it. Atoms are on the market's grid; prices and quantities may be out of bounds. */
+/** An order as a trader wants it. Atoms are on the market's grid; prices and quantities may be out of bounds. */
 export interface Wish {
   readonly market: Parameters
   readonly side: "buy" | "sell"
@@ -48,14 +48,14 @@ export interface Wish {
   readonly clientOrderId: string
   readonly expiresAtEpochMs?: number
   readonly autoClose?: WishedAutoClose
-  /** Sent in place of the decimal of the atoms: for values off the grid. */
+  /** Sent instead of the decimal of the atoms: for values off the grid. */
   readonly priceText?: string
   readonly quantityText?: string
 }
 
 /**
- * A call without its number, and before it is read. Its texts may name answers of earlier calls, see `Wallet`; `proofs`: what
- * passkeys say in its body.
+ * A call without its number, before it is interpreted. Its texts may refer to answers of earlier calls, see `Wallet`; `proofs`: answers of
+ * passkeys in its body.
  */
 export type Draft = Omit<Call, "id" | "reading"> & { readonly proofs?: ReadonlyArray<Proof> }
 
@@ -118,7 +118,7 @@ export const compatBody = (wish: Wish) => ({
   }
 })
 
-/** The draft with every number of its orders spelled otherwise; `spell` is given a number as it prints. */
+/** The draft with every number of its orders spelled otherwise; `spell` receives a number in its usual form. */
 export const spelled = (draft: Draft, spell: (number: string) => string): Draft => ({
   ...draft,
   body: draft.body.replace(/"(amount|price)":([0-9.e+-]+)/g, (_, name: string, number: string) => `"${name}":${spell(number)}`)
@@ -127,7 +127,7 @@ export const spelled = (draft: Draft, spell: (number: string) => string): Draft 
 export const place = (who: Identity, intent: string, key: string, wish: Wish): Draft =>
   trade(who, intent, key, "placeOrder", Operation.placeV1, "/v1/orders", nativeBody(who, wish))
 
-/** Places what a body says, as it says it. */
+/** Places orders with a given body. */
 export const placeAs = (who: Identity, intent: string, key: string, body: string): Draft => ({
   ...trade(who, intent, key, "placeOrder", Operation.placeV1, "/v1/orders", {}),
   body
@@ -165,7 +165,7 @@ export const cancelCompat = (who: Identity, intent: string, key: string, market:
     symbol: symbol(market)
   })
 
-/** New terms of an order: at least one of the two; texts for what is off the grid. */
+/** New terms of an order: at least one of the two; texts for values off the grid. */
 export interface Amendment {
   readonly priceAtoms?: number
   readonly quantityAtoms?: number
@@ -203,13 +203,13 @@ export const cancelAllAfter = (who: Identity, intent: string, key: string, timeo
     timeoutMs
   })
 
-/** Chooses the name by which others may see the account. */
+/** Sets the name under which others may see the account. */
 export const setProfile = (who: Identity, intent: string, key: string, displayHandle: string): Draft => ({
   ...trade(who, intent, key, "setProfile", Operation.setDisplayHandleV1, `/v1/accounts/${who.accountId}/profile`, { displayHandle }),
   method: "PUT"
 })
 
-/** Asks what an order would come to. */
+/** Previews an order. */
 export const preview = (who: Identity, wish: Wish): Draft => ({
   ...read(who, "previewMargin", `/v1/accounts/${who.accountId}/margin/preview`, "trader"),
   method: "POST",
@@ -217,7 +217,7 @@ export const preview = (who: Identity, wish: Wish): Draft => ({
   intent: "preview"
 })
 
-/** Sets the most leverage that the account takes in a market. */
+/** Sets the account's leverage in a market. */
 export const setLeverage = (who: Identity, intent: string, key: string, marketId: string, leverageX: number): Draft => ({
   ...trade(
     who,
@@ -231,7 +231,7 @@ export const setLeverage = (who: Identity, intent: string, key: string, marketId
   method: "PUT"
 })
 
-/** Sets what closes a position in a market. */
+/** Sets the triggers of a position in a market. */
 export const setAutoClose = (who: Identity, intent: string, key: string, marketId: string, autoClose: WishedAutoClose): Draft => ({
   ...trade(
     who,
@@ -245,7 +245,7 @@ export const setAutoClose = (who: Identity, intent: string, key: string, marketI
   method: "PUT"
 })
 
-/** Cancels what closes the account's positions; without a market: in all of them. */
+/** Cancels the account's triggers; without a market: in all of them. */
 export const cancelAutoClose = (who: Identity, intent: string, key: string, marketId: string | undefined): Draft => {
   const [endpoint, operation, path] = marketId === undefined
     ? ["cancelTriggers", Operation.cancelTriggersV1, "triggers"] as const
@@ -257,20 +257,20 @@ export const cancelAutoClose = (who: Identity, intent: string, key: string, mark
   }
 }
 
-/** What is fenced: a key or a clientOrderId. */
+/** The subject of a fence: a key or a clientOrderId. */
 export type Fenced = { readonly idempotencyKey: string } | { readonly clientOrderId: string }
 
 export const fence = (who: Identity, intent: string, key: string, identity: Fenced): Draft =>
   trade(who, intent, key, "fenceOutcome", Operation.fenceV1, `/v1/accounts/${who.accountId}/outcomes/fence`, identity)
 
-/** Asks what became of a key or a clientOrderId; insists on an answer. */
+/** Looks up the result of a key or a clientOrderId; insists on an answer. */
 export const lookUp = (who: Identity, what: "idempotencyKey" | "clientOrderId", name: string): Draft => ({
   ...read(who, "lookUpOutcome", `/v1/accounts/${who.accountId}/outcomes?${what}=${encodeURIComponent(name)}`, "trader"),
   intent: "look up",
   persistent: true
 })
 
-/** Somebody without an account. */
+/** A client without an account. */
 export const passerBy: Identity = { client: "a passer-by", account: -1, accountId: "", apiKey: "" }
 
 /** A read. `credential` "none" for public routes. */
@@ -316,14 +316,14 @@ export const operate = (
   persistent: true
 })
 
-/** What an operator asks for without a key: no record comes of it by itself. */
+/** An operator's request without a key, which creates no record by itself. */
 export const ask = (token: string, intent: string, endpoint: string, method: "GET" | "POST", target: string, body: unknown): Draft => ({
   ...operate(token, intent, endpoint, "", "", method, target, body),
   idempotencyKey: undefined,
   scope: undefined
 })
 
-/** Everything an operator sets about a market, as the route takes it. */
+/** All parameters of a market, in the route's form. */
 export const marketBody = (market: Parameters) => ({
   underlyingSymbol: market.underlyingSymbol,
   marketType: market.marketType,

@@ -1,4 +1,4 @@
-/** How a trader takes orders back: its own and others', one or all, at once or should it fall silent. */
+/** A trader's cancels: of its own orders and others', of one or all, at once or by a dead-man switch. */
 import { orderId } from "../../src/domain/Ids.js"
 import type { Parameters } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"

@@ -1,17 +1,17 @@
-/** Other parameters for a market that trades, with whatever is open in it: costs, bands, bounds and margins, looser and tighter. */
+/** Changed parameters for a market that trades, whatever is open in it: costs, bands, bounds and margins, looser and tighter. */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
 type Tier = Parameters["maintenanceMarginTiers"][number]
 
-/** Tiers with every threshold and rate moved; a first tier begins at 0 whatever happens to it. */
+/** Tiers with every threshold and rate moved; the first tier always begins at 0. */
 const moved = (tiers: ReadonlyArray<Tier>, thresholds: number, bps: number): ReadonlyArray<Tier> =>
   tiers.map((tier) => ({
     notionalThresholdAtoms: Math.floor(tier.notionalThresholdAtoms * thresholds),
     maintenanceMarginBps: Math.max(1, tier.maintenanceMarginBps + bps)
   }))
 
-/** What lies at the edge of what a market may be, or just beyond. */
+/** Values at a limit of what a market may have, or just beyond. */
 const atEdges = (now: Parameters, random: SimRandom): ReadonlyArray<Partial<Parameters>> => [
   { takerFeeBps: random.pick([1_000, 1_001]) },
   { makerFeeBps: random.pick([1_000, 1_001]) },
@@ -32,27 +32,27 @@ const atEdges = (now: Parameters, random: SimRandom): ReadonlyArray<Partial<Para
   }
 ]
 
-/** The parameters of one tier from the first atom on. */
+/** A single tier from the first atom on. */
 const flat = (maintenanceMarginBps: number): ReadonlyArray<Tier> => [{ notionalThresholdAtoms: 0, maintenanceMarginBps }]
 
-/** The largest position that still has a notional below 2^53 money atoms at the highest price, or one more. */
+/** The largest position whose notional is still below 2^53 money atoms at the highest price, plus `above`. */
 const atExact = (maxPriceAtoms: number, scales: number, above: number): number =>
   Number((2n ** 53n - 1n) / (BigInt(maxPriceAtoms) * 10n ** BigInt(6 - scales))) + above
 
-/** Quantity bounds that reach up to a position and no further. */
+/** Quantity bounds that just allow a position of this size. */
 const upTo = (now: Parameters, maxPositionQuantityAtoms: number): Partial<Parameters> => ({
   minQuantityAtoms: Math.min(now.minQuantityAtoms, maxPositionQuantityAtoms),
   maxQuantityAtoms: Math.min(now.maxQuantityAtoms, maxPositionQuantityAtoms),
   maxPositionQuantityAtoms
 })
 
-/** At the edge of a rule between parameters, on its last good side or just beyond: of sizes and prices. */
+/** Sizes and prices at the limit of a rule between parameters, just inside or just outside. */
 const boundsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() => Partial<Parameters>> => {
   const { maxPositionQuantityAtoms, maxPriceAtoms, priceScale, quantityScale } = now
   const scales = priceScale + quantityScale
   return [
     () => upTo(now, atExact(maxPriceAtoms, scales, random.pick([0, 1]))),
-    // On the finest grid the product may come to 2^53 itself.
+    // On the finest grid the product may be exactly 2^53.
     () => ({
       quantityScale: 6 - priceScale,
       minPriceAtoms: 1,
@@ -71,7 +71,7 @@ const boundsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() => 
   ]
 }
 
-/** The same of margins, and of what hangs on them. */
+/** The same for margins and dependent parameters. */
 const marginsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() => Partial<Parameters>> => {
   const { initialMarginBps: initial, maintenanceMarginTiers: [tier], maxLeverageX } = now
   const first = tier!.maintenanceMarginBps
@@ -93,7 +93,7 @@ const marginsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() =>
   ]
 }
 
-/** The market at the edge of one of the rules between a market's parameters, or just beyond. */
+/** A market at the limit of one of the rules between parameters, or just outside. */
 export const atRules = (now: Parameters, random: SimRandom): Parameters => {
   const ways: ReadonlyArray<() => Partial<Parameters>> = [
     ...boundsAtRules(now, random),
@@ -104,10 +104,10 @@ export const atRules = (now: Parameters, random: SimRandom): Parameters => {
   return { ...now, ...random.pick(ways)() }
 }
 
-/** How often a change is to what lies at an edge. */
+/** Share of changes to a limit. */
 const edgeShare = 0.2
 
-/** The market with more margin asked for, or less to be held, as an operator announces it. What is not valid is refused. */
+/** A market that requires more margin, or allows smaller positions, as an operator announces it. Invalid values are refused. */
 export const tighter = (now: Parameters, random: SimRandom): Parameters => {
   const { initialMarginBps, maintenanceMarginTiers: tiers, maxLeverageX, maxPositionQuantityAtoms, maxQuantityAtoms } = now
   const asked = Math.min(10_000, initialMarginBps * random.pick([2, 3, 5]) + random.below(10))
@@ -135,7 +135,7 @@ export const tighter = (now: Parameters, random: SimRandom): Parameters => {
       maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: random.pick([2_500, 9_000]) }]
     }),
     () => ({ maxLeverageX: Math.max(1, Math.floor(maxLeverageX * random.pick([0.2, 0.5]))) }),
-    // An order's maximum is not lowered with notice: that is refused.
+    // An order's maximum cannot be lowered with notice: that is refused.
     () =>
       random.chance(0.5) ? { maxPositionQuantityAtoms: Math.max(maxQuantityAtoms, held) } : {
         maxPositionQuantityAtoms: held,
@@ -146,7 +146,7 @@ export const tighter = (now: Parameters, random: SimRandom): Parameters => {
   return { ...now, ...random.pick(ways)() }
 }
 
-/** The market with just more maintenance margin asked for than an equity of so many bps of what is held there. */
+/** A market with slightly more maintenance margin than an equity of so many bps of the notional held there. */
 export const justTighter = (now: Parameters, equityBps: number): Parameters => {
   const maintenanceMarginBps = Math.floor(equityBps) + 1
   const initialMarginBps = Math.max(now.initialMarginBps, maintenanceMarginBps + 1)
@@ -159,7 +159,7 @@ export const justTighter = (now: Parameters, equityBps: number): Parameters => {
   }
 }
 
-/** One of the ways in which an operator may want a market otherwise. What is not valid, or not allowed now, is refused. */
+/** One of the ways in which an operator may change a market. Values that are invalid, or not allowed now, are refused. */
 export const changed = (now: Parameters, random: SimRandom): Parameters => {
   const { initialMarginBps, maintenanceMarginTiers: tiers, maxPriceAtoms, maxPositionQuantityAtoms, maxQuantityAtoms } = now
   const lowerMargin = Math.max(tiers[0]!.maintenanceMarginBps + 1, Math.floor(initialMarginBps * 0.8))
@@ -173,7 +173,7 @@ export const changed = (now: Parameters, random: SimRandom): Parameters => {
     () => ({ maintenanceMarginTiers: moved(tiers, random.pick([1, 1.5, 3]), random.pick([0, -1, -1])) }),
     () => ({ maintenanceMarginTiers: moved(tiers, random.pick([0.5, 1, 2]), random.pick([0, 1])) }),
     () => ({ maintenanceMarginTiers: tiers.slice(0, 1) }),
-    // Less at the thresholds of some tiers, and more between them.
+    // Less margin at the thresholds of some tiers, and more between them.
     () => ({
       maintenanceMarginTiers: [{
         notionalThresholdAtoms: 0,
@@ -189,11 +189,12 @@ export const changed = (now: Parameters, random: SimRandom): Parameters => {
   return { ...now, ...(random.chance(edgeShare) ? random.pick(atEdges(now, random)) : random.pick(ways)()) }
 }
 
-/** Intervals of funding: the shortest, such as hardly end within a run, and one that is too long or no whole part of a day. */
+/** Funding intervals: the shortest ones, one that hardly ends within a run, and one that does not divide a day. */
 export const fundingIntervalsMs: ReadonlyArray<number> = [10_000, 20_000, 30_000, 3_600_000, 7_000_000]
 
 /**
- * The market with another index, mark, funding or liquidation, looser or tighter: what holds from the next tick, and between two payments.
+ * A market with another index, mark, funding or liquidation, looser or tighter: it takes effect at the next tick, and between two
+ * payments.
  */
 export const ofRisk = (now: Parameters, random: SimRandom): Parameters => {
   const { fundingCapE9, impactNotionalAtoms, initialMarginBps, liquidationFeeBps, maintenanceMarginTiers: [first] } = now

@@ -1,11 +1,11 @@
-/** Orders that a trader places through the compatibility layer, where numbers may be spelled in many ways. */
+/** Orders placed through the compatibility layer, where numbers may be spelled in many ways. */
 import type { Intent } from "../faults/Options.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import type { Drafting, Seat } from "./Seat.js"
 import * as Spelling from "./Spelling.js"
 
-/** A draft of /v2 whose numbers, now and then, are spelled as no library does or are odd ones. */
+/** A draft of /v2 whose numbers, now and then, are spelled as no library would, or have odd values. */
 const oddlySpelled = ({ random }: Seat, draft: Draft): Draft =>
   random.chance(0.6)
     ? draft

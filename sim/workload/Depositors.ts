@@ -1,8 +1,8 @@
 /**
- * Owners with a ledger: they bring money in and take it out, approve each step with a passkey, change their party, and look. They also
- * do what they should not: repeat a request, answer twice, too late and with what is no answer, approve with a passkey of this
- * morning, give up what is under way. Now and then they trade with what came in, and take out all that their positions leave. Each
- * draws from a generator of its own, and all of them together make so many calls and no more.
+ * Owners with a ledger: they deposit and withdraw, approve each step with a passkey, change their party, and read. They also make
+ * mistakes: repeat a request, answer twice, too late or with nonsense, approve with a passkey that is too new, give up transfers in
+ * progress. Now and then they trade with their deposits, and withdraw all that their positions leave. Each draws from a generator of its
+ * own, and all of them together make a given number of calls.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { Funds as Options } from "../faults/Options.js"
@@ -26,40 +26,40 @@ export interface Desk {
   readonly model: NaiveVenue
   readonly issue: (draft: Draft, settled: (answer: Answer | undefined) => void) => Call
   readonly isOpen: () => boolean
-  /** A text that the answer to a call told. */
+  /** A string in the answer to a call. */
   readonly told: (call: number, path: string) => string | undefined
 }
 
-/** How often an owner who has money does not move it but trades, and how often one who has a position takes out all that it leaves. */
+/** How often an owner with money trades instead of moving it, and how often one with a position withdraws all that it leaves. */
 const tradeShare = 0.25
 const restShare = 0.7
-/** How far beyond the mark he goes to find somebody, bps. */
+/** How far beyond the mark an order's limit lies, bps. */
 const reachBps = 30
 
-/** How often an owner fences what he asks for: before, while or after he asks. */
+/** How often an owner fences a request's key: before, during or after the request. */
 const fencedShare = 0.3
 
-/** The least that is paid in or out, money atoms. */
+/** The least deposit or withdrawal, money atoms. */
 const leastAtoms = 1_000_000
 
 /** Numbers of passkeys begin here, so that none is another owner's. */
 const firstPasskey = 500_000
 
-/** How long an owner waits, beside the usual, who was not answered, or was told that the ledger has something to decide. */
+/** Additional wait of an owner who got no answer, or waits for the ledger, ms. */
 const waitMs = 400
 
-/** How often somebody asks for a withdrawal once more under its key, to go to another party. */
+/** How often an owner repeats a withdrawal under its key with another party. */
 const elsewhereShare = 0.4
-/** How often somebody would have the treasury pay itself, by the party that everybody is told. */
+/** How often an owner would have the treasury pay itself, at its published party. */
 const toTreasuryShare = 0.12
-/** A party in the right form that there is not. */
+/** A well-formed party that does not exist. */
 const nobody = `nobody::1220${"0".repeat(64)}`
 
-/** How often somebody who has approved something sends that again before he has heard of it: at once, or within so long. */
+/** How often an owner sends an approval again before it is answered: at once, or within `hurryMs`. */
 const approvedTwiceShare = 0.12
 const hurryMs = 60
 
-/** What may be wrong with an approval. */
+/** Possible faults of an approval. */
 const faults: ReadonlyArray<Fault> = ["another challenge", "another ceremony", "another origin", "within another page", "another site",
   "another signature"]
 
@@ -70,13 +70,13 @@ interface Passkey {
   readonly counts: boolean
 }
 
-/** Something that is under way, by the request that was answered. */
+/** A transfer in progress, by the request that was answered. */
 interface Open extends Calls.Asked {
   readonly draft: Draft
   readonly amountAtoms: number
 }
 
-/** What of an owner's goes back to the first of it, page by page. */
+/** An owner's lists that can be read page by page to their first entry. */
 const lists = ["deposits", "withdrawals", "security-events"] as const
 
 interface Unheard {
@@ -98,7 +98,7 @@ const weights = {
   "answer again": 3,
   look: 6,
   "sign in": 2,
-  // What only those do who are bent on it.
+  // Only for owners with that preferred action.
   "think again": 0,
   "remove a passkey": 0,
   "answer by a copy": 0,
@@ -106,26 +106,29 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
-/** What is brought in by who takes money out in small parts, in atoms; and how often he goes on with one rather than begin another. */
+/**
+ * The deposit of an owner who withdraws in small parts, money atoms; and how often such an owner continues a withdrawal rather than begin
+ * another.
+ */
 const hoard = 40_000_000
 const goingOnShare = 0.65
-/** How often owners do what they are bent on. */
+/** How often owners do their preferred action. */
 const bentShare = 0.4
-/** How many owners begin with two deposits, of which the second waits for the party that the first one makes. */
+/** Share of owners who begin with two deposits, of which the second waits for the party that the first one creates. */
 const twoAtFirstShare = 0.5
-/** How often such a one asks for the second: where the first is under way already, it is refused. */
+/** How often such an owner requests the second: where the first is already in progress, it is refused. */
 const secondsTried = 3
-/** How often an owner for whom something has ended looks besides at all that the account was told. */
+/** How often an owner whose transfer has ended also reads all changes of the account. */
 const toldShare = 0.5
 
-/** Transfers that there never were: by ids in the right form, of the first record, and by none. */
+/** Transfers that do not exist: a well-formed id, the id of the first record, and a malformed id. */
 const noTransfers = ["zzzzzzz", "1s", "nothing"] as const
-/** More than an account may come to have, and so much that it may not have anything before. */
+/** More than an account may ever have, and just so much that it has to be empty before. */
 const tooMuch = ["4503599627370497", "4503599627370496", "9007199254740991"] as const
 
 const isOver = (status: unknown): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
 
-/** Whether nothing is asked of the owner before the ledger has said more. */
+/** Whether the owner has to wait for the ledger. */
 const isUnderWay = (status: unknown): boolean => status === "submitted" || status === "submitted_unknown"
 
 const member = (answer: Answer | undefined, name: string): unknown =>
@@ -134,38 +137,38 @@ const member = (answer: Answer | undefined, name: string): unknown =>
 class Depositor {
   readonly passkeys: Array<Passkey> = []
   readonly client: string
-  /** Others of this run. */
+  /** Other owners of this run. */
   others: ReadonlyArray<Depositor> = []
-  /** The call that told the session. */
+  /** The call whose answer contained the session. */
   session: number | undefined
-  /** The call that told the party. */
+  /** The call whose answer contained the party. */
   party: number | undefined
   readonly #open: Array<Open> = []
-  /** All that was ever asked for. */
+  /** All requested transfers. */
   readonly #ever: Array<Open> = []
   /** Requests that were answered, and completions that were sent. */
   readonly #asked: Array<Draft> = []
   readonly #answered: Array<Draft> = []
   readonly #elsewhere: SimRandom
-  /** What is fenced is drawn apart, and counts for none of the calls. */
+  /** Fences are drawn separately, and are not counted among the calls. */
   readonly #fencing: SimRandom
   #fences = 0
-  /** Deposits that were asked for without an answer, the first of them first. */
+  /** Deposits requested without an answer, oldest first. */
   readonly #unheard: Array<Unheard> = []
   readonly #toTreasury: SimRandom
   readonly #paying: SimRandom
-  /** What is approved twice is drawn apart, and counts for none of the calls. */
+  /** Repeated approvals are drawn separately, and are not counted among the calls. */
   readonly #hurrying: SimRandom
   #made = 0
   #keys = 0
-  /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
+  /** Confirmed deposits less requested withdrawals, as far as known, money atoms: an owner seldom requests more. */
   #moneyAtoms = 0
-  /** What is traded is drawn apart. */
+  /** Trading is drawn separately. */
   readonly #trading: SimRandom
   #orders = 0
-  /** How often it still tries to have a second deposit beside its first. */
+  /** How often it will still try to have a second deposit beside its first. */
   #seconds: number
-  /** What is done beside is drawn apart, and counts for none of the calls. */
+  /** Additional reads are drawn separately, and are not counted among the calls. */
   readonly #beside: SimRandom
 
   constructor(
@@ -206,7 +209,7 @@ class Depositor {
 
   readonly #next = (): void => this.#later(() => this.#act())
 
-  /** The same after an answer: whoever got none, or has to wait for the ledger, does not ask again at once. */
+  /** Continues after an answer: an owner who got none, or has to wait for the ledger, does not ask again at once. */
   readonly #after = (answer: Answer | undefined): void => {
     if (answer !== undefined && answer.status !== 503 && !isUnderWay(member(answer, "status"))) this.#next()
     else this.desk.time.after(waitMs * (0.5 + this.random.next()), this.#next)
@@ -228,7 +231,7 @@ class Depositor {
     this.#acts[this.random.chance(0.55) ? this.#sensible() : this.random.weighted(weights)]()
   }
 
-  /** What an owner does who wants nothing but money in, and some of it out again. */
+  /** The action of an owner who only deposits, and withdraws some of it again. */
   #sensible(): Act {
     if (this.#seconds > 0 && this.#ever.length === 1) {
       this.#seconds--
@@ -240,7 +243,7 @@ class Depositor {
     return this.random.chance(0.7) ? "withdraw" : "deposit"
   }
 
-  // ---- who they are
+  // ---- authentication
 
   #newPasskey(owner: number): Passkey {
     const counts = this.random.chance(0.6)
@@ -321,12 +324,14 @@ class Depositor {
     }
   }
 
-  /** Whoever is told that his deposit is under way, and has not heard of it, asks for it once more under its key. */
+  /** An owner who learns that a deposit is in progress, and has had no answer for it, requests it again under its key. */
   #askForUnheard({ amountAtoms, draft }: Unheard): void {
     this.#say({ ...draft, accountId: "", token: this.#who.token }, this.#requested("deposit", draft, amountAtoms))
   }
 
-  /** Asks; now and then as one who does not know whether he has asked already, and wants no second transfer of it. */
+  /**
+   * Makes a request; now and then with a fence, like an owner who does not know whether it was made already, and wants no second transfer.
+   */
   #ask(kind: Open["kind"], draft: Draft, amountAtoms: number): void {
     const then = this.#requested(kind, draft, amountAtoms)
     const isFenced = this.#fencing.chance(fencedShare)
@@ -340,7 +345,7 @@ class Depositor {
     })
   }
 
-  /** Fences a request's key, and looks up what was decided under it: both are told of a request that was decided before. */
+  /** Fences a request's key, and looks up its result: both report a request that was decided before. */
   #fence({ idempotencyKey = "" }: Draft, then: () => void): void {
     if (this.session === undefined || !this.desk.isOpen()) return then()
     const who = this.#who
@@ -378,7 +383,7 @@ class Depositor {
     this.#ask("withdrawal", draft, Number(amount))
   }
 
-  /** Takes money out in many small parts, several of them under way beside each other, and brings more in where there is none left. */
+  /** Withdraws in many small parts, several of them in progress at once, and deposits more where no money is left. */
   #payOut(): void {
     const isMore = this.#moneyAtoms >= leastAtoms && this.party !== undefined
     if (this.#open.length > 0 && (!isMore || this.#paying.chance(goingOnShare))) return this.#goOn()
@@ -394,14 +399,14 @@ class Depositor {
     })
   }
 
-  /** The account as the model has it. */
+  /** The account in the model. */
   get #account(): NaiveAccount | undefined {
     const { model, told } = this.desk
     const accountId = this.session === undefined ? undefined : told(this.session, "accountId")
     return model.accounts.find(({ born }) => idOf(born) === accountId)
   }
 
-  /** An order that takes what there is beside the mark, for a part of all that the account could carry: the rest may be taken out. */
+  /** Takes orders near the mark, for a random part of all that the account could carry: the rest may be withdrawn. */
   #trade(): void {
     const account = this.#account
     const { model } = this.desk
@@ -425,7 +430,7 @@ class Depositor {
     })
   }
 
-  /** All that his positions leave him, money atoms; undefined for who has none, or to whom they leave too little. */
+  /** All that the account's positions leave for a withdrawal, money atoms; undefined without a position, or where they leave too little. */
   get #rest(): number | undefined {
     const account = this.#account
     if (account === undefined || account.positions.size === 0) return undefined
@@ -434,7 +439,7 @@ class Depositor {
     return rest < leastAtoms ? undefined : rest
   }
 
-  /** The same withdrawal under its key, to another party: a key is good for one request alone. */
+  /** Repeats a withdrawal under its key with another party: a key is valid for one request only. */
   #askToSendElsewhere({ accountId: _accountId, token: _token, ...draft }: Draft): void {
     if (this.session === undefined) return
     const asked = JSON.parse(draft.body) as { readonly destinationPartyId: string }
@@ -456,13 +461,13 @@ class Depositor {
     if (isBack) this.#moneyAtoms += open.amountAtoms
   }
 
-  /** Whoever has just been told how something has ended often looks at once at all that there has been. */
+  /** An owner who has just learned that a transfer has ended often reads one of the lists at once. */
   #behind({ kind }: Open, answer: Answer | undefined): void {
     if (isOver(member(answer, "status"))) this.#lookBeside()
     if (!isOver(member(answer, "status")) || this.random.chance(0.5)) return this.#after(answer)
     const list = kind === "change" || this.random.chance(0.3) ? "security-events" : kind === "deposit" ? "deposits" : "withdrawals"
     const limit = this.random.pick([3, 100])
-    // Or at all that the account was told of it from the first record on.
+    // Or all changes of the account from its first record on.
     if (list === "deposits" && limit === 100 && this.session !== undefined) this.#say(Calls.changes(this.#who), this.#next)
     else this.#page(list, limit)
   }
@@ -472,7 +477,7 @@ class Depositor {
     this.desk.issue(Calls.changes(this.#who), () => {})
   }
 
-  /** Sends an approval that has just been sent once more, by a connection of its own. */
+  /** Repeats an approval that has just been sent, over a connection of its own. */
   #hurry(approval: Draft): void {
     if (!this.#hurrying.chance(approvedTwiceShare)) return
     const again = (): void => {
@@ -493,7 +498,7 @@ class Depositor {
         if (this.session === undefined) return this.#next()
         const passkey = this.random.chance(0.8) ? this.passkeys[0]! : this.random.pick(this.passkeys)
         const signed: Proof = { ...this.#sign(passkey, call), ...this.random.chance(0.1) ? { fault: this.random.pick(faults) } : {} }
-        // A copy counts from where it was made.
+        // A copy's counter continues from where the copy was made.
         const proof = isByCopy ? { ...signed, signCount: this.random.between(0, Math.max(0, passkey.signCount - 1)) } : signed
         const draft = Calls.complete(this.#who, open, proof)
         this.#answered.push(draft)
@@ -509,7 +514,7 @@ class Depositor {
   }
 
   #giveUp(): void {
-    // Now and then what is over long since.
+    // Now and then one that ended long ago.
     const all = this.random.chance(0.2) ? this.#ever : this.#open
     if (all.length === 0) return this.#look()
     const open = this.random.pick(all)
@@ -519,7 +524,7 @@ class Depositor {
     })
   }
 
-  /** Several at the same moment; goes on once the last is settled. */
+  /** Makes several calls at the same moment; continues when the last is settled. */
   #sayAll(drafts: ReadonlyArray<Draft>, then: (answers: ReadonlyArray<Answer | undefined>) => void): void {
     const answers: Array<Answer | undefined> = []
     for (const draft of drafts) {
@@ -530,7 +535,7 @@ class Depositor {
     }
   }
 
-  /** Gives up, now and then twice at the same moment, and looks at what has become of it. */
+  /** Gives a transfer up, now and then twice at the same moment, and looks up its result. */
   #cancel(open: Open, beside: ReadonlyArray<Draft> = []): void {
     const cancel = Calls.cancel(this.#who, open)
     this.#sayAll([...beside, cancel, ...this.random.chance(0.25) ? [cancel] : []], (answers) => {
@@ -542,8 +547,8 @@ class Depositor {
   }
 
   /**
-   * Somebody who thinks better of what he has begun: gives it up before the venue has done anything for it, when he is asked to approve
-   * it, while his approval is under way, and behind that; and answers then all the same.
+   * Owners who change their mind about a transfer: they give it up before the venue has acted on it, when they are asked to approve it,
+   * while the approval is in progress, or afterwards; and then approve it all the same.
    */
   #thinkAgain(): void {
     const open = this.#open.length === 0 ? undefined : this.random.pick(this.#open)
@@ -563,13 +568,13 @@ class Depositor {
     })
   }
 
-  /** Asks for something that is to be given up: a change of party only where nothing else is under way. */
+  /** Requests a transfer that is to be given up: a change of party only where nothing else is in progress. */
   #begin(): void {
     if (this.#moneyAtoms < leastAtoms || this.party === undefined) return this.party === undefined ? this.#look() : this.#deposit()
     this.random.pick([() => this.#deposit(), () => this.#withdraw(), () => this.#changeParty()])()
   }
 
-  /** What is over, another's, of another kind, or was never asked for. */
+  /** Gives up a transfer that is over, another's, of another kind, or was never requested. */
   #giveUpWhatIsNone(): void {
     const who = this.#who
     const kind = this.random.pick(["deposit", "withdrawal", "change"] as const)
@@ -583,7 +588,7 @@ class Depositor {
     this.#say(this.random.pick([none, ...foreign, ...own]), this.#next)
   }
 
-  /** With its sessions, which are signed in anew. The last one that approves cannot be removed, nor the last one of all. */
+  /** Removes a passkey with its sessions, which are signed in anew. The last approving passkey cannot be removed, nor the last of all. */
   #removePasskey(): void {
     if (this.passkeys.length === 1 && this.random.chance(0.8)) return this.#addPasskey()
     const who = this.#who
@@ -626,7 +631,7 @@ class Depositor {
     this.#say(this.random.pick(ways), this.#next)
   }
 
-  /** A list page by page, to its end unless something is in the way. */
+  /** Reads a list page by page, to its end if all are answered. */
   #page(of: (typeof lists)[number], limit: number, behind?: number): void {
     if (this.session === undefined) return this.#next()
     this.#say(Calls.list(this.#who, of, limit, behind), (answer, call) => {
@@ -635,8 +640,7 @@ class Depositor {
     })
   }
 
-  /** What was said before, once more. */
-  /** In the same words, or under the same key in others. */
+  /** Repeats an earlier call, in the same words, or under the same key in others. */
   #again(said: ReadonlyArray<Draft>, isTwisted = false): void {
     if (said.length === 0) return this.#look()
     const picked = this.random.pick(said)
@@ -663,7 +667,7 @@ class Depositor {
   }
 }
 
-/** Begins what the owners with a ledger do; tells whether they have made all their calls. */
+/** Starts the owners with a ledger. The returned function says whether they have made all their calls. */
 export const start = (desk: Desk, random: SimRandom, { bent = "nothing", calls, meanPauseMs, owners: count }: Options): () => boolean => {
   let left = calls
   const spend = (): boolean => left-- > 0

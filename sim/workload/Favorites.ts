@@ -1,6 +1,6 @@
 /**
- * Accounts that choose favorite markets, with keys of demo accounts and of owners' agents, and with sessions: they add and remove,
- * repeat themselves, name accounts and markets that are not theirs to name, and look at the markets, with a credential and without.
+ * Accounts that choose favorite markets, with keys of demo accounts and of owners' agents, and with sessions: they add and remove, repeat
+ * requests, name other accounts and non-existent markets, and read the markets, with a credential and without.
  */
 import type { Favorites as Options } from "../faults/Options.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -11,7 +11,7 @@ import type { Desk } from "./Owners.js"
 const client = "collector"
 const weights = { add: 10, remove: 6, look: 10, "look as nobody": 3, elsewhere: 2, "no market": 1 } as const
 
-/** Somebody with a credential: few of them, so that they meet what they have chosen before. */
+/** A client with a credential: there are few, so that they meet their earlier choices again. */
 const somebody = ({ demo }: Desk, random: SimRandom, owners: ReadonlyArray<Calls.KeyHolder>): Calls.Bearer => {
   const agents = owners.flatMap(({ agent, keys }) => keys.slice(-1).map((call) => Calls.agent(agent, call)))
   const signedIn = owners.flatMap(({ agent, sessions }) => sessions.slice(-1).map((call) => Calls.holder(agent, call)))
@@ -19,7 +19,7 @@ const somebody = ({ demo }: Desk, random: SimRandom, owners: ReadonlyArray<Calls
   return issued.length > 0 && random.chance(0.4) ? random.pick(issued) : Calls.demoKey(client, random.pick(demo.slice(0, 3)))
 }
 
-/** The account of a credential, as a draft has it: of what was issued it is told from the token. */
+/** The account of a credential, in a draft's form: for issued credentials it is derived from the token. */
 const ownAccount = ({ accountId, credential }: Calls.Bearer): { readonly accountId: string } => ({
   accountId: credential === "trader" ? accountId : ""
 })
@@ -44,7 +44,7 @@ const drafted = (desk: Desk, random: SimRandom, owners: ReadonlyArray<Calls.KeyH
   }
 }
 
-/** Begins what accounts of a run do about favorites. */
+/** Starts the accounts of a run that choose favorites. */
 export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs }: Options, owners: ReadonlyArray<Calls.KeyHolder>): void => {
   let left = calls
   const next = (): void => {

@@ -1,21 +1,21 @@
-/** Index prices that fire what closes positions by itself: some of the triggers that wait for one price, and a step back from the last. */
+/** Index prices that fire triggers: some of those that wait for one kind of price, and a price just before the last of them. */
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
-/** Prices that follow an operator's index: the mark, with the next tick, and the index itself. */
+/** Kinds of prices that follow an operator's index: the mark, at the next tick, and the index itself. */
 const followers = [0, 2]
-/** How many triggers one price fires at most, of those that wait for the nearest. */
+/** Most triggers that one price fires, of those that are nearest. */
 const mostFired = 4
 
 export interface Firing {
   readonly market: NaiveMarket
   readonly priceAtoms: number
-  /** A price that some of those that it fires wait for, and the last of them does not; undefined where all wait for one. */
+  /** A price that keeps some of the fired triggers fired but not the last one; undefined where all have the same price. */
   readonly backAtoms: number | undefined
 }
 
-/** A price of some market that fires something; undefined where nothing waits for any. */
+/** A price of some market that fires triggers; undefined where none is waiting. */
 export const find = ({ brackets, markets }: NaiveVenue, random: SimRandom): Firing | undefined => {
   const waiting = brackets.all.filter(({ again, quantity }) => quantity > 0 && again === 0).flatMap(({ autoClose, isLong, market }) =>
     [autoClose.takeProfit, autoClose.stopLoss]

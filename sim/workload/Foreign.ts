@@ -1,13 +1,13 @@
-/** Requests of several entries of which one is another account's: none of them is to be done. */
+/** Requests with several entries of which one is another account's: none of the entries may be carried out. */
 import { accountId } from "../../src/domain/Ids.js"
 import type { Draft } from "./Calls.js"
 import type { Seat } from "./Seat.js"
 
-/** How often one of several entries is another account's, and how often that is not the first. */
+/** How often one of several entries is another account's, and how often it is not the first. */
 const foreignShare = 0.12
 const laterShare = 0.8
 
-/** The same request, now and then with one entry of another account among its own. */
+/** The request, now and then with one entry of another account added. */
 export const amongOwn = ({ model, random, who }: Seat, draft: Draft): Draft => {
   const beside = random.split(`among own ${draft.idempotencyKey}`)
   const entries = draft.body.split(who.accountId).length - 1

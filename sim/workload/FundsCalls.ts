@@ -1,4 +1,6 @@
-/** Calls about money on the ledger as drafts: one function per endpoint, from the numbers of the calls whose answers they go on from. */
+/**
+ * Calls about money on the ledger as drafts: one function per endpoint, from the numbers of the earlier calls to whose answers they refer.
+ */
 import { Operation } from "../../src/operations/Operations.js"
 import { scopeOf } from "../model/NaiveVenue.js"
 import type { Draft } from "./Calls.js"
@@ -6,7 +8,7 @@ import type { Bearer } from "./OwnerCalls.js"
 import type { Proof } from "./SoftwarePasskey.js"
 import { factorAt, of } from "./Wallet.js"
 
-/** A deposit, a withdrawal or a change of party, by the call that asked for it. */
+/** A deposit, a withdrawal or a change of party, by the call that requested it. */
 export interface Asked {
   readonly kind: "deposit" | "withdrawal" | "change"
   readonly call: number
@@ -41,7 +43,7 @@ const keyed = (draft: Draft, operation: number, idempotencyKey: string): Draft =
 const pathOf = ({ accountId }: Bearer, { kind }: Pick<Asked, "kind">): string =>
   `/v1/accounts/${accountId}/${kind === "change" ? "ledger-party" : `${kind}s`}`
 
-/** What names it in a body: a change of party is the latest. */
+/** Its id in a body: a change of party needs none, since only the latest counts. */
 const named = ({ call: asked, kind }: Asked): object => kind === "change" ? {} : { [`${kind}Id`]: of(asked, `${kind}Id`) }
 
 const endpoints = {
@@ -68,7 +70,7 @@ export const changeParty = (who: Bearer, key: string): Draft =>
 export const initiate = (who: Bearer, asked: Asked): Draft =>
   call(who, endpoints.confirm[asked.kind], "POST", `${pathOf(who, asked)}/confirm`, { action: "initiate", ...named(asked) })
 
-/** Answers what a call that initiated was told to approve. */
+/** Answers the approval request that an initiating call received. */
 export const complete = (who: Bearer, asked: Asked, proof: Proof): Draft => ({
   ...call(who, endpoints.confirm[asked.kind], "POST", `${pathOf(who, asked)}/confirm`, {
     action: "complete",
@@ -84,11 +86,11 @@ export const cancel = (who: Bearer, asked: Asked): Draft =>
   call(who, endpoints.cancel[asked.kind], "DELETE",
     `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
 
-/** By an id that nobody was told. */
+/** By an arbitrary id. */
 export const cancelId = (who: Bearer, kind: "deposit" | "withdrawal", number: string): Draft =>
   call(who, endpoints.cancel[kind], "DELETE", `${pathOf(who, { kind })}/${kind === "deposit" ? "dep" : "wdr"}_${number}`)
 
-/** By the id of something else: as what it is not. */
+/** By the id of a transfer of another kind. */
 export const cancelNamed = (who: Bearer, kind: "deposit" | "withdrawal", { call: asked, kind: named }: Asked): Draft =>
   call(who, endpoints.cancel[kind], "DELETE", `${pathOf(who, { kind })}/${of(asked, named === "change" ? "partyChangeId" : `${named}Id`)}`)
 
@@ -97,17 +99,17 @@ export const look = (who: Bearer, asked: Asked): Draft =>
     `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
 
 export const getParty = (who: Bearer): Draft => call(who, "getLedgerParty", "GET", pathOf(who, { kind: "change" }))
-/** What anybody is told of the treasury. */
+/** The treasury's public report. */
 export const solvency = (who: Bearer): Draft => ({ ...call(who, "getSolvency", "GET", "/v1/solvency"), token: "", credential: "none" })
-/** A page of a list; behind the one that a call was told, if one is given. */
+/** A page of a list; after the page that a call returned, if one is given. */
 export const list = (who: Bearer, what: keyof typeof listings, limit: number, behind?: number): Draft => {
   const cursor = behind === undefined ? "" : `&cursor=${of(behind, "nextCursor")}`
   return call(who, listings[what], "GET", `/v1/accounts/${who.accountId}/${what}?limit=${limit}${cursor}`)
 }
-/** All that an account was told of itself from its first record on, as far as one answer goes. */
+/** All changes of an account from its first record on, as far as one answer goes. */
 export const changes = (who: Bearer): Draft =>
   call(who, "listChanges", "GET", `/v1/accounts/${who.accountId}/changes?fromSequence=0&limit=500&waitMs=0`)
-/** The passkeys that the signer has pinned are to follow the account's. */
+/** Updates the signer's pinned passkeys to the account's. */
 export const beginPins = (who: Bearer): Draft =>
   call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, { action: "initiate" })
 export const finishPins = (who: Bearer, proof: Proof): Draft => ({

@@ -1,20 +1,20 @@
 /**
- * An operator who hunts where traders are to be ruined: prices a market again and again at where one of its holders falls under his
- * maintenance margin, so that a step which is held back is agreed with; and once he has fallen, now and then halts the market over
- * his liquidation, which then waits.
+ * An operator's hunt where traders are to be ruined: prices a market again and again at a price at which one of its holders falls under
+ * the maintenance margin, so that a held step of the index is confirmed; and after the fall, now and then halts the market during the
+ * liquidation, which then waits.
  */
 import { isDelisted, type NaiveAccount, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Brink from "./Brink.js"
 
-/** How often an operator's act is a hunt's, where he hunts at all. */
+/** Share of an operator's acts that belong to a hunt, where there are any. */
 const huntShare = 0.35
-/** How often he halts the market over a liquidation of his. */
+/** How often the market is halted during a liquidation that the hunt caused. */
 const haltShare = 0.7
-/** How often a price is sent until he looks for somebody else. */
+/** How often a price is sent before another holder is chosen. */
 const mostShots = 8
-/** How far beyond the brink it lies. */
+/** How far beyond the brink the price lies, bps. */
 const beyondBps = 30
 
 interface Prey {
@@ -24,7 +24,7 @@ interface Prey {
   shots: number
 }
 
-/** What he does: a price, or a halt of a market. */
+/** An act of the hunt: a price, or a halt of a market. */
 export type Act =
   | { readonly _tag: "price"; readonly market: NaiveMarket; readonly priceAtoms: number }
   | { readonly _tag: "halt"; readonly market: NaiveMarket }
@@ -34,7 +34,7 @@ export class Hunt {
 
   constructor(readonly model: NaiveVenue, readonly random: SimRandom) {}
 
-  /** What he does now, if he hunts now and finds anybody. */
+  /** The next act; undefined where there is no hunt now or no holder to hunt. */
   next(): Act | undefined {
     if (!this.random.chance(huntShare)) return undefined
     const prey = this.#prey

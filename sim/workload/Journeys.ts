@@ -1,4 +1,4 @@
-/** What takes a trader more than one call, each next one depending on what was said. */
+/** A trader's sequences of calls, each depending on earlier answers. */
 import type { Intent } from "../faults/Options.js"
 import type { Answer } from "../properties/Observation.js"
 import { amendOrder } from "./Amending.js"
@@ -15,7 +15,7 @@ export type Journey = Extract<
   "twenty duplicates" | "lost reply" | "fence race" | "walk a listing" | "cancel twice" | "change, then repeat"
 >
 
-/** Goes on one journey; calls `next` when it has ended. */
+/** Makes one journey; calls `next` when it has ended. */
 type Going = (seat: Seat, intent: Journey, next: () => void) => void
 
 /** Commands whose answer may be lost on the way. */
@@ -29,7 +29,7 @@ const risky: ReadonlyArray<Drafting> = [
   cancelling["cancel own"]
 ]
 
-/** Most pages of a listing that are read one after the other. */
+/** Most pages of a listing that are read in sequence. */
 const maxPages = 12
 
 const textAt = (answer: Answer | undefined, name: string): string | undefined => {
@@ -38,7 +38,7 @@ const textAt = (answer: Answer | undefined, name: string): string | undefined =>
   return typeof value === "string" ? value : undefined
 }
 
-/** Something whose answer may be lost, under a key that nothing else has. */
+/** A command whose answer may be lost, under a key of its own. */
 const original = (seat: Seat, intent: Journey): Draft => {
   const draft = seat.random.pick(risky)(seat, intent)
   seat.remember(draft)
@@ -49,7 +49,7 @@ const original = (seat: Seat, intent: Journey): Draft => {
 const clientOrderIdOf = (draft: Draft): string | undefined =>
   draft.endpoint === "placeOrder" ? (JSON.parse(draft.body) as { readonly clientOrderId: string }).clientOrderId : undefined
 
-/** Goes on with the last of so many calls that ends. */
+/** Calls `then` after the last of `count` calls has ended. */
 const lastOf = (count: number, then: () => void): () => void => {
   let outstanding = count
   return () => {
@@ -65,7 +65,7 @@ const twentyDuplicates: Going = (seat, intent, next) => {
   for (let index = 0; index < 20; index++) seat.desk.issue(draft, ended)
 }
 
-/** Asks once, looks up what became of it, makes sure of what was never seen, and sends the original late. */
+/** Sends a command once, looks up its result, fences it if it was never seen, and sends the original late. */
 const lostReply: Going = (seat, intent, next) => {
   const { desk, random, who } = seat
   const draft = original(seat, intent)
@@ -86,7 +86,7 @@ const lostReply: Going = (seat, intent, next) => {
   })
 }
 
-/** The fence is sent while the original is on its way: one of the two wins, and it stays so. */
+/** Sends a fence while the original is in transit: one of the two wins, and the result must stay. */
 const fenceRace: Going = (seat, intent, next) => {
   const { desk, random, time } = seat
   const draft = original(seat, intent)
@@ -128,7 +128,7 @@ const walkAListing: Going = ({ desk, model, random, who }, _, next) => {
   turn(0, undefined)
 }
 
-/** Takes all orders back, and those of one market before the last of them may be gone. */
+/** Cancels all orders, and those of one market while the last of them may still be leaving. */
 const cancelTwice: Going = ({ desk, model, nextKey, random, time, who }, intent, next) => {
   const ended = lastOf(2, next)
   desk.issue(Calls.cancelAll(who, intent, nextKey(), undefined), ended)
@@ -136,7 +136,7 @@ const cancelTwice: Going = ({ desk, model, nextKey, random, time, who }, intent,
   time.after(random.next() * 10, () => void desk.issue(Calls.cancelAll(who, intent, nextKey(), market), ended))
 }
 
-/** Changes an order, or what closes a position by itself, in two ways, and says the first again: it is told what it was told then. */
+/** Amends an order, or the triggers of a position, in two ways, and repeats the first: the answer must be the original one. */
 const changeThenRepeat: Going = (seat, intent, next) => {
   const { desk, random } = seat
   const change = random.chance(0.7) ? amendOrder : asking["set auto-close"]

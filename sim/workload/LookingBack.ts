@@ -1,8 +1,7 @@
 /**
- * What everybody reads who looks back, once all is quiet, at what has been: a listing from its first page to its last, rows since the
- * very times at which rows were made, and single orders that the engine has forgotten, which the histories tell. Nothing happens
- * meanwhile, so that each answer is known to the last row, and nothing that is read so at a run's end depends on who happened to ask for
- * it in between.
+ * Reads of the past once all is quiet: a listing from its first page to its last, rows since the exact times of rows, and single orders
+ * that the engine has forgotten and the histories still have. Nothing happens meanwhile, so each answer is known to the last row and does
+ * not depend on who read it before.
  */
 import { orderId, sequenceOf } from "../../src/domain/Ids.js"
 import { isListed, symbol } from "../../src/domain/Market.js"
@@ -14,12 +13,12 @@ import type { SimRandom } from "../world/SimRandom.js"
 import * as Calls from "./Calls.js"
 import type { Draft, Identity } from "./Calls.js"
 
-/** How many times of a list are asked from, beside one at which several rows were made. */
+/** From how many times a list is read, in addition to one that several rows share. */
 const timesAsked = 2
-/** Rows among which one is looked for that shares its time with another: those that a memory of few may end between. */
+/** The latest rows, among which one is sought that shares its time with another: the venue's short memory may end between the two. */
 const latest = 120
 
-/** Times that rows were made at: some of them, and one that several share, if there is any. */
+/** Times of rows: some at random, and one that several rows share, if there is any. */
 const timesOf = (made: ReadonlyArray<number>, random: SimRandom): ReadonlySet<number> => {
   if (made.length === 0) return new Set()
   const near = made.slice(-latest)
@@ -28,7 +27,7 @@ const timesOf = (made: ReadonlyArray<number>, random: SimRandom): ReadonlySet<nu
   return new Set([...some, ...shared.length === 0 ? [] : [random.pick(shared)]])
 }
 
-/** Of the orders of an account that are surely forgotten one that was filled and one that was not, by their ids and by their names. */
+/** Orders of an account that are certainly forgotten, one that was filled and one that was not, by id and by clientOrderId. */
 const forgotten = (model: NaiveVenue, who: Identity, random: SimRandom): ReadonlyArray<Draft> => {
   const gone = model.accounts[who.account]!.placed.filter((order) => !isKept(order, model.atEpochMs))
   const [filled, others] = [true, false].map((isFilled) => gone.filter(({ status }) => (status === Order.closed) === isFilled))
@@ -58,9 +57,7 @@ const ofAccount = (model: NaiveVenue, who: Identity, random: SimRandom): Readonl
   ]
 }
 
-/**
- * The changes of one account from some order of it on, on pages of one record, two, three, and so on: small ones end within a block.
- */
+/** The changes of one account from one of its orders on, on pages of one record, two, three, and so on: small ones end within a block. */
 const changes = ({ accounts }: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => {
   const traders = everybody.filter(({ account }) => accounts[account]!.placed.length > 0)
   if (traders.length === 0) return []
@@ -82,7 +79,7 @@ const ofMarkets = ({ markets }: NaiveVenue, random: SimRandom): ReadonlyArray<Dr
   })
 }
 
-/** First pages, and lists without any. */
+/** First pages, and lists without pages. */
 export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => [
   ...ofMarkets(model, random),
   ...everybody.flatMap((who) => ofAccount(model, who, random)),
@@ -90,29 +87,29 @@ export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Ident
   ...changes(model, everybody, random.split("changes"))
 ]
 
-/** The leaderboard's windows, each asked for once. */
+/** The leaderboard's windows, each read once. */
 export const boards: ReadonlyArray<Draft> = ["daily", "weekly", "monthly", "all_time"].map((window) =>
   Calls.read(Calls.passerBy, "getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`, "none")
 )
 
-/** Pages of changes that are read: of blocks on the disk each may have less than was asked for, down to one record. */
+/** Most pages of changes that are read: with blocks on the disk each page may have less than was requested, down to one record. */
 const mostPages = 24
 
 /**
- * The page of changes behind one that was answered, of one record more; what is told no more is passed over to the oldest that is.
- * Undefined where there is none.
+ * The next page of changes after one that was answered, one record longer; where the sequence is no longer kept, it continues at the
+ * oldest that is. Undefined where there is none.
  */
 const nextChanges = (draft: Draft, answer: Answer | undefined): Draft | undefined => {
   const { hasMore, limit: oldest, rejectionGuard, throughSequence } = (answer?.json ?? {}) as Partial<Record<string, unknown>>
   const [path, search] = draft.target.split("?")
   const limit = Number(new URLSearchParams(search).get("limit"))
-  // Where few are told, the oldest of them may be told no more by the time that is asked for it: it is passed over to once.
+  // Where few are kept, the oldest may be gone by the time it is requested: it is skipped to only once.
   const isPassedOver = limit === 1 && rejectionGuard === "sequence_not_retained"
   const behind = hasMore === true && limit < mostPages ? throughSequence : isPassedOver ? oldest : undefined
   return behind === undefined ? undefined : { ...draft, target: `${path}?fromSequence=${String(behind)}&limit=${limit + 1}` }
 }
 
-/** The page behind one that was answered; undefined where there is none. */
+/** The page after one that was answered; undefined where there is none. */
 export const nextPage = (draft: Draft, answer: Answer | undefined): Draft | undefined => {
   if (draft.endpoint === "listChanges") return nextChanges(draft, answer)
   const cursor = answer?.status === 200 ? (answer.json as { readonly nextCursor?: unknown } | undefined)?.nextCursor : undefined

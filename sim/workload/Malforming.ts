@@ -1,4 +1,4 @@
-/** Requests that are none: broken in their body, their key, their credential or their address. */
+/** Malformed requests: broken in their body, their key, their credential or their address. */
 import { accountId, orderId } from "../../src/domain/Ids.js"
 import * as Requests from "../reading/Requests.js"
 import * as Calls from "./Calls.js"
@@ -8,21 +8,21 @@ import type { Seat } from "./Seat.js"
 import * as Spelling from "./Spelling.js"
 import * as Twist from "./Twist.js"
 
-/** An order of /v2 with something that is no amount where one should be. */
+/** An order of /v2 with a malformed amount. */
 const misspelled = ({ nextKey, random, who, wishes }: Seat): Draft =>
   Calls.spelled(
     Calls.createOrder(who, "malformed", nextKey(), Calls.compatBody(wishes.wish(wishes.tradable(), {}))),
     () => random.pick(Spelling.noAmounts)
   )
 
-/** One of its past commands under a key of its own, with one member broken, left out, unknown, or given twice. */
+/** One of its past commands under a new key, with one member broken, left out, unknown, or given twice. */
 const brokenSomewhere = ({ nextKey, past, pickPast, random }: Seat): Draft | undefined => {
   if (past.length === 0) return undefined
   const draft = { ...pickPast(), intent: "malformed", idempotencyKey: nextKey() }
   return Requests.read(draft)._tag === "asked" ? Twist.broken(draft, random) : undefined
 }
 
-/** A request without what one of its kind needs, though each member that it has is good. */
+/** A request without a required member; all its members are valid. */
 const lacking = ({ nextKey, random, who, wishes }: Seat): Draft => {
   const { market, ...wish } = wishes.wish(wishes.tradable(), { type: "limit" })
   const order = wishes.myOpen()
@@ -41,7 +41,7 @@ const lacking = ({ nextKey, random, who, wishes }: Seat): Draft => {
   return { ...random.pick(ways)(), scope: undefined, persistent: false }
 }
 
-/** Of another account, in all places that name one or in one of them: its credential may not act for it. */
+/** A request that names another account in all places, or in one of them: its credential is not valid for that account. */
 const foreign = ({ model, nextKey, past, pickPast, random, who }: Seat): Draft | undefined => {
   const other = random.pick(model.accounts)
   if (past.length === 0 || other.index === who.account) return undefined
@@ -54,7 +54,7 @@ const foreign = ({ model, nextKey, past, pickPast, random, who }: Seat): Draft |
   return { ...draft, intent: "malformed", idempotencyKey: nextKey(), target: named(draft.target), body: named(draft.body) }
 }
 
-/** A native order with a text that only looks like a decimal. */
+/** A native order with a text that only resembles a decimal. */
 const noDecimal = (seat: Seat): Draft => {
   const { random } = seat
   const good = makeOrder(seat, "malformed")
@@ -62,12 +62,12 @@ const noDecimal = (seat: Seat): Draft => {
   return { ...good, body: JSON.stringify(body), scope: undefined, persistent: false }
 }
 
-/** How often the order that a path names has a name that is longer than any. */
+/** How often the order named in a path has too long a name. */
 const longNameShare = 0.06
-/** One character more than a name may have, and as many as a path's part may have at all. */
+/** One character more than a name may have, up to the maximum of a path's part. */
 const tooLong = [129, 130, 1_000, 4_096] as const
 
-/** A cancel that is good but for the name of its order, or of which the name is as long as it may be. */
+/** A cancel that is valid but for the name of its order, whose name may also have exactly the maximum length. */
 const longName = ({ naming, nextKey, wishes, who }: Seat): Draft => {
   const market = wishes.tradable().parameters
   const name = "x".repeat(naming.chance(0.2) ? 128 : naming.pick(tooLong))
@@ -76,7 +76,7 @@ const longName = ({ naming, nextKey, wishes, who }: Seat): Draft => {
     : Calls.cancelCompat(who, "malformed", nextKey(), market, name)
 }
 
-/** A good order with one thing in it broken. */
+/** A valid order with one thing in it broken. */
 export const malformed = (seat: Seat): Draft => {
   const { random, who } = seat
   if (seat.naming.chance(longNameShare)) {
@@ -87,7 +87,7 @@ export const malformed = (seat: Seat): Draft => {
   if (random.chance(0.2)) return noDecimal(seat)
   if (random.chance(0.2)) return { ...misspelled(seat), scope: undefined, persistent: false }
   const drawn = random.chance(0.5) ? random.pick([brokenSomewhere, brokenSomewhere, foreign])(seat) : undefined
-  // What names no account is another's as little as its own.
+  // A request that names no account is not another account's.
   if (drawn !== undefined && Requests.read(drawn)._tag !== "asked") return { ...drawn, scope: undefined, persistent: false }
   const good = makeOrder(seat, "malformed")
   const body = JSON.parse(good.body) as { [name: string]: unknown }
@@ -126,7 +126,7 @@ export const malformed = (seat: Seat): Draft => {
     { body: `${good.body}${" ".repeat(65_537 - good.body.length)}` }
   ]
   const draft = { ...good, ...random.pick(odd), persistent: false }
-  // Some of it is a good order in an odd form, which is done like any other.
+  // Some of these are valid orders in an odd form, and are carried out like any other.
   return draft.credential === "trader" && Requests.read(draft)._tag === "asked"
     ? { ...draft, intent: "make" }
     : { ...draft, scope: undefined }

@@ -1,8 +1,8 @@
 /**
- * Somebody who says what others have said, on any route, as it may not be said: without a credential or with one that is none, of an
- * account that is another's or nobody's, of a market that nobody has made, in a query that is not known, in a body that is too large or
- * said to be something else. So that what an endpoint answers to whoever errs is asked of each, and not of orders alone. It draws from a
- * generator of its own, and makes so many calls and no more.
+ * A client that repeats other clients' calls, on any route, in a form that is not allowed: without a credential or with an invalid one,
+ * for another's account or none, for a market that does not exist, with an unknown query, with a body that is too large or has a wrong
+ * type. So every endpoint's answers to such mistakes are tested, not just those for orders. It draws from a generator of its own, and
+ * makes a given number of calls.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { Misfits as Options } from "../faults/Options.js"
@@ -14,17 +14,17 @@ import type { Draft } from "./Calls.js"
 import type { Desk } from "./Owners.js"
 import { Pace } from "./Pace.js"
 
-/** How a call is distorted: undefined where nothing of it can be in that way. */
+/** A way to distort a call; undefined where the call cannot be distorted in that way. */
 type Way = (draft: Draft, desk: Desk, random: SimRandom) => Partial<Draft> | undefined
 
-/** The account that a path names. */
+/** The account in a path. */
 const ofAccount = /^(\/v1\/accounts\/|\/v1\/operator\/accounts\/)[^/?]+/
-/** The market that a path names. */
+/** The market in a path. */
 const ofMarket = /(\/markets\/)[^/?]+/
-/** Other things that paths name, by their last segment. */
+/** Other ids in paths, by their last segment. */
 const lastSegment = /(\/)(?:ord_|dep_|wdr_|pch_|key_|\{of )[^/?]*(?=$|\?)/
 
-/** The same with something else named where the path has a pattern, whose first group stays; undefined where that is no other. */
+/** The draft with another name where the path matches a pattern, whose first group stays; undefined where that changes nothing. */
 const naming = ({ target }: Draft, pattern: RegExp, name: () => string): Partial<Draft> | undefined => {
   const named = target.replace(pattern, (_, before: string) => before + name())
   return named === target ? undefined : { target: named }
@@ -48,16 +48,16 @@ const ways: Readonly<Record<keyof typeof weights, Way>> = {
 }
 
 interface MisfitsDesk extends Desk {
-  /** A draft as what it means by now. */
+  /** A draft with its references resolved. */
   readonly resolved: (draft: Draft) => Draft
-  /** What others have said last at each endpoint, with a credential. */
+  /** The last call at each endpoint that was made with a valid credential. */
   readonly said: ReadonlyMap<string, Draft>
 }
 
-/** How often another way is tried where a call cannot be distorted in the one that was drawn. */
+/** How many further ways are tried where the one that was drawn does not apply. */
 const tries = 4
 
-/** Whether a call may be made as it is, by whoever makes it. */
+/** Whether a call is allowed as it is, for its client. */
 const isGood = (draft: Draft): boolean => {
   const { accountId, body, method, target } = draft
   if (Requests.read(draft)._tag === "asked") return true
@@ -66,7 +66,7 @@ const isGood = (draft: Draft): boolean => {
   return reading.accountId === undefined || reading.accountId === accountId
 }
 
-/** A call as it may not be made; undefined where it may be made all the same. */
+/** A call in a form that is not allowed; undefined where the distorted call is allowed all the same. */
 const distorted = (draft: Draft, desk: MisfitsDesk, random: SimRandom): Draft | undefined => {
   for (let index = 0; index < tries; index++) {
     const change = ways[random.weighted(weights)](draft, desk, random)
@@ -77,7 +77,7 @@ const distorted = (draft: Draft, desk: MisfitsDesk, random: SimRandom): Draft | 
   return undefined
 }
 
-/** Begins what is said so. */
+/** Starts the client. */
 export const start = (desk: MisfitsDesk, random: SimRandom, set: Options): void => {
   const { said } = desk
   let keys = 0

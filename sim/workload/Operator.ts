@@ -1,10 +1,9 @@
 /**
- * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
- * where no markets file does), then moves index prices, now and then beyond the band, to where an account only just
- * keeps its margin or to where triggers fire, gives markets other parameters while they trade, moves them between statuses, halts the
- * venue, now and then where something is about to fall due, and lifts the halt again, cancels orders (one, an account's, a market's),
- * sets how long decisions are remembered, and rarely delists a market. Now and then it repeats itself under an old key, with the same
- * body or another.
+ * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets, where no markets file
+ * does), then moves index prices, now and then beyond the band, to where an account only just keeps its margin or to where triggers fire,
+ * changes markets' parameters while they trade, moves markets between statuses, halts the venue, now and then where something is about to
+ * fall due, and resumes it, cancels orders (one, an account's, a market's), sets how long decisions are remembered, and rarely delists a
+ * market. Now and then it repeats a command under an old key, with the same body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId, orderId } from "../../src/domain/Ids.js"
@@ -31,14 +30,14 @@ import { type Hands, Traps } from "./Traps.js"
 import * as Twist from "./Twist.js"
 
 export interface Operator {
-  /** What must be answered before anybody trades, one after the other. */
+  /** Calls that must be answered before anybody trades, in this order. */
   readonly opening: ReadonlyArray<Calls.Draft>
   readonly start: () => void
-  /** What brings the venue back to ordinary trading once faults have stopped. */
+  /** Brings the venue back to ordinary trading once faults have stopped. */
   readonly restore: () => void
 }
 
-/** An index price under a key that no other command of an operator has; 0: seen when it is journaled. */
+/** An index price under a key that no other command has; `sourceEpochMs` 0: observed when it is journaled. */
 export const setIndexPrice = (
   token: string,
   key: string,
@@ -53,53 +52,56 @@ const setIndexPriceText = (token: string, key: string, marketId: string, price: 
     ...(sourceEpochMs === 0 ? {} : { sourceEpochMs })
   })
 
-/** How long a market stays in another status, or the venue halted, at most. */
+/** Longest time for which a market stays in another status, or the venue halted, ms. */
 const maxDisturbanceMs = 1_500
-/** How long a market is halted over a liquidation. */
+/** How long a market is halted during a liquidation, ms. */
 const lookedAtTwiceMs = 2_200
 /** Statuses in which a market stays for a while. */
 const disturbances: ReadonlyArray<Status> = ["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]
-/** The longest that a demo account's key lives. */
+/** The longest lifetime of a demo account's key, seconds. */
 const longestSeconds = 31_536_000
-/** How often it repeats itself. */
+/** How often a command is repeated. */
 const againShare = 0.12
 type Way = (draft: Calls.Draft, random: SimRandom) => Calls.Draft
 
 const sameWays: ReadonlyArray<Way> = [(draft) => draft, Twist.respelled]
 
-/** How it repeats itself. Not a market's parameters otherwise: where the original was lost that would be a change nobody meant, or no market. */
+/**
+ * Ways to repeat a command. Parameters of a market are not repeated with changes: where the original was lost, that would be a change
+ * nobody meant, or an invalid market.
+ */
 const anyWays: ReadonlyArray<Way> = [...sameWays, Twist.twisted, Twist.twisted]
 
-/** How often it does housework, and repeats it at once in other words. */
+/** Share of housekeeping commands, which are repeated at once with another spelling. */
 const houseworkShare = 0.03
-/** How often it cancels orders of others, and how much of that is one order, and a whole market. */
+/** Share of cancels of clients' orders, and how many of these are of one order, and of a whole market. */
 const cancelShare = 0.1
 const cancelOneShare = 0.5
 const cancelMarketShare = 0.15
-/** How often it sends what is no command. */
+/** Share of malformed commands. */
 const malformedShare = 0.06
-/** How many of its past commands it remembers, to repeat them. */
+/** How many past commands are kept to be repeated. */
 const memorySize = 20
 
-/** How many of the other parameters that it gives a market are announced. */
+/** Share of parameter changes that are announced. */
 const announcedShare = 0.5
 
-/** How often it would have a market be of another type, which no market becomes that has left draft. */
+/** How often it tries to change a market's type, which is refused once the market has left draft. */
 const typeShare = 0.05
-/** How often it puts a market with another index, mark, funding or liquidation, and announces it half as often as others. */
+/** Share of parameter changes to a market's index, mark, funding or liquidation; half as many are announced as of others. */
 const riskShare = 0.4
 
-/** How often a market that has paid funding gets another interval: what it paid stays what it was. */
+/** How often a market that has paid funding gets another interval: past payments stay as they were. */
 const otherIntervalShare = 0.3
 
-/** What an operator may name to cancel. */
+/** What an operator's cancel may select. */
 interface Selection {
   readonly orderId?: string
   readonly accountId?: string
   readonly marketId?: string
 }
 
-/** Something to cancel: an order of any account, open or not; a market's orders; an account's, in one market or in all. */
+/** A selection: an order of any account, open or not; a market's orders; an account's, in one market or in all. */
 const selectionOf = (model: NaiveVenue, random: SimRandom): Selection => {
   const { born, placed } = random.pick(model.accounts)
   const { marketId } = random.pick(model.markets).parameters
@@ -108,9 +110,9 @@ const selectionOf = (model: NaiveVenue, random: SimRandom): Selection => {
   return random.chance(0.5) ? { accountId: accountId(born), marketId } : { accountId: accountId(born) }
 }
 
-/** How often it takes back somebody's orders, market by market, who in the same moment takes back all of them himself. */
+/** How often it cancels an account's orders, market by market, at the moment at which their owner cancels all of them. */
 const cancelBesideShare = 0.12
-/** How many orders he has open at least: what one record ends is bounded, and some are to be left. */
+/** Least number of that account's open orders: one record ends a bounded number, and some are to be left over. */
 const leastLeaving = 3
 
 /** The operator's commands, each under a key of its own. */
@@ -179,7 +181,7 @@ class Commands {
     return this.#draft("add to the fund", "addToFund", "AddToFund", "POST", "/v1/operator/insurance-fund", { amount })
   }
 
-  /** Accounts that trade: their keys last for as long as keys may, since a clock may go ahead by more than the usual thirty days. */
+  /** Opens accounts that trade: their keys have the longest lifetime, since a clock may jump by more than the usual thirty days. */
   openAccounts(accounts: number, collateral: number): Calls.Draft {
     return this.openAccountsOf({ accounts, collateral: String(collateral), keyLifetimeSeconds: longestSeconds })
   }
@@ -199,7 +201,7 @@ class Commands {
   }
 }
 
-/** A read of what is announced of a market, or of one that there is not. */
+/** A read of the announcements of a market, or of one that does not exist. */
 const readAnnounced = (token: string, { model }: Desk, random: SimRandom): Calls.Draft => {
   const marketId = random.chance(0.05) ? "NONE-USDC-PERP" : random.pick(model.markets).parameters.marketId
   return {
@@ -210,10 +212,10 @@ const readAnnounced = (token: string, { model }: Desk, random: SimRandom): Calls
   }
 }
 
-/** How often it looks at what it has announced, before it does anything else. */
+/** How often it reads its announcements before it does anything else. */
 const lookShare = 0.15
 
-/** What cannot move a mark: a price with too many decimals, or one outside the market's bounds. */
+/** Prices that cannot move a mark: with too many decimals, or outside the market's bounds. */
 const isNoPrice = ({ maxPriceAtoms, minPriceAtoms, priceScale }: Parameters) => (price: string): boolean => {
   const atoms = Number(price) * 10 ** priceScale
   return !Number.isInteger(atoms) || atoms < minPriceAtoms || atoms > maxPriceAtoms
@@ -228,7 +230,7 @@ const finer = (draft: Calls.Draft, random: SimRandom): Calls.Draft => {
   return { ...draft, body: JSON.stringify(body) }
 }
 
-/** What of an operator's commands is none: broken somewhere, or a market that its scales cannot say. */
+/** A malformed command: broken somewhere, or a market with a value that its scales cannot express. */
 const malformed = (commands: Commands, market: NaiveMarket, past: ReadonlyArray<Calls.Draft>, random: SimRandom): Calls.Draft => {
   const fresh = commands.put(market.parameters)
   const drawn = past.length === 0 || random.chance(0.5)
@@ -238,7 +240,7 @@ const malformed = (commands: Commands, market: NaiveMarket, past: ReadonlyArray<
   return Requests.read(draft)._tag === "asked" ? draft : { ...draft, intent: "malformed", scope: undefined, persistent: false }
 }
 
-/** What must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
+/** Calls that must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
 const openingOf = (
   commands: Commands,
   options: Options["workload"],
@@ -260,7 +262,7 @@ const openingOf = (
   ]
 }
 
-/** A market put as it is, accounts that nobody trades with, or a price that cannot move a mark. */
+/** A market put unchanged, accounts that nobody trades with, or a price that cannot move a mark. */
 const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): Calls.Draft => {
   const { marketId, priceScale } = market.parameters
   const ways: ReadonlyArray<() => Calls.Draft> = [
@@ -280,13 +282,13 @@ const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): 
   return random.pick(ways)()
 }
 
-/** Where a market's index goes on to, by market, once it has begun to. */
+/** The direction of each market's trend, once it has one. */
 type Directions = Map<number, 1 | -1>
 
-/** How often it turns around with a move. */
+/** How often a trend turns with a move. */
 const turnShare = 0.3
 
-/** The next price of an index that goes on in one direction; undefined where it is not to. */
+/** The next price of an index with a trend; undefined where it is not to follow one. */
 const trendingPrice = (
   { index, mark, parameters }: NaiveMarket,
   { ruin }: Options["workload"],
@@ -301,7 +303,7 @@ const trendingPrice = (
   return Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, mark + direction * step))
 }
 
-/** An index price near the mark, or now and then about as far as the band goes. */
+/** An index price near the mark, or now and then about as far away as the band. */
 const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workload"], random: SimRandom): number => {
   const wayUp = random.chance(0.5) ? 1 : -1
   const bps = random.chance(options.indexJumpShare)
@@ -312,19 +314,19 @@ const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workloa
 }
 
 /**
- * A time about so far from the earliest that may be announced, by the venue's clock: that may have been set ahead of the operator's,
- * and what the venue wrote last was then.
+ * A time near the earliest that may be announced, by the venue's clock: that may have been ahead of the operator's when it wrote its last
+ * record.
  */
 const aroundNotice = ({ model, time }: Desk, besideMs: ReadonlyArray<number>, random: SimRandom): number => {
   const nowEpochMs = Math.max(Math.floor(time.nowEpochMs()), model.atEpochMs)
   return Math.max(1, nowEpochMs + model.noticeMs + random.pick(besideMs) + random.below(100))
 }
 
-/** How often what is announced holds from the end of an interval of funding on, and how long that may be at most. */
+/** How often an announcement takes effect at the end of a funding interval, and the longest such interval, ms. */
 const atEndShare = 0.4
 const longestIntervalMs = 20_000
 
-/** A time around the earliest that may be announced for a market, or the first behind it at which an interval of its funding ends. */
+/** A time near the earliest that may be announced for a market, or the first end of a funding interval after it. */
 const announcedTime = (
   desk: Desk,
   { parameters: { fundingIntervalMs } }: Pick<NaiveMarket, "parameters">,
@@ -339,8 +341,8 @@ const announcedTime = (
 }
 
 /**
- * Generators of its own for what it announces, for whom that is aimed at, for bands, for what it takes back and by what, for other
- * types, for risks, for intervals of funding, for what is to hold from their ends on, and for where the rules of a market end.
+ * Separate generators for announcements, for the accounts that these aim at, for bands, for withdrawn announcements and how, for types,
+ * for risk parameters, for funding intervals, for effects at their ends, and for limits of rules.
  */
 interface Drawn {
   readonly notices: SimRandom
@@ -355,13 +357,13 @@ interface Drawn {
   readonly rules: SimRandom
 }
 
-/** How often an announcement is of a band beyond which some of what rests would lie. */
+/** Share of announcements of a band beyond which some resting orders would lie. */
 const narrowingShare = 0.4
 
-/** How often a change of parameters goes to where a rule between them ends. */
+/** Share of parameter changes to the limit of a rule between parameters. */
 const atRulesShare = 0.08
 
-/** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
+/** An announcement of parameters for a time near the earliest allowed; now and then the market's present ones. */
 const announcement = (
   commands: Commands,
   parameters: Parameters,
@@ -378,8 +380,8 @@ const announcement = (
 }
 
 /**
- * A market with other parameters, put or announced. Nothing is announced where there is as much money as can be counted: what
- * tighter margins ask for in several markets would add up to more.
+ * A market's changed parameters, put or announced. Nothing is announced where amounts are near the exact limit: tighter margins of several
+ * markets would exceed it together.
  */
 const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draws: Drawn, edges: Edges): Calls.Draft => {
   const { ends, intervals, kinds, notices, risks, rules } = draws
@@ -403,12 +405,12 @@ const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draw
     : commands.put(Changes.changed(parameters, random))
 }
 
-/** How often an operator has something take effect between two payments of a market or right behind one, where somebody pays. */
+/** How often something takes effect between two payments of a market or right after one, where positions pay. */
 const endingShare = 0.2
 
 /**
- * Of a market that has just paid funding: another interval, longer or shorter, at once or from the end of the one that runs on; or
- * another cap or a delisting from then on.
+ * For a market that has just paid funding: another interval, longer or shorter, at once or from the end of the running one on; or another
+ * cap or a delisting from then on.
  */
 const atEndOfInterval = (commands: Commands, desk: Desk, ends: SimRandom, { delistingShare = 0 }: Edges): Calls.Draft | undefined => {
   const { accounts, markets } = desk.model
@@ -426,10 +428,10 @@ const atEndOfInterval = (commands: Commands, desk: Desk, ends: SimRandom, { deli
   return commands.announce({ ...parameters, ...next }, atEpochMs)
 }
 
-/** How often collected fees go to the insurance fund. */
+/** How often collected fees are moved to the insurance fund. */
 const fundShare = 0.1
 
-/** Of the collected fees a part, all, or more than there is; or an atom. */
+/** Moves half or all of the collected fees, or one atom more than all; or a single atom. */
 const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: SimRandom): Calls.Draft => {
   const atoms = random.pick([feesCollected / 2n, feesCollected, feesCollected + 1n, 1n])
   return commands.addToFund(Calls.decimal(Math.max(1, Number(atoms)), 6))
@@ -438,7 +440,7 @@ const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: Sim
 /** Whether a market may trade again. */
 const isLeft = (market: NaiveMarket): boolean => !isDelisted(market)
 
-/** A market delisted at once, or at a time around the earliest that may be announced; or what was announced of it, withdrawn. */
+/** Delists a market, at once or at a time near the earliest that may be announced; or withdraws its delisting. */
 const delisting = (commands: Commands, desk: Desk, random: SimRandom, ends: SimRandom): Calls.Draft => {
   const { markets } = desk.model
   const listed = markets.filter(isLeft)
@@ -449,22 +451,22 @@ const delisting = (commands: Commands, desk: Desk, random: SimRandom, ends: SimR
   return delistingLater(commands, market, desk, random, ends)
 }
 
-/** A delisting at a time around the earliest that may be announced. */
+/** Announces a delisting for a time near the earliest allowed. */
 const delistingLater = (commands: Commands, market: NaiveMarket, desk: Desk, random: SimRandom, ends: SimRandom): Calls.Draft =>
   commands.delist(market.parameters.marketId, announcedTime(desk, market, [-1_000, 0, 100, 500, 2_000], random, ends))
 
-/** How often what an operator announces is a delisting, and how often it thinks better of what it has announced. */
+/** Share of announcements that are delistings, and how often an announcement is taken back. */
 const leavingShare = 0.3
 const regretShare = 0.5
-/** How much longer than the notice it thinks at most, and how long at most: no longer than until a run's end is settled. */
+/** The longest time until then: slightly more than the notice, and at most so long that the run's end can settle it, ms. */
 const regretMs = 200
 const longestRegretMs = 2_000
-/** How often it takes parameters back by putting those that the market has, which changes nothing else. */
+/** How often announced parameters are taken back by putting the market's present ones, which changes nothing else. */
 const sameShare = 0.4
 
 /**
- * Announces parameters of a market, or its delisting, and takes that back now and then, before it takes effect or just after:
- * parameters by others at once or by those that it has, a delisting by its withdrawal.
+ * Announces parameters of a market, or its delisting, and now and then takes that back, before it takes effect or just after: parameters
+ * by putting others at once or the present ones, a delisting by its withdrawal.
  */
 const announces = (commands: Commands, desk: Desk, draws: Drawn, edges: Edges, next: () => void): void => {
   const { issue, model, time } = desk
@@ -482,11 +484,11 @@ const announces = (commands: Commands, desk: Desk, draws: Drawn, edges: Edges, n
   })
 }
 
-/** How often an operator who delists and ruins looks for what follows, and how many markets he has delisted so at most. */
+/** How often an operator who delists and ruins traders chooses a delisting with losses, and how many markets at most. */
 const ruinousShare = 0.5
 const mostRuinous = 2
 
-/** A market that would leave somebody with less than nothing if it was delisted now. */
+/** A market whose delisting now would leave some account with negative equity. */
 const ruinousToDelist = ({ model }: Desk): NaiveMarket | undefined =>
   model.markets.find((market) => {
     if (isDelisted(market) || market.mark === 0 || model.markets.filter(isDelisted).length >= mostRuinous) return false
@@ -495,7 +497,7 @@ const ruinousToDelist = ({ model }: Desk): NaiveMarket | undefined =>
     return model.accounts.some((account) => account.positions.has(market.index) && marginOf(markets, account, undefined).equity < 0n)
   })
 
-/** What an operator does now about delistings, if anything: of several that ruin, or of any market. */
+/** A delisting command, if any: of a market that ruins an account, or of any market. */
 const delistingNow = (
   commands: Commands,
   desk: Desk,
@@ -511,8 +513,8 @@ const delistingNow = (
 }
 
 /**
- * Halts the venue, and lifts the halt again after a while. Either may be a long time under way: where the halt was decided behind what was
- * to lift it, it is lifted again, since under a halt nobody's commands come to an end.
+ * Halts the venue, and resumes it after a while. Either command may take long: where the halt is decided after the resume, the venue is
+ * resumed again, since no client's command completes under a halt.
  */
 const haltsFor = (commands: Commands, { issue, model, time }: Desk, whileMs: number, next: () => void): void => {
   let isOneAnswered = false
@@ -527,11 +529,11 @@ const haltsFor = (commands: Commands, { issue, model, time }: Desk, whileMs: num
   time.after(whileMs, () => issue(commands.resume(), answered))
 }
 
-/** How often an operator who halts the venue at all does so where something falls due within moments, and how soon that is. */
+/** How often an operator who halts the venue does so just before something falls due, and how soon that has to be, ms. */
 const haltBeforeDueShare = 0.3
 const soonMs = 1_000
 
-/** Halts the venue over the moment at which something falls due, if something does soon; mostly not. Whether it does. */
+/** Halts the venue over the moment at which something falls due, if something does soon; mostly not. Returns whether it does. */
 const haltsBeforeDue = (commands: Commands, desk: Desk, random: SimRandom, haltShare: number, next: () => void): boolean => {
   const { model, time } = desk
   if (haltShare === 0 || model.halted || !random.chance(haltBeforeDueShare)) return false
@@ -541,19 +543,19 @@ const haltsBeforeDue = (commands: Commands, desk: Desk, random: SimRandom, haltS
   return true
 }
 
-/** How often the venue is halted over a delisting's settlement, which is over within moments. */
+/** How often the venue is halted during a delisting's settlement, which is over within moments. */
 const haltOverDelistingShare = 0.3
 
 /** Whether a command delists a market at once. */
 const isAtOnce = ({ body, intent }: Calls.Draft): boolean => intent === "delist" && body === "{}"
 
-/** Halts the venue just behind the command that delists a market, where operators halt it at all; mostly not. */
+/** Halts the venue right after the command that delists a market, where operators halt it at all; mostly not. */
 const haltsOver = (commands: Commands, desk: Desk, random: SimRandom, haltShare: number): void => {
   if (haltShare === 0 || !random.chance(haltOverDelistingShare)) return
   haltsFor(commands, desk, random.next() * maxDisturbanceMs, () => {})
 }
 
-/** Where what an operator sets comes from: a generator for each concern, so that one does not shift the others. */
+/** The operator's generators: one for each concern, so that none shifts another. */
 interface Draws extends Drawn {
   readonly random: SimRandom
   readonly funds: SimRandom
@@ -586,7 +588,7 @@ const drawsOf = (random: SimRandom): Draws => ({
   beside: random.split("beside")
 })
 
-/** What an operator sets now, if anything: the fund's money, how long decisions are remembered, a market's parameters. */
+/** A setting to change now, if any: the fund's money, the retention, a market's parameters. */
 const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | undefined): Calls.Draft | undefined => {
   const { funds, random, retentions } = draws
   if (funds.chance(fundShare)) return addition(commands, desk.model, funds)
@@ -597,10 +599,10 @@ const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | un
   return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, draws, edges) : undefined
 }
 
-/** How often he sends a sample for a step that is held back. */
+/** How often a sample is sent for a held step of an index. */
 const agreeShare = 0.4
 
-/** A sample beside one that is held back, or that has agreed with it: as old, too early to agree, just late enough; near enough or not. */
+/** A sample near a held one, or near one that has confirmed it: as old, too early to confirm, or just late enough; close enough or not. */
 const agreement = (commands: Commands, { model }: Desk, random: SimRandom): Calls.Draft | undefined => {
   const market = random.chance(agreeShare) ? model.markets.find(({ risk }) => risk.held !== undefined) : undefined
   if (market?.risk.held === undefined) return undefined
@@ -610,15 +612,15 @@ const agreement = (commands: Commands, { model }: Desk, random: SimRandom): Call
   return commands.setIndex(market, Math.max(1, priceAtoms), (agreed ?? source) + random.pick([0, 0, 1, 999, 1_000, 1_500]))
 }
 
-/** How often a move of an index is to fire triggers, where any wait for it. */
+/** How often a move of an index is chosen to fire triggers, where any are waiting. */
 const firesShare = 0.3
-/** How often the market then only takes orders that reduce, where operators set statuses, and how long before the price that is so. */
+/** How often the market is reduce-only meanwhile, where operators set statuses, and how long before the price, ms. */
 const reducingShare = 0.4
 const reducingMs = 60
-/** How often the price goes back at once, while what it fired is worked off. */
+/** How often the price goes back at once, while the fired triggers are being processed. */
 const backShare = 0.5
 
-/** Takes back a trader's orders while all of them leave by his own command: each leaves for the reason for which it left first. */
+/** Cancels a trader's orders while all of them leave by the trader's own command: each ends with the reason for which it left first. */
 const cancelsBeside = (commands: Commands, { issue, model, traders }: OperatorsDesk, random: SimRandom, next: () => void): boolean => {
   if (!random.chance(cancelBesideShare)) return false
   const leaving = traders().filter(({ account }) => model.accounts[account]!.open.length >= leastLeaving)
@@ -631,7 +633,7 @@ const cancelsBeside = (commands: Commands, { issue, model, traders }: OperatorsD
   return true
 }
 
-/** Fires what closes positions by itself, in a market that trades or that only takes what reduces; mostly not. Whether it does. */
+/** Fires triggers in a market that is open or reduce-only; mostly not. Returns whether it does. */
 const fires = (commands: Commands, { issue, model, time }: Desk, random: SimRandom, statusShare: number): boolean => {
   const found = random.chance(firesShare) ? Firing.find(model, random) : undefined
   if (found === undefined) return false
@@ -649,7 +651,7 @@ const fires = (commands: Commands, { issue, model, time }: Desk, random: SimRand
   return true
 }
 
-/** A market's index as he moves it: where it trends to, to the brink of somebody's liquidation, or anywhere. */
+/** A move of a market's index: along its trend, to the brink of a liquidation, or anywhere. */
 const movedIndex = (
   commands: Commands,
   desk: Desk,
@@ -667,7 +669,10 @@ const movedIndex = (
   return commands.setIndex(market, price, sourceEpochMs)
 }
 
-/** Whether he hunts now: a price, or a market that is halted for as long as a liquidation is looked at twice. */
+/**
+ * Takes the next act of a hunt, if there is one: a price, or a halt long enough for two examinations of a liquidation. Returns whether it
+ * does.
+ */
 const hunts = (hunt: Hunt | undefined, commands: Commands, desk: Desk, next: () => void): boolean => {
   const found = hunt?.next()
   if (found === undefined) return false
@@ -680,7 +685,7 @@ const hunts = (hunt: Hunt | undefined, commands: Commands, desk: Desk, next: () 
   return true
 }
 
-/** The traps that he lays, where he lays any. */
+/** The operator's traps, where there are any. */
 const trapsOf = (commands: Commands, desk: OperatorsDesk, random: SimRandom, { ruin }: Options["workload"]): Traps | undefined => {
   if (ruin?.traps === undefined) return undefined
   const send = (draft: Calls.Draft): void => void desk.issue(draft, () => {})
@@ -696,10 +701,10 @@ const trapsOf = (commands: Commands, desk: OperatorsDesk, random: SimRandom, { r
   return new Traps(desk, hands, random, ruin.traps)
 }
 
-/** How often somebody looks at a market that has just been changed. */
+/** How often somebody reads a market that has just been changed. */
 const changedLookShare = 0.6
 
-/** Goes on behind an answer, and now and then somebody looks at what the public sees of the market that was put. */
+/** Continues after an answer; now and then a client reads the public data of the market that was put. */
 const lookingAt = ({ endpoint, target }: Calls.Draft, desk: Desk, random: SimRandom, next: () => void) => (): void => {
   const marketId = target.split("/")[4]
   if (endpoint === "putMarket" && marketId !== undefined && desk.isOpen() && random.chance(changedLookShare)) {
@@ -709,14 +714,14 @@ const lookingAt = ({ endpoint, target }: Calls.Draft, desk: Desk, random: SimRan
   next()
 }
 
-/** Brings the venue back to ordinary trading. What the ledger's own difference has stopped stays so. */
+/** Brings the venue back to ordinary trading. Withdrawals that a difference to the ledger has stopped stay stopped. */
 const restores = (commands: Commands, { issue, model }: Desk): void => {
   issue(commands.resume(), () => {})
   if (model.funds.stop?.reason === "operator") issue(commands.allowWithdrawals(), () => {})
   for (const { parameters } of model.markets.filter(isLeft)) issue(commands.setStatus(parameters.marketId, "open"), () => {})
 }
 
-/** A draft that the operator puts of the market that the file has later: with a fee of its own, and nobody opens it. */
+/** Puts a draft of the market that the file gets later, with a different fee; nobody opens it. */
 const putsDraft = (commands: Commands, { issue, time }: Desk, markets: SimMarkets | undefined, listing: Options["listing"]): void => {
   const { growsAtMs, putsAtMs = 0 } = listing ?? { growsAtMs: 0 }
   if (markets === undefined || growsAtMs === 0 || putsAtMs === 0) return
@@ -724,10 +729,10 @@ const putsDraft = (commands: Commands, { issue, time }: Desk, markets: SimMarket
   time.after(putsAtMs, () => issue(commands.put({ ...parameters, takerFeeBps: parameters.takerFeeBps + 1 }), () => {}))
 }
 
-/** How often somebody tries to move a market to where no market comes to from there. */
+/** How often an invalid change of a market's status is tried. */
 const wrongMoveShare = 0.25
 
-/** Tries to take a market back that everybody sees, or to open a draft that was not prepared: both are refused. */
+/** Tries to make a listed market a draft again, or to open a draft that was not prepared: both are refused. */
 const movesBack = (commands: Commands, { issue, model }: Desk, random: SimRandom): void => {
   if (!random.chance(wrongMoveShare)) return
   const { parameters: { marketId }, status } = random.pick(model.markets)

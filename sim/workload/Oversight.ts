@@ -1,9 +1,9 @@
 /**
- * An operator who looks after keys, the ledger and the markets while everybody trades: revokes keys of agents, of bots and of demo accounts
- * whose holders go on with them, stops withdrawals and lets them go on, compares the books with the ledger, gives parties something to
- * deposit, and asks what a market's parameters would come to before he puts them, or instead. All of it also as it should not be:
- * repeated in the same words and in others, of keys and markets that are not there, by whoever is no operator. It draws from a generator
- * of its own, and makes so many calls and no more.
+ * An operator who looks after keys, the ledger and the markets while everybody trades: revokes keys of agents, bots and demo accounts
+ * whose holders continue to use them, stops and resumes withdrawals, compares the books with the ledger, gives parties ledger money to
+ * deposit, and previews a market's parameters before putting them, or instead. All of it also in invalid forms: repeated in the same words
+ * and in others, for keys and markets that do not exist, by clients who are no operator. It draws from a generator of its own, and makes a
+ * given number of calls.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { type Parameters, types } from "../../src/domain/Market.js"
@@ -41,7 +41,7 @@ const weights = {
 type Act = keyof typeof weights
 type Weights = Readonly<Record<Act, number>>
 
-/** What is done by whoever looks after the ledger alone, where there is one. */
+/** The acts of an operator who looks after the ledger alone, where there is one. */
 const ofLedger: Weights = {
   ...Object.fromEntries(Object.keys(weights).map((act) => [act, 0])) as Record<Act, number>,
   "stop withdrawals": 8,
@@ -51,16 +51,16 @@ const ofLedger: Weights = {
   "fund a party": 9
 }
 
-/** How often an answer is insisted on, and so the same sent again after it was lost. */
+/** How often an answer is insisted on, so that the request is repeated after a loss. */
 const insistsShare = 0.6
-/** How many keys of agents and bots are revoked at most: whoever has none does not trade. */
+/** Most keys of agents and bots that are revoked: those without a key cannot trade. */
 const mostRevoked = 3
-/** For how long withdrawals are stopped at most, and how often they stay so until the run's end. */
+/** Longest stop of withdrawals, ms, and how often a stop lasts until the run's end. */
 const maxStopMs = 2_500
 const staysStoppedShare = 0.1
-/** How many revocations are remembered, to repeat them. */
+/** How many revocations are remembered, to be repeated. */
 const memorySize = 8
-/** The most that a party is given at once, and just more. */
+/** The most that a party is given at once, and slightly more. */
 const mostGiven = "1000000000"
 const moreThanMost = "1000000000.000001"
 
@@ -68,18 +68,18 @@ interface Set extends Options {
   readonly token: string
 }
 
-/** Who has keys by now. */
+/** The present holders of keys. */
 type Holders = () => ReadonlyArray<OwnerCalls.KeyHolder>
 
-/** The market of a name that nobody has made. */
+/** The name of a market that does not exist. */
 const unknownMarket = "NONE-USDC-PERP"
 
-/** How often the parameters that are thought about lie where a rule between them ends. */
+/** How often previewed parameters lie at the limit of a rule between parameters. */
 const atRulesShare = 0.5
 
 class Overseer {
   readonly #past: Array<Draft> = []
-  /** Keys that were revoked: who held them, and what names them. */
+  /** Revoked keys: their holders and ids. */
   readonly #revoked: Array<{ readonly who: OwnerCalls.Bearer; readonly keyId: string }> = []
   #ofOthers = 0
   #keys = 0
@@ -118,7 +118,7 @@ class Overseer {
     return { ...Calls.operate(this.set.token, endpoint, endpoint, kind, key, method, target, body), client: this.client }
   }
 
-  /** What is only asked: it has no key, and nobody insists on it. */
+  /** A request without a key, on whose answer nobody insists. */
   #ask(endpoint: string, method: "GET" | "POST", target: string, body?: object): Draft {
     return { ...Calls.ask(this.set.token, endpoint, endpoint, method, target, body), client: this.client, persistent: false }
   }
@@ -135,7 +135,7 @@ class Overseer {
     return draft
   }
 
-  /** A key of an agent or of a bot, with what names it. */
+  /** A random key of an agent or a bot, with its id. */
   get #ofSomebody(): { readonly who: OwnerCalls.Bearer; readonly keyId: string } | undefined {
     const holders = this.holders().filter(({ keys }) => keys.length > 0)
     if (holders.length === 0) return undefined
@@ -154,7 +154,7 @@ class Overseer {
     this.#revoke(found.who, found.keyId)
   }
 
-  /** Its holder does something in the same moment, before and behind, and tries again once he may know of it. */
+  /** Revokes a key. Its holder uses it at the same moment, before and after, and tries again when the revocation is answered. */
   #revoke(who: OwnerCalls.Bearer, keyId: string, ticket?: number): void {
     this.#revoked.push({ who, keyId })
     if (this.random.chance(0.5)) this.#use(who)
@@ -165,7 +165,7 @@ class Overseer {
     if (this.random.chance(0.5)) this.#use(who)
   }
 
-  /** What the holder of a key does with it. */
+  /** A use of a key by its holder. */
   #use(who: OwnerCalls.Bearer): void {
     const key = `${this.client}-use-${this.#keys++}`
     const { marketId } = this.random.pick(this.desk.model.markets).parameters
@@ -181,7 +181,7 @@ class Overseer {
     this.#say(this.random.pick(ways)(), () => {})
   }
 
-  /** Waits for changes of the account, mostly until the key is over. */
+  /** A read that waits for changes of the account, mostly until the key has ended. */
   #wait(who: OwnerCalls.Bearer): Draft {
     const { sequence } = this.desk.model
     const waitMs = this.random.pick([100, 2_000, 10_000])
@@ -194,7 +194,7 @@ class Overseer {
     if (this.random.chance(0.6)) this.#use(who)
   }
 
-  /** A demo account that nobody trades with: its key is used, mostly for a ticket, and then revoked. */
+  /** Opens a demo account that nobody trades with: its key is used, mostly for a ticket, and then revoked. */
   #spare(): void {
     const keyLifetimeSeconds = this.random.pick([300, 300, 2_592_000])
     const body = { accounts: 1, collateral: "1000", keyLifetimeSeconds }
@@ -225,7 +225,7 @@ class Overseer {
     this.#say(this.#remembered(this.#revocation(this.random.pick(["key_00000000000000000000", "none", "key_", "acc_1"]))))
   }
 
-  /** Once more under a key of its own, or in the words of before, or in others. */
+  /** Repeats a revocation under a new key, in the same words, or in others. */
   #again(): void {
     const known = this.#revoked.length === 0 ? undefined : this.random.pick(this.#revoked)
     if (known !== undefined && this.random.chance(0.4)) return this.#revoke(known.who, known.keyId)
@@ -241,7 +241,7 @@ class Overseer {
     return this.#draft(endpoint!, kind!, method, "/v1/operator/withdrawals/stop")
   }
 
-  /** For a while, and now and then they are allowed before the answer is there. */
+  /** Stops withdrawals for a while; now and then they are resumed before the stop is answered. */
   #stop(): void {
     const stays = this.random.chance(staysStoppedShare)
     const isRaced = this.random.chance(0.2)
@@ -256,7 +256,7 @@ class Overseer {
     if (isRaced) allow()
   }
 
-  /** Whoever is a party is given something, mostly: each time another amount, so that it is known again. */
+  /** Gives ledger money to a party, mostly: each time another amount, so that it can be recognized. */
   #fund(): void {
     const { accounts, funds } = this.desk.model
     const parties = [...funds.parties.keys()]
@@ -271,7 +271,7 @@ class Overseer {
     const { sequence } = this.desk.model
     const search = this.random.chance(0.8) ? "" : `?sequence=${this.random.pick([String(sequence), "0", "x"])}`
     const draft = { ...this.#ask("getSolvency", "GET", `/v1/solvency${search}`), token: "", credential: "none" as const }
-    // The first only asks for it to be made.
+    // The first request only starts its computation.
     this.#say(draft, () => {
       this.desk.time.after(this.random.next() * 10 * this.set.meanPauseMs,
         () =>
@@ -283,7 +283,7 @@ class Overseer {
     })
   }
 
-  /** What shows an account that it is counted in what was published, or in whatever is by then. */
+  /** An account's proof that it is included in the published report, or in the latest one. */
   #proof(sequence: number): Draft {
     const who = OwnerCalls.demoKey(this.client, this.random.pick(this.desk.demo))
     const search = this.random.chance(0.8) ? `?sequence=${sequence}` : ""
@@ -292,7 +292,7 @@ class Overseer {
 
   // ---- markets
 
-  /** Parameters that an operator thinks about: for a market as it is or otherwise, for a new one, of a delisted one. */
+  /** Parameters to preview: of a market as it is or changed, of a new one, of a delisted one. */
   #thought(): { readonly marketId: string; readonly parameters: Parameters } {
     const { random } = this
     const { markets } = this.desk.model
@@ -314,7 +314,7 @@ class Overseer {
     return { marketId: random.chance(0.1) ? unknownMarket : parameters.marketId, parameters: other }
   }
 
-  /** Bounds of an order within which some position could not be closed, or just could. */
+  /** Bounds of an order's size with which some position could not be closed, or just could. */
   #stranding(parameters: Parameters): Parameters {
     const { index } = this.desk.model.markets.find((market) => market.parameters.marketId === parameters.marketId)!
     const held = this.desk.model.accounts.map(({ positions }) => Math.abs(positions.get(index)?.quantity ?? 0)).filter((size) => size > 0)
@@ -324,7 +324,7 @@ class Overseer {
       : { ...parameters, maxQuantityAtoms: Math.max(size - this.random.pick([0, 1]), parameters.minQuantityAtoms) }
   }
 
-  /** What is thought of as a body; now and then for a time around the earliest that may be announced. */
+  /** Parameters as a body; now and then with a time near the earliest that may be announced. */
   #bodyOf(parameters: Parameters): object {
     const { atEpochMs, noticeMs } = this.desk.model
     const body = Calls.marketBody(parameters)
@@ -341,7 +341,10 @@ class Overseer {
     this.#say(this.#previewOf(marketId, this.#bodyOf(parameters)))
   }
 
-  /** The same is put as soon as it is known what it would come to, if it is known; a market that there is not yet is only thought of. */
+  /**
+   * Previews parameters and puts them as soon as the preview is answered, if it is; those of a market that does not exist are only
+   * previewed.
+   */
   #previewAndPut(): void {
     const { marketId, parameters } = this.#thought()
     const body = this.#bodyOf(parameters)
@@ -375,7 +378,7 @@ class Overseer {
     this.#say(Requests.read(draft)._tag === "asked" ? draft : { ...draft, scope: undefined, persistent: false })
   }
 
-  /** With a trader's key, or with none. */
+  /** A request with a trader's key, or with none. */
   #noOperator(): void {
     const { marketId, parameters } = this.#thought()
     const command = this.random.pick([
@@ -408,7 +411,7 @@ class Overseer {
   }
 }
 
-/** Begins what operators do who look after keys and the markets, and after the ledger where there is one. */
+/** Starts the operators who look after keys and the markets, and after the ledger where there is one. */
 export const start = (desk: Desk, random: SimRandom, set: Set, holders: Holders): void => {
   new Overseer("overseer", desk, random, set, holders, weights).start()
   const ofTreasurer = { ...set, calls: set.ledgerCalls, meanPauseMs: set.ledgerPauseMs }

@@ -1,4 +1,4 @@
-/** Calls of owners and agents as drafts: one function per endpoint, from the numbers of the calls whose answers they go on from. */
+/** Calls of owners and agents as drafts: one function per endpoint, from the numbers of the earlier calls to whose answers they refer. */
 import { createHash } from "node:crypto"
 import { Operation } from "../../src/operations/Operations.js"
 import { scopeOf } from "../model/NaiveVenue.js"
@@ -6,20 +6,20 @@ import type { Draft, Identity } from "./Calls.js"
 import type { Proof } from "./SoftwarePasskey.js"
 import { of, proofAt } from "./Wallet.js"
 
-/** Who asks, by what: nothing, or a token and the account that it is for, each perhaps a symbol. */
+/** A caller's credential: none, or a token and its account, each possibly a symbol. */
 export interface Bearer {
   readonly client: string
   readonly credential: Draft["credential"]
   readonly token: string
   readonly accountId: string
-  /** The engine's index of the account, where it is known beforehand. */
+  /** The engine's index of the account, where it is known in advance. */
   readonly account: number
 }
 
-/** Somebody without a credential. */
+/** A client without a credential. */
 export const stranger = (client: string): Bearer => ({ client, credential: "none", token: "", accountId: "", account: -1 })
 
-/** Whoever holds the token that an answer told, for the account that it told of. */
+/** The holder of the token in an answer, for the account in that answer. */
 export const holder = (client: string, call: number): Bearer => ({
   client,
   credential: "issued",
@@ -28,7 +28,7 @@ export const holder = (client: string, call: number): Bearer => ({
   account: -1
 })
 
-/** The same of an agent's key. */
+/** The same for an agent's key. */
 export const agent = (client: string, call: number): Bearer => ({
   client,
   credential: "issued",
@@ -46,15 +46,15 @@ export const demoKey = (client: string, { account, accountId, apiKey }: Identity
   account
 })
 
-/** Somebody who has keys. */
+/** An account with keys. */
 export interface KeyHolder {
-  /** Who acts by them. */
+  /** Who uses them. */
   readonly agent: string
-  /** Calls that told keys which should stand. */
+  /** Calls whose answers contained keys that should be valid. */
   readonly keys: ReadonlyArray<number>
-  /** Calls that told sessions. */
+  /** Calls whose answers contained sessions. */
   readonly sessions: ReadonlyArray<number>
-  /** What has ended, keys and sessions. */
+  /** Ended keys and sessions. */
   readonly ended: ReadonlyArray<Bearer>
 }
 
@@ -65,7 +65,7 @@ const call = ({ account, accountId, ...who }: Bearer, endpoint: string, method: 
   target,
   body: body === undefined ? "" : JSON.stringify(body),
   account,
-  // Of what was issued it is told from the token.
+  // For issued credentials the account is derived from the token.
   accountId: who.credential === "trader" ? accountId : "",
   idempotencyKey: undefined,
   scope: undefined,
@@ -75,7 +75,7 @@ const call = ({ account, accountId, ...who }: Bearer, endpoint: string, method: 
 
 const proving = (draft: Draft, proof: Proof): Draft => ({ ...draft, proofs: [proof] })
 
-/** What passkeys answer: the challenge that a call was told, and the passkey's own response. */
+/** A passkey's answer: the challenge that a call received, and the passkey's own response. */
 const answer = (proof: Proof): object => ({ challengeIdentifier: of(proof.asked, "challengeIdentifier"), credential: proofAt(0) })
 
 export const beginRegistration = (who: Bearer, displayName: string | undefined, proof: Proof | undefined): Draft => {
@@ -113,7 +113,7 @@ export const listSecurityEvents = (who: Bearer, search: string): Draft =>
   call(who, "listSecurityEvents", "GET", ofAccount(who, `security-events${search}`))
 export const getCurrentApiKey = (who: Bearer): Draft => call(who, "getCurrentApiKey", "GET", "/v1/api-keys/current")
 
-/** The verifier that an agent shows with the code of its numbered request. */
+/** The verifier that an agent presents with the code of its numbered request. */
 export const verifierOf = (request: number): string => createHash("sha256").update(`verifier ${request}`).digest("base64url")
 
 export const beginAgentConnect = (
@@ -141,7 +141,7 @@ export const exchangeAgentConnect = (who: Bearer, deviceCode: string, codeVerifi
 
 const ticketPath = "/v1/realtime/ticket"
 
-/** A realtime ticket by a key. Without a body, or with one that may be none. */
+/** Mints a realtime ticket by a key. Without a body, or with one that may be malformed. */
 export const mintTicket = (who: Bearer, body: object | undefined): Draft => call(who, "mintTicket", "POST", ticketPath, body)
 export const rotateTicket = (who: Bearer, ticket: unknown): Draft => call(who, "rotateTicket", "PUT", ticketPath, { ticket })
 export const endTickets = (who: Bearer, ticket: unknown): Draft => call(who, "endTickets", "DELETE", ticketPath, { ticket })
@@ -150,34 +150,34 @@ export const setFavorite = (who: Bearer, marketId: string, isFavorite: boolean):
   call(who, isFavorite ? "addFavorite" : "removeFavorite", isFavorite ? "PUT" : "DELETE", ofAccount(who, `favorites/${marketId}`))
 
 const affiliatePath = (who: Bearer): string => ofAccount(who, "affiliate/registration")
-/** Without a body, or with one that may be none. */
+/** Without a body, or with one that may be malformed. */
 export const registerAffiliate = (who: Bearer, body: object | undefined): Draft =>
   call(who, "registerAffiliate", "POST", affiliatePath(who), body)
 export const getAffiliate = (who: Bearer): Draft => call(who, "getAffiliate", "GET", affiliatePath(who))
 
-/** Markets as whoever asks sees them, with what is a favorite of his. */
+/** A market as the caller sees it, including whether it is a favorite. */
 export const readMarket = (who: Bearer, marketId: string): Draft => call(who, "getMarket", "GET", `/v1/markets/${marketId}`)
 export const readMarkets = (who: Bearer): Draft => call(who, "listMarkets", "GET", "/v1/markets")
 
-/** A read of what is an account's. */
+/** A read of an account's own data. */
 export const readOwn = (who: Bearer, endpoint: string, path: string): Draft => call(who, endpoint, "GET", ofAccount(who, path))
 
-/** A read that waits for what changes of an account behind a record. */
+/** A read that waits for changes of an account after a record. */
 export const waitForChanges = (who: Bearer, fromSequence: number, waitMs: number): Draft =>
   readOwn(who, "listChanges", `changes?fromSequence=${fromSequence}&waitMs=${waitMs}`)
 
-/** A command under a key; the account is told from the token. */
+/** A command under a key; the account is derived from the token. */
 const keyed = (who: Bearer, endpoint: string, operation: number, idempotencyKey: string, target: string, body: object): Draft => ({
   ...call(who, endpoint, "POST", target, body),
   idempotencyKey,
   scope: scopeOf(who.account, operation, idempotencyKey)
 })
 
-/** Makes sure that a key never seen is not acted on. */
+/** Fences a key, so that it is never acted on if it has not been yet. */
 export const fence = (who: Bearer, idempotencyKey: string, fenced: string): Draft =>
   keyed(who, "fenceOutcome", Operation.fenceV1, idempotencyKey, ofAccount(who, "outcomes/fence"), { idempotencyKey: fenced })
 
-/** Asks what became of a key. */
+/** Looks up the result of a key. */
 export const lookUp = (who: Bearer, idempotencyKey: string): Draft =>
   readOwn(who, "lookUpOutcome", `outcomes?idempotencyKey=${idempotencyKey}`)
 

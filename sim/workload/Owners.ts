@@ -1,8 +1,7 @@
 /**
- * Owners and their agents: they open accounts with passkeys, sign in and out, add and remove passkeys, let agents have keys and
- * take them back, and look at all of it. They also do what they should not: answer twice, too late and with what is not theirs,
- * guess codes, poll too fast, act by what has ended. Each draws from a generator of its own, and all of them together make so many
- * calls and no more.
+ * Owners and their agents: they open accounts with passkeys, sign in and out, add and remove passkeys, issue keys to agents and revoke
+ * them, and read all of it. They also make mistakes: answer twice, too late and with other accounts' answers, guess codes, poll too fast,
+ * act with ended credentials. Each draws from a generator of its own, and all of them together make a given number of calls.
  */
 import type { Owners as Options } from "../faults/Options.js"
 import type { Answer, Call } from "../properties/Observation.js"
@@ -20,23 +19,23 @@ export interface Desk {
   readonly model: NaiveVenue
   readonly issue: (draft: Draft, settled: (answer: Answer | undefined) => void) => Call
   readonly isOpen: () => boolean
-  /** Demo accounts, whose keys are tried on what is an owner's. */
+  /** Demo accounts, whose keys are tried on owners' routes. */
   readonly demo: ReadonlyArray<Identity>
 }
 
 interface Passkey {
   readonly number: number
-  /** The call whose answer said whose it is. */
+  /** The call whose answer named its account. */
   readonly owner: number
-  /** What its authenticator counts to; 0 throughout of one that counts nothing. */
+  /** Its authenticator's counter; always 0 for one that does not count. */
   signCount: number
   readonly counts: boolean
 }
 
-/** What came of a call, with its number. */
+/** Receives a call's answer, and its number. */
 type Then = (answer: Answer | undefined, call: number) => void
 
-/** An agent that waits. */
+/** An agent whose request is pending. */
 interface Waiting {
   readonly call: number
   readonly request: number
@@ -44,12 +43,12 @@ interface Waiting {
 }
 
 const unknownAccount = "acc_zzzzzz"
-/** A code in the right form that hardly any agent has. */
+/** A well-formed code that hardly any agent has. */
 const wrongCode = "ZZZZ-9999"
 
-/** How often an owner insists on an answer, and so sends the same again after it was lost. */
+/** How often an owner insists on an answer, so that the request is repeated after a loss. */
 const insistsShare = 0.3
-/** How often what a passkey answers is wrong in one thing. */
+/** How often a passkey's answer has a fault. */
 const faultShare = 0.12
 
 const weights = {
@@ -76,37 +75,37 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
-/** How often owners do what they are bent on. */
+/** How often owners do their preferred action. */
 const bentShare = 0.4
-/** How often somebody waits for changes by what is about to be taken from him, and for how long. */
+/** How often a read waits for changes by a credential that is about to be revoked, and for how long, ms. */
 const waitingShare = 0.8
 const waitedMs = 2_000
-/** How often an owner answers a challenge where another one is due. */
+/** How often an owner answers a challenge on another route than the one it is for. */
 const answeredElsewhereShare = 0.06
-/** How often an owner who removes a passkey, or has just added one, removes the one that has opened the session which asks for it. */
+/** How often an owner who removes a passkey, or has just added one, removes the one that opened the session in use. */
 const takenBackShare = 0.7
-/** How often an owner names another account's key, revoked or not, as one of his own. */
+/** How often an owner tries to revoke another account's key, revoked or not. */
 const othersKeyShare = 0.15
 
 class Owner implements Calls.KeyHolder {
   readonly passkeys: Array<Passkey> = []
-  /** Calls that told tokens and keys: those that should stand, and those that were ended. */
+  /** Calls whose answers contained tokens and keys: those that should be valid, and those that were ended. */
   readonly sessions: Array<number> = []
   readonly keys: Array<number> = []
   readonly ended: Array<Calls.Bearer> = []
-  /** Calls that told keys which were revoked. */
+  /** Calls whose answers contained keys that were revoked. */
   readonly revoked: Array<number> = []
-  /** What is done beside is drawn apart, and counts for none of the calls. */
+  /** Additional acts are drawn separately, and are not counted among the calls. */
   readonly #beside: SimRandom
-  /** Others of this run. */
+  /** Other owners of this run. */
   others: ReadonlyArray<Owner> = []
   readonly client: string
-  /** Who acts by his keys. */
+  /** Who uses the owner's keys. */
   readonly agent: string
   readonly #agent: Calls.Bearer
-  /** The passkeys whose registration opened sessions, by the call that told of each. */
+  /** The passkeys whose registration opened sessions, by the call whose answer contained each. */
   readonly #signers = new Map<number, Passkey>()
-  /** Codes are guessed as soon as there are several sessions. */
+  /** Whether to guess codes, which begins once there are several sessions. */
   #mayGuess = false
   #made = 0
   #requests = 0
@@ -134,14 +133,14 @@ class Owner implements Calls.KeyHolder {
     this.desk.time.after(this.random.until(this.meanPauseMs), then)
   }
 
-  /** Begins a call; nothing more follows once there are to be none. */
+  /** Begins a call, unless all have been made. */
   #say(draft: Draft, then: Then): void {
     if (!this.desk.isOpen() || !this.spend()) return
     const persistent = this.random.chance(insistsShare)
     const { id } = this.desk.issue({ ...draft, persistent }, (answer) => then(answer, id))
   }
 
-  /** Begins several at the same moment, and goes on once the last is settled. */
+  /** Begins several calls at the same moment, and continues when the last is settled. */
   #sayAll(drafts: ReadonlyArray<Draft>, then: (answers: ReadonlyArray<readonly [Answer | undefined, number]>) => void): void {
     const answers: Array<readonly [Answer | undefined, number]> = []
     for (const draft of drafts) {
@@ -164,7 +163,7 @@ class Owner implements Calls.KeyHolder {
     this.#acts[this.random.weighted(weights)]()
   }
 
-  /** The session that was begun last, or now and then an earlier one. */
+  /** The latest session, or now and then an earlier one. */
   get #session(): Calls.Bearer {
     const call = this.random.chance(0.8) ? this.sessions.at(-1)! : this.random.pick(this.sessions)
     return Calls.holder(this.client, call)
@@ -201,7 +200,7 @@ class Owner implements Calls.KeyHolder {
     return { kind: "get", passkey: passkey.number, asked, signCount: passkey.signCount, ...said, ...this.#fault() }
   }
 
-  /** Now and then it is a copy of the passkey that signs, which counts from where it was made. */
+  /** The passkey's answer; now and then that of a copy, whose counter continues from where the copy was made. */
   #signOrCopy(passkey: Passkey, asked: number): Proof {
     if (!passkey.counts || !this.random.chance(0.1)) return this.#sign(passkey, asked)
     return { kind: "get", passkey: passkey.number, asked, signCount: this.random.between(0, passkey.signCount) }
@@ -219,7 +218,7 @@ class Owner implements Calls.KeyHolder {
     }
   }
 
-  /** Removes a passkey by the session that it has opened, on another one's word, and goes on by that session. */
+  /** Removes the passkey that opened a session, in that session and by another passkey's answer, and continues in the session. */
   #takeBack(opener: Passkey, session: number): void {
     const who = Calls.holder(this.client, session)
     const signer = this.passkeys.find((each) => each !== opener)!
@@ -243,7 +242,7 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** Asks for a challenge and goes on where it is told. */
+  /** Requests a challenge, and continues if it gets one. */
   #ask(accountId: string | undefined, purpose: string | undefined, then: (asked: number) => void): void {
     this.#say(Calls.beginAuthentication(Calls.stranger(this.client), accountId, purpose), (answer, asked) => {
       if (answer?.status === 200) then(asked)
@@ -251,7 +250,7 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** The owner's account, where any session told it. */
+  /** The owner's account, if any session's answer contained it. */
   get #accountId(): string | undefined {
     const [first] = this.sessions
     return first === undefined ? undefined : of(first, "accountId")
@@ -261,7 +260,7 @@ class Owner implements Calls.KeyHolder {
     this.#ask(accountId, this.#perhaps(["sign_in"]), (asked) => {
       const draft = Calls.finishAuthentication(Calls.stranger(this.client), this.#sign(this.random.pick(this.passkeys), asked))
       const answerNow = (): void => this.#say(draft, (answer, call) => this.#signedIn(answer, call))
-      // Somebody who takes long finds the challenge over, where the clock has gone on by then.
+      // A slow owner finds the challenge expired if the clock has advanced by then.
       if (this.random.chance(0.3)) this.desk.time.after(this.random.between(500, 4_000), answerNow)
       else answerNow()
     })
@@ -272,7 +271,7 @@ class Owner implements Calls.KeyHolder {
     this.#next()
   }
 
-  /** The same answer of a passkey, more than once: at the same moment, and again later. */
+  /** Sends the same answer of a passkey more than once: at the same moment, and again later. */
   #signInTwice(): void {
     this.#ask(undefined, undefined, (asked) => {
       const draft = Calls.finishAuthentication(Calls.stranger(this.client), this.#sign(this.random.pick(this.passkeys), asked))
@@ -283,7 +282,7 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** A copy of a passkey counts from where it was made. */
+  /** Signs in with a copy of a passkey, whose counter continues from where the copy was made. */
   #cloneSignsIn(): void {
     const passkey = this.passkeys.find(({ counts }) => counts)
     if (passkey === undefined) return this.#signIn(this.#accountId)
@@ -294,7 +293,7 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** With his own passkey as somebody else, or as nobody. */
+  /** Signs in with its own passkey as another account, or as a non-existent one. */
   #signInAsAnother(): void {
     const other = this.#other
     this.#signIn(other === undefined || this.random.chance(0.3) ? unknownAccount : other.#accountId)
@@ -309,14 +308,14 @@ class Owner implements Calls.KeyHolder {
       const signedIn: Then = (answer, call) => this.#signedIn(answer, call)
       if (purpose !== "sign_in") return this.#say(signsIn(), signedIn)
       this.#say(Calls.beginRegistration(session, "by another purpose", this.#sign(signer, asked)), () => {
-        // It proves nothing any more, not even what it was asked for.
+        // The answer proves nothing any more, not even for its own purpose.
         if (this.random.chance(0.6)) this.#say(signsIn(), signedIn)
         else this.#next()
       })
     })
   }
 
-  /** Answers a challenge where one of another purpose is due, and then where it belongs: it is over by then. */
+  /** Answers a challenge on a route for another purpose, and then on its own: by then it is spent. */
   #answerElsewhere(): void {
     const session = this.#session
     const signer = this.random.pick(this.passkeys)
@@ -347,7 +346,7 @@ class Owner implements Calls.KeyHolder {
       const proof = this.random.chance(0.05) ? undefined : this.#signOrCopy(signer, asked)
       this.#say(Calls.beginRegistration(session, this.#perhaps(["tablet", "zweites Gerät"]), proof), (answer, begun) => {
         if (answer?.status !== 200) return this.#next()
-        // Now and then one that is registered already, or without the session.
+        // Now and then a passkey that is already registered, or without the session.
         const known = this.random.chance(0.1) ? this.random.pick(this.passkeys) : undefined
         const passkey = known === undefined ? this.#newPasskey(begun) : { ...known, owner: begun }
         const who = this.random.chance(0.05) ? Calls.stranger(this.client) : session
@@ -356,7 +355,7 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** Removes the passkey that has proved an addition before the addition is finished, both from the session of another one. */
+  /** Removes the passkey that authorized an addition before the addition is finished, both in a session of another passkey. */
   #addByWhatIsGone(): void {
     const [session, signer] = [...this.#signers].findLast(([call]) => this.sessions.includes(call)) ?? []
     const prover = this.passkeys.find((each) => each !== signer)
@@ -378,7 +377,7 @@ class Owner implements Calls.KeyHolder {
   }
 
   #removePasskey(): void {
-    // The last one is refused: who means to remove one has another, mostly.
+    // Removing the last one is refused, so mostly a second is added first.
     if (this.passkeys.length === 1 && this.random.chance(0.7)) return this.#addPasskey()
     const [own, opener] = [...this.#signers].findLast(([call, passkey]) => this.sessions.includes(call) && this.passkeys.includes(passkey))
       ?? []
@@ -398,14 +397,14 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** Which sessions a removed passkey had opened nobody has written down: some that are tried from now on have ended. */
+  /** Forgets a removed passkey. The sessions that it had opened are not known here: some that are used from now on have ended. */
   #forget(at: number): void {
     this.passkeys.splice(at, 1)
     const [oldest, ...rest] = this.sessions
     if (oldest !== undefined && rest.length > 0) this.ended.push(Calls.holder(this.client, oldest))
   }
 
-  // ---- sessions, and what is told
+  // ---- sessions and reads
 
   #signOut(): void {
     const at = this.random.below(this.sessions.length)
@@ -419,7 +418,7 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** All of its other sessions end, and are tried later as what has ended is. */
+  /** Ends all other sessions; later they are tried as ended ones. */
   #signOutElsewhere(): void {
     const kept = this.random.pick(this.sessions)
     this.#sayAll([Calls.endOtherSessions(Calls.holder(this.client, kept))], ([told]) => {
@@ -452,14 +451,14 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** A session that has ended is gone on with no more, but for trying it. */
+  /** Stops using a session that has ended, except to try it. */
   #lose(session: Calls.Bearer): void {
     const at = this.sessions.findIndex((call) => Calls.holder(this.client, call).token === session.token)
     if (at >= 0) this.sessions.splice(at, 1)
     this.ended.push(session)
   }
 
-  /** With a good credential at somebody else's account. */
+  /** Reads another account with a valid credential. */
   #lookElsewhere(): void {
     const other = this.#other
     const accountId = other === undefined ? this.random.pick(this.desk.demo).accountId : other.#accountId!
@@ -470,7 +469,7 @@ class Owner implements Calls.KeyHolder {
 
   // ---- agents
 
-  /** An agent asks for a key; goes on with its code. */
+  /** An agent requests a key; continues with its code. */
   #connect(then: (waiting: Waiting) => void): void {
     const request = this.index * 1_000 + this.#requests++
     const scopes = this.random.pick([["read"], ["trade"], ["read", "trade"], ["trade", "read"]])
@@ -495,7 +494,7 @@ class Owner implements Calls.KeyHolder {
       this.keys.push(...got)
       const [key] = got
       if (this.random.chance(0.2)) this.#say(draft, this.#next)
-      // Whoever gets a key tries what it is good for.
+      // An agent that gets a key tries it at once.
       else if (key !== undefined) this.#sayAll(this.#usesOf(Calls.agent(this.#agent.client, key)), () => this.#next())
       else this.#next()
     })
@@ -508,18 +507,18 @@ class Owner implements Calls.KeyHolder {
       const approve = (): void =>
         this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), (answer) => {
           if (answer?.status === 401) this.#lose(session)
-          // An answer that was lost is asked for again, and the same is told. Whoever is bent on revoking the key does not wait for that.
+          // A lost answer is requested again, and must be repeated. Owners who prefer to revoke keys do not wait for that.
           if (answer?.status === 200 && this.bent !== "revoke a key" && this.random.chance(0.2)) {
             return this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), () => this.#fetch(waiting))
           }
-          // Whoever lets one agent after the other has some whose keys nobody fetches.
+          // Owners who issue many keys leave some that nobody fetches.
           if (this.bent === "let an agent" && this.random.chance(0.5)) return this.#next()
-          // What was approved is fetched at once, or when the process may be another one.
+          // An approved key is fetched at once, or later, when another process may be running.
           if (this.random.chance(0.4)) this.desk.time.after(this.random.between(500, 5_000), () => this.#fetch(waiting))
           else this.#fetch(waiting)
         })
       const show = (): void => this.#say(Calls.showAgentConnect(session, code), approve)
-      // The agent asks for it before, now and then too fast.
+      // The agent also asks before approval, now and then too fast.
       if (this.random.chance(0.3)) this.#say(this.#exchange(waiting), () => this.#say(this.#exchange(waiting), approve))
       else if (this.random.chance(0.5)) show()
       else approve()
@@ -529,7 +528,7 @@ class Owner implements Calls.KeyHolder {
   #turnAnAgentDown(): void {
     this.#connect((waiting) => {
       const code = of(waiting.call, "userCode")
-      // Some are let to run out.
+      // Some requests are left to expire.
       if (this.random.chance(0.3)) return this.#next()
       this.#say(Calls.denyAgentConnect(this.#session, code),
         () =>
@@ -537,7 +536,7 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
-  /** Approves other scopes than the agent asked for; then perhaps the right ones. */
+  /** Approves other scopes than the agent requested; then perhaps the right ones. */
   #approveMore(): void {
     this.#connect((waiting) => {
       const code = of(waiting.call, "userCode")
@@ -548,7 +547,7 @@ class Owner implements Calls.KeyHolder {
 
   #guessCodes(): void {
     const session = this.#session
-    // As one who has several of the account's sessions would.
+    // Like an owner who has several sessions of the account.
     this.#mayGuess = this.sessions.length < 2
     if (this.#mayGuess) return this.#signIn(this.#accountId)
     const latest = this.sessions.slice(-2)
@@ -585,18 +584,18 @@ class Owner implements Calls.KeyHolder {
     ]
   }
 
-  /** Orders at the same moment: several now and then, so that what comes behind them finds some that wait. */
+  /** Orders at the same moment: now and then several, so that later commands find some of them waiting. */
   #crowd(who: Calls.Bearer): ReadonlyArray<Draft> {
     return Array.from({ length: this.random.chance(0.5) ? 5 : 1 }, () => this.#order(who))
   }
 
-  /** Somebody waits for what changes, just before what lets him is taken away. */
+  /** Begins a read that waits for changes, just before its credential is revoked. */
   #waits(who: Calls.Bearer): void {
     if (!this.desk.isOpen() || !this.#beside.chance(waitingShare)) return
     this.desk.issue(Calls.waitForChanges(who, this.desk.model.sequence, waitedMs), () => {})
   }
 
-  /** A key of another account as one of his own: one that was revoked by its owner, or one of whoever trades. */
+  /** Tries to revoke another account's key: one that its owner has revoked, or a trader's. */
   revokeAnothersKey(): void {
     if (!this.desk.isOpen()) return
     const revoked = this.others.flatMap((other) => other.revoked)
@@ -605,7 +604,7 @@ class Owner implements Calls.KeyHolder {
     this.desk.issue(Calls.revokeApiKey(Calls.holder(this.client, this.sessions.at(-1)!), keyId), () => {})
   }
 
-  /** While orders by the key are under way, a crowd of them now and then, and once more behind it. */
+  /** Revokes a key while orders by it are in progress, now and then many, and sends another order after the revocation. */
   #revokeAKey(): void {
     if (this.keys.length === 0) return this.#letAnAgent()
     const at = this.random.below(this.keys.length)
@@ -630,7 +629,7 @@ class Owner implements Calls.KeyHolder {
     this.#say(this.random.pick(ways), this.#next)
   }
 
-  /** A key where only the owner may ask: an agent's, or a demo account's. */
+  /** Uses a key on a route for owners only: an agent's, or a demo account's. */
   #keyOnAnOwnersRoute(): void {
     const demo: Calls.Bearer = (({ account, accountId, apiKey }) => ({
       client: this.#agent.client,
@@ -676,7 +675,7 @@ class Owner implements Calls.KeyHolder {
   }
 }
 
-/** Begins what the owners of a run do; tells who has keys. */
+/** Starts a run's owners. Returns those who hold keys. */
 export const start = (
   desk: Desk,
   random: SimRandom,

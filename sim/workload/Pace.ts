@@ -1,4 +1,4 @@
-/** Somebody who makes so many calls and no more, one after the other, with a pause before each that is drawn. */
+/** A client that makes a given number of calls, one after the other, with a drawn pause before each. */
 import type { Answer } from "../properties/Observation.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Draft } from "./Calls.js"
@@ -9,7 +9,7 @@ export interface Paced {
   readonly meanPauseMs: number
 }
 
-/** Told a call's last answer, or undefined if it was given up, and the call. */
+/** Receives a call's last answer, or undefined if it was given up, and the call's number. */
 type Then = (answer: Answer | undefined, call: number) => void
 
 export class Pace {
@@ -19,25 +19,25 @@ export class Pace {
     readonly desk: Desk,
     readonly random: SimRandom,
     readonly set: Paced,
-    /** How often an answer is insisted on, and so the same sent again after it was lost. */
+    /** How often an answer is insisted on, so that the request is repeated after a loss. */
     readonly insistsShare: number,
-    /** What is done when it is time. */
+    /** The client's next act. */
     readonly act: () => void
   ) {
     this.#left = set.calls
   }
 
-  /** Does something after a pause, as long as there are calls left. */
+  /** Acts after a pause, as long as calls are left. */
   readonly next = (): void => {
     if (this.#left > 0) this.desk.time.after(this.random.until(this.set.meanPauseMs), this.act)
   }
 
-  /** Begins a call; nothing more follows once there are to be none. */
+  /** Begins a call, unless all have been made. */
   say(draft: Draft, then: Then = this.next): void {
     if (this.desk.isOpen() && this.#left-- > 0) this.issue(draft, then)
   }
 
-  /** Begins a call beside those that are counted. */
+  /** Begins a call that is not counted. */
   issue(draft: Draft, then: Then): void {
     const { id } = this.desk.issue({ ...draft, persistent: draft.persistent && this.random.chance(this.insistsShare) },
       (answer) => then(answer, id))

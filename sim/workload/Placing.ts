@@ -1,4 +1,4 @@
-/** Orders that a trader places: across the book and into it, at the edge of its margin, out of its position, in batches. */
+/** A trader's orders: across the book and into it, at the limit of its margin, to close its position, in batches. */
 import * as Order from "../../src/domain/Order.js"
 import type { Intent } from "../faults/Options.js"
 import { bankruptcyPrice } from "../model/NaiveLiquidation.js"
@@ -10,12 +10,12 @@ import type { Draft, Wish } from "./Calls.js"
 import * as Foreign from "./Foreign.js"
 import type { Drafting, Seat } from "./Seat.js"
 
-/** How often a trader waits for somebody's ruin, where traders are ruined. */
+/** How often a trader waits for another account's liquidation, where traders are ruined. */
 const waitingShare = 0.4
 
 /**
- * An order that waits for what is sold of somebody else's position where nothing is left of his equity, or a little of it: his bankruptcy
- * price, which stays where it is as long as he has no other position.
+ * An order that waits for the liquidation of another account's position at its bankruptcy price, where no equity is left, or slightly
+ * better. That price stays the same as long as the account has no other position.
  */
 const waiting = ({ model, random, who, wishes }: Seat): Wish | undefined => {
   const holding = model.accounts.filter((account) => account.index !== who.account && account.positions.size > 0)
@@ -43,7 +43,7 @@ export const makeOrder = (seat: Seat, intent: Intent): Draft => {
   return Calls.place(who, intent, nextKey(), wish ?? wishes.wish(wishes.tradable(), {}))
 }
 
-/** Whatever the book has, up to nearly all that the account can carry. */
+/** Takes what the book has, up to nearly all that the account can carry. */
 const plunge = (seat: Seat, intent: Intent, market: NaiveMarket, way: "buy" | "sell"): Draft => {
   const { nextKey, random, who, wishes } = seat
   const price = wishes.crossing(market, way)
@@ -56,12 +56,12 @@ const plunge = (seat: Seat, intent: Intent, market: NaiveMarket, way: "buy" | "s
   }))
 }
 
-/** How often a trader who has positions closed by themselves goes on with one in parts. */
+/** How often a trader with triggers trades an existing position in parts. */
 const partsShare = 0.3
 
 /**
- * What goes on with a position in parts: another part with what closes it, and once there are several of these an order against
- * the position that leaves some of it, so that not all of them find room in it. Undefined for who holds nothing.
+ * Adds a part to a position, with triggers of its own; once there are several, reduces the position, so that their sizes together exceed
+ * it. Undefined without a position.
  */
 const inParts = ({ model, random, who, wishes }: Seat): Wish | undefined => {
   const position = wishes.closing()
@@ -88,7 +88,7 @@ export const takeOrder = (seat: Seat, intent: Intent): Draft => {
   return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, priceAtoms: wishes.crossing(market, way) }))
 }
 
-/** The largest size for which an account has the margin: by the model's own sums, to the atom. The least there is where it backs none. */
+/** The largest size for which an account has the margin, exact to the atom by the model. The market's minimum where there is none. */
 export const largestBacked = (
   model: NaiveVenue,
   account: NaiveAccount,
@@ -114,20 +114,20 @@ export const largestBacked = (
 const affordable = ({ model, wishes }: Seat, market: NaiveMarket, way: "buy" | "sell", price: number): number =>
   largestBacked(model, wishes.me(), market, way, price)
 
-/** How often an order ends in the very millisecond in which another does. */
+/** How often an order expires in the same millisecond as another. */
 const sameMomentShare = 0.3
 
-/** When orders that are open are to end. */
+/** When open orders expire. */
 const moments = (model: NaiveVenue): ReadonlyArray<number> =>
   model.markets.flatMap(({ resting }) => resting.map((order) => order.expiresAtEpochMs)).filter((at) => at !== 0)
 
-/** How often what is reduced leaves less than any order may be. */
+/** How often reducing leaves less than an order's minimum. */
 const dustShare = 0.3
 
-/** How often a trader whose resting order would lose at once sends one against it that would lose as well. */
+/** How often a trader whose resting order would lose at once sends another against it that would lose as well. */
 const bothLoseShare = 0.4
 
-/** A market where an open order of the trader's would lose at once, and the side that is against it. */
+/** A market where an open order of the trader would lose at once, and the opposite side. */
 const losing = ({ model, wishes }: Seat): { readonly market: NaiveMarket; readonly way: "buy" | "sell" } | undefined => {
   for (const order of wishes.me().open) {
     const market = model.markets[order.market]!
@@ -138,7 +138,7 @@ const losing = ({ model, wishes }: Seat): { readonly market: NaiveMarket; readon
   return undefined
 }
 
-/** As much as the account can just carry, or an atom more: where sizes are fine there is an order that takes its margin to the atom. */
+/** As much as the account can just carry, or one atom more: with fine sizes an order exists that uses its margin to the atom. */
 const marginEdge = (seat: Seat, intent: Intent): Draft => {
   const { nextKey, random, who, wishes } = seat
   const against = random.chance(bothLoseShare) ? losing(seat) : undefined
@@ -153,10 +153,10 @@ const marginEdge = (seat: Seat, intent: Intent): Draft => {
   }))
 }
 
-/** Orders of a flood, as many as a batch takes. */
+/** Orders of a flood: a full batch. */
 const floodOrders = 32
 
-/** Small orders on one side of one market, which all rest; of the first client alone, so that they come to its bound. */
+/** Small orders on one side of one market, which all rest; only of the first client, so that it reaches its limit of open orders. */
 const flood = (seat: Seat, intent: Intent): Draft => {
   const { model, nextKey, random, who, wishes } = seat
   const [market] = model.markets
@@ -196,7 +196,7 @@ export const placing = {
     if (position === undefined) return Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), { reduceOnly: true }))
     const { market, side: way, size } = position
     const { minQuantityAtoms } = market.parameters
-    // Less than any order may be is left, or is closed where that is all there is.
+    // Leaves less than an order's minimum, or closes it where that is all there is.
     const dust = size < minQuantityAtoms ? size : size - random.pick([1, random.between(1, Math.max(1, minQuantityAtoms - 1))])
     const isDust = size < minQuantityAtoms || (minQuantityAtoms > 1 && size > 2 * minQuantityAtoms && random.chance(dustShare))
     return Calls.place(who, intent, nextKey(), wishes.wish(market, {
@@ -218,7 +218,7 @@ export const placing = {
       reduceOnly: true,
       type: random.pick(["market", "limit"] as const),
       timeInForce: "IOC",
-      // Dust, too: what is held is never too small.
+      // Dust as well: a position is never too small to be closed.
       quantityAtoms: Math.min(market.parameters.maxQuantityAtoms, size),
       priceAtoms: wishes.crossing(market, way)
     }))

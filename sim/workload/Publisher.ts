@@ -1,7 +1,7 @@
 /**
- * A process that streams index prices into the venue, as one with `INDEX_FEED=push` has it: it opens a session, numbers its batches,
- * sends several without waiting, sends again what was not answered, goes back to the number that the venue expects, and now and then
- * repeats a batch that was taken, leaves a number out, or opens another session while batches of the one before are on their way.
+ * A process that streams index prices into a venue with `INDEX_FEED=push`: it opens a session, numbers its batches, sends several without
+ * waiting, repeats unanswered ones, goes back to the number that the venue expects, and now and then repeats an accepted batch, skips a
+ * number, or opens another session while batches of the previous one are in transit.
  */
 import type { Publisher as Options } from "../faults/Options.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
@@ -14,13 +14,16 @@ import * as Wallet from "./Wallet.js"
 
 const weights = { next: 12, "next two": 4, before: 2, beyond: 1, reopen: 1, look: 2 } as const
 
-/** How far a price is from the mark at most, bps; how often it has a decimal more than the grid, and how often it is none at all. */
+/**
+ * Largest distance of a price from the mark, bps; how often it has one decimal too many for the grid, and how often it is not a price at
+ * all.
+ */
 const movesBps = [1, 10, 60]
 const finerShare = 0.2
 const noPriceShare = 0.04
 const noPrices = ["0", "0.000000001", "99999999999999999999"]
 const nowhereShare = 0.04
-/** When the source saw it, by the venue's clock. */
+/** The price's age by the venue's clock, ms. */
 const agesMs = [0, 0, 5, 200, 1_500, 70_000, -300]
 
 const textOf = ({ mark, parameters }: NaiveMarket, random: SimRandom): string => {
@@ -34,7 +37,7 @@ const textOf = ({ mark, parameters }: NaiveMarket, random: SimRandom): string =>
 class Publisher {
   /** The call that opened the session; undefined before there is one, and once it is known to have ended. */
   private opened: number | undefined
-  /** The next number, and the batches that were made, by their numbers. */
+  /** The next number, and the batches made so far, by number. */
   private next = 1
   private batches: Array<ReadonlyArray<Streamed>> = []
 
@@ -99,7 +102,7 @@ class Publisher {
   }
 }
 
-/** Begins what a feed process does in a run. */
+/** Starts a run's feed process. */
 export const start = (desk: OperatorsDesk, token: string, random: SimRandom, { calls, meanPauseMs }: Options): void => {
   const publisher = new Publisher(desk, token, random)
   let left = calls

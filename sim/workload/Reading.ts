@@ -1,6 +1,6 @@
 /**
- * Reads of everything that can be read, with every parameter that a route takes, alone and together: good ones, ones at the edge
- * of what they may be, and ones that are none; of what is one's own, of what is another's and of what is not there.
+ * Reads of everything that can be read, with every parameter of a route, alone and together: valid values, values at their limits, and
+ * invalid ones; of the trader's own data, of other accounts' and of things that do not exist.
  */
 import { accountId, orderId } from "../../src/domain/Ids.js"
 import { isListed, symbol } from "../../src/domain/Market.js"
@@ -10,20 +10,20 @@ import * as Calls from "./Calls.js"
 import type { Draft, Identity } from "./Calls.js"
 import type { Seat } from "./Seat.js"
 
-/** How often a parameter is there, and how often what is in it is drawn from what few may be. */
+/** How often a parameter is present, and how often its value is drawn from those that few parameters accept. */
 const presentShare = 0.45
 const oddShare = 0.08
 
-/** How many reads are of what is published of liquidations and funding, once there is any. */
+/** Share of reads of published liquidations and funding, once there are any. */
 const publishedShare = 0.35
 
-/** What no parameter may be, or few. */
+/** Values that no parameter accepts, or few. */
 const odd: ReadonlyArray<string> = ["", "0", "00", "01", "-1", "1.0", "1e1", " 1", "NaN", "OPEN", "open,closed", "undefined",
   "x".repeat(129), "9007199254740993", "1000000000000000", "999999999999999", "501", "500", "101", "100"]
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64url")
 
-/** Texts that are no cursor of a listing, though most say what one would. */
+/** Texts that are not cursors of a listing, though most have a cursor's content. */
 const noCursors = (kind: Queries.Kind, before: number): ReadonlyArray<string> => [
   "x",
   "e30",
@@ -43,7 +43,7 @@ const noCursors = (kind: Queries.Kind, before: number): ReadonlyArray<string> =>
   ` ${Queries.cursorOf(kind, before)}`
 ]
 
-/** A place in a listing: of its own kind or of another, at something that is there or is not. */
+/** A place in a listing: of its own kind or of another, at an entry that exists or not. */
 const cursor = ({ model, random, wishes }: Seat, of: Queries.Kind): string => {
   const ordinals = [0, 1, model.trades.length, random.below(model.trades.length + 2), 1_000_000]
   const mine = wishes.ofMine(() => true)?.number ?? 0
@@ -53,7 +53,7 @@ const cursor = ({ model, random, wishes }: Seat, of: Queries.Kind): string => {
   return random.chance(0.3) ? random.pick(noCursors(kind, before)) : Queries.cursorOf(kind, before)
 }
 
-/** A place in the account's ledger, or among its payments: behind a row, where none is, or what was a cursor once. */
+/** A place in the account's ledger, or among its payments: after a row, at no row, or in a former form of cursors. */
 const placeCursor = ({ model, random, who }: Seat, kind: Queries.Placed): string => {
   const own: ReadonlyArray<{ readonly sequence: number }> = kind === "entries"
     ? model.accounts[who.account]!.ledger
@@ -69,7 +69,7 @@ const placeCursor = ({ model, random, who }: Seat, kind: Queries.Placed): string
   return random.chance(0.3) ? base64(text) : Queries.placeCursorOf(kind, { sequence, place: random.pick([0, 0, 1, 2, 40]) })
 }
 
-/** A place among the account's episodes: behind one, where none is, or as cursors were before they said when it closed. */
+/** A place among the account's episodes: after one, at none, or in the former form of cursors, without the closing. */
 const episodeCursor = ({ model, random, who }: Seat): string => {
   const mine = model.history.changes.filter((each) => each._tag === "Changed" && each.account === who.account)
   const any = mine.length === 0 ? { sequence: 1, atEpochMs: 0 } : random.pick(mine)
@@ -84,7 +84,7 @@ const episodeCursor = ({ model, random, who }: Seat): string => {
   return random.chance(0.3) ? base64(text) : Queries.episodeCursorOf({ closeSequence, openedAtEpochMs: any.atEpochMs, ordinal })
 }
 
-/** A place on a board made a moment ago, or on one that never was. */
+/** A place on a board made a moment ago, or on one that never existed. */
 const boardCursor = ({ random, time }: Seat): string => {
   const version = Math.floor(time.nowEpochMs() / 1_000) - random.below(80)
   const window = random.pick(["daily", "daily", "weekly", "all_time", "yearly"])
@@ -96,7 +96,7 @@ const boardCursor = ({ random, time }: Seat): string => {
   return base64(text)
 }
 
-/** The times of what a route lists, oldest first: of trades where it lists anything else. */
+/** The times of a route's rows, oldest first; those of trades for routes without such a list here. */
 const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string): ReadonlyArray<number> => {
   const { movements, payments, rankings, steps } = published
   const lists: Readonly<Record<string, ReadonlyArray<{ readonly atEpochMs: number }>>> = {
@@ -111,7 +111,7 @@ const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string
   return (lists[endpoint] ?? trades).map(({ atEpochMs }) => atEpochMs)
 }
 
-/** A time around what was done lately, or long ago. */
+/** A time near recent events, or long ago. */
 const since = ({ model, random }: Seat, endpoint: string): string => {
   const { atEpochMs } = model
   const rows = timesOf(model, endpoint).slice(-60)
@@ -121,7 +121,7 @@ const since = ({ model, random }: Seat, endpoint: string): string => {
 
 const limit = ({ random }: Seat): string => String(random.pick([1, 2, 3, 5, 9, 10, 40, 50, 51, 99, 100, 100, 101, 499, 500, 501]))
 
-/** Something that a parameter of a name may be. */
+/** A value for a parameter. */
 const valueOf = (seat: Seat, endpoint: string, parameter: string): string => {
   const { model, past, random, wishes } = seat
   if (random.chance(oddShare)) return random.pick(odd)
@@ -199,7 +199,7 @@ const target = (
 const page = ["limit", "cursor"]
 const sinceAndLimit = ["since", "limit"]
 
-/** What is published of liquidations and of funding. */
+/** Reads of published liquidations and funding. */
 const published: ReadonlyArray<Target> = [
   target("listFundings", "none", ofMarket("/funding"), sinceAndLimit),
   target("listMarks", "none", ofMarket("/marks"), sinceAndLimit),
@@ -211,7 +211,7 @@ const published: ReadonlyArray<Target> = [
   target("listLedger", "trader", ofAccount("ledger"), ["marketId", ...page])
 ]
 
-/** What has been. */
+/** Reads of histories. */
 const past: ReadonlyArray<Target> = [
   target("getCandles", "none", ofMarket("/candles"), ["timeframe", "series", ...sinceAndLimit]),
   target("getCompatCandles", "none", ofSymbol("/candles"), ["timeframe", "series", ...sinceAndLimit]),
@@ -254,13 +254,13 @@ const targets: ReadonlyArray<Target> = [
   target("getCompatTicker", "none", ofSymbol("/ticker")),
   target("listCompatTrades", "none", ofSymbol("/trades"), sinceAndLimit),
   target("getCompatTime", "none", at("/v2/time")),
-  // An operator's: a trader's key is none of his.
+  // An operator's route, which refuses a trader's key.
   target("getAnnounced", "trader", (seat) => `/v1/operator/markets/${encoded(idOf(seat))}/announced`),
   target("getHealth", "none", at("/healthz")),
   target("getReadiness", "none", at("/readyz"))
 ]
 
-/** A query as clients write it, now and then with what it must not have. */
+/** A query as clients write it, now and then with an invalid addition. */
 const search = (seat: Seat, endpoint: string, parameters: ReadonlyArray<string>): string => {
   const { random } = seat
   const parts = parameters.filter(() => random.chance(presentShare)).map((name) => `${name}=${encoded(valueOf(seat, endpoint, name))}`)
@@ -269,7 +269,7 @@ const search = (seat: Seat, endpoint: string, parameters: ReadonlyArray<string>)
   return parts.length === 0 ? random.chance(0.03) ? "?" : "" : `?${parts.join("&")}`
 }
 
-/** What somebody without an account, and each who has one, reads who looks at everything that is published. */
+/** All published lists, as read by a client without an account, and by each account. */
 export const everythingPublished = ({ markets }: Seat["model"], everybody: ReadonlyArray<Identity>): ReadonlyArray<Draft> => {
   const listed = markets.filter(({ status }) => isListed(status)).map(({ parameters }) => `/v1/markets/${parameters.marketId}`)
   const ofAll: ReadonlyArray<readonly [endpoint: string, target: string]> = [
@@ -294,18 +294,18 @@ export const everythingPublished = ({ markets }: Seat["model"], everybody: Reado
   ]
 }
 
-/** A market whose index has grown stale since the last record: nothing but the time says so. */
+/** A market whose index has become stale since the last record: nothing but the time shows it. */
 const silent = ({ model, time }: Seat): NaiveMarket | undefined =>
   model.markets.find(({ parameters: { indexStaleMs }, risk: { source }, status }) =>
     isListed(status) && source !== 0 && source + indexStaleMs > model.atEpochMs && source + indexStaleMs <= time.nowEpochMs()
   )
 
-/** One of all reads there are. */
+/** A random read. */
 export const readAnything = (seat: Seat): Draft => {
   const { random, who } = seat
   const stale = silent(seat)
   if (stale !== undefined) return Calls.read(who, "getStats", `/v1/markets/${stale.parameters.marketId}/stats`, "none")
-  // Where there is anything of liquidations and funding, it is looked at more often than anything else.
+  // Where there are liquidations or funding payments, their lists are read more often than anything else.
   const isTold = seat.model.published.steps.length + seat.model.published.payments.length > 0
   const { credential, endpoint, parameters = [], path } = random.pick(isTold && random.chance(publishedShare) ? published : targets)
   const draft = Calls.read(who, endpoint, `${path(seat)}${search(seat, endpoint, parameters)}`, credential)

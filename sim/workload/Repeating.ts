@@ -1,4 +1,4 @@
-/** What a trader asked before, asked again. */
+/** A trader's earlier calls, repeated. */
 import type { Intent } from "../faults/Options.js"
 import { makeOrder } from "./Placing.js"
 import { endOf } from "../model/Moments.js"
@@ -6,7 +6,7 @@ import type { Draft } from "./Calls.js"
 import type { Drafting, Seat } from "./Seat.js"
 import * as Twist from "./Twist.js"
 
-/** Of what it asked, that whose key is nearest to its end by the venue's time. */
+/** The earlier call whose key is nearest to its end by the venue's time. */
 export const nearestToItsEnd = ({ model, past }: Seat): Draft => {
   const distance = ({ scope }: Draft): number => {
     const memory = model.memory.get(scope ?? "")

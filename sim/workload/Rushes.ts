@@ -1,7 +1,7 @@
 /**
- * Somebody in a hurry, where requests are counted: he cancels all that he has, more often at one moment than his limit lets him and
- * cancels have besides, and again in the windows behind that; by the key of a demo account, an agent's, or an owner's session. He draws
- * from a generator of his own, and is in a hurry so many times and no more.
+ * A client in a hurry, where requests are limited: it cancels all its orders, more often at one moment than its limit and the additional
+ * one for cancels allow, and again in the following windows; by the key of a demo account, an agent's, or an owner's session. It draws
+ * from a generator of its own, and is in a hurry a given number of times.
  */
 import type { Rushes as Options } from "../faults/Options.js"
 import type { Limits } from "../properties/Observation.js"
@@ -10,14 +10,14 @@ import * as Calls from "./OwnerCalls.js"
 import type { Desk } from "./Owners.js"
 
 const client = "somebody in a hurry"
-/** In how many windows one after the other. */
+/** The number of consecutive windows. */
 const windows = 2
-/** How often it is no demo account's key, where there is anything else. */
+/** How often it uses an issued credential instead of a demo account's key, if there is any. */
 const issuedShare = 0.7
-/** How many reads come with the cancels, at most. */
+/** Most reads sent together with the cancels. */
 const mostReads = 3
 
-/** Begins it. `owners`: whose sessions and agents' keys are used. */
+/** Starts the client. `owners`: whose sessions and agents' keys are used. */
 export const start = (
   desk: Desk,
   random: SimRandom,
@@ -40,7 +40,7 @@ export const start = (
   const rush = (who: Calls.Bearer, window: number): void => {
     if (!desk.isOpen()) return
     cancels(who)
-    // Now and then what comes behind is in the same window still.
+    // Now and then the next rush still falls into the same window.
     if (window + 1 < windows) desk.time.after(windowMs * (0.95 + 0.3 * random.next()), () => rush(who, window + 1))
     else next()
   }

@@ -1,6 +1,6 @@
 /**
- * What one trader drafts its calls from: who it is, what it knows and wishes, its generator, the names it gives to
- * keys and orders, and the calls that it remembers, to repeat them.
+ * What one trader drafts its calls from: its identity, knowledge and wishes, its generator, the names that it gives to keys and orders,
+ * and its earlier calls, which it may repeat.
  */
 import type { Intent, Options } from "../faults/Options.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -10,12 +10,12 @@ import { type Draft, fence, type Fenced, type Identity } from "./Calls.js"
 import type { Desk } from "./Desk.js"
 import { Wishes } from "./Wishes.js"
 
-/** Drafts a call for what the trader means to do. */
+/** Drafts a call for a trader's intent. */
 export type Drafting = (seat: Seat, intent: Intent) => Draft
 
 /** How many of its past calls a trader remembers. */
 const memorySize = 40
-/** How often one of each sort of them is as likely to be picked as one of any other: most are orders. */
+/** How often an earlier call is picked by kind first, so that each kind is equally likely: most calls are orders. */
 const evenShare = 0.35
 
 export class Seat {
@@ -24,12 +24,12 @@ export class Seat {
   readonly wishes: Wishes
   /** The calls it remembers, oldest first. */
   readonly past: Array<Draft> = []
-  /** What it has fenced, and a generator of its own for what it fences again. */
+  /** Its fences, and a generator of its own for repeated ones. */
   readonly fenced: Array<Fenced> = []
   readonly fencing: SimRandom
-  /** For names that are too long. */
+  /** Generator for names that are too long. */
   readonly naming: SimRandom
-  /** For what it takes back of what its open orders are to close by. */
+  /** Generator for cancelled triggers of open orders. */
   readonly takingBack: SimRandom
   #keys = 0
   #clientOrderIds = 0
@@ -45,13 +45,13 @@ export class Seat {
 
   readonly nextKey = (): string => `${this.who.client}-k${this.#keys++}`
 
-  /** The key that it will give after so many others. */
+  /** The key that it will use after `count` others. */
   readonly keyAhead = (count: number): string => `${this.who.client}-k${this.#keys + count}`
 
-  /** The same of clientOrderIds. */
+  /** The same for clientOrderIds. */
   readonly clientOrderIdAhead = (count: number): string => `${this.who.client}.${this.#clientOrderIds + count}`
 
-  /** One of the calls that it remembers, which are some. */
+  /** One of its earlier calls; there must be some. */
   readonly pickPast = (): Draft => {
     const { past, random } = this
     if (!random.chance(evenShare)) return random.pick(past)
@@ -66,7 +66,7 @@ export class Seat {
     return fence(this.who, intent, this.nextKey(), identity)
   }
 
-  /** Keeps a command that it insists on, to repeat it some time. */
+  /** Keeps a command on whose answer it insists, to repeat it some time. */
   readonly remember = (draft: Draft): void => {
     if (draft.scope === undefined || !draft.persistent) return
     this.past.push(draft)

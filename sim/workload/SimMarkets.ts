@@ -1,6 +1,6 @@
 /**
- * The markets of a simulation, as its markets file lists them: two ordinary ones, and one whose tick is so coarse that
- * its whole book is a few prices. What they cost and how far they may move is drawn, and a further market all of it.
+ * The markets of a simulation, as its markets file lists them: two ordinary ones, and one with so coarse a tick that its whole book is a
+ * few prices. Their costs and limits on moves are drawn; of a further market everything is.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { fault as faultOfCalendar } from "../../src/sessions/Calendar.js"
@@ -9,11 +9,13 @@ import * as Week from "./Week.js"
 import { fault, notionalFactor, type Parameters, riskDefaults } from "../../src/domain/Market.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
-/** How often funding is paid where it is to be paid often, which is as often as may be, and how much an hour it may come to at least. */
+/**
+ * The funding interval where funding is to be paid often, which is the shortest allowed, and the least funding cap there, 10^-9 per hour.
+ */
 const leastIntervalMs = 10_000
 const leastCapE9 = 1_000_000
 
-/** What a markets file lists at first, and what is added to it while the venue trades. */
+/** The initial content of the markets file, and the market added while the venue trades. */
 export interface SimMarkets {
   readonly first: ReadonlyArray<ListedMarket>
   readonly later: ListedMarket
@@ -28,10 +30,7 @@ const common = {
 
 type Ordinary = Omit<ListedMarket, "parameters"> & { readonly parameters: Omit<Parameters, keyof ReturnType<typeof riskDefaults>> }
 
-/**
- * A market with an index of long patience, which may take any step, and no funding: where a run is drawn to be about
- * something else.
- */
+/** A market whose index stays fresh for long and may make any step, without funding: for runs about something else. */
 const patient = ({ developmentIndexPriceAtoms, parameters }: Ordinary): ListedMarket => ({
   developmentIndexPriceAtoms,
   parameters: {
@@ -44,7 +43,7 @@ const patient = ({ developmentIndexPriceAtoms, parameters }: Ordinary): ListedMa
   }
 })
 
-/** The three as they are where nothing is drawn. */
+/** The three ordinary markets, without anything drawn. */
 const ordinary: ReadonlyArray<Ordinary> = [
   {
     developmentIndexPriceAtoms: 600_000,
@@ -125,8 +124,8 @@ const ordinary: ReadonlyArray<Ordinary> = [
 export const simMarkets: ReadonlyArray<ListedMarket> = ordinary.map(patient)
 
 /**
- * The market with its index, mark and funding drawn: how long its index is good for, which steps are held back, how far the
- * mark may go, how deep a book has to be, and intervals so short that some end within a run.
+ * A market with drawn index, mark and funding: how long its index is fresh, which steps are held, how far the mark may move, how deep a
+ * book has to be, and intervals so short that some end within a run.
  */
 const withRisk = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
   const [first] = parameters.maintenanceMarginTiers
@@ -145,7 +144,7 @@ const withRisk = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, rand
   }
 }
 
-/** A market with its costs and bounds drawn anew: its grid and its sizes stay. */
+/** A market with drawn costs and bounds: its grid and its sizes stay. */
 const drawnFrom = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
   const initialMarginBps = parameters.initialMarginBps * random.pick([1, 1, 2])
   const maxPositionQuantityAtoms = Math.max(parameters.minQuantityAtoms,
@@ -166,7 +165,7 @@ const drawnFrom = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, ran
   }
 }
 
-/** Notionals, in money atoms, of what a trader of so much collateral (USDC) has open at a time: a small order, and a large one. */
+/** Notionals, in money atoms, of a small and a large order of a trader with so much collateral (USDC). */
 const amongHoldings = (collateral: number, initialMarginBps: number, random: SimRandom): readonly [number, number] => {
   const carried = Math.min(Number.MAX_SAFE_INTEGER, (collateral * 1e6 * 10_000) / initialMarginBps)
   const near = (share: number): number => Math.max(2, Math.round(carried * share * (0.5 + random.next())))
@@ -174,7 +173,7 @@ const amongHoldings = (collateral: number, initialMarginBps: number, random: Sim
   return [low, low + near(0.05)]
 }
 
-/** The market with tiers whose thresholds lie among what is held, on no round amount. */
+/** A market with tiers whose thresholds lie among the sizes held, at uneven amounts. */
 const withTiers = ({ parameters, ...rest }: ListedMarket, collateral: number, random: SimRandom): ListedMarket => {
   const { initialMarginBps } = parameters
   const [low, high] = amongHoldings(collateral, initialMarginBps, random)
@@ -199,7 +198,7 @@ const withTiers = ({ parameters, ...rest }: ListedMarket, collateral: number, ra
   }
 }
 
-/** The market with as large a notional as can be counted exactly, not far above its index price. */
+/** A market with the largest notional that is still exact, not far above its index price. */
 const withLargestNotional = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
   const maxPriceAtoms = Math.ceil(developmentIndexPriceAtoms * (1.3 + random.next()))
   const maxPositionQuantityAtoms = Math.floor(Number.MAX_SAFE_INTEGER / (maxPriceAtoms * notionalFactor(parameters)))
@@ -209,7 +208,7 @@ const withLargestNotional = ({ developmentIndexPriceAtoms, parameters }: ListedM
   }
 }
 
-/** The market on so fine a grid that a size atom at its index price needs an atom or two of margin. */
+/** A market on so fine a grid that one size atom at its index price needs an atom or two of margin. */
 const finest = ({ developmentIndexPriceAtoms, parameters }: ListedMarket): ListedMarket => ({
   developmentIndexPriceAtoms,
   parameters: {
@@ -220,7 +219,7 @@ const finest = ({ developmentIndexPriceAtoms, parameters }: ListedMarket): Liste
   }
 })
 
-/** The markets at the edge that the money of a run is drawn at. */
+/** A market for the drawn scale of amounts. */
 const atEdge = (market: ListedMarket, index: number, { collateral, money }: Means, random: SimRandom): ListedMarket => {
   if (money === "ordinary") return market
   const grown = money === "large" ? withLargestNotional(market, random) : index === 2 ? finest(market) : market
@@ -228,7 +227,7 @@ const atEdge = (market: ListedMarket, index: number, { collateral, money }: Mean
 }
 
 /**
- * How much money there is: what each account begins with, in USDC; whether traders are to be ruined, and which traps are laid for
+ * The traders' means: the initial collateral of each account, in USDC; whether traders are to be ruined, and which traps are laid for
  * them.
  */
 export interface Means {
@@ -238,7 +237,10 @@ export interface Means {
   readonly traps: Traps | undefined
 }
 
-/** The market whose index takes any step at once, so that a trap's price makes the next mark; with funding that is paid often, where that is one. */
+/**
+ * A market whose index makes any step at once, so that a trap's price determines the next mark; with frequent funding, where the trap
+ * needs it.
+ */
 const trapped = ({ parameters, ...market }: ListedMarket, { traps }: Means): ListedMarket => {
   const pays = traps !== undefined && traps.fundingShare > 0
   return {
@@ -251,7 +253,7 @@ const trapped = ({ parameters, ...market }: ListedMarket, { traps }: Means): Lis
   }
 }
 
-/** The market with what a liquidation in it costs drawn, and often with tiers that traders of so much collateral come to. */
+/** A market with drawn liquidation costs, and often with tiers that traders of so much collateral reach. */
 const withLiquidation = (market: ListedMarket, { collateral, ruins }: Means, random: SimRandom): ListedMarket => {
   if (!ruins) return market
   const tiered = random.chance(0.4) ? withTiers(market, collateral, random) : market
@@ -294,17 +296,17 @@ const further = (random: SimRandom): ListedMarket => {
 /** Types of markets that trade in sessions. */
 const sessionTypes = ["equity", "commodity", "forex", "index"] as const
 
-/** The market with a week of its own, in which it opens and closes while a run lasts. */
+/** A market with a week of its own, in which it opens and closes during a run. */
 const withSessions = (market: ListedMarket, sessions: Sessions, startEpochMs: number, random: SimRandom): ListedMarket => ({
   ...market,
   parameters: { ...market.parameters, marketType: random.pick(sessionTypes) },
   calendar: Week.draw(sessions, startEpochMs, random)
 })
 
-/** The markets of one run, which begins at a time; `random` is the generator named `markets`. */
+/** The markets of one run that begins at a given time; `random` is the generator named `markets`. */
 export const draw = (random: SimRandom, means: Means, sessions?: Sessions, startEpochMs = 0): SimMarkets => {
   const risks = random.split("risks")
-  // Half of the runs have marks and funding that move; the other half is about what does not depend on them.
+  // Half of the runs have moving marks and funding; the others are about what does not depend on them.
   const moves = risks.chance(0.5)
   const drawn = (market: ListedMarket): ListedMarket => trapped(moves ? withRisk(market, risks) : market, means)
   const inSessions = (market: ListedMarket, isOne: boolean): ListedMarket =>

@@ -1,11 +1,11 @@
 /**
- * Passkeys of simulated owners. What an authenticator says is made of the passkey's number and of what it was asked, and of
- * nothing else: a script that names both is answered alike. What stands for a signature is `SimPasskeyVerifier`'s.
+ * Passkeys of simulated owners. An authenticator's answer depends only on the passkey's number and the challenge, so that a script with
+ * both gets the same answer. Signatures are stood in for by `SimPasskeyVerifier`.
  */
 import { createHash } from "node:crypto"
 import { type Asserted, type Attested, signatureOf } from "../world/SimPasskeyVerifier.js"
 
-/** What may be wrong with a response, each of which has to be refused. */
+/** Faults of a response, each of which has to be refused. */
 export const faults = [
   "another challenge",
   "another ceremony",
@@ -18,21 +18,21 @@ export const faults = [
 ] as const
 export type Fault = (typeof faults)[number]
 
-/** A response as a client means it: everything in it that is not the answer of an earlier call. */
+/** A response as a client intends it: everything in it that does not come from the answer of an earlier call. */
 export interface Proof {
   readonly kind: "create" | "get"
   /** The number of the passkey that signs. */
   readonly passkey: number
-  /** The call whose answer asked. */
+  /** The call whose answer contained the challenge. */
   readonly asked: number
   /** The authenticator's counter. */
   readonly signCount: number
-  /** The call whose answer said whose passkey it is; undefined: it says nothing of that. */
+  /** The call whose answer named the passkey's account; undefined: the response does not name one. */
   readonly owner?: number
   readonly fault?: Fault
 }
 
-/** What a client was asked. */
+/** The content of a challenge. */
 export interface Challenge {
   readonly challenge: string
   readonly rpId: string
@@ -44,12 +44,12 @@ const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).t
 
 const idBytes = 16
 
-/** How the venue knows a passkey. */
+/** A passkey's credential id. */
 export const credentialIdOf = (passkey: number): string =>
   createHash("sha256").update(`passkey ${passkey}`).digest().subarray(0, idBytes).toString("base64url")
 const publicKeyOf = (passkey: number): string => digest(`public key of passkey ${passkey}`)
 
-/** The pages that ask, and another's. */
+/** The venue's origin, and another page's. */
 const origin = "https://venue.example"
 const otherOrigin = "https://venue.example.evil.example"
 const otherSite = "evil.example"
@@ -98,7 +98,7 @@ export const approve = (proof: Proof, asked: Challenge): object => {
   return { kind: "Fido2", credentialAssertion: { credId: credentialIdOf(proof.passkey), clientData: said, signature, authenticatorData } }
 }
 
-/** The response, as a browser sends it. */
+/** The response in the form in which a browser sends it. */
 export const respond = (proof: Proof, asked: Challenge): object => {
   const id = credentialIdOf(proof.passkey)
   const clientDataJSON = clientData(proof, asked)

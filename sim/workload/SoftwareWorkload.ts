@@ -1,11 +1,11 @@
 /**
- * Workloads of a simulated platform, and the tokens that it gives them: signed by keys that are written here, so that a script which
- * holds a token is taken as the run was. What may be wrong with one is drawn by whoever shows it.
+ * Workloads of a simulated platform, and the tokens that it issues to them: signed by fixed keys, so that a token in a script is accepted
+ * as it was in the run. A token's fault is drawn by the client that presents it.
  */
 import { createHmac, createPrivateKey, type KeyObject, sign } from "node:crypto"
 import * as Tokens from "../reading/Tokens.js"
 
-/** What may be wrong with a token, each of which has to be refused. */
+/** Faults of a token, each of which has to be refused. */
 export const faults = [
   "another issuer",
   "another audience",
@@ -24,7 +24,7 @@ export const faults = [
 ] as const
 export type Fault = (typeof faults)[number]
 
-/** Private halves of the platform's keys, and of one that it has not published. Nothing but a simulation ever trusted any of them. */
+/** Private halves of the platform's keys, and of one that it has not published. They are trusted only in simulations. */
 const secrets = {
   one: "TZLhzHPTcOapdViQlTNF47KpWRzlngoJODmiZKUTibU",
   two: "6n7MlkSVubB38LOi0unRg4HkF1tDnVwlxB1fGlJyc-4",
@@ -32,7 +32,7 @@ const secrets = {
 } as const
 type Name = keyof typeof secrets
 
-/** What stands before the secret of such a key in its container. */
+/** The prefix of such a key's secret in its DER container. */
 const container = Buffer.from("302e020100300506032b657004220420", "hex")
 const keyOf = (secret: string): KeyObject =>
   createPrivateKey({ key: Buffer.concat([container, Buffer.from(secret, "base64url")]), format: "der", type: "pkcs8" })
@@ -40,15 +40,15 @@ const keys: Readonly<Record<Name, KeyObject>> = { one: keyOf(secrets.one), two: 
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 
-/** A workload that shows itself. */
+/** A workload that presents a token. */
 export interface Showing {
   /** The index of its account. */
   readonly account: number
-  /** Which of the platform's keys signs. */
+  /** The platform's key that signs. */
   readonly key: "one" | "two"
-  /** Tells its tokens from each other. */
+  /** Distinguishes its tokens. */
   readonly number: number
-  /** From when it is valid, and until when; epoch seconds. */
+  /** The period of validity, epoch seconds. */
   readonly from: number
   readonly until: number
   readonly fault?: Fault | undefined
@@ -84,12 +84,12 @@ const claimsOf = (showing: Showing): object => {
     sub: subjectOf(showing),
     jti: `token ${number}`,
     nbf: fault === "not valid yet" ? until : from,
-    // Far beyond what any clock of a run is off.
+    // Far longer than any clock of a run is wrong.
     ...(fault === "without an end" ? {} : { exp: fault === "expired" ? from - 90 * daySeconds : until })
   }
 }
 
-/** Whoever knows no private key signs with the one that everybody knows. */
+/** A forger without a private key signs with the public one. */
 const publicSecret = (key: Showing["key"]): string => Tokens.published.get(key)!
 
 /** A workload's token. */

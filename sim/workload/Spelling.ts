@@ -1,7 +1,7 @@
-/** How clients spell bodies and the numbers in them, well and badly. */
+/** Spellings of bodies and of the numbers in them by clients, valid and invalid. */
 import type { SimRandom } from "../world/SimRandom.js"
 
-/** Other spellings of a JSON number, all of the same value. */
+/** Spellings of a JSON number, all with the same value. */
 export const spellings: ReadonlyArray<(number: string) => string> = [
   (number) => Number(number).toExponential(),
   (number) => Number(number).toExponential().toUpperCase(),
@@ -9,7 +9,7 @@ export const spellings: ReadonlyArray<(number: string) => string> = [
   (number) => number.includes("e") ? number : `${number}E-0`
 ]
 
-/** Numbers that JSON can say and clients seldom do: no number at all on most grids, or far out of bounds. */
+/** Numbers that JSON allows and clients seldom send: off most grids, or far out of bounds. */
 export const oddNumbers = [
   "-0",
   "-0.0",
@@ -29,7 +29,7 @@ export const oddNumbers = [
   "9007199254740993"
 ]
 
-/** Decimals that lie at an end of what a scale can say, within it and just beyond. */
+/** Decimals at the limits of a scale, just inside and just outside. */
 export const edgesOf = (scale: number): ReadonlyArray<string> => [
   "0",
   "0.0",
@@ -46,14 +46,14 @@ export const edgesOf = (scale: number): ReadonlyArray<string> => [
   `1${"0".repeat(39)}`
 ]
 
-/** Texts that look like decimals and are none. */
+/** Texts that resemble decimals. */
 export const noDecimals = ["", " 1", "1 ", "01", "00.5", ".5", "5.", "+5", "-1", "-0", "1e5", "1E-2", "0x10", "1,5", "NaN", "\u0661",
   `1${"0".repeat(40)}`]
 
-/** What stands where an amount should and is none. */
+/** Invalid amounts. */
 export const noAmounts = ["-1", "-1e-7", "1e999", "-1E+999", "+5", ".5", "5.", "01", "0x10", "1e", "NaN", "\"5\"", "null", "[5]"]
 
-/** A decimal without the zeros at its end, some of them or all. */
+/** A decimal with some or all of its trailing zeros removed. */
 const shortened = (text: string, random: SimRandom): string => {
   if (!/^[0-9]+\.[0-9]*0$/.test(text)) return text
   const zeros = /\.?0+$/.exec(text)![0].length
@@ -67,7 +67,7 @@ const shuffled = <A>(items: ReadonlyArray<A>, random: SimRandom): ReadonlyArray<
 
 const spaces = ["", "", "", " ", "\n", "\t ", "\r\n"]
 
-/** A JSON value as a text that no library would print: members in any order, white space anywhere, decimals with fewer zeros. */
+/** A JSON value as no library would print it: members in any order, white space anywhere, decimals with fewer zeros. */
 export const written = (value: unknown, random: SimRandom): string => {
   const space = (): string => random.pick(spaces)
   const list = (parts: ReadonlyArray<string>): string => parts.map((part) => space() + part + space()).join(",")

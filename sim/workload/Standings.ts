@@ -1,8 +1,9 @@
 /**
- * What an operator says of accounts while they trade, and what they ask for in turn: credits, also of owners who wait for their first,
- * flags that are set and cleared with orders open, keys for bots by the tokens of their workloads, and registrations of affiliates.
- * All of it also as it should not be: repeated in the same words and in others, of accounts that are not there, by tokens that prove
- * nothing, by whoever is no operator. Beside that he opens accounts, also with more than one may have. It draws from generators of its own, and makes so many calls and no more.
+ * An operator's commands about accounts while they trade, and the accounts' own requests: credits, also of owners who wait for their
+ * first, flags set and cleared while orders are open, keys for bots by the tokens of their workloads, and registrations of affiliates. All
+ * of it also in invalid forms: repeated in the same words and in others, for accounts that do not exist, with invalid tokens, by clients
+ * who are no operator. The operator also opens accounts, some with more than the maximum. It draws from generators of its own, and makes a
+ * given number of calls.
  */
 import { accountId, orderId } from "../../src/domain/Ids.js"
 import type { Standings as Options } from "../faults/Options.js"
@@ -36,46 +37,46 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
-/** How often an answer is insisted on, and so the same sent again after it was lost. */
+/** How often an answer is insisted on, so that the request is repeated after a loss. */
 const insistsShare = 0.5
 /** How often an owner who waits for a first credit gets one before anything else is done. */
 const firstCreditShare = 0.5
-/** The same of a key for a bot, where no bot has any. */
+/** The same for a bot's key, where no bot has any. */
 const firstBotShare = 0.3
-/** For how long an account is disabled at most, and how many of them stay so. */
+/** Longest time for which an account is disabled, ms, and how many stay disabled. */
 const maxDisabledMs = 3_000
-/** How often it is one that waits for something, where any does. */
+/** How often that account is one that waits for something, if there is one. */
 const waitingShare = 0.4
 const staysDisabledShare = 0.1
-/** How often he opens accounts beside that. */
+/** How often the operator also opens accounts. */
 const besideShare = 0.05
-/** What an account is opened with: an atom more than it may have, far more, and something. */
+/** Opening credits: one atom more than the maximum, far more, and a valid amount. */
 const openings = ["4503599627.370497", "9007199254.740991", "5"] as const
-/** How many past commands are remembered, to repeat them. */
+/** How many past commands are kept to be repeated. */
 const memorySize = 12
 
-/** How often a bot's token is good for a moment alone, and for how long then: whoever lost the answer asks again behind that. */
+/** How often a bot's token is valid for a moment only, and for how long: after a lost answer it has expired. */
 const briefShare = 0.4
 const briefSeconds = 3
 
-/** More than an account may have by a credit, as soon as it has anything. */
+/** A credit that exceeds the maximum balance as soon as the account has anything. */
 const mostCredit = "4503599627.370496"
 const daySeconds = 86_400
 
 interface Set extends Options {
   readonly token: string
-  /** USDC that traders begin with. */
+  /** Initial USDC of traders. */
   readonly collateral: number
 }
 
 class Clerk {
   readonly client = "clerk"
-  /** Calls that told keys of bots. */
+  /** Calls whose answers contained keys of bots. */
   readonly bots: Array<number> = []
   readonly #past: Array<Draft> = []
-  /** What he does beside is drawn apart. */
+  /** Additional acts are drawn separately. */
   readonly #beside: SimRandom
-  /** Keys for bots that are asked for again when their token's time is over are drawn apart, and the repetition counts for none of the calls. */
+  /** Repeated requests for bots' keys with expired tokens are drawn separately, and are not counted among the calls. */
   readonly #late: SimRandom
   /** The account whose flags were set last. */
   #flagged: string | undefined
@@ -126,7 +127,7 @@ class Clerk {
     return owner ?? this.random.pick(this.desk.demo).accountId
   }
 
-  /** Somebody with a credential of a trader's: a demo account, an agent, a session, or what has ended. */
+  /** The holder of a trader's credential: a demo account, an agent, a session, or one whose credential has ended. */
   get #trader(): OwnerCalls.Bearer {
     const issued = this.owners.flatMap(({ agent, ended, keys, sessions }) => [
       ...keys.slice(-1).map((call) => OwnerCalls.agent(agent, call)),
@@ -138,7 +139,7 @@ class Clerk {
       : OwnerCalls.demoKey(this.client, this.random.pick(this.desk.demo.slice(0, 3)))
   }
 
-  // ---- commands of the operator
+  // ---- the operator's commands
 
   #draft(endpoint: string, kind: string, method: "PUT" | "POST", target: string, body: object): Draft {
     const key = `${this.client}-${this.#keys++}`
@@ -163,7 +164,7 @@ class Clerk {
     return draft
   }
 
-  /** As much as a trader begins with, for an owner; little for somebody who has his own. */
+  /** A trader's initial collateral for an owner; a small amount for an account that has money. */
   #credit(owner: string | undefined): void {
     const { collateral } = this.set
     const amount = owner === undefined
@@ -185,20 +186,20 @@ class Clerk {
     const flags = { bot: this.random.chance(0.5), load_harness: this.random.chance(0.5) }
     const { bot, load_harness } = flags
     const said = this.random.pick<object>([flags, { bot }, { load_harness }, {}, { bot, disabled: false }])
-    // Mostly of an account that has some: what is not named is to stay as it is.
+    // Mostly for an account that has flags: those not named must stay as they are.
     const known = this.#flagged !== undefined && this.random.chance(0.6) ? this.#flagged : this.#account
     const accountId = this.random.chance(0.1) ? "acc_zzzzzz" : known
     this.#flagged = known
     this.#say(this.#remembered(this.#flagsOf(accountId, said)))
   }
 
-  /** A demo account, of those that have orders open if any has. */
+  /** A demo account, preferably one with open orders. */
   get #busy(): Calls.Identity {
     const busy = this.desk.demo.filter(({ account }) => this.desk.model.accounts[account]!.open.length > 0)
     return this.random.pick(busy.length === 0 ? this.desk.demo : busy)
   }
 
-  /** Somebody who has no money yet, or who has not approved what he asked for. */
+  /** An account that waits for its first credit, or with a transfer that is not approved yet. */
   get #waiting(): string | undefined {
     const { accounts, funds } = this.desk.model
     const poor = accounts.filter(({ waitsForCredit }) => waitsForCredit)
@@ -207,7 +208,7 @@ class Clerk {
     return all.length === 0 ? undefined : accountId(this.#beside.pick(all).born)
   }
 
-  /** What an account that is disabled may not do any more: leave one of its orders as it is by amending it; or it takes all back. */
+  /** What a disabled account may not do: amend one of its orders, even without a change. Or it cancels all of them. */
   #tryDisabled(who: Calls.Identity): void {
     const { accounts, markets } = this.desk.model
     const open = accounts[who.account]!.open.filter(({ reduceOnly }) => !reduceOnly)
@@ -217,7 +218,10 @@ class Clerk {
     this.#say(Calls.amend(who, "amend", key, markets[market]!.parameters, orderId(number), { quantityAtoms: quantity }))
   }
 
-  /** For a while, with whatever it has open; now and then for good, and now and then it is enabled before the answer is there. */
+  /**
+   * Disables an account for a while, with whatever it has open; now and then for good, and now and then it is enabled before the answer
+   * arrives.
+   */
   #disable(): void {
     const waiting = this.#beside.chance(waitingShare) ? this.#waiting : undefined
     const busy = waiting === undefined && this.random.chance(0.7) ? this.#busy : undefined
@@ -227,7 +231,7 @@ class Clerk {
     const isRaced = this.random.chance(0.2)
     this.#say(this.#remembered(this.#flagsOf(named, { disabled: true })), () => {
       if (!stays && !isRaced) this.desk.time.after(this.random.next() * maxDisabledMs, enable)
-      // Who is given his first money meanwhile stays as he is.
+      // An account that is given its first credit meanwhile stays disabled.
       if (waiting !== undefined && this.#beside.chance(0.6)) this.#credit(waiting)
       else if (busy === undefined || this.random.chance(0.3)) this.#next()
       else this.#tryDisabled({ ...busy, client: this.client })
@@ -237,14 +241,14 @@ class Clerk {
 
   // ---- bots
 
-  /** A token of the workload of an account that there is, mostly. */
+  /** A token of an account's workload; the account mostly exists. */
   #token(fault?: SoftwareWorkload.Fault, isBrief = false): string {
     const { model } = this.desk
     const number = this.#tokens++
     const account = this.random.chance(0.05) ? model.accounts.length + 3 : this.random.below(model.accounts.length)
     const now = Math.floor(model.atEpochMs / 1_000)
     const key = this.random.pick(["one", "two"] as const)
-    // Now and then it ends in the very second.
+    // Now and then it expires in this very second.
     const until = this.random.chance(0.1) ? now + this.random.between(0, 2) : now + 10 * daySeconds
     return SoftwareWorkload.tokenOf({
       account,
@@ -273,21 +277,21 @@ class Clerk {
     })
   }
 
-  /** What cannot be looked at now is not insisted on. */
+  /** An invalid request for a bot's key. Where the token cannot be verified now, the answer is not insisted on. */
   #botKeyBadly(): void {
     const fault = this.random.pick(SoftwareWorkload.faults)
     const draft = this.#keyOf(this.#token(fault))
     this.#issue(fault === "keys out of reach" ? { ...draft, persistent: false } : draft)
   }
 
-  /** Under a key that another token was shown with. */
+  /** Repeats a request under its key with another token. */
   #anotherToken(): void {
     const shown = this.#past.findLast(({ endpoint }) => endpoint === "issueBotKey")
     if (shown === undefined) return this.#issue(this.#remembered(this.#keyOf(this.#token())))
     this.#issue({ ...shown, body: JSON.stringify({ token: this.#token() }) })
   }
 
-  // ---- beside accounts
+  // ---- additional accounts
 
   #openAccounts(): void {
     const body = { accounts: this.#beside.pick([1, 2]), collateral: this.#beside.pick(openings) }
@@ -295,7 +299,7 @@ class Clerk {
     this.#say(draft, () => this.#beside.chance(0.3) ? this.#say(draft) : this.#next())
   }
 
-  // ---- what was said before, and what is none
+  // ---- repeated and malformed commands
 
   #again(): void {
     if (this.#past.length === 0) return this.#credit(this.#owner)
@@ -314,7 +318,7 @@ class Clerk {
     this.#say(Requests.read(draft)._tag === "asked" ? draft : { ...draft, scope: undefined, persistent: false })
   }
 
-  /** With a trader's key, or with none. */
+  /** A request with a trader's key, or with none. */
   #noOperator(): void {
     const command = this.random.pick([
       () => this.#creditOf(this.#account, "5"),
@@ -331,7 +335,7 @@ class Clerk {
     const body = this.random.chance(0.6) ? undefined : this.random.pick<object>([{}, { code: "MINE" }, []])
     const draft = OwnerCalls.registerAffiliate(this.#trader, body)
     this.#say(this.random.chance(0.05) ? { ...draft, body: "x" } : draft, () => {
-      // At once again, also where the first is lost.
+      // Repeated at once, also where the first is lost.
       if (this.random.chance(0.3)) this.#say(draft)
       else this.#next()
     })
@@ -362,7 +366,7 @@ class Clerk {
   }
 }
 
-/** Begins what is said of accounts in a run; tells of the bots that have keys. */
+/** Starts a run's commands about accounts. Returns the bots that hold keys. */
 export const start = (
   desk: Desk,
   random: SimRandom,

@@ -1,8 +1,7 @@
 /**
- * Whoever holds realtime tickets: mints them with the keys of owners' agents and of demo accounts, rotates and ends them, and does
- * what he should not: presents the one before once more, in time and too late, older ones, twice at the same moment, those of
- * families that have ended and of keys that were revoked, and texts that are no tickets. It draws from a generator of its own, and
- * makes so many calls and no more.
+ * Holders of realtime tickets: they mint them with the keys of owners' agents and of demo accounts, rotate and end them. They also make
+ * mistakes: present the previous ticket once more, in time and too late, older ones, one twice at the same moment, tickets of ended
+ * families and of revoked keys, and texts that are not tickets. They draw from a generator of their own, and make a given number of calls.
  */
 import type { Tickets as Options } from "../faults/Options.js"
 import type { Answer } from "../properties/Observation.js"
@@ -26,23 +25,23 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
-/** How often an answer is insisted on, and so the same ticket sent again after the answer was lost. */
+/** How often an answer is insisted on, so that the same ticket is presented again after a loss. */
 const insistsShare = 0.4
-/** For so long after a rotation the ticket before may come once more. */
+/** For so long after a rotation the previous ticket may be presented once more, ms. */
 const againMs = 10_000
 
 const bodies: ReadonlyArray<object> = [{}, { scopes: ["read"] }, { scopes: ["trade"] }, { scopes: ["read", "trade"] }, { scopes: [] }, {
   scopes: ["read", "read"]
 }, { scope: ["read"] }]
 
-/** Texts that are no tickets of this venue: one in the right form, too short, with a character too many, and none at all. */
+/** Texts that are not tickets of this venue: a well-formed one, one too short, one too long, and none. */
 const noTickets: ReadonlyArray<{ readonly ticket?: unknown }> = [{ ticket: "A".repeat(43) }, { ticket: "A".repeat(42) }, {
   ticket: "AAAAAAAAAAAAAAAAtqWT3gY2ZZvW0C3zXzKq1w9m4Hc"
 }, { ticket: "" }, { ticket: 17 }, { ticket: null }, { ticket: `${"A".repeat(42)}=` }, {}]
 
 class Holder {
   readonly client = "ticket-holder"
-  /** Calls whose answers told the tickets of each family, in turn. */
+  /** Calls whose answers contained the tickets of each family, in order. */
   readonly #families: Array<Array<number>> = []
 
   constructor(
@@ -66,7 +65,7 @@ class Holder {
 
   readonly #next = (): void => this.#later(() => this.#act())
 
-  /** Begins a call; nothing more follows once there are to be none. */
+  /** Begins a call, unless all have been made. */
   #say(draft: Draft, then: (answer: Answer | undefined, call: number) => void): void {
     if (!this.desk.isOpen() || this.#left-- <= 0) return
     const persistent = this.random.chance(insistsShare)
@@ -78,7 +77,7 @@ class Holder {
     this.#acts[this.random.weighted(weights)]()
   }
 
-  /** A demo account's key, or one of an owner's agent. */
+  /** A demo account's key, or that of an owner's agent. */
   get #key(): Calls.Bearer {
     const owners = this.owners.filter(({ keys }) => keys.length > 0)
     if (owners.length === 0 || this.random.chance(0.4)) return Calls.demoKey(this.client, this.random.pick(this.desk.demo))
@@ -86,7 +85,7 @@ class Holder {
     return Calls.agent(agent, this.random.pick(keys))
   }
 
-  /** The family that was begun last, mostly; or any, also one that is over. */
+  /** The latest family, mostly; or a random one, which may have ended. */
   get #family(): Array<number> {
     return this.random.chance(0.6) ? this.#families.at(-1)! : this.random.pick(this.#families)
   }
@@ -103,11 +102,11 @@ class Holder {
     })
   }
 
-  /** Presents a ticket of a family, by which of its tickets it is, and goes on with what is told. */
+  /** Presents a family's ticket by its position, and continues with the answer. */
   #present(family: Array<number>, at: number, then: () => void = this.#next): void {
     const ticket = of(family.at(at) ?? family[0]!, "ticket")
     this.#say(Calls.rotateTicket(this.#nobody, ticket), (answer, call) => {
-      // A ticket that came again gets the successor that is known.
+      // A repeated ticket gets the known successor.
       if (answer?.status === 200 && (at === -1 || family.length === 1)) family.push(call)
       then()
     })
@@ -128,7 +127,7 @@ class Holder {
     }
   }
 
-  /** Rotates, and presents the same ticket again after a time; now and then once more after that. */
+  /** Rotates a ticket, and presents the same one again after a time; now and then once more after that. */
   #previousAfter(waitMs: number): void {
     const family = this.#family
     const again = (): void =>
@@ -136,7 +135,7 @@ class Holder {
         if (this.random.chance(0.4)) this.#present(family, -2, () => this.#present(family, -1))
         else this.#present(family, -1)
       })
-    // What comes at once is said with the answer, so that a script has it there, too.
+    // Without a wait it is sent as part of the answer's step, so that a script contains it there as well.
     this.#present(family, -1, () => waitMs === 0 ? again() : this.desk.time.after(waitMs, again))
   }
 
@@ -152,7 +151,7 @@ class Holder {
     this.#say(Calls.endTickets(this.#nobody, of(family.at(at) ?? family[0]!, "ticket")), then)
   }
 
-  /** By a session, by what has ended, or by nothing. */
+  /** Mints by a session, by an ended credential, or without one. */
   #mintWithoutAuthority(): void {
     const sessions = this.owners.flatMap((owner) => owner.sessions.map((call) => Calls.holder(owner.agent, call)))
     const ended = this.owners.flatMap((owner) => owner.ended)
@@ -179,6 +178,6 @@ class Holder {
   }
 }
 
-/** Begins what is done with tickets in a run. */
+/** Starts a run's holders of tickets. */
 export const start = (desk: Desk, random: SimRandom, options: Options, owners: ReadonlyArray<Calls.KeyHolder>): void =>
   new Holder(desk, random, options, owners).start()

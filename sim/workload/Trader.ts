@@ -1,7 +1,7 @@
 /**
- * One client: draws what it means to do, makes the call, and goes on. It knows the market as a good trader
- * does (from the reference model, which follows the journal), so that what it asks for is interesting: near
- * the margin, across the book, exactly its position. It also does all that a client should not.
+ * One client: draws an intent, makes the call, and goes on. It knows the market as a good trader does (from the reference model, which
+ * follows the journal), so that its calls are interesting: near the margin, across the book, exactly its position. It also does everything
+ * that a client should not.
  */
 import type { Intent, Options } from "../faults/Options.js"
 import type { Answer } from "../properties/Observation.js"
@@ -24,7 +24,7 @@ export interface Trader {
   readonly start: () => void
 }
 
-/** What takes one call. */
+/** Intents that take one call. */
 const drafts: Readonly<Record<Exclude<Intent, Journey>, Drafting>> = {
   ...placing,
   ...compatPlacing,
@@ -37,31 +37,34 @@ const drafts: Readonly<Record<Exclude<Intent, Journey>, Drafting>> = {
 
 const isJourney = (intent: Intent): intent is Journey => intent in journeys
 
-/** Whoever finds that so much of the venue's time has passed was away: what it remembers may be forgotten. */
+/** A trader that finds that so much of the venue's time has passed was away: its earlier keys may be forgotten. */
 const awayMs = leastRetentionMs
-/** How many of the calls that it remembers it then looks up before it does anything else. */
+/** How many of its earlier calls it then looks up before it does anything else. */
 const lookedUpAfterwards = 4
 
-/** How often a trader says in other words what a library would print. */
+/** How often a trader spells a body as no library would. */
 const respelledShare = 0.1
 
-/** How often a trader places an order of which it was told what it would come to. */
+/** How often a trader places an order that it has previewed. */
 const placedShare = 0.8
 
-/** Volleys begin at times that are multiples of this, so that those of several traders meet in the inbox. */
+/** Volleys begin at multiples of this time, so that those of several traders meet in the inbox. */
 const beatMs = 200
 const leastAtOnce = 3
 const mostAtOnce = 10
-/** How far apart the calls of one volley are: in the same moment, or so that the first are decided while the last come. */
+/** Distance between the calls of a volley, ms: the same moment, or so that the first are decided while the last arrive. */
 const volleysApartMs = [0, 0, 3, 8]
-/** How often a trader whose switch falls due soon cancels all of one market in that moment, so that its orders have two reasons to end. */
+/**
+ * How often a trader whose dead-man switch falls due soon cancels all of one market at that moment, so that its orders have two reasons to
+ * end.
+ */
 const lastMomentShare = 0.5
-/** Of switches that fall due later than that nobody waits for the moment. */
+/** A later switch is not waited for. */
 const soonMs = 5_000
 const adding = ["make", "take", "post only"] as const
 const removing = ["cancel own", "cancel own", "cancel batch", "cancel all"] as const
 
-/** Waits for the moment in which a trader's switch falls due, where it is armed, and cancels all of a market then. */
+/** Waits until the trader's dead-man switch falls due, if it is armed, and then cancels all orders of a market. */
 const meetSwitch = ({ desk, model, nextKey, who }: Seat, random: SimRandom): void => {
   const { cancelAllAtEpochMs } = model.accounts[who.account]!
   const waitMs = cancelAllAtEpochMs - model.atEpochMs
@@ -74,7 +77,7 @@ const meetSwitch = ({ desk, model, nextKey, who }: Seat, random: SimRandom): voi
   })
 }
 
-/** What whoever was told what an order would come to does at once, mostly: it places it just so. */
+/** Places exactly the order that was just previewed, mostly. */
 const asPreviewed = (seat: Seat, draft: Draft, answer: Answer | undefined, random: SimRandom): Draft | undefined => {
   const isPreview = draft.endpoint === "previewMargin" && answer?.status === 200
   if (!isPreview || !seat.desk.isOpen() || !random.chance(placedShare)) return undefined
@@ -95,7 +98,7 @@ export const make = (
   let seenAtEpochMs = desk.model.atEpochMs
   let toLookUp = 0
 
-  /** Whether it was away and has yet to find out what became of what it asked before. */
+  /** Whether it was away and still has to look up the results of its earlier calls. */
   const reconciles = (): boolean => {
     const { atEpochMs } = desk.model
     if (atEpochMs - seenAtEpochMs >= awayMs) toLookUp = lookedUpAfterwards
@@ -113,7 +116,7 @@ export const make = (
 
   const volleys = random.split("volleys")
 
-  /** Says several things at once, of which each has to wait behind those before it: placements and cancels by turns, or cancels alone. */
+  /** Makes several calls at once, each of which has to wait for those before it: placements and cancels in turn, or only cancels. */
   const volley = (): void => {
     if (!desk.isOpen()) return
     const places = volleys.chance(0.7)

@@ -1,10 +1,10 @@
 /**
- * Traps for traders who are to be ruined: prices of an operator's that are timed to the tick, so that one of them falls where
- * that is rarely met by chance.
+ * Traps for traders who are to be ruined: an operator's prices, timed to the tick, by which an account falls under its maintenance margin
+ * at a moment that chance rarely meets.
  *
- * One kind has a trader fall with the very tick that ends an interval of funding, so that he waits to be looked at while payments
- * are still in line. The other leaves a trader with a loss in one of his markets, halts that, and has the next of his markets go
- * just as far as he would not have borne without that loss either: as soon as a part of him is sold he is under by that loss alone.
+ * In one kind, an account falls at the very tick that ends a funding interval, so that its examination waits while payments are unsettled.
+ * In the other, an account has a loss in one of its markets, which is halted, and another of its markets moves just so far that the
+ * account would be under its margin even without that loss: after the sale of a part, only that loss keeps it under.
  */
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveAccount, NaiveMarket } from "../model/NaiveState.js"
@@ -15,47 +15,50 @@ import type { SimRandom } from "../world/SimRandom.js"
 import * as Brink from "./Brink.js"
 import type { OperatorsDesk } from "./Desk.js"
 
-/** What an operator does for a trap. */
+/** The operator's acts for a trap. */
 export interface Hands {
   readonly price: (market: NaiveMarket, priceAtoms: number) => void
   readonly halt: (market: NaiveMarket) => void
   readonly open: (market: NaiveMarket) => void
-  /** All fees so far go to the insurance fund. */
+  /** Moves all fees collected so far into the insurance fund. */
   readonly fund: () => void
 }
 
 /** Marks are made with a second's first record. */
 const tickMs = 1_000
-/** How long before a tick the price is sent that is to make its mark: so late that hardly anything comes in between. */
+/** How long before a tick its price is sent: so late that hardly anything comes in between. */
 const shotMs = 60
-/** How long behind a tick its mark is known. */
+/** How long after a tick its mark is known. */
 const knownMs = 100
-/** Of how many that are drawn the nearest is taken. */
+/** Of so many drawn candidates the nearest is taken. */
 const drawnAtOnce = 6
-/** How far beyond the brink a price lies where it may: somebody else's trades move it. */
+/** How far beyond the brink a price lies, where it may: other accounts' trades move the brink. */
 const beyondBps = 30
-/** How long a market stays halted behind the tick that sells somebody else's position. */
+/** How long a market stays halted after the tick that causes the liquidation. */
 const haltedMs = 2_200
 
-/** Somebody and a market that he holds a position in. */
+/** An account and a market in which it holds a position. */
 interface Aim {
   readonly account: NaiveAccount
   readonly market: NaiveMarket
 }
 
-/** Somebody to be taken by a market, what he has lost elsewhere that does not count for it, and what is to be halted so that it does not. */
+/**
+ * An account and the market whose price is to make it fall; its loss elsewhere that does not count for that, and the market to halt so
+ * that it does not.
+ */
 interface Fall {
   readonly aim: Aim
   readonly spared: bigint
   readonly halted: NaiveMarket | undefined
-  /** Whether something lives of him when his first part is sold, whatever that finds. */
+  /** Whether the account keeps a position in a live market after its first part is sold, whatever the sale finds. */
   readonly leavesRest: boolean
 }
 
-/** Whether only a part of a position is sold at a time. */
+/** Whether a liquidation sells only a part of the position at a time. */
 const isLarge = ({ account, market }: Aim): boolean => valueOf(market, account.positions.get(market.index)!) > wholeNotional
 
-/** How far a market's index has to go, as a part of it. */
+/** The relative distance from a market's index to the brink. */
 const wayTo = ({ bad }: Brink.Brink, { risk: { index } }: NaiveMarket): number => Math.abs(bad - index) / index
 
 export class Traps {
@@ -70,9 +73,9 @@ export class Traps {
     })
   }
 
-  // --- who falls as funding is paid --------------------------------------------------------------------------
+  // --- falls as funding is paid ---------------------------------------------------------------------------------
 
-  /** Has somebody fall with the tick that ends the next interval of funding. */
+  /** Makes an account fall at the tick that ends the next funding interval. */
   #atFunding(next: () => void): void {
     const tickAt = this.#nextFunding()
     if (tickAt === undefined) return next()
@@ -81,7 +84,7 @@ export class Traps {
     this.#when(tickAt + knownMs, next)
   }
 
-  /** When the next interval ends for which somebody will pay, of those that there is time to aim for. */
+  /** When the next interval ends for which positions pay, of those for which there is still time. */
   #nextFunding(): number | undefined {
     const { accounts, markets } = this.desk.model
     const earliest = this.desk.venueEpochMs() + shotMs
@@ -92,9 +95,9 @@ export class Traps {
     return ends.length === 0 ? undefined : Math.min(...ends)
   }
 
-  // --- who has a loss where nothing lives --------------------------------------------------------------------
+  // --- falls with a loss in a market that is not live -----------------------------------------------------------
 
-  /** Leaves somebody with a loss in a market that is halted then, and takes him by another of his. */
+  /** Gives an account a loss in a market, which is then halted, and makes it fall by another of its markets. */
   #atLoss(next: () => void): void {
     const tickAt = this.#nextTick()
     this.hands.fund()
@@ -117,8 +120,8 @@ export class Traps {
   }
 
   /**
-   * How accounts can be made to fall in a market that lives although what they have lost in those that do not is left out, and far
-   * enough then; where that is what they have lost in another one, that is to be halted before.
+   * How accounts can be made to fall far enough in a live market even without their losses in markets that are not live; where such a loss
+   * is in a live market, that market has to be halted first.
    */
   #falls(tickAt: number): ReadonlyArray<Fall> {
     const all = this.#aims(tickAt)
@@ -136,7 +139,7 @@ export class Traps {
     })
   }
 
-  /** Of a few that are drawn the one that has the shortest way to go. */
+  /** Of a few drawn candidates the one with the shortest distance. */
   #shortest(falls: ReadonlyArray<Fall>): Fall | undefined {
     const { model } = this.desk
     const tickAt = this.#nextTick()
@@ -146,7 +149,7 @@ export class Traps {
     })
   }
 
-  /** Makes somebody fall so, and opens again what it halts for that. */
+  /** Makes an account fall in that way, and reopens the market halted for it. */
   #fells({ aim, halted }: Fall, next: () => void): void {
     if (!this.desk.isOpen()) return
     if (halted !== undefined) this.hands.halt(halted)
@@ -162,17 +165,17 @@ export class Traps {
 
   // --- prices ------------------------------------------------------------------------------------------------
 
-  /** The next tick that there is time to aim for. */
+  /** The next tick for which there is still time. */
   #nextTick(): number {
     return Math.ceil((this.desk.venueEpochMs() + shotMs) / tickMs) * tickMs
   }
 
-  /** Does something at a time of the venue's clock, if nobody sets that meanwhile. */
+  /** Acts at a time of the venue's clock, unless the clock is set meanwhile. */
   #when(atEpochMs: number, act: () => void): void {
     this.desk.time.after(Math.max(0, atEpochMs - this.desk.venueEpochMs()), act)
   }
 
-  /** Everybody but the insurance fund, with each market that lives at a time and in which he holds a position. */
+  /** All accounts but the insurance fund, with each market that is live at a time and in which they hold a position. */
   #aims(atEpochMs: number): ReadonlyArray<Aim> {
     const { desk: { model } } = this
     return model.accounts.filter((account) => account !== model.fund).flatMap((account) =>
@@ -182,7 +185,7 @@ export class Traps {
     )
   }
 
-  /** Of a few that are drawn the one whose market has the shortest way to go until he falls. */
+  /** Of a few drawn candidates the one whose market has the shortest distance to its brink. */
   #nearest(aims: ReadonlyArray<Aim>, tickAt: number): Aim | undefined {
     return this.#least(aims, ({ account, market }) => {
       const brink = this.#brink({ account, market }, tickAt)
@@ -190,7 +193,7 @@ export class Traps {
     })
   }
 
-  /** Of a few that are drawn the one of which something is least, of those of which there is any. */
+  /** Of a few drawn candidates the one with the least value, among those that have one. */
   #least<A>(all: ReadonlyArray<A>, of: (one: A) => number | undefined): A | undefined {
     const left = [...all]
     let found: A | undefined
@@ -203,13 +206,13 @@ export class Traps {
     return found
   }
 
-  /** Where somebody falls although what he has lost in markets that do not live is left out. */
+  /** The brink of an account without its losses in markets that are not live. */
   #brink({ account, market }: Aim, tickAt: number): Brink.Brink | undefined {
     const { model } = this.desk
     return Brink.sparing(model, account, market, tickAt, Brink.doubtful(model, account, tickAt))
   }
 
-  /** Sends the price for a tick to whoever is to fall with it by then. */
+  /** Sends the price for a tick, for the account that is to fall at it by then. */
   #shoot(aimed: () => Aim | undefined, tickAt: number, priceOf: (brink: Brink.Brink) => number): void {
     this.#when(tickAt - shotMs, () => {
       const aim = this.desk.isOpen() ? aimed() : undefined

@@ -1,8 +1,8 @@
 /**
- * A call again under its key, said otherwise: with one thing in it changed to something that the operation takes too, so
- * that a venue which forgets to compare that one thing answers as if it were the same request; or the same request in other
- * words, so that a venue which compares words refuses it. What can be said otherwise is the contract's to tell
- * (`Variations`), and whether two requests are the same one `sim/reading`'s.
+ * A call repeated under its key with a difference: either one thing is changed to another value that the operation accepts, so that a
+ * venue which forgets to compare that one thing answers as if it were the same request; or the same request is spelled otherwise, so that
+ * a venue which compares spellings refuses it. The contract says what can be varied (`Variations`), and `sim/reading` whether two requests
+ * are the same.
  */
 import type { Reading } from "../reading/Asked.js"
 import * as Requests from "../reading/Requests.js"
@@ -11,7 +11,7 @@ import type { Draft } from "./Calls.js"
 import * as Spelling from "./Spelling.js"
 import * as Variations from "./Variations.js"
 
-/** How often something else is tried: what is drawn may be no request, for what the rest of it says. */
+/** Most attempts at a change: a drawn one may make the request invalid together with the rest of it. */
 const tries = 40
 
 const canonicalOf = (reading: Reading): string | undefined => reading._tag === "asked" ? reading.asked.canonical : undefined
@@ -21,16 +21,16 @@ const isAnother = (draft: Draft, varied: Draft): boolean => {
   return canonical !== undefined && canonical !== canonicalOf(Requests.read(draft))
 }
 
-/** The same for saying the same in other words. */
+/** The same for other spellings of the same request. */
 const sameTries = 6
 
-/** How often whatever is meant where it is not said is said in full. */
+/** How often defaults are written out in full. */
 const inFullShare = 0.7
 
-/** How often the path is changed and not the body, where both can be. */
+/** How often the path is changed instead of the body, where both can be. */
 const pathShare = 0.2
 
-/** A call again under its key that asks for something else, in one thing of its path or its body. */
+/** A call repeated under its key that asks for something else, in one thing of its path or its body. */
 export const twisted = (draft: Draft, random: SimRandom): Draft => {
   const members = Variations.members(draft.endpoint)
   const body: unknown = draft.body === "" ? undefined : JSON.parse(draft.body)
@@ -40,14 +40,14 @@ export const twisted = (draft: Draft, random: SimRandom): Draft => {
       : { ...draft, body: JSON.stringify(Variations.ofMember(body, random.pick(members), random)) }
     if (isAnother(draft, varied)) return { ...varied, intent: "key with another body" }
     if (members.length === 0) continue
-    // Of some members only one may be there at a time.
+    // Some members exclude each other.
     const alone: Draft = { ...varied, body: JSON.stringify(Variations.without(JSON.parse(varied.body), random.pick(members), random)) }
     if (isAnother(draft, alone)) return { ...alone, intent: "key with another body" }
   }
   return draft
 }
 
-/** A request that is none any more, for one thing in its body; undefined where what was tried is still one. */
+/** A request made invalid by one thing in its body; undefined where the attempt left it valid. */
 export const broken = (draft: Draft, random: SimRandom): Draft | undefined => {
   const members = Variations.members(draft.endpoint)
   if (members.length === 0) return undefined
@@ -60,7 +60,7 @@ export const broken = (draft: Draft, random: SimRandom): Draft | undefined => {
   return Requests.read(varied)._tag === "malformed" ? varied : undefined
 }
 
-/** A body with every member that can be left out said as what it means where it is not said. */
+/** A body with the default of every optional member written out. */
 const inFull = (draft: Draft, body: unknown, canonical: string): unknown => {
   const isSame = (varied: unknown): boolean => canonicalOf(Requests.read({ ...draft, body: JSON.stringify(varied) })) === canonical
   let said = body
@@ -70,14 +70,14 @@ const inFull = (draft: Draft, body: unknown, canonical: string): unknown => {
   return said
 }
 
-/** The same request in other words: its members in another order, decimals and what is meant anyway said or not said, white space. */
+/** The same request spelled otherwise: members in another order, decimals and defaults written or left out, white space. */
 export const respelled = (draft: Draft, random: SimRandom): Draft => {
   const canonical = canonicalOf(Requests.read(draft))
   if (canonical === undefined || draft.body === "") return draft
   const same = (varied: Draft): Draft => canonicalOf(Requests.read(varied)) === canonical ? varied : draft
   const members = Variations.members(draft.endpoint).filter(({ isOptional }) => isOptional)
   let body: unknown = JSON.parse(draft.body)
-  // Most of what is tried would say something else: what may be said or not is found in a few tries.
+  // Most attempts would change the meaning; a few are enough to find a member with a default.
   for (let index = 0; index < sameTries && members.length > 0; index++) {
     const varied = Variations.ofMember(body, random.pick(members), random)
     if (same({ ...draft, body: JSON.stringify(varied) }) !== draft) body = varied

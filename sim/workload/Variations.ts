@@ -1,7 +1,7 @@
 /**
- * What of a request can be said otherwise, one thing at a time: every member of its body and every part of its path, as the
- * contract's schemas have them, so that a member is varied as soon as the contract has it. A variation is another request or
- * the same one in other words; `sim/reading` tells which.
+ * What can be varied in a request, one thing at a time: every member of its body and every part of its path, by the contract's schemas, so
+ * that a new member is varied as soon as the contract has it. A variation is another request or the same one spelled otherwise;
+ * `sim/reading` tells which.
  */
 import { Schema, SchemaAST } from "effect"
 import * as Contract from "../../src/edge/Contract.js"
@@ -10,15 +10,15 @@ import type { SimRandom } from "../world/SimRandom.js"
 /** Stands for a member that is left out. */
 const absent = Symbol("absent")
 
-/** A member of a body. `[]` in its place stands for any entry of a list. */
+/** A member of a body, by its path. `[]` stands for any entry of a list. */
 export interface Member {
   readonly place: ReadonlyArray<string>
   readonly isOptional: boolean
-  /** What it may be, but for what it is: values that its schema accepts. */
+  /** Other values that its schema accepts. */
   readonly others: (value: unknown) => ReadonlyArray<unknown>
 }
 
-/** Texts for members whose rule is not known here: each is accepted by some. */
+/** Texts for members with rules unknown here: each is accepted by some. */
 const texts: ReadonlyArray<string> = [
   "another",
   "still.another",
@@ -45,7 +45,7 @@ const numbers = (value: unknown): ReadonlyArray<number> => [
   2_000_000_000_000
 ]
 
-/** A text with another digit or letter at its end. */
+/** A text with another last digit or letter. */
 const otherEnd = (text: string): string => text.slice(0, -1) + (text.endsWith("1") ? "2" : "1")
 
 const candidates = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<unknown> => {
@@ -82,7 +82,7 @@ const memberOf = (ast: SchemaAST.AST, place: ReadonlyArray<string>, isOptional: 
   }
 }
 
-/** The members of a schema, outer before inner; a list is a member like what it holds. */
+/** The members of a schema, outer before inner; a list is a member like its entries. */
 const membersOf = (ast: SchemaAST.AST, place: ReadonlyArray<string>, isOptional: boolean): ReadonlyArray<Member> => {
   const within = inner(ast)
   const itself = place.length === 0 && SchemaAST.isTypeLiteral(within) ? [] : [memberOf(ast, place, isOptional)]
@@ -97,10 +97,10 @@ const membersOf = (ast: SchemaAST.AST, place: ReadonlyArray<string>, isOptional:
   return itself
 }
 
-/** What of an endpoint's request can be said otherwise. */
+/** What can be varied in an endpoint's request. */
 interface Varied {
   readonly members: ReadonlyArray<Member>
-  /** Places of the path's segments that are parameters. */
+  /** Indexes of the path's segments that are parameters. */
   readonly params: ReadonlyArray<number>
 }
 
@@ -116,7 +116,7 @@ type Inner = { readonly [name: string]: unknown }
 
 const isInner = (value: unknown): value is Inner => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** A value with what is at a place changed; the same value where there is no such place. */
+/** A value with a change at a path; the same value where the path does not exist. */
 const changed = (
   value: unknown,
   [name, ...rest]: ReadonlyArray<string>,
@@ -131,13 +131,13 @@ const changed = (
   }
   if (!isInner(value)) return value
   const had = Object.hasOwn(value, name)
-  // What is within a member that was left out is within an empty one.
+  // The content of a left-out member is that of an empty one.
   const found = changed(had ? value[name] : rest.length > 0 ? {} : absent, rest, change, random)
   if (found === absent) return Object.fromEntries(Object.entries(value).filter(([each]) => each !== name))
   return { ...value, [name]: found }
 }
 
-/** A body with one member otherwise: with another value, without it where it can be left out, or with it where it was. */
+/** A body with one member varied: another value, left out where it is optional, or added where it was. */
 export const ofMember = (body: unknown, { isOptional, others, place }: Member, random: SimRandom): unknown =>
   changed(body, place, (value) => {
     if (isOptional && value !== absent && random.chance(0.4)) return absent
@@ -145,37 +145,37 @@ export const ofMember = (body: unknown, { isOptional, others, place }: Member, r
     return choices.length === 0 ? value : random.pick(choices)
   }, random)
 
-/** What is at a place of a body, of the first entry of each list; undefined where there is none. */
+/** The value at a path of a body, in the first entry of each list; undefined where there is none. */
 const found = (body: unknown, place: ReadonlyArray<string>): unknown =>
   place.reduce<unknown>((value, name) => {
     if (name === "[]") return Array.isArray(value) ? value[0] : undefined
     return isInner(value) ? value[name] : undefined
   }, body)
 
-/** The same body with something else there. */
+/** The body with another value there. */
 const saying = (value: unknown, [name, ...rest]: ReadonlyArray<string>, what: unknown): unknown => {
   if (name === undefined) return what
   if (name === "[]") return (value as ReadonlyArray<unknown>).map((each, index) => index === 0 ? saying(each, rest, what) : each)
   return { ...value as Inner, [name]: saying((value as Inner)[name], rest, what) }
 }
 
-/** A body with a member of it said that is left out, in each of the ways in which it can be; none where it is there, or has no place. */
+/** A body with a left-out member added, once for each of its values; empty where the member is present, or has no place. */
 export const saidAs = (body: unknown, { others, place }: Member): ReadonlyArray<unknown> => {
   const within = found(body, place.slice(0, -1))
   if (!isInner(within) || Object.hasOwn(within, place.at(-1) ?? "")) return []
   return others(absent).map((what) => saying(body, place, what))
 }
 
-/** Values that few members may have. */
+/** Values that few members accept. */
 const junk: ReadonlyArray<unknown> = [null, true, -1, 1.5, 1e21, "", "hold", "no spaces allowed", "x".repeat(300), [], {}, [[]], { a: 1 }]
 
-/** A body with one member as it may hardly be: of another type, without it, or with an unknown one in its place. */
+/** A body with one invalid member: of another type, left out, or replaced by an unknown one. */
 export const broken = (body: unknown, { place }: Member, random: SimRandom): unknown =>
   random.chance(0.2)
     ? changed(body, [...place.slice(0, -1), "colour"], () => "blue", random)
     : changed(body, place, () => place.length > 0 && random.chance(0.3) ? absent : random.pick(junk), random)
 
-/** A body without one of its members, where it has it and can do without. */
+/** A body without one of its members, if it is present and optional. */
 export const without = (body: unknown, { isOptional, place }: Member, random: SimRandom): unknown =>
   isOptional ? changed(body, place, () => absent, random) : body
 

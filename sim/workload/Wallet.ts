@@ -1,52 +1,52 @@
 /**
- * What clients were told that owners and agents go on with: challenges, tokens, codes, keys. Their calls are drafted with symbols
- * that name the answer of an earlier call, and are what they mean only here, at the moment in which they are sent: a run and the
- * script of a run mean the same by them.
+ * Contents of answers that owners and agents use later: challenges, tokens, codes, keys. Their calls are drafted with symbols that refer
+ * to the answer of an earlier call, and are resolved here, at the moment at which they are sent: so they mean the same in a run and in its
+ * script.
  */
 import { accountId } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Draft } from "./Calls.js"
 import * as SoftwarePasskey from "./SoftwarePasskey.js"
 
-/** Calls of owners and agents are counted from here on, so that they shift no other's. */
+/** First number of the calls of owners and agents, which are numbered separately so that they shift no others. */
 export const firstApart = 1_000_000
-/** And those of whoever holds realtime tickets from here on. */
+/** The same for holders of realtime tickets. */
 export const firstOfTickets = 2_000_000
-/** And those about favorites from here on. */
+/** The same for favorites. */
 export const firstOfFavorites = 3_000_000
-/** And those about accounts and their standing from here on. */
+/** The same for accounts' credits, flags and affiliates. */
 export const firstOfStandings = 4_000_000
-/** And those of agents and bots who trade from here on. */
+/** The same for agents and bots that trade. */
 export const firstOfAgents = 5_000_000
-/** And those of owners who bring money in and take it out from here on. */
+/** The same for owners with a ledger. */
 export const firstOfFunds = 6_000_000
-/** And those of an operator who looks after keys, the ledger and the markets from here on. */
+/** The same for the operator who looks after keys, the ledger and the markets. */
 export const firstOfOversight = 6_500_000
-/** And those of feed processes from here on. */
+/** The same for feed processes. */
 export const firstOfPublishers = 6_750_000
-/** And those of whoever says what others say as it may not be said from here on. */
+/** The same for the client that sends malformed variants of other clients' calls. */
 export const firstOfMisfits = 6_875_000
-/** And those of who asks whether the venue takes requests from here on. */
+/** The same for the client that asks for readiness. */
 export const firstOfProbes = 6_900_000
-/** And those of somebody in a hurry from here on. */
+/** The same for the client in a hurry. */
 export const firstOfRushes = 6_950_000
-/** And those of clients of the stream who trade over it from here on. What they do follows from the seed, and is in no script. */
+/** The same for commands of stream clients over their connections. They follow from the seed, and are in no script. */
 export const firstOfStreams = 7_000_000
-/** And those of the same clients who read beside it, from here on; likewise. */
+/** The same for the REST reads of stream clients; likewise in no script. */
 export const firstOfStreamReads = 8_000_000
 
-/** A part of the answer to a call, by its path, in a text of a draft. */
+/** A symbol for a part of a call's answer, by its path, in a text of a draft. */
 export const of = (call: number, path: string): string => `{of ${call} ${path}}`
-/** A response of a passkey among a draft's, in its body. */
+/** A symbol in a body for one of the draft's passkey responses. */
 export const proofAt = (index: number): string => `{proof ${index}}`
 
-/** The same, as the approval of a step on the ledger. */
+/** The same, in the form of an approval of a ledger step. */
 export const factorAt = (index: number): string => `{factor ${index}}`
 
 const symbols = /\{of ([0-9]+) ([A-Za-z0-9.]+)\}/g
 const proofs = /"\{proof ([0-9]+)\}"/g
 const factors = /"\{factor ([0-9]+)\}"/g
-/** What stands for what was never told. */
+/** Replaces a symbol whose answer never came. */
 const nothing = "nothing"
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === "object" && value !== null
@@ -54,7 +54,7 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
 const at = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((found, name) => isObject(found) ? found[name] : undefined, value)
 
-/** What a body says; undefined of one that is no JSON, as what is sent on purpose may be. */
+/** The value of a body; undefined for one that is not JSON, which some clients send on purpose. */
 const parsed = (body: string): unknown => {
   try {
     return JSON.parse(body)
@@ -63,28 +63,28 @@ const parsed = (body: string): unknown => {
   }
 }
 
-/** Members of answers and of bodies that nobody but their holder may know. */
+/** Secret members of answers and bodies. */
 const secretMembers = ["accessToken", "apiKey", "deviceCode", "codeVerifier", "ticket", "token"] as const
 
 export class Wallet {
-  /** By the number of the call. */
+  /** Answers by the number of their call. */
   readonly #answers = new Map<number, unknown>()
-  /** The accounts of tokens that were told. */
+  /** The account of each token received. */
   readonly #accounts = new Map<string, string>()
-  /** When what was told of ends. */
+  /** When each received credential ends. */
   readonly moments: Array<number> = []
-  /** Every secret that was told or sent. */
+  /** Every secret that was received or sent. */
   readonly secrets = new Set<string>()
 
   constructor(readonly model: NaiveVenue) {}
 
-  /** A text of what the answer to a call told; undefined where it told none there. */
+  /** A string in the answer to a call; undefined where there is none. */
   told(call: number, path: string): string | undefined {
     const value = at(this.#answers.get(call), path)
     return typeof value === "string" ? value : undefined
   }
 
-  /** Takes note of a good answer. */
+  /** Stores a successful answer. */
   note(call: number, json: unknown): void {
     if (!isObject(json)) return
     if (call >= firstApart) this.#answers.set(call, json)
@@ -98,7 +98,7 @@ export class Wallet {
     }
     const { accessToken, accountId: named, apiKey, key } = json
     if (typeof accessToken === "string") this.#accounts.set(accessToken, String(named))
-    // Of a bot's key the answer itself says it.
+    // The answer about a bot's key names the account itself.
     if (typeof apiKey === "string" && typeof named === "string") this.#accounts.set(apiKey, named)
     if (typeof apiKey === "string" && isObject(key)) this.#accounts.set(apiKey, String(key["accountId"]))
   }
@@ -140,7 +140,7 @@ export class Wallet {
     })
   }
 
-  /** A draft as what it means now. */
+  /** A draft with its symbols resolved. */
   resolved(draft: Draft): Draft {
     if (draft.endpoint === "issueBotKey") this.#keepSent(draft.body)
     if (draft.proofs === undefined && !draft.token.includes("{of") && !draft.target.includes("{of") && !draft.body.includes("{of")) {
@@ -156,7 +156,7 @@ export class Wallet {
     return draft.credential === "issued" ? { ...said, ...this.#whose(said) } : said
   }
 
-  /** Whose the token is, and under what the venue remembers what is sent with it. */
+  /** The account of the token, and the scope under which the venue remembers commands sent with it. */
   #whose({ scope, token }: Draft): Pick<Draft, "account" | "accountId" | "scope"> {
     const named = this.#accounts.get(token) ?? ""
     const account = this.model.accounts.findIndex(({ born }) => accountId(born) === named)

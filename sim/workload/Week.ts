@@ -1,6 +1,6 @@
 /**
- * The week of a simulated market: around the time at which a run begins it opens and closes every few seconds, and for some
- * days after that in hours, so that a clock that jumps comes to every kind of moment.
+ * The week of a simulated market: around the start of a run it opens and closes every few seconds, and for some days after that every few
+ * hours, so that a clock that jumps meets every kind of moment.
  */
 import * as DateTime from "effect/DateTime"
 import type { Calendar } from "../../src/sessions/Calendar.js"
@@ -10,24 +10,24 @@ import type { SimRandom } from "../world/SimRandom.js"
 const weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 const [secondMs, hourMs, dayMs] = [1_000, 3_600_000, 86_400_000]
 
-/** How long before and after the start sessions last seconds. */
+/** How long before and after the start sessions last only seconds. */
 const beforeMs = 20_000
 const aroundMs = 240_000
-/** Hours from then on, by turns closed and open. */
+/** Hours of the later periods, closed and open in turn. */
 const laterHours = [0.5, 1.5, 0.75, 3, 1, 18, 2, 30]
 
-/** A local time, in milliseconds as if its clock were that of UTC, as a calendar writes it. */
+/** A local time, in milliseconds as if it were UTC, in a calendar's form. */
 const textOf = (localMs: number): string => {
   const date = new Date(localMs)
-  // Of the days of the week UTC counts Sunday first.
+  // UTC days of the week begin with Sunday.
   return `${weekdays[(date.getUTCDay() + 6) % 7]} ${date.toISOString().slice(11, 19)}`
 }
 
-/** A local date, and a time of day. */
+/** The date of a local time. */
 const dateOf = (localMs: number): string => new Date(localMs).toISOString().slice(0, 10)
 const clockOf = (localMs: number): string => new Date(localMs).toISOString().slice(11, 19)
 
-/** The day of the start with a pause in its sessions soon, and the next one with some hours of its own. */
+/** The day of the start with a pause in its sessions soon, and the next day with hours of its own. */
 const shortened = (started: number, random: SimRandom): Calendar["shortenedDays"] => {
   const closes = started + random.between(2, 30) * secondMs
   const opens = random.between(0, 12) * hourMs
@@ -43,7 +43,7 @@ const shortened = (started: number, random: SimRandom): Calendar["shortenedDays"
   ]
 }
 
-/** Sundays on which clocks change, back or forth, by an hour or half of one. */
+/** Sundays on which clocks change, back or forth, by an hour or half an hour. */
 const changes: ReadonlyArray<readonly [timeZone: string, date: string]> = [
   ["Europe/London", "2025-10-26"],
   ["America/New_York", "2025-11-02"],
@@ -51,11 +51,11 @@ const changes: ReadonlyArray<readonly [timeZone: string, date: string]> = [
   ["Europe/London", "2026-03-29"],
   ["Australia/Lord_Howe", "2026-04-05"]
 ]
-/** How often a market of a run that has such dates is closed for so long, and how often its first session there goes over midnight. */
+/** How often a market of a run with such dates is closed until the change, and how often its first session then continues past midnight. */
 const closedShare = 0.5
 const overMidnightShare = 0.3
 
-/** A week whose next session is that of the day on which the clocks change: it opens, or closes, at about the time of that. */
+/** A week whose next session is on the day on which the clocks change, and opens or closes at about that time. */
 const untilTheChange = (started: number, cutoffMs: number, random: SimRandom): Calendar => {
   const [timeZone, date] = random.pick(changes)
   const sunday = Date.parse(date)
@@ -95,7 +95,7 @@ export const draw = (
     if (index % 2 === 1) spans.push([at, at + hours * hourMs])
     at += hours * hourMs
   })
-  // A date that lies in the hours: what a run comes to only by a clock that jumps far.
+  // A date in the later period: a run reaches it only by a long jump of the clock.
   const holiday = dateOf(started + 2 * dayMs)
   return {
     timeZone,

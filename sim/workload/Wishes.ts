@@ -1,6 +1,6 @@
 /**
- * What a trader may wish for. It knows the market as a good trader does (from the reference model, which follows
- * the journal), so that what it asks for is interesting: near the mark, across the book, just out of bounds.
+ * A trader's wishes. It knows the market as a good trader does (from the reference model, which follows the journal), so that its wishes
+ * are interesting: near the mark, across the book, just out of bounds.
  */
 import type { Options } from "../faults/Options.js"
 import { isDelisted, type NaiveAccount, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
@@ -9,12 +9,12 @@ import type { SimRandom } from "../world/SimRandom.js"
 import { decimal, type Identity, type Wish, type WishedAutoClose, type WishedTrigger } from "./Calls.js"
 import * as Spelling from "./Spelling.js"
 
-/** How often one of a trigger's prices is none: zero, or what comes to it on a market's grid. */
+/** How often one of a trigger's prices is zero, in one of several spellings. */
 const noPriceShare = 0.03
 
-/** What one trader wishes for next, drawn from its generator. */
+/** One trader's next wish, drawn from its generator. */
 export class Wishes {
-  /** What prices of triggers are none is drawn apart. */
+  /** Invalid trigger prices are drawn separately. */
   readonly #noPrices: SimRandom
 
   constructor(
@@ -31,7 +31,7 @@ export class Wishes {
     return this.model.accounts[this.who.account]!
   }
 
-  /** A market that has a price, where one has. */
+  /** A market with a price, if there is one. */
   tradable(): NaiveMarket {
     const priced = this.model.markets.filter((market) => market.mark > 0)
     const left = priced.filter((market) => !isDelisted(market))
@@ -39,12 +39,12 @@ export class Wishes {
     return this.random.pick(markets.length === 0 ? this.model.markets : markets)
   }
 
-  /** Its position there, signed size atoms. */
+  /** Its position in a market, signed size atoms. */
   held(market: NaiveMarket): number {
     return this.me().positions.get(market.index)?.quantity ?? 0
   }
 
-  /** A step of price that matters there, price atoms. */
+  /** A typical price step of a market, price atoms. */
   unit(market: NaiveMarket): number {
     return Math.max(1, Math.round(market.mark / 2_000))
   }
@@ -71,12 +71,12 @@ export class Wishes {
     return this.random.next() < 0.5 ? "buy" : "sell"
   }
 
-  /** A distance away from the other side of the book, signed. */
+  /** A signed distance away from the other side of the book. */
   away(of: "buy" | "sell", by: number): number {
     return of === "buy" ? -by : by
   }
 
-  /** An ordinary limit order near the mark, but for what `change` says. */
+  /** An ordinary limit order near the mark, with the given changes. */
   wish(market: NaiveMarket, change: Partial<Wish>): Wish {
     const way = change.side ?? this.side()
     const steps = Math.floor(12 * this.random.next() ** 2)
@@ -94,7 +94,7 @@ export class Wishes {
     })
   }
 
-  /** A trigger some steps from a price, on the side where it may lie, or now and then on the other. */
+  /** A trigger some steps from a price, on the valid side, or now and then on the other. */
   #trigger(market: NaiveMarket, from: number, isAbove: boolean): WishedTrigger {
     const { priceScale } = market.parameters
     const steps = this.random.pick([0, 1, 1, 2, 3, 5, 8])
@@ -112,14 +112,14 @@ export class Wishes {
     return this.#noPrices.chance(0.7) ? { ...wished, limitPrice: none } : { ...wished, triggerPrice: none }
   }
 
-  /** What closes a position of a direction, with triggers around a price. */
+  /** Triggers around a price for a position of a direction. */
   autoClose(market: NaiveMarket, isLong: boolean, from: number): WishedAutoClose {
     const takeProfit = { takeProfit: this.#trigger(market, from, isLong) }
     const stopLoss = { stopLoss: this.#trigger(market, from, !isLong) }
     return this.random.pick([takeProfit, stopLoss, { ...takeProfit, ...stopLoss }])
   }
 
-  /** The same wish, now and then with what closes what it opens. */
+  /** The wish, now and then with triggers for the position that it opens. */
   #closing(market: NaiveMarket, wish: Wish): Wish {
     const { autoCloseShare = 0 } = this.options
     if (autoCloseShare === 0 || wish.reduceOnly === true || !this.random.chance(autoCloseShare)) return wish
@@ -127,12 +127,12 @@ export class Wishes {
     return { ...wish, autoClose: this.autoClose(market, wish.side === "buy", from) }
   }
 
-  /** A price at the mark or beyond it, where the other side of the book is. */
+  /** A price at the mark or beyond it, on the other side of the book. */
   crossing(market: NaiveMarket, way: "buy" | "sell"): number {
     return this.clampPrice(market, market.mark - this.away(way, this.unit(market) * this.random.between(0, 10)))
   }
 
-  /** One of its last orders for which this holds. */
+  /** One of its latest orders that passes a filter. */
   ofMine(filter: (order: NaiveOrder) => boolean): NaiveOrder | undefined {
     const found = this.me().placed.slice(-80).filter(filter)
     return found.length === 0 ? undefined : this.random.pick(found)
@@ -147,7 +147,7 @@ export class Wishes {
     return this.model.markets[order.market]!.parameters.marketId
   }
 
-  /** A reduce-only or closing side for what is held; undefined when flat. */
+  /** The position to reduce and the side that does; undefined when flat. */
   closing(): { readonly market: NaiveMarket; readonly side: "buy" | "sell"; readonly size: number } | undefined {
     const positions = [...this.me().positions.keys()]
     if (positions.length === 0) return undefined
@@ -205,7 +205,7 @@ export class Wishes {
     return wishes
   }
 
-  /** The endpoint layer of /v2 takes limit orders on the grid only: what has no number form is left out. */
+  /** /v2 takes only limit orders on the grid in batches: wishes without a number form are left out. */
   compatWishes(): ReadonlyArray<Wish> {
     const wishes = this.mixedWishes().filter((each) =>
       each.type === "limit" && each.priceText === undefined && each.quantityText === undefined

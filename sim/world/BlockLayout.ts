@@ -1,15 +1,15 @@
 /**
- * A block of the journal as its bytes say it, read by the layout that `src/journal/README.md` describes and by nothing of the venue's:
- * what the venue writes and reads back in another layout would be the same to it, and lost to every journal that is kept.
+ * A block of the journal decoded from its bytes by the layout in `src/journal/README.md`, without any of the venue's code. If the venue
+ * changed the layout, it would still read back what it writes, but every kept journal would be lost.
  */
 import * as crypto from "node:crypto"
 import type { Record as JournalRecord } from "../../src/journal/Record.js"
 import { type Field, type Fields, isLeftOut } from "../../src/operations/Field.js"
 import { type Command, of } from "../../src/operations/Operations.js"
 
-/** Where a block lies, and what came before it. */
+/** Where a block lies, and the block before it. */
 export interface Place {
-  /** The segment's first sequence, and the offset in it. */
+  /** The segment's first sequence, and the block's offset in it. */
   readonly segment: number
   readonly offset: number
 }
@@ -36,14 +36,14 @@ const at = {
 const digestBytes = 32
 const endBytes = digestBytes + 8
 
-// Of a record: the length of what follows, its sequence, its time, and the code of its kind.
+// Offsets in a record: the length of what follows, then sequence, time and code of its kind.
 const ofRecord = { sequence: 4, atEpochMs: 12, kind: 20, header: 21 } as const
-// Of its header, where a request was sent: account, credential, fingerprint and the key's characters.
+// Offsets in its header, where a request was sent: account, credential, fingerprint and the key's characters.
 const ofHeader = { operation: 1, keyLength: 2, account: 3, credential: 7, fingerprint: 11, key: 27 } as const
 
 const hash = (bytes: Uint8Array): Buffer => crypto.createHash("sha256").update(bytes).digest()
 
-/** A command's values in their declared order, as JSON has them: flags are 1 and 0, and of a choice it is the place in its list. */
+/** A command's values in their declared order, as in its JSON payload: flags are 1 and 0, and a choice is its index in the list. */
 const itemsOf = (fields: Fields, values: Readonly<globalThis.Record<string, unknown>>): ReadonlyArray<unknown> =>
   Object.entries(fields).flatMap(([name, field]) => isLeftOut(field, values[name]) ? [] : [itemOf(field, values[name])])
 
@@ -82,7 +82,7 @@ const payloadOf = (command: Command): ReadonlyArray<unknown> => {
   return itemsOf(of(command).fields, command as unknown as Readonly<globalThis.Record<string, unknown>>)
 }
 
-/** What of a record's bytes, from a place on, is not as it was decoded; or where the record ends. */
+/** The first difference between a record's bytes at a position and the decoded record; or where the record ends. */
 const recordEnd = (bytes: Buffer, from: number, { atEpochMs, command, sequence }: JournalRecord): number | string => {
   const header = from + ofRecord.header
   const end = header + bytes.readUInt32LE(from)
@@ -102,11 +102,11 @@ const recordEnd = (bytes: Buffer, from: number, { atEpochMs, command, sequence }
     if (bytes.toString("latin1", header + ofHeader.key, payload) !== idempotencyKey) return "another key"
   }
   const text = bytes.toString("utf8", payload, end)
-  // A zero keeps its sign in a payload, and loses it in what is compared.
+  // A payload keeps the sign of a zero, which the comparison ignores.
   return JSON.stringify(JSON.parse(text)) === JSON.stringify(payloadOf(command)) ? end : `the payload ${text}`
 }
 
-/** What of a block's bytes is not as the layout has it, for the place where it lies and the records that it was read as. */
+/** The first difference between a block's bytes and the layout, given its place and its decoded records. */
 export const misread = (
   block: Uint8Array,
   { offset, segment }: Place,

@@ -1,6 +1,6 @@
 /**
- * How operations of a simulated disk begin, take their time and end: well, with an error, or never. Those of a
- * crashed process never end and touch nothing.
+ * How operations of a simulated disk begin, take their time and end: in success, with an error, or never. Those of a crashed process never
+ * end and change nothing.
  */
 import { Effect } from "effect"
 import { DiskError } from "../../src/journal/Disk.js"
@@ -41,9 +41,9 @@ export interface Call {
   readonly index: number
   readonly operation: Operation
   readonly path: string
-  /** What a write is to put there. */
+  /** The bytes that a write puts there. */
   readonly bytes?: Uint8Array
-  /** Where. */
+  /** The position of a write. */
   readonly position?: number
 }
 
@@ -55,19 +55,19 @@ export interface Options {
   readonly capacityBytes?: number
   /** Simulated milliseconds an operation takes, at once if both are 0; without it, one to four turns of the scheduler. */
   readonly latencyMs?: { readonly min: number; readonly max: number }
-  /** Whether reads see a durable write from when it begins, before it is durable; without it, none. */
+  /** Whether reads see a durable write from its beginning, before it is durable; without it, they never do. */
   readonly isSeenEarly?: () => boolean
-  /** Makes one operation fail, hang or go astray, besides what chance does. May crash the disk: then it has not begun. */
+  /** Makes one operation fail, hang or go astray, beyond what chance does. May crash the disk: then the operation has not begun. */
   readonly inject?: (call: Call) => Injected | undefined
 }
 
-/** How one operation fares otherwise than most: it fails, never ends, goes astray, or takes long and then ends well or fails. */
+/** A special outcome of an operation: it fails, never ends, goes astray, or takes long and then succeeds or fails. */
 export type Injected = "EIO" | "ENOSPC" | "hang" | "misdirect" | "stall" | "stall, then EIO"
 
-/** How much longer an operation takes that stalls, simulated milliseconds: longer than most else that is under way then. */
+/** Additional duration of a stalled operation, simulated milliseconds: longer than most concurrent operations. */
 const stallMs = 300
 
-/** What an operation does: `begin` at once, `end` after its time, `abort` what a failure or hang leaves behind. */
+/** The steps of an operation: `begin` at once, `end` after its time, `abort` for what a failure or hang leaves behind. */
 export interface Steps<A, B, E> {
   readonly begin: (misdirected: boolean) => B
   readonly end: (begun: B) => Effect.Effect<A, E>
@@ -84,9 +84,9 @@ export class DiskCalls {
   readonly faults: Faults
   /** How many operations have begun. */
   count = 0
-  /** Whether the disk gives no more room: nothing is made, and nothing becomes longer. */
+  /** Whether the disk is full: no file is created or becomes longer. */
   outOfRoom = false
-  /** Writes to the journal that have begun and may still end; a crash takes them along. */
+  /** Writes to the journal that have begun and may still end; a crash drops them. */
   writing = 0
   /** How often the disk lost its process. */
   crashes = 0
@@ -95,7 +95,7 @@ export class DiskCalls {
     this.faults = { ...noFaults, ...options.faults }
   }
 
-  /** One operation of a process that was there after so many crashes. */
+  /** Performs an operation of the process mounted after so many crashes. */
   perform<A, B, E>(
     born: number,
     operation: Operation,

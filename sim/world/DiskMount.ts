@@ -13,21 +13,21 @@ const error = (operation: Operation, path: string, code: string): Effect.Effect<
 export interface Locks {
   /** Who holds a path's lock. */
   readonly holders: Map<string, object>
-  /** Paths that have a lock file under which its holder has settled. */
+  /** Paths whose lock file names its present holder. */
   readonly files: Set<string>
-  /** Holders that are no process of the venue: they outlive its crashes. */
+  /** Holders that are not processes of the venue: they outlive its crashes. */
   readonly strangers: WeakSet<object>
 }
 
 export class DiskMount {
-  /** After how many crashes of the disk it was mounted. */
+  /** The number of the disk's crashes when it was mounted. */
   readonly #born: number
 
   constructor(readonly platter: Platter, readonly calls: DiskCalls, readonly locks: Locks) {
     this.#born = calls.crashes
   }
 
-  /** What the process is given. */
+  /** The process's `Disk` service. */
   service(): Context.Tag.Service<typeof Disk> {
     return {
       open: (path, mode) => this.#openFile(path, mode),
@@ -54,7 +54,7 @@ export class DiskMount {
     return this.calls.perform(this.#born, operation, path, probability, steps, written)
   }
 
-  /** An operation that is done in one go. */
+  /** An operation that consists of a single step. */
   #atOnce<A, E = never>(
     operation: Operation,
     path: string,
@@ -64,12 +64,12 @@ export class DiskMount {
     return Effect.suspend(() => this.#perform(operation, path, probability(), { begin: () => undefined, end: act }))
   }
 
-  /** The same of one about names. */
+  /** The same for an operation on names. */
   #ofNames<A, E = never>(operation: Operation, path: string, act: () => Effect.Effect<A, E>): Effect.Effect<A, DiskError | E> {
     return this.#atOnce(operation, path, () => this.calls.faults.other, act)
   }
 
-  /** The directory that a path lies in. */
+  /** The directory that contains a path. */
   #directoryOf(operation: Operation, path: string): Effect.Effect<Directory, DiskError> {
     const directory = this.platter.directories.get(split(path)[0])
     return directory === undefined ? error(operation, path, "ENOENT") : Effect.succeed(directory)
@@ -183,8 +183,8 @@ export class DiskMount {
   }
 
   /**
-   * `opened`: the name that the file was opened under; a fault strikes it under the one that it has by now. Of a durable write that
-   * fails or hangs nobody knows whether it came to its sync.
+   * `opened`: the name under which the file was opened; faults are drawn for the name that it has now. Whether a durable write that fails
+   * or hangs got as far as its sync is unknown.
    */
   #writeAt(opened: string, node: Node, position: number, bytes: Uint8Array, durably: boolean): Effect.Effect<void, DiskError> {
     const { calls, platter } = this
@@ -212,7 +212,7 @@ export class DiskMount {
         },
         end: (write) =>
           Effect.sync(() => {
-            // The system may read them at any time until then.
+            // The operating system may read the buffer at any time until then.
             assert(Buffer.compare(write.bytes, bytes) === 0, "the bytes of a write stay as they are until it is over")
             finish(write)
             if (durably) platter.syncWrite(node, write)

@@ -1,13 +1,13 @@
 /**
- * A journal on the simulated disk as somebody would forge it: by the published layout, with every checksum and digest of
- * the chain right, so that only what is checked besides those can tell it from the venue's own.
+ * Forges a journal on the simulated disk: by the published layout, with every checksum and digest of the chain correct, so that only
+ * further checks can tell it from the venue's own.
  */
 import * as Block from "../../src/journal/Block.js"
 import * as Segment from "../../src/journal/Segment.js"
 import * as JournalTap from "./JournalTap.js"
 import type { SimDisk } from "./SimDisk.js"
 
-/** A block, and where it lies. */
+/** A block and its place. */
 export interface Placed {
   readonly block: Block.Block
   readonly header: Block.Header
@@ -24,10 +24,10 @@ export const blocksOf = (disk: SimDisk): ReadonlyArray<Placed> =>
 /** The path of the segment that a block lies in. */
 export const pathOf = ({ header }: Placed): string => Segment.pathOf(header.position.segment)
 
-/** Where a block ends in its segment. */
+/** The offset in its segment at which a block ends. */
 export const endOf = ({ header }: Placed): number => header.position.offset + header.blockBytes
 
-/** The first record that cannot be read any more where a byte of a segment is not what it was. */
+/** The first record that can no longer be read where a byte of a segment is changed. */
 export const sequenceAt = (disk: SimDisk, path: string, byte: number): number => {
   const blocks = blocksOf(disk).filter((placed) => pathOf(placed) === path)
   // The segment's own header says where it begins.
@@ -37,7 +37,7 @@ export const sequenceAt = (disk: SimDisk, path: string, byte: number): number =>
     ?? (last === undefined ? Segment.firstSequenceOf(path.split("/").at(-1)!)! : last.block.lastSequence + 1)
 }
 
-/** A block as it would be written behind another. */
+/** A block encoded as the successor of another. */
 export const encode = (block: Block.Block, previousDigest: Uint8Array, { position, syncedSequence }: Block.Header): Block.Encoded => {
   const builder = new Block.Builder()
   builder.begin({ epoch: block.epoch, firstSequence: block.firstSequence, previousDigest })
@@ -47,14 +47,14 @@ export const encode = (block: Block.Block, previousDigest: Uint8Array, { positio
   return encoded
 }
 
-/** Writes the first sector of a segment anew. */
+/** Rewrites the first sector of a segment. */
 export const rewriteHeader = (disk: SimDisk, firstSequence: number, change: (header: Segment.Header) => Segment.Header): void => {
   const path = Segment.pathOf(firstSequence)
   const header = Segment.decodeHeader(Buffer.from(disk.bytes(path).subarray(0, Block.sectorBytes)))!
   disk.overwrite(path, 0, Segment.encodeHeader(change(header)))
 }
 
-/** Writes one block as `changed`, and all behind it with the digests that follow from it. */
+/** Replaces one block by `changed`, and rewrites all later ones with the digests that follow from it. */
 export const rewriteFrom = (disk: SimDisk, blocks: ReadonlyArray<Placed>, at: number, changed: Block.Block): void => {
   let previousDigest = changed.previousDigest
   for (const [index, placed] of blocks.entries()) {

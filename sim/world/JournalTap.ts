@@ -1,9 +1,8 @@
 /**
- * Reads the journal as it lies on the simulated disk, block by block, as blocks become durable. It follows
- * the chain by the published layout alone and asks the venue for nothing, so what it has seen is what any
- * crash leaves.
+ * Reads the journal from the simulated disk, block by block, as blocks become durable. It follows the chain by the published layout alone
+ * and asks the venue for nothing, so whatever it has read survives any crash.
  *
- * Faults: none. A block that is not whole yet ends the reading until it is.
+ * Faults: none. An incomplete block pauses the reading until it is complete.
  */
 import * as Block from "../../src/journal/Block.js"
 import * as Segment from "../../src/journal/Segment.js"
@@ -16,17 +15,17 @@ export interface JournalTap {
   readonly digest: () => string
 }
 
-/** Told of each block that was read: its bytes, where they lie, the digest of the block before it, and what it was read as. */
+/** Called for each block: its bytes, its position, the digest of the block before it, and the decoded block. */
 export type Seen = (bytes: Uint8Array, place: Block.Position, previousDigest: Uint8Array, block: Block.Block) => void
 
-/** Every durable block from the first on, as the bytes it was written in. */
+/** Every durable block from the first on, as written. */
 export const sealed = (disk: SimDisk): ReadonlyArray<Uint8Array> => {
   const found: Array<Uint8Array> = []
   make(disk, (bytes) => found.push(bytes)).next()
   return found
 }
 
-/** The last record that a process finds which reads the journal now, durable or not; 0 for none. */
+/** The last record that a process would read from the journal now, durable or not; 0 for none. */
 export const lastReadable = (disk: SimDisk): number => {
   const files = new Map(disk.files().map((path) => [path, disk.bytes(path)]))
   const blocks = make({
@@ -36,7 +35,7 @@ export const lastReadable = (disk: SimDisk): number => {
   return blocks.at(-1)?.lastSequence ?? 0
 }
 
-/** How much of a segment is looked at to find out whether a block begins there: most blocks are whole in it. */
+/** Bytes of a segment that are examined to see whether a block begins there: most blocks fit into them. */
 const headBytes = 4 * Block.sectorBytes
 
 /** A reader from the journal's beginning. */
@@ -69,7 +68,7 @@ export const make = (disk: Pick<SimDisk, "durable" | "durableChanges">, seen: Se
     return block
   }
 
-  /** What the disk had made durable when it was last looked at. */
+  /** The disk's `durableChanges` when it was last examined. */
   let seenDurable = -1
 
   return {
@@ -88,7 +87,7 @@ export const make = (disk: Pick<SimDisk, "durable" | "durableChanges">, seen: Se
           offset = Block.sectorBytes
           block = read()
           if (block === undefined) {
-            // The next segment is named and still empty: blocks may yet end in either.
+            // The next segment has its name and is still empty: blocks may still be added to either.
             ;({ first, segment, offset } = before)
             return blocks
           }

@@ -1,7 +1,6 @@
 /**
- * What lies on a simulated disk: for every file the bytes that survive, those that reads see, and the writes between
- * them; for every directory the same of names. Knows what is left of it all when a process or the power ends.
- * Nothing here takes time or fails.
+ * The content of a simulated disk: for every file the bytes that survive a crash, those that reads see, and the writes in between; for
+ * every directory the same for names. Decides what is left when a process or the power ends. Nothing here takes time or fails.
  */
 
 /** What ends a process: `power` also loses what was not synced. */
@@ -9,23 +8,23 @@ export type Crash = "power" | "kill"
 
 const sectorBytes = 512
 
-/** A write that is not durable. */
+/** A write that is not durable yet. */
 export interface Write {
   readonly position: number
   readonly bytes: Uint8Array
   finished: boolean
-  /** Whether reads see it already, all of it. */
+  /** Whether reads see it already, in full. */
   isSeen?: boolean
 }
 
-/** What a name stands for: the bytes that survive, those that reads see, and what lies between. */
+/** The content of a file: the bytes that survive, those that reads see, and the writes in between. */
 export interface Node {
   durable: Bytes
   current: Bytes
   unsynced: Array<Write>
 }
 
-/** Bytes that grow. */
+/** A growing array of bytes. */
 export class Bytes {
   private held = new Uint8Array(0)
   length = 0
@@ -68,7 +67,7 @@ export type Change =
   | { readonly _tag: "MakeDirectory"; readonly path: string }
 
 export interface Directory {
-  /** Whether its own name survives. */
+  /** Whether its own name survives a crash. */
   isDurable: boolean
   durable: Map<string, Node>
   current: Map<string, Node>
@@ -84,7 +83,7 @@ const change = (names: Map<string, Node>, made: Change): void => {
   }
 }
 
-/** A change of names that speaks of a copy of its file. */
+/** A change of names, with its file replaced by a copy. */
 const ofCopy = (made: Change, copyOf: (node: Node) => Node): Change =>
   made._tag === "Link" || made._tag === "Rename" ? { ...made, node: copyOf(made.node) } : made
 
@@ -100,13 +99,13 @@ const writeAll = (into: Bytes, writes: ReadonlyArray<Write>): void => {
 }
 
 export class Platter {
-  /** By path. All but the first come and go like files. */
+  /** By path. All but the root come and go like files. */
   readonly directories = new Map<string, Directory>([["", newDirectory(true)]])
   private astray: { readonly node: Node; readonly write: Write } | undefined = undefined
-  /** How often something may have become durable, or changed there. */
+  /** How often durable content may have grown or changed. */
   durableChanges = 0
 
-  /** `random`: 0 to below 1; `whole`: the probability that a write which is not durable arrives wholly or not at all. */
+  /** `random`: 0 to below 1; `whole`: the probability that a write which is not durable arrives in full or not at all. */
   constructor(readonly random: () => number, readonly whole: () => number) {}
 
   chance(probability: number): boolean {
@@ -121,7 +120,7 @@ export class Platter {
     return node
   }
 
-  /** All that lies on it as it is now; called, puts it back. */
+  /** Saves the present content; the returned function restores it. */
   checkpoint(): () => void {
     const copies = new Map<Node, Node>()
     const copyOf = (node: Node): Node => {
@@ -145,7 +144,7 @@ export class Platter {
     }
   }
 
-  /** Where a file is by now that was opened under a path; the same where its name is gone. */
+  /** The present path of a file that was opened under another; the old path where its name is gone. */
   pathOf(opened: string, node: Node): string {
     const [directory, name] = split(opened)
     const names = this.directories.get(directory)?.current
@@ -154,7 +153,7 @@ export class Platter {
     return opened
   }
 
-  /** Bytes of all files together, as reads see them. */
+  /** The size of all files together, as reads see them, bytes. */
   usedBytes(): number {
     const nodes = new Set<Node>()
     for (const directory of this.directories.values()) for (const node of directory.current.values()) nodes.add(node)
@@ -163,7 +162,7 @@ export class Platter {
     return used
   }
 
-  /** Makes a directory, with all above it. */
+  /** Makes a directory and its parents. */
   makeDirectory(path: string): void {
     const parts = path === "" ? [] : path.split("/")
     for (let depth = 1; depth <= parts.length; depth++) {
@@ -174,7 +173,7 @@ export class Platter {
     }
   }
 
-  /** Puts a file there, durably. */
+  /** Creates a file, durably. */
   put(path: string, bytes: Uint8Array): void {
     const [directory, name] = split(path)
     this.makeDirectory(directory)
@@ -184,7 +183,7 @@ export class Platter {
     this.#everywhere(directory, { _tag: "Link", name, node })
   }
 
-  /** Takes a file away, durably. */
+  /** Removes a file, durably. */
   takeAway(path: string): void {
     const [directory, name] = split(path)
     this.#everywhere(directory, { _tag: "Unlink", name })
@@ -217,26 +216,26 @@ export class Platter {
     node.unsynced = node.unsynced.filter((write) => !covered.includes(write))
   }
 
-  /** Makes any of the writes' sectors durable and forgets about the rest: reads go on to show it. */
+  /** Makes some sectors of the writes durable and forgets the rest, which reads continue to show. */
   failSync(node: Node, covered: ReadonlyArray<Write>): void {
     this.durableChanges++
     for (const write of covered) writeAll(node.durable, this.#scatter(write))
     node.unsynced = node.unsynced.filter((write) => !covered.includes(write))
   }
 
-  /** Makes one write durable, and with it whatever stood in its place before: of that nothing can arrive any more. */
+  /** Makes one write durable, and drops older writes to the same place: nothing of them can arrive later. */
   syncWrite(node: Node, write: Write): void {
     this.#supersede(node, write)
     this.sync(node, [write])
   }
 
-  /** The same of one that fails, as `failSync`. */
+  /** The same for a failed write, as in `failSync`. */
   failSyncOf(node: Node, write: Write): void {
     this.#supersede(node, write)
     this.failSync(node, [write])
   }
 
-  /** Takes what a write lies over out of those that are not durable yet. */
+  /** Removes the range of a write from older writes that are not durable yet. */
   #supersede(node: Node, over: Write): void {
     const end = over.position + over.bytes.length
     node.unsynced = node.unsynced.flatMap((each) => {
@@ -250,32 +249,32 @@ export class Platter {
     })
   }
 
-  /** Has reads see a write that is not finished. */
+  /** Lets reads see an unfinished write. */
   show(node: Node, write: Write): void {
     node.current.write(write.position, write.bytes)
     write.isSeen = true
   }
 
-  /** Ends an unfinished write: reads see what of it arrived, and a sync would make that durable. */
+  /** Ends an unfinished write: reads see the part that arrived, and a sync would make it durable. */
   breakOff(node: Node, write: Write): void {
     const arrived = this.#scatter(write)
     writeAll(node.current, arrived)
     node.unsynced = node.unsynced.flatMap((each) => each === write ? arrived : each)
   }
 
-  /** Another sector of the file, where the write fits; the next one where there is no room before. */
+  /** Another sector of the file at which the write fits; the following one where there is no room before. */
   elsewhere(node: Node, position: number, length: number): number {
     const places = Math.max(1, Math.floor((node.current.length - length) / sectorBytes) + 1)
     const place = Math.floor(this.random() * places) * sectorBytes
     return place === position ? position + sectorBytes : place
   }
 
-  /** Remembers the write that went astray last. */
+  /** Notes the latest write that went astray. */
   noteAstray(node: Node, write: Write): void {
     this.astray = { node, write }
   }
 
-  /** Whether what the last write that went astray left behind is still there: a later one may have gone to the same place. */
+  /** Whether the bytes of the latest write that went astray are still there: a later write may have replaced them. */
   astrayStands(): boolean {
     if (this.astray === undefined) return false
     const { node, write: { bytes, position } } = this.astray
@@ -298,26 +297,26 @@ export class Platter {
     }
   }
 
-  /** A change of names that is durable from now on. */
+  /** Makes a change of names durable. */
   #survive(directory: Directory, made: Change): void {
     if (made._tag !== "MakeDirectory") return change(directory.durable, made)
     const its = this.directories.get(made.path)
     if (its !== undefined) its.isDurable = true
   }
 
-  /** A directory whose name was lost, and all below it with it. */
+  /** Removes a directory whose name was lost, with everything below it. */
   #forget(path: string): void {
     for (const each of [...this.directories.keys()]) {
       if (each === path || each.startsWith(`${path}/`)) this.directories.delete(each)
     }
   }
 
-  /** Whether the name of a directory survives any crash, and those of all above it. */
+  /** Whether the names of a directory and all its parents survive any crash. */
   isDurable(path: string): boolean {
     return path === "" || this.directories.get(path)?.isDurable === true && this.isDurable(split(path)[0])
   }
 
-  /** What had not finished when the process was killed is anyone's guess; the rest stays as reads saw it. */
+  /** Of the killed process's unfinished writes any part may have arrived; everything else stays as reads saw it. */
   killProcess(): void {
     for (const directory of this.directories.values()) {
       for (const node of new Set(directory.current.values())) {
@@ -329,7 +328,7 @@ export class Platter {
     }
   }
 
-  /** Any of a write's sectors. */
+  /** A random choice of a write's sectors. */
   #scatter(write: Write): Array<Write> {
     const whole = this.chance(this.whole())
     const arrives = this.chance(0.5)

@@ -1,12 +1,12 @@
 /**
- * Lets go of fibers that will never end. A crash abandons the fibers of a simulated process where they stand, and Effect
- * keeps every root fiber until it has ended: without this a long series of runs would keep every crashed venue whole.
+ * Releases fibers that will never end. A crash abandons the fibers of a simulated process where they stand, and Effect keeps every root
+ * fiber until it has ended: without this, a long series of runs would keep every crashed venue in memory.
  */
 import { globalValue } from "effect/GlobalValue"
 import type { Fiber } from "effect"
 import { assert } from "../../src/domain/Assert.js"
 
-/** Where Effect keeps its root fibers. */
+/** Effect's set of root fibers. */
 const rootsOf = (): Set<Fiber.RuntimeFiber<unknown, unknown>> => {
   const scope: unknown = globalValue(Symbol.for("effect/FiberScope/Global"), () => undefined)
   assert(typeof scope === "object" && scope !== null && "roots" in scope && scope.roots instanceof Set,
@@ -14,7 +14,7 @@ const rootsOf = (): Set<Fiber.RuntimeFiber<unknown, unknown>> => {
   return scope.roots
 }
 
-/** Runs something synchronous, then lets go of all root fibers that it began. */
+/** Runs something synchronous, then releases all root fibers that it began. */
 export const releasing = <A>(body: () => A): A => {
   const roots = rootsOf()
   const before = new Set(roots)
@@ -25,5 +25,5 @@ export const releasing = <A>(body: () => A): A => {
   }
 }
 
-/** How many there are. */
+/** The number of root fibers. */
 export const count = (): number => rootsOf().size

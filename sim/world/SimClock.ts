@@ -15,9 +15,9 @@ export interface SimClock extends Clock.Clock {
   readonly freeze: () => void
   /** Lets the reading go on from where it stopped. */
   readonly thaw: () => void
-  /** What it reads, of which nobody is told: for whoever watches the process from outside. */
+  /** The reading, without counting as told: for observers of the process. */
   readonly seen: () => number
-  /** The earliest and the latest that it has told since this was asked for last. */
+  /** The earliest and latest readings told since the last call of this. */
   readonly takeTold: () => { readonly lowest: number; readonly highest: number }
   /** Reads the true time again. */
   readonly heal: () => void

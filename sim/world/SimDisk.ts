@@ -2,22 +2,22 @@
  * A disk in memory, with the faults of a real one. Fault model:
  *
  * - A 512-byte sector is written whole or not at all. Everything larger is not.
- * - A write is visible to reads when it has finished. It is durable only through a data-sync that began after
- *   that. At a power failure each sector of each write that is not durable arrives or does not, in any pattern
- *   and in any order. A process that is killed loses nothing that had finished.
- * - A write that is durable when it ends may be seen by reads from when it began: then a process that is killed loses nothing of it.
- * - Creations, renames and removals, of directories too, are durable through a sync of their directory; at a power
- *   failure a prefix of those since then survives. A file's bytes are lost with its last name, a directory with all in it.
- * - A failed write leaves any of its sectors behind. A failed sync makes any of what it covered durable and
- *   forgets about the rest: reads still show it, and a later sync succeeds without writing it.
- * - A disk that is out of room makes no file and lets none grow; what is there can be written.
+ * - A write is visible to reads when it has finished. It is durable only through a data-sync that began after that. At a power failure
+ *   each sector of each write that is not durable arrives or does not, in any pattern and in any order. A process that is killed loses
+ *   nothing that had finished.
+ * - A write that includes its own sync may be visible to reads from its beginning: then a killed process loses nothing of it.
+ * - Creations, renames and removals, of directories too, are durable through a sync of their directory; at a power failure a prefix of
+ *   those since then survives. A file's bytes are lost with its last name, a directory with all in it.
+ * - A failed write leaves any of its sectors behind. A failed sync makes any of what it covered durable and forgets about the rest: reads
+ *   still show it, and a later sync succeeds without writing it.
+ * - A full disk creates no file and lets none grow; existing bytes can be overwritten.
  * - A hanging operation never ends, and has happened or not. One that stalls takes long, and then ends like any other.
  * - A misdirected write lands on other sectors of its file and reports success.
  * - Bits flip at rest, where and when the caller says.
- * - A lock's file is removed when the caller says so, and a stranger may hold the one that takes its place. Its holder is
- *   told when it looks.
+ * - A lock's file is removed when the caller says so, and a stranger may hold the one that takes its place. Its holder learns of that only
+ *   when it checks.
  * - Reads fail, and never lie otherwise. Synced sectors are not lost.
- * - Operations take simulated time. Those of a crashed process never end and touch nothing.
+ * - Operations take simulated time. Those of a crashed process never end and change nothing.
  *
  * All chance comes from `random`, all time from the Effect clock: equal seeds give equal disks.
  */
@@ -32,22 +32,19 @@ export type { Crash } from "./Platter.js"
 
 export interface SimDisk {
   readonly faults: Faults
-  /** The disk as a process that starts now sees it, until the next `crash`. */
+  /** The disk for a process that starts now, until the next `crash`. */
   readonly mount: () => Layer.Layer<Disk>
-  /** Ends every process there is: locks are dropped, and nothing they had under way goes on. */
+  /** Ends every process: locks are released, and their operations in progress stop. */
   readonly crash: (kind?: Crash) => void
-  /** Whether the disk gives no more room from now on. What is there can be written. */
+  /** Makes the disk full, or gives it room again. Existing bytes of a full disk can be overwritten. */
   readonly setOutOfRoom: (outOfRoom: boolean) => void
-  /** Takes away a lock's file: whoever holds it runs on, and another process can take the lock of a new file. */
+  /** Removes a lock's file: its holder runs on, and another process can lock a new file. */
   readonly removeLock: (path: string) => void
-  /**
-   * The same, and a stranger, who writes nothing, has the new file and its lock from then on: until the function that this
-   * returns is called, or the power fails.
-   */
+  /** The same, and a stranger, who writes nothing, holds the new file's lock until the returned function is called or the power fails. */
   readonly replaceLock: (path: string) => () => void
-  /** Puts a file there, durably, as an operator might. */
+  /** Creates a file, durably, as an operator might. */
   readonly create: (path: string, bytes: Uint8Array) => void
-  /** Takes a file away, durably. */
+  /** Removes a file, durably. */
   readonly remove: (path: string) => void
   /** Flips one bit (0..7) of a file at rest. */
   readonly flip: (path: string, byte: number, bit: number) => void
@@ -55,21 +52,21 @@ export interface SimDisk {
   readonly bytes: (path: string) => Uint8Array
   /** A copy of a part of a file as it would survive any crash; empty where the file's name would not. */
   readonly durable: (path: string, start: number, end: number) => Uint8Array
-  /** Whether what the write that went astray last left behind is still there. */
+  /** Whether the bytes of the latest write that went astray are still there. */
   readonly astrayStands: () => boolean
   /** Overwrites a part of a file at rest, durably. */
   readonly overwrite: (path: string, position: number, bytes: Uint8Array) => void
-  /** All that lies on the disk as it is now; called, once no process uses the disk, puts it back. */
+  /** Saves the whole content; the returned function restores it, once no process uses the disk. */
   readonly checkpoint: () => () => void
   /** Paths of all files, sorted. */
   readonly files: () => ReadonlyArray<string>
   /** How many operations have begun. */
   readonly calls: () => number
-  /** How often it lost its process. */
+  /** How often it has crashed. */
   readonly crashes: () => number
   /** Writes to the journal that have begun and may still end. */
   readonly writing: () => number
-  /** How often something may have become durable, or changed there: while this stays, so does all that `durable` tells. */
+  /** How often durable content may have grown or changed: while this is constant, so are the results of `durable`. */
   readonly durableChanges: () => number
 }
 

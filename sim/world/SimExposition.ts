@@ -1,4 +1,4 @@
-/** Writes metrics as text at once: what the venue writes them with answers by a promise, and a simulation waits for none. */
+/** Writes metrics as text synchronously: the venue's own library returns a promise, and a simulation waits for none. */
 import { Effect } from "effect"
 import type { Exposition, Labelled, Metric } from "../../src/edge/http/Exposition.js"
 

@@ -1,10 +1,10 @@
 /**
- * A follower as a process of its own beside the simulated venue: over the same disk, on the venue's scheduler and clock, which
- * run its tasks among the others by seed.
+ * A follower as a process of its own beside the simulated venue: over the same disk, on the venue's scheduler and clock, which interleave
+ * its tasks with the others by seed.
  *
- * Fault model: it is abandoned between any two of its tasks, as a thread is that dies alone, and whatever the disk was doing
- * for it never ends; it is slow to read, so that it lags; it dies with the venue's process; and, where the caller says so, it
- * comes to another state. What of that comes when is drawn by seed.
+ * Fault model: it is abandoned between any two of its tasks, like a thread that dies alone, and its disk operations in progress never end;
+ * it reads slowly, so that it lags; it dies with the venue's process; and, where the caller says so, it reaches another state. All of this
+ * is drawn by seed.
  */
 import { Cause, Effect, Exit, Layer, Logger, type Scheduler } from "effect"
 import { endedBy, follow } from "../../src/sequencer/Follower.js"
@@ -15,11 +15,11 @@ import type { SimDisk } from "./SimDisk.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimScheduler } from "./SimScheduler.js"
 
-/** How a follower fails. */
+/** A follower's faults. */
 export interface Behaviour {
-  /** Mean time between crashes of it alone; 0 for none. */
+  /** Mean time between crashes of the follower alone; 0 for none. */
   readonly meanCrashMs: number
-  /** Probability that it rests behind a block that it has run, and how long at most. */
+  /** Probability that it pauses after a block, and how long at most. */
   readonly restShare: number
   readonly maxRestMs: number
 }
@@ -30,18 +30,18 @@ export interface Parts {
   readonly scheduler: SimScheduler
   readonly clock: SimClock
   readonly disk: SimDisk
-  /** Whether faults have stopped: it dies no more alone, and does not rest. */
+  /** Whether faults have stopped: then it neither dies alone nor pauses. */
   readonly isCalm: () => boolean
   readonly log: (line: string) => void
-  /** Whether the sample of its state that it is about to tell of is to be another one. */
+  /** Whether it is to misreport its next sample of the state. */
   readonly lies: () => boolean
-  /** Told of all that it says. */
+  /** Receives its messages. */
   readonly said: (said: Said) => void
-  /** Called when one ended by itself. */
+  /** Called when a follower ended by itself. */
   readonly ended: (ended: Ended) => void
 }
 
-/** Fibers that are abandoned together: what of theirs is ready then is never run. */
+/** A group of fibers that are abandoned together: their ready tasks are never run. */
 export const groupOver = (scheduler: SimScheduler) => {
   let alive = true
   const group: Scheduler.Scheduler = {
@@ -57,7 +57,7 @@ export const groupOver = (scheduler: SimScheduler) => {
   }
 }
 
-/** What is said comes some time later, and in the order in which it was said, as between threads. */
+/** Delivers messages some time later, in the order in which they were sent, as between threads. */
 export const inOrder = (scheduler: SimScheduler): (comes: () => void) => void => {
   const said: Array<() => void> = []
   return (comes) => {
@@ -66,7 +66,7 @@ export const inOrder = (scheduler: SimScheduler): (comes: () => void) => void =>
   }
 }
 
-/** Another digest, in hex. */
+/** A different digest, in hex. */
 const another = (digest: string): string => `${digest.startsWith("0") ? "1" : "0"}${digest.slice(1)}`
 
 /** The host of followers for one process of the venue. */

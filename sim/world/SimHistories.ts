@@ -1,43 +1,43 @@
 /**
  * The histories' database of one run, in memory: it outlives the venue's processes as a file does.
  *
- * Fault model: a crash leaves it as of the last transaction that was committed; or, drawn by the seed, it is lost, and the venue
- * makes it anew, or nothing is left of it but bytes that are no database. A graceful stop leaves it whole; who dies alone leaves it as of
- * the last transaction that was committed. Now and then the table that says how far it goes is lost under a process that has it open:
- * the next batch fails, and it is made anew.
+ * Fault model: a crash leaves it as of the last committed transaction; or, drawn by seed, it is lost and rebuilt by the venue, or only
+ * bytes are left that are no database. A graceful stop leaves it whole; when only the maker of the histories dies, it is left as of the
+ * last committed transaction. Now and then the table with its position is lost under a process that has it open: the next batch fails, and
+ * the database is rebuilt.
  */
 import type { Connection } from "@effect/sql/SqlConnection"
 import { Effect, Layer } from "effect"
 import { HistoriesDatabase, openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import type { SimRandom } from "./SimRandom.js"
 
-/** How likely a crash takes it, or leaves what is no database. */
+/** Probability that a crash loses it, and that a crash leaves bytes that are no database. */
 const lossRate = 0.08
 const damageRate = 0.03
 
 export interface SimHistories {
   readonly layer: Layer.Layer<HistoriesDatabase>
-  /** Whoever has it open has died alone. */
+  /** The process that has it open has died alone. */
   readonly leave: () => void
-  /** The process that has it open is no more. */
+  /** The process that has it open has died with the venue. */
   readonly crash: () => void
-  /** The table that says how far it goes is lost under the process that has it open, if one has. */
+  /** The table with its position is lost under the process that has it open, if there is one. */
   readonly spoil: () => void
-  /** What the process that stopped last has left, in good order; undefined where it left nothing. */
+  /** The database that the last graceful stop left; undefined where there is none. */
   readonly left: () => Uint8Array | undefined
 }
 
-/** What SQLite's connection can do besides. */
+/** A function of SQLite's connection that its type lacks. */
 type Exporting = Connection & { readonly export: Effect.Effect<Uint8Array, unknown> }
 
-/** Bytes of a database, which SQLite opens in memory where a file's name could stand. */
+/** Bytes of a database in the place of a file name: SQLite opens them in memory. */
 export const fileOf = (bytes: Uint8Array): string => Buffer.from(bytes) as unknown as string
 
 export const make = (random: SimRandom): SimHistories => {
   let kept: Uint8Array | undefined
   let open: Exporting | undefined
 
-  /** Keeps what is committed. */
+  /** Keeps the committed content. */
   const keep = (connection: Exporting): void => {
     // There is nothing to roll back unless a batch was being written.
     Effect.runSync(Effect.ignore(connection.executeUnprepared("ROLLBACK", [], undefined)))

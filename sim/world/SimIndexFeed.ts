@@ -1,13 +1,12 @@
 /**
- * The source of index prices outside the venue, and the connection over which one process at a time hears it. Each
- * market's price wanders around where it started, and where prices are to ruin somebody it goes on in one direction for a while,
- * or at once to where the next samples agree that it is; what is sent when is drawn from the seed and goes on whether or
- * not anything listens.
+ * The source of index prices outside the venue, and the connection over which one process at a time receives them. Each market's price
+ * wanders around its start; where prices are to ruin traders, it also trends for a while, or jumps, with further samples that confirm the
+ * jump. All samples are drawn from the seed and are sent whether or not anything listens.
  *
- * Fault model: samples come at uneven pauses; one is sent again, at once or later; one arrives late, behind newer
- * ones and with the time at which it was taken; a market falls silent for a while or for good, where prices ruin somebody most of all
- * behind a gap; a price lies out of every bound of its market. A process that connects is sent the newest price of each market. What is sent while
- * nothing listens is lost, and so is all that a process which dies had not taken.
+ * Fault model: samples come at irregular intervals; one is repeated, at once or later; one arrives late, after newer ones and with its
+ * original time; a market falls silent for a while or for good, where prices ruin traders mostly after a jump; a price lies outside every
+ * bound of its market. A process that connects receives the newest price of each market. Samples sent while nothing listens are lost, and
+ * so are those that a dying process had not taken.
  */
 import { Effect, Layer, Queue, Stream } from "effect"
 import { IndexFeed, type Sample } from "../../src/oracle/IndexFeed.js"
@@ -15,31 +14,31 @@ import type { Station } from "./SimListener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 
-/** How the source behaves. Shares are probabilities per sample, times simulated milliseconds. */
+/** The source's behaviour. Shares are probabilities per sample, times simulated milliseconds. */
 export interface Behaviour {
   /** Mean pause between two samples of one market. */
   readonly meanPauseMs: number
-  /** How far a price goes from one sample to the next at most. */
+  /** The largest move from one sample to the next, bps. */
   readonly moveBps: number
   readonly repeatShare: number
   readonly lateShare: number
-  /** How much later a repeated or late sample arrives at most. */
+  /** The longest delay of a repeated or late sample. */
   readonly maxLateMs: number
   readonly silenceShare: number
-  /** How long a market is silent at most; one silence in ten has no end. */
+  /** The longest silence of a market; one silence in ten has no end. */
   readonly maxSilenceMs: number
   readonly oddShare: number
-  /** How prices go that ruin somebody. Absent: they only wander. */
+  /** Ruinous moves. Absent: prices only wander. */
   readonly ruin?: {
-    /** How far a price goes on in its direction with each sample at most, bps. */
+    /** The largest move along the trend with each sample, bps. */
     readonly trendBps: number
-    /** How often a price is somewhere else at once, and how far, bps. The samples after it agree. */
+    /** How often a price jumps, and how far, bps. The samples after it confirm the jump. */
     readonly gapShare: number
     readonly gapBps: number
   }
 }
 
-/** A market as the source knows it. Prices in price atoms. */
+/** A market at the source. Prices in price atoms. */
 export interface Quoted {
   readonly marketId: string
   readonly startPriceAtoms: number
@@ -47,27 +46,27 @@ export interface Quoted {
 }
 
 export interface SimIndexFeed {
-  /** The leaf of one process; its `ready` puts a sample among what the process has to do. */
+  /** The layer for one process; its `ready` queues a sample as a task of the process. */
   readonly layerFor: (process: Station) => Layer.Layer<IndexFeed>
   /** Ends the connection of a process: it has died. */
   readonly cut: (process: Station) => void
-  /** Tells of every sample that a process is handed. */
+  /** Sets a listener for every sample that a process receives. */
   readonly tell: (handed: (sample: Sample) => void) => void
-  /** Sends nothing any more, to anyone. */
+  /** Stops sending, to anyone. */
   readonly silence: () => void
 }
 
 /** A price stays within this factor of where it started, either way. */
 const widest = 1.2
-/** The same where prices are to ruin somebody. */
+/** The same where prices are to ruin traders. */
 const widestOfRuin = 3
-/** How often a price turns around with a sample. */
+/** How often a trend turns with a sample. */
 const turnShare = 0.05
-/** When those that agree with a gap are sent, one behind the other: at least a second lies between the second and the last. */
+/** Delays of the samples that confirm a jump, each after the previous one: at least a second lies between the second and the last. */
 const agreeingMs = [200, 1_100]
-/** How often a market is silent for a while behind a gap: whoever it ruined is to wait then. */
+/** How often a market falls silent for a while after a jump, so that liquidations have to wait. */
 const silentBehindGapShare = 0.25
-/** How many silences have no end. */
+/** Share of silences without an end. */
 const endlessShare = 0.1
 
 interface Connection {
@@ -75,10 +74,10 @@ interface Connection {
   readonly queue: Queue.Queue<Sample>
 }
 
-/** Where a price goes besides wandering. */
+/** A price's course beyond wandering. */
 class Course {
   #direction: number
-  /** Pauses until the samples that agree with a gap, while there are any left. */
+  /** Delays of the samples that are still to confirm a jump. */
   #agreeing: ReadonlyArray<number> = []
   #endsGap = false
 
@@ -86,17 +85,17 @@ class Course {
     this.#direction = random.chance(0.5) ? 1 : -1
   }
 
-  /** Whether the step that was made last is the last of those that agree with a gap. */
+  /** Whether the latest step is the last sample that confirms a jump. */
   get endsGap(): boolean {
     return this.#endsGap
   }
 
-  /** When the next sample is to agree with the one before; undefined where it need not. */
+  /** When the next sample has to confirm the previous one; undefined where it need not. */
   get agreesInMs(): number | undefined {
     return this.#agreeing[0]
   }
 
-  /** The next step, as a factor: none where the price is to stay. */
+  /** The next step, as a factor: 1 where the price is to stay. */
   next(): number {
     const { random, ruin } = this
     if (ruin === undefined) return 1
@@ -113,7 +112,7 @@ class Course {
   }
 }
 
-/** A source that begins to send now. `time` has its own ties, `random` is its own generator. */
+/** A source that begins to send now. `time` has its own ties, `random` is a generator of its own. */
 export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, markets: ReadonlyArray<Quoted>): SimIndexFeed => {
   let connection: Connection | undefined
   let silent = false

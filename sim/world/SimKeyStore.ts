@@ -1,6 +1,6 @@
 /**
- * The signer's keys in memory: they outlive whoever signs with them, as a disk does. Seeds are made of their number, so that one run is
- * like the next. Fault model: from when it is told, every write fails with a code of the system's, and leaves the record as it was.
+ * The signer's keys in memory: they outlive the signing process, as on a disk. Seeds are derived from their number, so that runs are
+ * reproducible. Fault model: once set to fail, every write fails with a system error code and changes nothing.
  */
 import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
@@ -8,13 +8,13 @@ import { KeyStore, StoreFailed } from "../../src/signer/KeyStore.js"
 
 export class SimKeyStore {
   readonly records = new Map<string, string>()
-  /** Every name that was written, in order. */
+  /** The names of all writes, in order. */
   readonly written: Array<string> = []
-  /** The system's code that writes fail with. */
+  /** The system error code with which writes fail. */
   failsWith: string | undefined = undefined
   private seeds = 0
 
-  /** May be built again, by a signer that starts again. */
+  /** May be built again, by a signer that restarts. */
   readonly layer: Layer.Layer<KeyStore> = Layer.succeed(KeyStore, {
     load: Effect.sync(() => new Map(this.records)),
     write: (name, record) =>

@@ -1,8 +1,8 @@
 /**
- * The development ledger in memory, with the simulated clock and a generator for its chance. Its faults are a script
- * (`src/ledger/development/Faults.ts`): it answers late or not at all, loses what was asked before or after it was done, tells
- * completions twice, late or of commands that nobody gave, refuses with and without a definite answer, gives other bytes or another
- * hash than were asked for, starts again, prunes. What it keeps outlives a crash of the venue, as it is another process's.
+ * The development ledger in memory, with the simulated clock and a generator for its random choices. Its faults are a script
+ * (`src/ledger/development/Faults.ts`): it answers late or not at all, loses requests before or after they are carried out, reports
+ * completions twice, late or of commands that nobody gave, refuses with and without a definite answer, returns other bytes or another hash
+ * than requested, restarts, prunes. Its state outlives a crash of the venue, since it is another process.
  */
 import { Layer } from "effect"
 import { DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
@@ -17,12 +17,12 @@ import type { Transport } from "../../src/ledger/Transport.js"
 import type { SimRandom } from "./SimRandom.js"
 
 export interface SimLedger {
-  /** Questions beside the port: the faucet, and the script of faults. */
+  /** Requests outside the port: the faucet, and the script of faults. */
   readonly transport: Transport
   readonly layer: Layer.Layer<Ledger | Faucet>
 }
 
-/** One ledger; its layer may be built again, by a venue that starts again. */
+/** One ledger; its layer may be built again, by a venue that restarts. */
 export const make = (random: Pick<SimRandom, "bytes">, script: Script = [], of: Setting = setting): SimLedger => {
   const ledger = new DevelopmentLedger(of, inMemory(), script)
   const transport = InMemory.transport(ledger, (count) => random.bytes(count))

@@ -1,31 +1,31 @@
 /**
- * The venue's end of the simulated network: the application that listens, if one does, and the requests that were
- * delivered to it and have no reply yet. A process that dies cuts them all; one that stops answers them first.
+ * The venue's end of the simulated network: the application that listens, if any, and the requests that were delivered to it and have no
+ * reply yet. A process that dies cuts their connections; one that stops answers them first.
  *
- * Faults: none of its own. What befalls requests on their way is the network's.
+ * Faults: none of its own. The network's faults strike requests on their way.
  */
 import { Effect, Layer } from "effect"
 import { type Application, type Conversation, Listener, type Peer, type Request, type Response } from "../../src/edge/http/Listener.js"
 import { addresses } from "./Addresses.js"
 import type { SimTime } from "./SimTime.js"
 
-/** A process as what is outside knows it: `ready` puts a task among what it has to do. */
+/** A process as seen from outside: `ready` queues a task of the process. */
 export interface Station {
   readonly ready: (task: () => void) => void
 }
 
-/** What comes of a request once it has arrived: exactly one of the three is called, once. */
+/** The outcomes of a delivered request: exactly one of the three functions is called, once. */
 export interface Delivery {
   readonly answered: (response: Response) => void
   readonly refused: () => void
   readonly wasCut: () => void
 }
 
-/** What a process is to a WebSocket that came to it. */
+/** A WebSocket as the process that it reaches sees it. */
 export interface Caller {
-  /** Where frames go, which leave the process now. */
+  /** Sends frames, which leave the process now. */
   readonly peer: Peer
-  /** Taken: whatever is said to the conversation is said among what the process has to do. */
+  /** Accepted: everything said to the conversation is queued as tasks of the process. */
   readonly accepted: (say: (then: (conversation: Conversation) => void) => void) => void
   readonly refused: () => void
   /** The process has died, or stops. */
@@ -33,11 +33,11 @@ export interface Caller {
 }
 
 export interface SimListener {
-  /** Begins a conversation with whatever listens now. */
+  /** Begins a conversation with the listening process. */
   readonly connect: (target: string, caller: Caller) => void
-  /** Hands a request to whatever listens now. */
+  /** Delivers a request to the listening process. */
   readonly deliver: (request: Request, delivery: Delivery) => void
-  /** The leaf of one process. */
+  /** The layer for one process. */
   readonly layerFor: (process: Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
   readonly cut: (process: Station) => void
@@ -49,17 +49,17 @@ interface Service {
   readonly station: Station
   readonly application: Application
   open: boolean
-  /** What tells the senders of requests under way that their connection was cut. */
+  /** Functions that tell the senders of requests in progress that their connection was cut. */
   readonly pending: Set<() => void>
-  /** The same of conversations. */
+  /** The same for conversations. */
   readonly talking: Set<() => void>
   drained: (() => void) | undefined
 }
 
-/** How long a closing listener waits for requests under way, as the real one does. */
+/** How long a closing listener waits for requests in progress, like the real one. */
 const drainTimeoutMs = 5_000
 
-/** Cuts the connections of all requests under way. */
+/** Cuts the connections of all requests in progress. */
 const notifyAll = (service: Service): void => {
   const notices = [...service.pending, ...service.talking]
   service.pending.clear()
@@ -67,17 +67,17 @@ const notifyAll = (service: Service): void => {
   for (const notice of notices) notice()
 }
 
-/** Cuts what is under way, and takes nothing more. */
+/** Cuts everything in progress, and accepts nothing more. */
 const close = (service: Service): void => {
   service.open = false
   notifyAll(service)
   service.drained?.()
 }
 
-/** Sees each request as the process takes it up; what it returns is told the reply that was given at once, if one was. */
+/** Called for each request that the process starts to handle; the returned function receives the reply that was given at once, if any. */
 export type Watch = (request: Request) => (response: Response | undefined) => void
 
-/** A conversation's functions, apart from it. */
+/** A conversation's functions, detached from it. */
 const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
   text: (bytes) => conversation.text(bytes),
   binary: () => conversation.binary(),
@@ -87,7 +87,7 @@ const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
   isAnonymous: () => conversation.isAnonymous()
 })
 
-/** Begins a conversation with a process, among what it has to do. */
+/** Begins a conversation as a task of the process. */
 const begin = (at: Service, target: string, { accepted, peer, refused, wasCut }: Caller): void =>
   at.station.ready(() => {
     const opening = at.application.open?.({ target, headers: {}, remoteAddress: addresses.streams })
@@ -112,7 +112,7 @@ const begin = (at: Service, target: string, { accepted, peer, refused, wasCut }:
     accepted((then) => at.station.ready(() => then({ ...boundTo(taken), closed: leave })))
   })
 
-/** Nothing listens yet. `watch` is asked for at every request: there may be none. */
+/** A listener without a process. `watch` is called at every request: there may be none. */
 export const make = (time: SimTime, watch: () => Watch | undefined): SimListener => {
   let service: Service | undefined
 

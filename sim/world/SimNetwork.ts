@@ -1,11 +1,11 @@
 /**
- * The network between clients and the venue, above HTTP framing. Each request goes over a connection of its
- * own choosing, so between requests nothing is ordered; a request and its reply are whole or absent.
+ * The network between clients and the venue, above HTTP framing. Each request uses any connection, so there is no order between requests;
+ * a request and its reply are whole or absent.
  *
- * Fault model: a request is delayed, lost on the way in (the connection is cut: never handled), delivered a
- * second time by something in between, or half-open (handled or not, nothing ever comes back); a reply is
- * lost after the venue acted. A refused connection means that nothing listened when the request arrived, and
- * so that nothing was done. Everything else that is not a reply means unknown. Bytes are never changed.
+ * Fault model: a request is delayed, lost on the way in (the connection is cut: never handled), delivered a second time by an
+ * intermediary, or half-open (handled or not, no reply arrives); a reply is lost after the venue acted. A refused connection means that
+ * nothing listened when the request arrived, so that nothing was done. In all other cases without a reply, the result is unknown. Bytes
+ * are never changed.
  */
 import type { Layer } from "effect"
 import type { Conversation, Listener, Request, Response } from "../../src/edge/http/Listener.js"
@@ -13,12 +13,12 @@ import * as SimListener from "./SimListener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 
-/** What came of a request, as its sender sees it. */
+/** The result of a request for its sender. */
 export type Result =
   | { readonly _tag: "Replied"; readonly response: Response }
   /** Nothing listened: nothing was done. */
   | { readonly _tag: "Refused" }
-  /** The connection was cut, or nothing came in time: whether it was done is unknown. */
+  /** The connection was cut, or no reply came in time: whether it was carried out is unknown. */
   | { readonly _tag: "Lost" }
 
 /** Probabilities are per request; delays in milliseconds, one way. */
@@ -32,7 +32,7 @@ export interface Faults {
 
 export const noFaults: Faults = { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0, maxDelayMs: 2 }
 
-/** What the network does to one request, in the words of the faults. */
+/** What the network does to one request, in terms of the faults. */
 export interface Fate {
   readonly halfOpen: boolean
   readonly requestLost: boolean
@@ -40,68 +40,71 @@ export interface Fate {
   readonly duplicated: boolean
 }
 
-/** What comes to the process of a client: a frame's text, one that is no text, or its answer to a ping. */
+/** What the process receives from a client: a text frame, a binary frame, or a pong. */
 export type Taken = { readonly text: string } | "binary" | "alive"
 
-/** A client's end of a WebSocket. Frames come in the order in which they were sent, whole. */
+/** A client's end of a WebSocket. Frames arrive whole and in order. */
 export interface Hearing<Note> {
-  /** Called as a frame leaves the process, with the characters of those before it on their way; what it returns comes with the frame. */
+  /** Called as a frame leaves the process, with the number of characters in transit before it; its result arrives with the frame. */
   readonly leaving: (text: string, onItsWay: number) => Note
-  /** Called as the process takes something up; what it returns, once it has: what it says at once leaves between the two. */
+  /**
+   * Called as the process takes something up; the returned function is called when it has: frames that the process sends at once leave in
+   * between.
+   */
   readonly taking: (taken: Taken) => () => void
-  /** Called as the process ends it, and says why. */
+  /** Called as the process closes the WebSocket, with its code. */
   readonly closing: (code: number) => void
   readonly opened: (line: Line) => void
-  /** Nothing listened, or it was not taken. */
+  /** Nothing listened, or the WebSocket was refused. */
   readonly refused: () => void
   readonly heard: (text: string, note: Note) => void
-  /** It is over; with a code where the venue said why. */
+  /** It has ended; with a code where the venue gave one. */
   readonly ended: (code: number | undefined) => void
 }
 
-/** What a client does with its WebSocket. */
+/** A client's actions on its WebSocket. */
 export interface Line {
   readonly say: (text: string) => void
-  /** Says what is no text. */
+  /** Sends a binary frame. */
   readonly sayBinary: () => void
-  /** Goes away without a word. */
+  /** Disconnects without a close frame. */
   readonly cut: () => void
-  /** Nothing comes or goes any more, and neither end hears of that. */
+  /** Cuts the connection silently: nothing passes any more, and neither end notices. */
   readonly die: () => void
-  /** Says nothing any more, not even where it is asked for a sign of life, and hears all. */
+  /** Sends nothing any more, not even pongs, and still receives everything. */
   readonly fallSilent: () => void
 }
 
-/** How slowly a client takes frames: milliseconds for each. */
+/** How slowly a client reads: milliseconds for each frame. */
 export type Slowness = () => number
 
 export interface SimNetwork {
-  /** Begins a WebSocket; `random` is its own generator. */
+  /** Begins a WebSocket; `random` is a generator of its own. */
   readonly connect: <Note>(target: string, random: SimRandom, slowness: Slowness, hearing: Hearing<Note>) => void
   /**
-   * Sends a request; `settle` is called exactly once, at the latest after `timeoutMs`. `fate` draws what befalls
-   * it; a generator of its own keeps its fate whatever else is sent.
+   * Sends a request; `settle` is called exactly once, at the latest after `timeoutMs`. `fate` draws its faults; with a generator of its
+   * own they do not depend on other requests.
    */
   readonly send: (
     request: Request,
     timeoutMs: number,
     settle: (result: Result) => void,
     fate?: SimRandom,
-    /** Called when a reply leaves the process, whatever becomes of it on its way. */
+    /** Called when a reply leaves the process, whether or not it arrives. */
     left?: (response: Response) => void
   ) => Fate
-  /** The listener of one process; its `ready` puts a delivery among what the process has to do. */
+  /** The listener of one process; its `ready` queues a delivery as a task of the process. */
   readonly layerFor: (process: SimListener.Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
   readonly cut: (process: SimListener.Station) => void
   readonly setFaults: (faults: Faults) => void
-  /** Has each request seen as a process takes it up. */
+  /** Sets the observer of each request that a process starts to handle. */
   readonly watch: (watch: SimListener.Watch) => void
   /** Requests that were delivered to a process and have no reply yet. */
   readonly underWay: () => number
 }
 
-/** Has things done later, each no sooner than the one before and so much behind it. */
+/** Schedules actions in order, each with a given distance after the previous one. */
 const inOrder = (time: SimTime, delayMs: () => number) => (apartMs: () => number): (act: () => void) => void => {
   let lastEpochMs = 0
   const acts: Array<() => void> = []
@@ -109,15 +112,15 @@ const inOrder = (time: SimTime, delayMs: () => number) => (apartMs: () => number
     const now = time.nowEpochMs()
     lastEpochMs = Math.max(now + delayMs(), lastEpochMs + apartMs())
     acts.push(act)
-    // Equal moments come in any order: whichever comes first does what was to be done first.
+    // Ties come in any order: whichever comes first runs the first action.
     time.after(lastEpochMs - now, () => acts.shift()!())
   }
 }
 
-/** Nobody hears what becomes of a copy; each is its own among the requests under way. */
+/** The outcome of a duplicate request goes nowhere; each duplicate counts as a request in progress of its own. */
 const unheard = (): SimListener.Delivery => ({ answered: () => {}, refused: () => {}, wasCut: () => {} })
 
-/** Begins WebSockets to whatever listens, with so much delay at most. */
+/** Begins WebSockets to the listening process, with delays up to a maximum. */
 const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs: () => number): SimNetwork["connect"] =>
 (
   target,
@@ -132,7 +135,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
   let isDead = false
   let isOver = false
   let isSilent = false
-  /** Hands the process something of the client's, if that can still come. */
+  /** Passes something from the client to the process, if the connection still exists. */
   const hand = (taken: Taken, act: (conversation: Conversation) => void): void =>
     toVenue(() => {
       if (isDead || isOver || isSilent) return
@@ -142,7 +145,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
         done()
       })
     })
-  /** What is on its way to the client comes before the end. */
+  /** Frames in transit to the client arrive before the end. */
   const end = (code: number | undefined): void =>
     toClient(() => {
       if (isOver || isDead) return
@@ -196,7 +199,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
   })
 }
 
-/** A network with these faults; `random` is its own generator. */
+/** A network with these faults; `random` is a generator of its own. */
 export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetwork => {
   let faults = initial
   let watching: SimListener.Watch | undefined

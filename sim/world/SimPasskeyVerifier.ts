@@ -1,6 +1,6 @@
 /**
- * `PasskeyVerifier` without cryptography: what `SoftwarePasskey` signs is a digest that anybody could make, and nobody in a
- * simulation but its holder does. Fault model: none of its own. What is forged, replayed or of another's is sent by clients.
+ * `PasskeyVerifier` without cryptography: `SoftwarePasskey` signs with a digest that anybody could compute, though in a simulation only
+ * its holder does. Fault model: none of its own. Forged, replayed and foreign answers are sent by clients.
  */
 import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -16,11 +16,11 @@ const decoded = (text: string): unknown => {
   }
 }
 
-/** What stands for the signature of a passkey over what it was asked. */
+/** Stands for a passkey's signature over a challenge. */
 export const signatureOf = (publicKey: string, clientDataJSON: string, authenticatorData: string): string =>
   hash("sha256", `${publicKey}.${clientDataJSON}.${authenticatorData}`, "buffer").toString("base64url")
 
-/** What an attestation says here. */
+/** The content of an attestation in a simulation. */
 export interface Attested {
   readonly credentialId: string
   readonly publicKey: string
@@ -28,7 +28,7 @@ export interface Attested {
   readonly rpId: string
 }
 
-/** What an assertion says here. */
+/** The content of an assertion in a simulation. */
 export interface Asserted {
   readonly signCount: number
   readonly rpId: string

@@ -1,10 +1,9 @@
 /**
- * One simulated process at a time: the whole venue over what the disk kept, on its own scheduler and clock.
+ * One simulated process at a time: the whole venue over the surviving disk, on its own scheduler and clock.
  *
- * Fault model: a crash abandons it between any two of its tasks, also while it starts or stops: nothing is
- * interrupted, no finalizer runs, what it had ready and every timer are dropped, its connections are cut and
- * its locks released. `kill` loses nothing that the operating system had; `power` also loses what was not
- * synced. A graceful stop is what SIGTERM does: the venue's scope is closed.
+ * Fault model: a crash abandons it between any two of its tasks, also while it starts or stops: nothing is interrupted, no finalizer runs,
+ * its ready tasks and timers are dropped, its connections are cut and its locks released. `kill` loses nothing that the operating system
+ * had; `power` also loses what was not synced. A graceful stop is what SIGTERM does: the venue's scope is closed.
  */
 import { Cause, Effect, Fiber, Layer, Logger } from "effect"
 import type { Reads } from "../../src/engine/Reads.js"
@@ -44,28 +43,28 @@ export interface Parts {
   /** Probability per fiber step that it yields. */
   readonly preemption: number
   readonly venue: Venue.Options
-  /** Which accounts workloads are bound to; undefined: no platform's may have bots' keys. */
+  /** The accounts to which workloads are bound; undefined: the venue trusts no platform, so there are no bots' keys. */
   readonly workloads: Trust["accounts"] | undefined
-  /** What the markets file holds; undefined: there is none, and `venue` says which markets there are. */
+  /** The content of the markets file; undefined: there is none, and `venue` names the markets. */
   readonly marketsFile: string | undefined
-  /** Where index prices come from; undefined: only from the operator. */
+  /** The source of index prices; undefined: only the operator. */
   readonly feed: SimIndexFeed | undefined
-  /** The ledger and the signer that it deals with; undefined: none. */
+  /** The ledger and the signer; undefined: none. */
   readonly bank: SimBank | undefined
-  /** Where its histories are kept. */
+  /** The storage of its histories. */
   readonly histories: SimHistories
-  /** How its follower fails, and what draws it; undefined: it has none, and takes its snapshots itself. */
+  /** Its follower's faults and their generator; undefined: it has none, and takes its snapshots itself. */
   readonly follower: (Pick<SimFollower.Parts, "behaviour" | "isCalm" | "lies" | "random" | "said" | "ended">) | undefined
-  /** How whoever reads its journal fails, and what draws it; undefined: it reads it beside its writer. */
+  /** The faults of the reader of its journal and their generator; undefined: it reads the journal beside its writer. */
   readonly readings: Pick<SimReadings.Parts, "meanCrashMs" | "isCalm" | "random" | "seen"> | undefined
-  /** Called when the venue takes requests. */
+  /** Called when the venue accepts requests. */
   readonly ready: (reads: Reads, histories: Histories["Type"], followers: Venue.Venue["Type"]["followers"]) => void
-  /** What runs in the process beside the venue, from when it takes requests. */
+  /** An effect that runs in the process beside the venue, from when it accepts requests. */
   readonly beside?: (feed: Feed["Type"]) => Effect.Effect<void>
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
   readonly ended: (failure: string | undefined) => void
   readonly log: (line: string) => void
-  /** Told of each rare branch of the venue's code that is reached. */
+  /** Called for each rare branch of the venue's code that is reached. */
   readonly reached: Marks.Reached
 }
 

@@ -13,7 +13,7 @@ export interface SimRandom {
   readonly below: (below: number) => number
   /** An integer in [low, high]. */
   readonly between: (low: number, high: number) => number
-  /** How long it is until the next of things that come at random, a mean time apart. */
+  /** The time until the next of random events a mean time apart. */
   readonly until: (mean: number) => number
   /** Whether something of this probability happens. Draws nothing for 0, so that a fault left off shifts nothing. */
   readonly chance: (probability: number) => boolean
@@ -21,7 +21,7 @@ export interface SimRandom {
   /** A name picked by weight; the sum of weights must be positive. */
   readonly weighted: <K extends string>(weights: Readonly<Record<K, number>>) => K
   readonly bytes: (length: number) => Uint8Array
-  /** A generator of its own, by name. Draws nothing from this one. */
+  /** A separate generator, by name. Draws nothing from this one. */
   readonly split: (name: string) => SimRandom
 }
 

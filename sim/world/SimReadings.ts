@@ -1,10 +1,10 @@
 /**
- * Who reads the journal for the simulated venue's clients, and who makes its histories: processes of their own beside it, over the same
- * disk, on the venue's scheduler and clock. What they and the venue say to each other is copied, as it is from one thread to another.
+ * The reader of the journal for the simulated venue's clients, and the maker of its histories: processes of their own beside it, over the
+ * same disk, on the venue's scheduler and clock. Messages between them and the venue are copied, as between threads.
  *
- * Fault model: each is abandoned between any two of its tasks, as a thread is that dies alone, and now and then over what it is asked; who
- * reads is begun anew by whoever asks, and whoever makes the histories after a while, over the database as its last transaction left it. Both die with the venue's process.
- * What of that comes when is drawn by seed.
+ * Fault model: each is abandoned between any two of its tasks, like a thread that dies alone, and now and then upon a request. The reader
+ * is restarted by the next request; the maker of histories after a while, over the database as its last transaction left it. Both die with
+ * the venue's process. All of this is drawn by seed.
  */
 import { Deferred, Effect, FiberId, Layer, Logger } from "effect"
 import * as Marks from "../../src/domain/Marks.js"
@@ -27,30 +27,30 @@ import { groupOver, inOrder } from "./SimFollower.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimScheduler } from "./SimScheduler.js"
 
-/** What the processes are. */
+/** The names of the processes. */
 type Who = "reader of the journal" | "maker of the histories"
 
 export interface Parts {
-  /** Mean time between deaths of each of them alone; 0 for none. */
+  /** Mean time between deaths of each alone; 0 for none. */
   readonly meanCrashMs: number
-  /** Whether faults have stopped: none dies alone any more. */
+  /** Whether faults have stopped: then none dies alone. */
   readonly isCalm: () => boolean
   readonly random: SimRandom
   readonly scheduler: SimScheduler
   readonly clock: SimClock
   readonly disk: SimDisk
   readonly log: (line: string) => void
-  /** Where the histories are kept. */
+  /** The storage of the histories. */
   readonly histories: Layer.Layer<HistoriesDatabase>
-  /** Told when whoever has them open dies alone. */
+  /** Called when the process that has them open dies alone. */
   readonly historiesLeft: () => void
-  /** Told of each rare branch of the venue's code that is reached. */
+  /** Called for each rare branch of the venue's code that is reached. */
   readonly reached: Marks.Reached
-  /** Told whenever one is begun, and whenever one dies alone. */
+  /** Called whenever one is begun, and whenever one dies alone. */
   readonly seen: (what: `${Who} ${"began" | "died"}`) => void
 }
 
-/** What is ready of a process that runs on the venue's scheduler, until it is abandoned. */
+/** The tasks of a process that runs on the venue's scheduler, until it is abandoned. */
 const begun = ({ clock, disk, log, reached, scheduler }: Parts) => {
   const { abandon, group, isAlive } = groupOver(scheduler)
   const environment = Layer.mergeAll(
@@ -63,7 +63,7 @@ const begun = ({ clock, disk, log, reached, scheduler }: Parts) => {
   return { abandon, environment, isAlive, run }
 }
 
-/** Hears what it is told once it is there, as a thread does. */
+/** Queues messages until the process listens, as for a thread. */
 const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
   const untold: Array<Asked> = []
   const later = inOrder(scheduler)
@@ -80,12 +80,12 @@ const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
   }
 }
 
-/** How often one that may die does so over what it was asked just then. */
+/** How often a process that may die does so upon a request. */
 const diesOverShare = 0.05
 
 /**
- * Has one that begins now die after a while, unless it is over by then. Whatever is given up where it dies again and again lives
- * whenever the one before has died: here death is chance.
+ * Lets a process that begins now die after a while, unless it is over by then. A process whose predecessor has died lives: a request that
+ * is abandoned after repeated deaths would be, though these deaths are mere chance.
  */
 const deaths = ({ isCalm, meanCrashMs, seen }: Parts, who: Who, random: SimRandom) => {
   const asked = random.split(`what a ${who} is asked`)
@@ -101,7 +101,7 @@ const deaths = ({ isCalm, meanCrashMs, seen }: Parts, who: Who, random: SimRando
     }
     if (!lives) run(Effect.zipRight(Effect.sleep(random.until(meanCrashMs)), Effect.sync(strike)))
     return {
-      /** It has been asked something that it may die over. */
+      /** Notes a request that may kill it. */
       wasAsked: (): void => {
         if (!lives && asked.chance(diesOverShare)) strike()
       }
@@ -176,6 +176,6 @@ const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost>
   return Layer.succeed(HistoriesHost, { make: (source) => HistoriesBeside.make(dial, source) })
 }
 
-/** Both, for one process of the venue. */
+/** Both processes, for one process of the venue. */
 export const layer = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined): Layer.Layer<ReplayHost | HistoriesHost> =>
   Layer.merge(readings(parts, capacity, bounds), histories(parts, capacity))

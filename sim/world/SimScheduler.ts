@@ -1,20 +1,20 @@
 /**
- * The scheduler of one simulated process: a list of what is ready to run, from which the loop takes by seed.
- * So two fibers that are both ready run in either order, as on a busy machine they may.
+ * The scheduler of one simulated process: a list of ready tasks, from which the loop picks by seed. So two fibers that are both ready run
+ * in either order, as they might on a busy machine.
  *
- * Fault model: any ready task may run next; a running fiber may be made to yield at any of its steps. A task
- * runs once, and never while another runs. A crash drops the list whole.
+ * Fault model: any ready task may run next; a running fiber may be made to yield at any of its steps. A task runs once, and never while
+ * another runs. A crash drops the whole list.
  */
 import type { Scheduler } from "effect"
 import type { SimRandom } from "./SimRandom.js"
 
 export interface SimScheduler extends Scheduler.Scheduler {
-  /** Puts something that is no fiber (a callback of a leaf) among the ready. */
+  /** Queues a task that is no fiber, such as a callback of a port. */
   readonly ready: (task: () => void) => void
   readonly size: () => number
   /** Runs one of the ready tasks, drawn by seed. False if there is none. */
   readonly runOne: () => boolean
-  /** Drops all that is ready, for good: the process has died. */
+  /** Drops all ready tasks, for good: the process has died. */
   readonly abandon: () => void
 }
 

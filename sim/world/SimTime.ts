@@ -1,13 +1,12 @@
 /**
- * The one true time of a simulation and everything that is to happen in it: a heap of moments. Idle time
- * costs nothing: time jumps from moment to moment. Equal moments come in an order drawn from the seed, behind what the run itself
- * does then.
+ * The one true time of a simulation and everything planned in it: a heap of moments. Idle time costs nothing: time jumps from moment to
+ * moment. Ties come in an order drawn from the seed, after the run's own steps of that moment.
  *
- * Faults: none. What a process reads off its clock may be wrong (see `SimClock`); this never is.
+ * Faults: none. A process's clock may be wrong (see `SimClock`); this never is.
  */
 import type { SimRandom } from "./SimRandom.js"
 
-/** Takes back what was planned; true if it had not happened. */
+/** Cancels a planned action; true if it had not run. */
 export type Cancel = () => boolean
 
 export interface SimTime {
@@ -17,14 +16,14 @@ export interface SimTime {
   readonly after: (delayMs: number, action: () => void) => Cancel
   /** Plans something at a moment of the true time; at once if that has passed. */
   readonly at: (epochMs: number, action: () => void) => Cancel
-  /** The same time, with ties broken by another generator. Who plans through it shifts nobody else's ties. */
+  /** The same time, with ties broken by another generator. Actions planned through it do not shift other ties. */
   readonly withTies: (ties: SimRandom) => SimTime
   /**
-   * The same time, where what is planned through it comes before all else of its moment, in the order in which it was planned. Steps of
-   * a run are planned so: a run from the script of these steps plans them otherwise, and meets the same moments in the same order.
+   * The same time; actions planned through it come before all others of their moment, in the order of planning. A run's steps are planned
+   * this way: a run from the script of these steps plans them at other times, and still executes them in the same order.
    */
   readonly ahead: SimTime
-  /** Goes to the next moment and lives it. False if there is none. */
+  /** Goes to the next moment and runs it. False if there is none. */
   readonly advance: () => boolean
   /** When the next moment is, or Infinity. */
   readonly nextEpochMs: () => number
@@ -40,7 +39,7 @@ interface Moment {
 const before = (a: Moment, b: Moment): boolean =>
   a.atEpochMs !== b.atEpochMs ? a.atEpochMs < b.atEpochMs : a.tie !== b.tie ? a.tie < b.tie : a.order < b.order
 
-/** Comes before all that a generator draws. */
+/** Comes before every tie that a generator draws. */
 const firstTie = (): number => -1
 
 /** Time starting at `startEpochMs`; `schedule` breaks ties. */

@@ -1,7 +1,7 @@
 /**
- * `WorkloadIdentity` over a simulated platform. The venue's own leaf asks of tokens what it asks and says what it says of them;
- * only how a signature is looked at is another here, at once and without a thread of its own, where the venue's library waits for
- * one. Fault model: the platform cannot be asked for a key of a certain name.
+ * `WorkloadIdentity` over a simulated platform. The venue's own implementation checks tokens and their claims; only the signature is
+ * verified here, synchronously and without a thread, where the venue's library waits for one. Fault model: the platform is unavailable for
+ * a key with a certain name.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -25,12 +25,12 @@ const headerOf = (part: string): Header => {
     const header: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"))
     if (typeof header === "object" && header !== null) return header
   } catch {
-    // It is said below what it is: none.
+    // Reported below as no token.
   }
   throw new errors.JWSInvalid("The header is not valid.")
 }
 
-/** The key that a token names; throws as the venue's library does where there is none. */
+/** The key named by a token; throws as the venue's library does where there is none. */
 const keyOf = ({ alg, kid }: Header, { algorithms = [] }: JWTVerifyOptions): KeyObject => {
   if (typeof alg !== "string" || !algorithms.includes(alg)) throw new errors.JOSEAlgNotAllowed("The algorithm is not allowed.")
   if (kid === unreachable) throw new errors.JWKSTimeout()
@@ -39,7 +39,7 @@ const keyOf = ({ alg, kid }: Header, { algorithms = [] }: JWTVerifyOptions): Key
   return key
 }
 
-/** Its claims, which the venue's library looks at itself: of a token without a signature it does so at once. */
+/** The claims of a token, checked by the venue's library: for an unsigned token it does so synchronously. */
 const check = (token: string, options: JWTVerifyOptions): JWTPayload => {
   const [header = "", payload = "", signature, ...more] = token.split(".")
   if (signature === undefined || more.length > 0) throw new errors.JWSInvalid("There are not three parts.")
@@ -50,7 +50,7 @@ const check = (token: string, options: JWTVerifyOptions): JWTPayload => {
   return UnsecuredJWT.decode(`${unsecured}.${payload}.`, options).payload
 }
 
-/** `accounts`: which account a subject is bound to; undefined: the venue is set up for no platform. */
+/** `accounts`: the account to which each subject is bound; undefined: the venue trusts no platform. */
 export const layer = (accounts: NodeWorkloadIdentity.Trust["accounts"] | undefined): Layer.Layer<WorkloadIdentity.WorkloadIdentity> =>
   accounts === undefined ? WorkloadIdentity.layerNone : Layer.succeed(
     WorkloadIdentity.WorkloadIdentity,

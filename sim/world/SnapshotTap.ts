@@ -1,6 +1,5 @@
 /**
- * Watches snapshots as they are written to the simulated disk. It reads their heads by the layout alone, and asks the venue for
- * nothing.
+ * Observes snapshots as they are written to the simulated disk. It reads their heads by the layout alone, and asks the venue for nothing.
  */
 import type { Call } from "./SimDisk.js"
 
@@ -9,7 +8,7 @@ const magic = "fdf6faf9fbf7f5fe"
 const lengthAt = 12
 const manifestAt = 16
 
-/** The record that a snapshot is of whose first bytes these are; undefined where they begin none. */
+/** The record of the snapshot that begins with these bytes; undefined where they begin none. */
 const sequenceIn = (bytes: Uint8Array): number | undefined => {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (head.length < manifestAt || head.toString("hex", 0, magic.length / 2) !== magic) return undefined
@@ -17,12 +16,12 @@ const sequenceIn = (bytes: Uint8Array): number | undefined => {
   return manifest.sequence
 }
 
-/** Whether a path is that of a snapshot, or of one that is being written. */
+/** Whether a path is that of a complete or unfinished snapshot. */
 export const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
 const wholePattern = /^snapshots\/([0-9]{20})\.snap$/
 
-/** The record of a whole snapshot that an operation removes, and how many others there are; undefined where it removes none. */
+/** The record of a complete snapshot that an operation removes, and how many others there are; undefined where it removes none. */
 export const removed = (
   { operation, path }: Call,
   files: () => ReadonlyArray<string>
@@ -32,17 +31,19 @@ export const removed = (
   return { sequence: Number(sequence), left: files().filter((each) => each !== path && wholePattern.test(each)).length }
 }
 
-/** A snapshot that begins to be written. */
+/** A snapshot whose writing has begun. */
 export interface Begun {
-  /** The record that it is of. */
+  /** The record that it is taken at. */
   readonly sequence: number
-  /** The last record that was durable when its file was made. */
+  /** The last durable record when its file was created. */
   readonly durable: number
 }
 
-/** Is asked of every operation of the disk that begins: the snapshot whose writing it begins. `durable`: the last durable record. */
+/**
+ * Called for every disk operation that begins; returns the snapshot whose writing it begins, if any. `durable`: the last durable record.
+ */
 export const make = (durable: () => number): (call: Call) => Begun | undefined => {
-  /** By path, the last durable record when the file was opened. */
+  /** The last durable record when each file was opened, by path. */
   const opened = new Map<string, number>()
   return ({ bytes, operation, path }) => {
     if (!isSnapshot(path)) return undefined
