@@ -1,7 +1,7 @@
 /**
- * The histories of a venue that somebody else makes (`HistoriesServing`): what the venue has in memory is given to that one as it lies
- * there, and what is asked of the histories is asked of it. One that dies, or does not answer, is begun again; meanwhile there is
- * nothing to read.
+ * Histories that are made beside the venue, in another thread (`HistoriesServing`): the venue passes on the blocks in its memory as they
+ * are encoded there, and sends reads of the histories to it. One that dies or does not answer is started again; meanwhile there is nothing
+ * to read.
  */
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -13,34 +13,34 @@ import * as Histories from "../readmodel/Histories.js"
 import type { Source } from "../readmodel/HistoriesHost.js"
 import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
 
-/** Records that are given at once: well under a millisecond to copy. */
+/** Most records given at once: copying them takes well under a millisecond. */
 const recordsAtOnce = 1_024
 
-/** Most that is asked at once. */
+/** Most reads waiting at once. */
 const mostWaiting = 4_096
 
-/** How long something that is read may take: the disk under the histories may not answer. */
+/** How long a read may take, in milliseconds: the disk under the histories may not answer. */
 const patienceMs = 30_000
 
-/** How long is waited at an end for what is missing, and how long between two looks. */
+/** How long shutdown waits for missing records, and how often it checks, in milliseconds. */
 const lastWaitMs = 1_000
 const lookMs = 10
 
-/** Somebody who makes histories. */
+/** A connection to a process or thread that makes histories. */
 export interface Line {
   readonly tell: (asked: Asked, transfer: ReadonlyArray<ArrayBuffer>) => void
-  /** Has it end in good order, which may take so long. No other one begins before nothing of it goes on any more. */
+  /** Has it end in good order, within so many milliseconds. Another may begin only when nothing of it is running any more. */
   readonly end: (patienceMs: number) => Effect.Effect<void>
 }
 
-/** Begins one; `gone` is called once, when it has ended. */
+/** Starts one; `gone` is called once, when it has ended. */
 export type Dial = (begun: Begun, heard: (said: Said) => void, gone: (reason: string) => void) => Line
 
 class Beside {
   private line: Line | undefined
-  /** How far it is. */
+  /** How far the histories are. */
   private reached: Histories.Reached | undefined
-  /** Whether anyone has been at work on the database. */
+  /** Whether a worker has used the database before. */
   private hasBegun = false
   /** Since when there has been a durable record that it is not known to have; undefined where there is none. */
   private behindSinceEpochMs: number | undefined
@@ -60,7 +60,7 @@ class Beside {
     const note = (sequence: number): void => {
       Atomics.store(durableAt, 0, BigInt(sequence))
       this.behindSinceEpochMs ??= this.now()
-      // Counted from here on, though nobody may ask for a while.
+      // Counted from here on, since nobody may ask for a while.
       if (this.reached !== undefined) this.standstill.lookMs(this.reached, sequence)
     }
     source.listen(note)
@@ -79,7 +79,7 @@ class Beside {
     return Histories.standingOf(told, durableSequence, this.now(), this.standstill.lookMs(reached, durableSequence))
   }
 
-  /** Keeps one for as long as the venue lives. */
+  /** Keeps a worker running for as long as the venue lives. */
   get run(): Effect.Effect<never> {
     const { options: { endingMs, retryMs } } = this.source
     const one = Effect.acquireUseRelease(
@@ -102,7 +102,7 @@ class Beside {
     )
   }
 
-  /** Asks something; what is not answered in time ends whoever was asked. */
+  /** Sends a read; a worker that does not answer in time is ended. */
   read<A>(question: Question, parameters: ReadonlyArray<unknown>): Effect.Effect<Histories.Read<A>, Histories.Unavailable> {
     return Effect.suspend(() => {
       const { line } = this
@@ -166,15 +166,15 @@ class Beside {
     }
   }
 
-  /** Since when there is a durable record that they have not taken in; a record may have become so while they said that none is. */
+  /** Since when there has been a durable record that the histories lack; one may have become durable while they reported none. */
   private behindSince({ behindSinceEpochMs, place }: Histories.Reached): number | undefined {
     return place.sequence >= this.source.durableSequence() ? undefined : behindSinceEpochMs ?? this.now()
   }
 
   /**
-   * Waits a moment until all that is durable is taken in, also by one that has only begun. What is missing at an end is made again from
-   * the journal, but not where another version goes on: it would set all of them aside. Those that are made from the first record on
-   * are not waited for, which no moment would be enough for.
+   * Waits briefly at shutdown until the histories have every durable record, even where they were only just started. Normally the journal
+   * supplies what is missing at the next start; but another version of the program would discard such histories altogether. Histories that
+   * are being rebuilt from the first record are not waited for, since no short wait would be enough.
    */
   private get caughtUp(): Effect.Effect<void> {
     return Effect.gen(this, function*() {
@@ -186,7 +186,7 @@ class Beside {
     })
   }
 
-  /** Gives what memory has from a sequence on, once it is durable. */
+  /** Passes on what memory has from a sequence on, once it is durable. */
   private give(sequence: number, line: Line): Effect.Effect<void> {
     const { reached, run } = this.source
     return Effect.zipRight(reached(sequence), Effect.sync(() => {
@@ -204,7 +204,7 @@ class Beside {
   }
 }
 
-/** Has them made by whoever is dialled, with the scope that this is made in. */
+/** Histories made by a worker that `dial` starts, within the scope. */
 export const make = (dial: Dial, source: Source): Effect.Effect<Histories.Histories["Type"], never, Scope.Scope> =>
   Effect.gen(function*() {
     const clock = yield* Effect.clock
