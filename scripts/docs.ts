@@ -12,7 +12,7 @@ import { output } from "./build/Target.js"
 
 const target = path.join(output, "docs")
 
-/** The largest size of a page, in bytes, as it is sent. */
+/** What a page may weigh, in bytes, as it is sent. */
 const mostBytes = 168_000
 
 const made = Made.make(undefined)

@@ -1,7 +1,7 @@
 /**
- * Histories that are made beside the venue, in another thread (`HistoriesServing`): the venue passes on the blocks in its memory as they
- * are encoded there, and sends reads of the histories to it. One that dies or does not answer is started again; meanwhile there is nothing
- * to read.
+ * The histories of a venue that somebody else makes (`HistoriesServing`): what the venue has in memory is given to that one as it lies
+ * there, and what is asked of the histories is asked of it. One that dies, or does not answer, is begun again; meanwhile there is
+ * nothing to read.
  */
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -16,10 +16,10 @@ import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
 /** Most records given at once: copying them takes well under a millisecond. */
 const recordsAtOnce = 1_024
 
-/** Most reads waiting at once. */
+/** Most that is asked at once. */
 const mostWaiting = 4_096
 
-/** How long a read may take, in milliseconds: the disk under the histories may not answer. */
+/** How long something that is read may take: the disk under the histories may not answer. */
 const patienceMs = 30_000
 
 /** How long shutdown waits for missing records, and how often it checks, in milliseconds. */
@@ -40,7 +40,7 @@ class Beside {
   private line: Line | undefined
   /** How far the histories are. */
   private reached: Histories.Reached | undefined
-  /** Whether a worker has used the database before. */
+  /** Whether anyone has been at work on the database. */
   private hasBegun = false
   /** Since when there has been a durable record that it is not known to have; undefined where there is none. */
   private behindSinceEpochMs: number | undefined
