@@ -21,7 +21,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/SignerConfig.ts"
 ])
 
-/** The interface by which code outside the writer knows the engine's reads. */
+/** The modules by which code outside the writer knows the reads, the submission of commands and the committed blocks. */
 const reads = "src/engine/Reads.ts"
 const wayIn: ReadonlyArray<string> = ["src/sequencer/Submit.ts", "src/sequencer/Inbox.ts"]
 const feed = "src/sequencer/Feed.ts"

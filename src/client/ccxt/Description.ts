@@ -111,7 +111,7 @@ export const readsAtOnce = 8
 /** Sets the take-profit and stop-loss of a position. */
 export const autoClosePath = "v1/accounts/{accountId}/positions/{marketId}/auto-close"
 
-/** Lists the account's take-profits and stop-losses, in one market or in all. */
+/** Lists the account's take-profits and stop-losses, of one market or of all, or cancels all of them. */
 export const triggersPath = "v1/accounts/{accountId}/triggers"
 
 /** Places one order. */
