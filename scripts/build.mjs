@@ -1,11 +1,11 @@
 /**
- * `node scripts/build.mjs`: compiles, where the output is not what the sources come to; otherwise it only looks, which takes a moment.
- * Every npm script begins with it. It says what it does on standard error, and ends with 1 where a source does not compile: what was
- * compiled before stays.
+ * `node scripts/build.mjs`: compiles where the output does not correspond to the sources; otherwise it only checks that, which takes a
+ * moment. Every npm script begins with it. It reports on standard error, and exits with 1 where a source does not compile: the previous
+ * output is kept.
  *
- *     node scripts/build.mjs [--force]          the output is current from here on
- *     node scripts/build.mjs --used-by PID      likewise, and stays as it is while that process runs
- *     node scripts/build.mjs PROGRAM ARGS...    likewise, and runs a program of it in this process: PROGRAM is a path within the output
+ *     node scripts/build.mjs [--force]          makes the output current
+ *     node scripts/build.mjs --used-by PID      likewise, and keeps it unchanged while that process runs
+ *     node scripts/build.mjs PROGRAM ARGS...    likewise, and runs a program from it in this process: PROGRAM is a path in the output
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -14,7 +14,7 @@ import { ensure, link, use } from "./build/Output.mjs"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..")
 
-/** All that the output is made of: also what is only bundled, the compiler and its settings. */
+/** All inputs of the output, including files that are only bundled, the compiler and its settings. */
 const tree = {
   root,
   folders: ["src", "sim", "test", "scripts", "fixtures/http"],
@@ -22,7 +22,7 @@ const tree = {
     "tsconfig.json",
     "package.json",
     "package-lock.json",
-    // The reference shows them.
+    // Shown in the reference.
     "src/engine/RULES.md",
     "src/engine/INVARIANTS.md",
     "src/engine/DECISIONS.md"
@@ -31,18 +31,18 @@ const tree = {
 
 const lines = (/** @type {string} */ text) => void process.stderr.write(`${text}\n`)
 
-/** Runs the compiler, or something that it has compiled, to its end. @param {ReadonlyArray<string>} words */
+/** Runs the compiler, or a compiled program, to its end. @param {ReadonlyArray<string>} words */
 const step = async (words) => {
   const { spawn } = await import("node:child_process")
   await new Promise((resolve, reject) => {
-    // Standard output is the command's that this is the beginning of.
+    // Standard output belongs to the command that runs after the build.
     const child = spawn(process.execPath, words, { cwd: root, stdio: ["ignore", 2, 2] })
     child.on("error", reject)
     child.on("exit", (code) => code === 0 ? resolve(undefined) : reject(new Error(`${words.join(" ")} ended with ${code}`)))
   })
 }
 
-/** Waits for all, and fails with the first that failed. @param {ReadonlyArray<Promise<void>>} steps */
+/** Waits for all steps, and fails with the first error. @param {ReadonlyArray<Promise<void>>} steps */
 const all = async (steps) => {
   const failed = (await Promise.allSettled(steps)).find(({ status }) => status === "rejected")
   if (failed !== undefined) throw failed.reason
@@ -54,7 +54,7 @@ const compiler = "node_modules/typescript/bin/tsc"
 const compile = async (folder) => {
   const startedMs = performance.now()
   if (!fs.existsSync(path.join(root, compiler))) throw new Error("the compiler is not installed: npm ci does that")
-  // Errors of both are told, whichever comes first.
+  // Both run to their end, so that the errors of both are shown.
   await all([step([compiler, "-p", "tsconfig.json", "--outDir", folder]), step([compiler, "-p", "src/console/tsconfig.json"])])
   lines("compiled; now the owner's pages, the reference and the command line tools")
   await all(["console", "docs", "tools"].map((each) => step([`${folder}/scripts/${each}.js`, "--to", folder])))
@@ -64,7 +64,7 @@ const compile = async (folder) => {
 const [first, second] = process.argv.slice(2)
 const program = first === undefined || first.startsWith("--") ? undefined : path.join(root, link, first)
 
-/** In an emergency nobody waits for a compiler, or repairs sources. */
+/** A hint for emergencies, in which nobody should have to wait for a compiler or repair sources. */
 const withoutWaiting = () => program !== undefined && fs.existsSync(program) ? `; what was built before runs by: node ${link}/${first} ...` : ""
 
 const ensured = ensure(tree, compile, {

@@ -1,7 +1,7 @@
 /**
- * Plays a crash like that of 10 October 2025 on the engine and adds up what came of it:
- * `node dist/scripts/cascade.js [--accounts 10000] [--seed 1] [--fund 200000]`. Ends with 1 where a sum is not exact, or where anybody's
- * equity, the insurance fund's included, was below zero behind the looks of a second.
+ * Plays a crash like that of 10 October 2025 on the engine and sums up the results: `node dist/scripts/cascade.js [--accounts 10000]
+ * [--seed 1] [--fund 200000]`. Exits with 1 where a sum is not exact, or where any account's equity, or the insurance fund's, was below
+ * zero after the examinations of a second.
  */
 import { parseArgs } from "node:util"
 import { formatDecimal, moneyScale } from "../src/domain/Units.js"

@@ -1,7 +1,7 @@
 /**
- * Checks the whole repository: layering, bans, style, the linter's rules, long functions, circles, exports and packages
- * that nothing uses, documents that are not there, and that a clone works anywhere. Prints one line per violation and
- * their number; ends with 1 when there is any.
+ * Checks the whole repository: layering, bans, style, the linter's rules, long functions, import cycles, unused exports and packages,
+ * missing documents, and whether a clone works anywhere. Prints one line for each violation and their number; exits with 1 when there is
+ * any.
  */
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -31,7 +31,7 @@ const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--
 
 const parsed: Array<Source> = []
 
-/** What a file shows by itself; its source is kept for what only all of them show. */
+/** The violations within a single file; its source is kept for the checks over all files. */
 const checkFile = (path: string): ReadonlyArray<Violation> => {
   const bytes = fs.readFileSync(path)
   if (bytes.includes(0)) return []

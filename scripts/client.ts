@@ -1,9 +1,9 @@
 /**
- * Makes packages of what users take away: `perpetuum-client`, the reference client for Node and browsers, and `perpetuum-ccxt`, the
- * exchange class. Each is compiled from copies of the client's sources, with the contract's types written out, so that nothing of the
- * server is within reach; bundled, with its types, README, licence and a manifest that takes version, licence and what it needs
- * from the repository's. `--to FOLDER` says where (`dist/client`): a package is `FOLDER/NAME`, and packed as `npm install` takes it beside
- * it. Prints the packed files.
+ * Builds the packages for users: `perpetuum-client`, the reference client for Node and browsers, and `perpetuum-ccxt`, the exchange class.
+ * Each is compiled from copies of the client's sources, with the contract's types written out, so that no server code is within reach; it
+ * is bundled with its types, README, licence and a manifest that takes version, licence and dependencies from the repository's. `--to
+ * FOLDER` sets the destination (`dist/client`): a package is at `FOLDER/NAME`, with an archive beside it for `npm install`. Prints the
+ * packed files.
  */
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -29,7 +29,7 @@ const { dependencies, engines, license, version } = JSON.parse(fs.readFileSync("
 const scratch = fs.mkdtempSync(path.join(fs.realpathSync("dist"), "client-"))
 const compiled = path.join(scratch, "compiled")
 
-/** Compiles copies of the client's sources, which must be all that this takes. */
+/** Compiles copies of the client's sources, which must not need any others. */
 const compile = (): void => {
   const sources = path.join(scratch, "sources")
   for (const folder of ["ccxt", "venue"]) fs.cpSync(path.join("src/client", folder), path.join(sources, folder), { recursive: true })
@@ -42,7 +42,7 @@ const compile = (): void => {
   execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", scratch], { stdio: "inherit" })
 }
 
-/** One file of a program and all of ours that it takes. */
+/** Bundles one entry point with all of the client's code that it uses. */
 const bundle = (entry: string, to: string, platform: "node" | "browser", external: ReadonlyArray<string>): void => {
   const { metafile } = esbuild.buildSync({
     entryPoints: [path.join(compiled, entry)],
@@ -60,7 +60,7 @@ const bundle = (entry: string, to: string, platform: "node" | "browser", externa
   if (strangers.length > 0) throw new Error(`${entry} would take ${strangers.join(", ")} along`)
 }
 
-/** What makes a package its own. */
+/** The parts in which the packages differ. */
 interface Package {
   readonly name: string
   readonly description: string
@@ -100,7 +100,7 @@ const packages: ReadonlyArray<Package> = [
     manifest: {
       exports: { ".": { types: "./Perpetuum.d.ts", default: "./Perpetuum.js" }, "./package.json": "./package.json" },
       dependencies: range("ws"),
-      // The user's own: the class is an exchange of that copy of the library, or `instanceof` would not hold.
+      // The user's own copy of the library: the class must be an exchange of that copy, or `instanceof` would fail.
       peerDependencies: range("ccxt")
     }
   }

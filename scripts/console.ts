@@ -1,7 +1,7 @@
 /**
- * Builds the owner's pages into `console` of the output (`--to FOLDER`, or `dist`): one document, and the files that it names by
- * what is in them. Ends with 1 where anything of the server, or of a package that is not meant for it, got into what a browser
- * loads, or where all of it is more than a page may weigh.
+ * Builds the owner's pages into `console` in the output (`--to FOLDER`, or `dist`): one document, and files whose names contain a hash of
+ * their contents. Exits with 1 where code of the server, or of a package not meant for browsers, got into the bundle, or where a page is
+ * larger than allowed.
  */
 import * as esbuild from "esbuild"
 import { createHash } from "node:crypto"
@@ -13,13 +13,13 @@ import { output } from "./build/Target.js"
 const source = "src/console"
 const target = path.join(output, "console")
 
-/** What everything that a first visit loads may come to, in bytes, compressed. */
+/** The largest total size of everything that a first visit loads, in bytes, compressed. */
 const mostBytes = 60_000
 
-/** What a part may come to that a page loads when it is opened. */
+/** The largest size of a part that a page loads when it is opened. */
 const mostPartBytes = 70_000
 
-/** What may be in the bundle. */
+/** The modules that may be in the bundle. */
 const welcome =
   /^(?:src\/console\/|src\/client\/venue\/|node_modules\/(?:preact|@preact|@simplewebauthn|lightweight-charts|fancy-canvas)\/)/
 
@@ -27,7 +27,7 @@ const bundle = (): ReadonlyMap<string, Uint8Array> => {
   const { metafile, outputFiles } = esbuild.buildSync({
     entryPoints: [`${source}/main.tsx`, `${source}/console.css`],
     bundle: true,
-    // What a page imports when it is opened is a file of its own, called by what is in it.
+    // What a page imports when it is opened becomes a file of its own, named after its contents.
     splitting: true,
     chunkNames: "[name]-[hash]",
     write: false,
@@ -42,7 +42,7 @@ const bundle = (): ReadonlyMap<string, Uint8Array> => {
     legalComments: "none",
     logLevel: "warning"
   })
-  // Node finds packages through links; what counts is where they are from.
+  // Node finds packages through links; the path within `node_modules` shows where they are from.
   const strangers = Object.keys(metafile.inputs).map((input) => input.replace(/^.*?(?=node_modules\/)/, "")).filter((input) =>
     !welcome.test(input)
   )
@@ -51,13 +51,13 @@ const bundle = (): ReadonlyMap<string, Uint8Array> => {
   return new Map([...files, ["icon.svg", fs.readFileSync(`${source}/icon.svg`)]])
 }
 
-/** A name that changes with what it names, so that it can be kept for good. */
+/** A name that changes with the contents, so that the file can be cached for good. */
 const hashed = (name: string, contents: Uint8Array): string => {
   const { ext, name: stem } = path.parse(name)
   return `${stem}-${createHash("sha256").update(contents).digest("hex").slice(0, 12)}${ext}`
 }
 
-/** Whether a file is loaded when a page is opened, and not before. */
+/** Whether a file is loaded only when a page is opened. */
 const isPart = (name: string): boolean => /-[0-9A-Z]{8}\.js$/.test(name)
 
 const files = bundle()
@@ -69,7 +69,7 @@ for (const [name, contents] of files) {
   const place = `{{${name}}}`
   const weight = gzipSync(contents).length
   if (!document.includes(place)) {
-    // The files that import it call it so.
+    // The files that import it use this name.
     if (!isPart(name)) throw new Error(`index.html does not name ${name}`)
     if (weight > mostPartBytes) throw new Error(`${name} is ${weight} bytes compressed, of at most ${mostPartBytes}`)
     if (process.argv.includes("--size")) console.log(`${weight} bytes compressed for ${name}`)

@@ -1,21 +1,21 @@
 /**
- * Drives the real server at full load by the reference client, an own one for each account, kills it with SIGKILL again and again, starts
- * it over the same data, and holds what it then says against what clients had been told and what they believe. The load is placements
- * for the most part, with cancels, batches, amendments and cancel-alls of both families mixed in; every fourth client sends over the
- * stream. What was under way at a kill the clients find out by themselves: repeated until it is answered, looked up and fenced, or unknown
- * and begun again, by how patient each is; every second kill is followed by another while they do. After it:
+ * Drives the real server at full load with the reference client, one for each account; kills it repeatedly with SIGKILL, starts it over the
+ * same data, and compares what it then says with what clients had been told and what they believe. The load is mostly placements, with
+ * cancels, batches, amendments and cancel-alls of both route families mixed in; every fourth client sends over the stream. The clients
+ * themselves find out what became of requests in progress at a kill: they repeat them until they are answered, look them up and fence them,
+ * or give up and start over, depending on their patience; every second kill is followed by another one meanwhile. Afterwards:
  *
- *   - what was acknowledged stands, entry by entry as told, and the same key gets the same bytes again
- *   - what was open at the kill was done wholly or not at all, once, and as its client believes; what never arrived is never done
- *   - what was cancelled stays so, with nothing filled since; an amendment shows
- *   - no key acted twice, and none that the client was not given: lookups, the listing of orders and the fills say the same as the answers
- *   - money, fees and positions add up to what was put in, over all accounts
- *   - what was kept of earlier lives is still as it was
- *   - who follows an account and the book on the stream has all of it once, over all lives
+ * - what was acknowledged is kept, entry by entry, and the same key gets the same bytes again
+ * - what was in progress at the kill was done completely or not at all, once, and as its client believes; what never arrived is never done
+ * - what was cancelled stays so, with nothing filled since; amendments are visible
+ * - no key acted twice, and no unknown key acted: lookups, the listing of orders and the fills agree with the answers
+ * - money, fees and positions add up to the deposits, over all accounts
+ * - samples kept from earlier lives are unchanged
+ * - followers of an account and of the book on the stream have everything once, over all lives
  *
  * At the end the whole journal replays to its recorded digests, and has each request in the record that its client was told, and no other.
  *
- * `node dist/scripts/crash.js [--kills 10] [--seconds 3] [--connections 64]`; exit 0 when nothing was found, 1 otherwise.
+ * `node dist/scripts/crash.js [--kills 10] [--seconds 3] [--connections 64]`; exits with 0 when no problem was found, 1 otherwise.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -53,16 +53,16 @@ const settings = {
   SNAPSHOT_EVERY_RECORDS: "20000"
 }
 
-/** A life ends at so many answers, if not before: what clients keep of it stays small, and the venue lists all its fills. */
+/** A life of the venue ends at this many answers at the latest: so the clients' records stay small, and the venue lists all its fills. */
 const mostAnswers = 50_000
 
-/** It does not end before each client had so many on average: on a slow machine its time is over before anything was cancelled. */
+/** It does not end before clients have had this many answers in total, since on a slow machine the time could be over before any cancel. */
 const leastAnswers = 10 * connections
 
-/** How much later at most a life ends that ends with an answer, in milliseconds. */
+/** The longest delay between the answer that ends a life and the kill, in milliseconds. */
 const soonMs = 100
 
-/** What every account is given, in USDC and in money atoms. */
+/** The initial deposit of every account, in USDC and in money atoms. */
 const collateral = "1000000.0"
 const collateralAtoms = 1_000_000_000_000n
 
@@ -72,13 +72,13 @@ const report = (findings: ReadonlyArray<string>): void => {
   for (const finding of findings) if (problems++ < shown) process.stdout.write(`PROBLEM: ${finding}\n`)
 }
 
-/** Where clients find the venue, and who wants to know that somebody found it there. */
+/** Where clients find the venue, and the callback for its answers. */
 const address: Address = { port: 0 }
 let answered = (): void => {}
 
 /**
- * Keeps all clients busy, and kills the venue somewhere within the time: not at a round moment, so that the disk, the
- * engine and the sockets are all busy. What comes of it: how the requests ended that were under way then, once there is a venue again.
+ * Keeps all clients busy, and kills the venue at a random time within the given period, so that the disk, the engine and the sockets are
+ * all busy. Resolves, once the venue runs again, with how the requests in progress at the kill ended.
  */
 const live = async (venue: VenueProcess, clients: ReadonlyArray<Client>): Promise<ReadonlyArray<Ended | undefined>> => {
   let answers = 0
@@ -93,7 +93,7 @@ const live = async (venue: VenueProcess, clients: ReadonlyArray<Client>): Promis
     isDue = true
     if (answers >= leastAnswers) kill()
   }, seconds * 1000 * (0.5 + Math.random() / 2))
-  /** Not with an answer: those that were decided with it come together. */
+  /** Not immediately at the answer, since answers to commands decided together arrive together. */
   const killSoon = (): void => void setTimeout(kill, Math.random() * soonMs)
   const driving = Promise.all(clients.map((client) =>
     client.drive(() => isOver, () => {
@@ -107,7 +107,7 @@ const live = async (venue: VenueProcess, clients: ReadonlyArray<Client>): Promis
   return driving
 }
 
-/** Starts the venue again. While it is not known how all requests ended, it is killed once more as soon as somebody got an answer. */
+/** Starts the venue again. Until all requests have ended it is killed once more, as soon as any client has got an answer. */
 const restart = async (settled: Promise<unknown> | undefined): Promise<VenueProcess> => {
   const found = new Promise<void>((resolve) => {
     answered = resolve
@@ -120,11 +120,11 @@ const restart = async (settled: Promise<unknown> | undefined): Promise<VenueProc
   return await restart(undefined)
 }
 
-/** How often each end stands in a list. */
+/** How often each ending occurs in a list. */
 const counted = (ends: ReadonlyArray<Ended>): string =>
   endings.map((ending) => `${ends.filter((end) => end === ending).length} ${ending}`).join(", ")
 
-/** Collaterals and positions of all accounts as they are, against what was put in and the fees of all fills so far. */
+/** Compares the present collaterals and positions of all accounts with the deposits and the fees of all fills so far. */
 const addUp = async (clients: ReadonlyArray<Client>, feesAtoms: bigint): Promise<void> => {
   const held = await Promise.all(clients.map((client) => client.holdings()))
   report(Checks.totals({
@@ -176,7 +176,7 @@ if (exit !== 0) report([`the graceful stop ended with ${exit}:\n${venue.output}`
 const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", directory, "--verify"], { encoding: "utf8" })
 if (replay.status !== 0) report([`the journal does not verify:\n${replay.stdout}${replay.stderr}`])
 report(await Journaled.check(directory, new Map(clients.map(({ account, believed }) => [account.accountId, believed]))))
-// What was never done was not checked either.
+// An operation that never succeeded has not been tested either.
 report(operations.filter((operation) => (done.get(operation) ?? 0) === 0).map((operation) => `no ${operation} was ever accepted`))
 if (problems === 0) fs.rmSync(directory, { recursive: true, force: true })
 process.stdout.write(

@@ -1,7 +1,6 @@
 /**
- * Writes the reference into `docs` of the output (`--to FOLDER`, or `dist`), so that no reader waits until it is made: the contract's
- * document, and a file for each page. Ends with 1 where a page is heavier than one that opens at once on a telephone may be. `--size`
- * says what each weighs.
+ * Writes the reference into `docs` in the output (`--to FOLDER`, or `dist`), so that it need not be generated when read: the contract's
+ * document, and a file for each page. Exits with 1 where a page is too large to open quickly on a phone. `--size` prints each page's size.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"

@@ -1,7 +1,7 @@
 /**
- * Writes the sources in the house's manner, as `dprint.json` has it, or only tells which are not: the formatter and
- * its plug-in are WebAssembly from `node_modules`, so that every machine formats alike and nothing is downloaded.
- * Ends with 1 when a file is not in the manner and was not written.
+ * Formats the sources in the house style according to `dprint.json`, or only reports which are not formatted: the formatter and its plug-in
+ * are WebAssembly from `node_modules`, so that every machine formats alike and nothing is downloaded. Exits with 1 when a file is not
+ * formatted and was not written.
  */
 import { createFromBuffer, type GlobalConfiguration } from "@dprint/formatter"
 import * as fs from "node:fs"
@@ -26,7 +26,7 @@ const sources = ["src", "sim", "test", "scripts"].flatMap((folder) =>
   fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name)).map((name) => `${folder}/${name}`)
 )
 
-/** The text as the formatter leaves it: what one pass breaks, a second may still indent. */
+/** The text after formatting until it no longer changes: what one pass breaks, a second may still indent. */
 const settled = (filePath: string, text: string): string => {
   let before = text
   for (let pass = 0; pass < 4; pass++) {

@@ -1,9 +1,9 @@
 /**
- * Makes small mistakes in the compiled venue, one after the other, and counts those that the simulator's seeds notice
- * (and, with `--tests`, the unit tests of the folder): what survives is what nobody looks at.
+ * Makes small mistakes in the compiled venue, one after another, and counts those that the simulator's seeds notice (and, with `--tests`,
+ * the unit tests of the folder): what survives is not tested by anything.
  *
- * Exit codes: 0 done, or out of time; 1 the score is below `--bar`, the unmutated venue fails, or the list of
- * equivalent mutants names what is no longer there; 64 wrong usage.
+ * Exit codes: 0 done, or out of time; 1 the score is below `--bar`, the unmutated venue fails, or the list of equivalent mutants names
+ * something that no longer exists; 64 wrong usage.
  */
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -20,7 +20,7 @@ import * as Suites from "./mutate/Suites.js"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 
-/** What of this tool decides a verdict. */
+/** Parts of this tool that influence a verdict. */
 const judging: ReadonlyArray<string> = ["dist/scripts/mutate/Planting.js", "dist/scripts/mutate/runner.js"]
 
 const print = (line: string): void => {
@@ -29,7 +29,7 @@ const print = (line: string): void => {
 
 type Progress = (done: number, total: number) => void
 
-/** A bar on a terminal; elsewhere a line at every tenth. */
+/** A progress bar on a terminal; elsewhere one line for every tenth. */
 const progressOf = (title: string): { readonly at: Progress; readonly end: () => void } => {
   if (!process.stdout.isTTY) {
     let tenth = -1
@@ -54,7 +54,7 @@ const progressOf = (title: string): { readonly at: Progress; readonly end: () =>
   }
 }
 
-/** One run of the tool: what was asked, what is known, and the lanes where processes run. */
+/** One run of the tool: the request, the known verdicts, and the lanes where processes run. */
 class Run {
   readonly lanes: ReadonlyArray<Lane>
   readonly state: State
@@ -101,7 +101,7 @@ class Run {
     })
   }
 
-  /** Does `work` for everything that waits, in as many lanes as there are. */
+  /** Runs `work` for everything that is waiting, in all lanes concurrently. */
   private async inLanes<A>(waiting: ReadonlyArray<A>, work: (lane: Lane, each: A) => Promise<void>): Promise<void> {
     const queue = [...waiting]
     await Promise.all(this.lanes.map(async (lane) => {
@@ -159,7 +159,7 @@ class Run {
   }
 }
 
-/** Runs what was chosen, until it is done, the time is up or somebody interrupts. */
+/** Runs the chosen mutants, until done, out of time or interrupted. */
 const finish = async (run: Run): Promise<void> => {
   const { minutes } = run.settings
   const limit = minutes === undefined ? undefined : setTimeout(() => run.stop(), minutes * 60_000)

@@ -1,10 +1,10 @@
 /**
- * Records fixtures: golden journals of the present rules where there are none yet, and HTTP exchanges anew. What it
- * writes depends on nothing but the program, so a run without a change changes no file; tests compare byte for byte. A
- * golden journal that is there is never written over: where it would come out otherwise, this says so and ends with 1.
+ * Records fixtures: golden journals of the present rules where there are none yet, and HTTP exchanges anew. The output depends only on the
+ * program, so that a run without a change changes no file; tests compare byte for byte. An existing golden journal is never overwritten:
+ * where it would differ, this says so and exits with 1.
  *
- * `node dist/scripts/record-fixtures.js version NAME` keeps data directories of this version instead, under
- * fixtures/versions/NAME and fixtures/versions/NAME-crashed. It refuses to write over one that is there.
+ * `node dist/scripts/record-fixtures.js version NAME` instead stores data directories of this version, as fixtures/versions/NAME and
+ * fixtures/versions/NAME-crashed. It refuses to overwrite an existing one.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -20,7 +20,7 @@ const write = (directory: string, files: ReadonlyMap<string, Uint8Array | string
   process.stdout.write(`${directory}: ${files.size} files\n`)
 }
 
-/** Keeps a golden journal that is not there yet. */
+/** Stores a golden journal that does not exist yet. */
 const keepGolden = (directory: string, files: ReadonlyMap<string, Uint8Array>): void => {
   if (!fs.existsSync(directory)) return write(directory, files)
   const isSame = fs.readdirSync(directory).length === files.size

@@ -33,7 +33,7 @@ const count = (title: string, passed: boolean): void => {
 /** One process, which counts as one test. */
 type Step = readonly [title: string, args: ReadonlyArray<string>]
 
-/** What a process came to, and all that it said. */
+/** A process's result, and its whole output. */
 interface Ended {
   readonly passed: boolean
   readonly text: string
@@ -42,7 +42,7 @@ interface Ended {
 
 type Begun = readonly [title: string, ended: Promise<Ended>]
 
-/** Runs a program to its end. Threads and processes that it begins have its priority. */
+/** Runs a program to its end. Threads and processes that it starts have its priority. */
 const outputOf = (args: ReadonlyArray<string>, priority: number): Promise<Ended> =>
   new Promise((resolve, reject) => {
     const begunMs = performance.now()
@@ -59,11 +59,11 @@ const outputOf = (args: ReadonlyArray<string>, priority: number): Promise<Ended>
       }))
   })
 
-/** Begins steps that are to run at once. */
+/** Starts steps that run concurrently. */
 const begin = (steps: ReadonlyArray<Step>): ReadonlyArray<Begun> =>
   steps.map(([title, args]) => [title, outputOf(args, os.constants.priority.PRIORITY_NORMAL)])
 
-/** Begins groups of steps one behind the other, those of a group at once, with what everything else leaves of the processors. */
+/** Runs groups of steps one after another, those within a group concurrently, with whatever processor time everything else leaves. */
 const beginMeanwhile = (groups: ReadonlyArray<ReadonlyArray<Step>>): ReadonlyArray<Begun> => {
   let before: Promise<unknown> = Promise.resolve()
   return groups.flatMap((steps) => {
@@ -74,7 +74,7 @@ const beginMeanwhile = (groups: ReadonlyArray<ReadonlyArray<Step>>): ReadonlyArr
   })
 }
 
-/** Tells each step whole when it and those before it have ended. */
+/** Prints each step's whole output when it and those before it have ended. */
 const tell = async (steps: ReadonlyArray<Begun>): Promise<void> => {
   for (const [title, ended] of steps) {
     const { passed, seconds, text } = await ended
@@ -83,7 +83,7 @@ const tell = async (steps: ReadonlyArray<Begun>): Promise<void> => {
   }
 }
 
-/** Runs a program to its end, which says everything as it comes; whether it was well. */
+/** Runs a program to its end, printing its output as it comes. Returns whether it succeeded. */
 const run = (title: string, args: ReadonlyArray<string>): Promise<boolean> =>
   new Promise((resolve, reject) => {
     process.stdout.write(`\n== ${title}\n`)
@@ -114,26 +114,26 @@ const suites = async (): Promise<void> => {
     readonly numPendingTests: number
   }
   tally.passed += counts.numPassedTests
-  // A suite that could not even be loaded has no failed test to show for it.
+  // A suite that could not even be loaded has no failed test.
   const failed = Math.max(counts.numFailedTests, counts.numFailedTestSuites)
-  // An error outside every test (a rejection nobody awaits) fails the run and no test; no test at all is no success.
+  // An error outside every test (an unhandled rejection) fails the run but no test; and a run without tests is no success.
   tally.failed += failed === 0 && (!succeeded || counts.numPassedTests === 0) ? 1 : failed
   tally.skipped += counts.numPendingTests
 }
 
-/** The commit under test, for fresh seeds; a fixed text where there is no repository. */
+/** The commit under test, from which fresh seeds are derived; a fixed text where there is no repository. */
 const commit = (): string => {
   const { status, stdout } = spawnSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" })
   return status === 0 ? stdout.trim() : "0000000"
 }
 
 /**
- * Seeds, each with its calls, that reach every mark of the kept list between them. Where they do not any more, `dist/sim/choose.js`
+ * Seeds, each with its number of calls, that together reach every mark of the kept list. Where they no longer do, `dist/sim/choose.js`
  * finds others.
  */
 const fixedSeeds = (JSON.parse(fs.readFileSync("sim/seeds.json", "utf8")) as ReadonlyArray<string>).join(",")
 
-/** Calls of a fresh seed: most of what a run reaches it has reached by then, and whoever has more time runs more seeds. */
+/** Calls of a fresh seed: a run has reached most of what it can by then, and with more time it is better to run more seeds. */
 const freshSteps = "500"
 
 const simulator = [...flags, "dist/sim/main.js"]
@@ -155,8 +155,8 @@ const meanwhile = beginMeanwhile([
   )
 ])
 await suites()
-// Survivors are for whoever reads them, and the time ends it without a failure; what fails is a venue that breaks without any mutant,
-// and a list of equivalent mutants that has gone out of date. It has its minute beside steps that leave it a core.
+// Survivors are for readers of the report, and running out of time is no failure; a venue that fails without any mutant is, and so is an
+// outdated list of equivalent mutants. It has its minute beside steps that leave it a core.
 const last = begin([
   ["the real server, killed under load", ["dist/scripts/crash.js", "--kills", "3", "--seconds", "1"]],
   [

@@ -1,7 +1,7 @@
 /**
- * What a new journal begins with: the venue's opening, then the markets of the markets file, each listed and
- * opened. Later starts only add markets that the file has and the journal does not, and finish what a start before them
- * began: an operator's changes stand, a draft that he put among them.
+ * What a new journal starts with: the venue's opening, then the markets of the markets file, each listed and opened. Later starts only add
+ * markets that are in the file but not in the journal, and finish what an earlier start began: an operator's changes are kept, including
+ * markets that the operator left in draft.
  */
 import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
@@ -20,9 +20,9 @@ import type * as Context from "effect/Context"
 /** One market of the markets file. */
 export const ListedMarket = Schema.Struct({
   parameters: Market.ListedParameters,
-  /** When a market that is not `crypto` trades. */
+  /** The trading hours of a market that is not `crypto`. */
   calendar: Schema.optional(Calendar.Calendar),
-  /** Where the synthetic index of a development venue starts, price atoms. */
+  /** The starting price of a development venue's synthetic index, in price atoms. */
   developmentIndexPriceAtoms: Schema.Int.pipe(Schema.between(1, 2 ** 31 - 1))
 })
 export type ListedMarket = typeof ListedMarket.Type
@@ -30,14 +30,14 @@ export type ListedMarket = typeof ListedMarket.Type
 /** The markets file: a JSON array. */
 const MarketsFile = Schema.parseJson(Schema.Array(ListedMarket).pipe(Schema.minItems(1), Schema.maxItems(1024)))
 
-/** The markets file breaks a rule. */
+/** The markets file is invalid. */
 export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()("MarketsFileInvalid", { reason: Schema.String }) {
   override get message() {
     return `the markets file (MARKETS_FILE) is invalid: ${this.reason}`
   }
 }
 
-/** The first rule that a market of the file breaks, as a sentence. */
+/** The first rule that a market in the file breaks, as a sentence. */
 const faultOf = ({ calendar, parameters }: ListedMarket): string | undefined => {
   const fault = Market.fault(parameters)
   if (fault !== undefined) return fault
@@ -50,13 +50,13 @@ const faultOf = ({ calendar, parameters }: ListedMarket): string | undefined => 
   return faultOfCalendar === undefined ? undefined : `calendar: ${faultOfCalendar}`
 }
 
-/** What does not fit, each with its place in the file. */
+/** The errors, each with its position in the file. */
 const issuesOf = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)
     .map(({ message, path }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
     .join("; ")
 
-/** The text of a markets file, decoded and held to the rules of markets. */
+/** Parses a markets file and checks it against the rules for markets. */
 export const parseMarkets = (text: string): Effect.Effect<ReadonlyArray<ListedMarket>, MarketsFileInvalid> =>
   Schema.decode(MarketsFile, { onExcessProperty: "error" })(text).pipe(
     Effect.mapError((error) => new MarketsFileInvalid({ reason: issuesOf(error) })),
@@ -79,7 +79,7 @@ export class WrongEnvironment extends Schema.TaggedError<WrongEnvironment>()("Wr
   }
 }
 
-/** Submits all of `commands` before any is decided. */
+/** Submits all `commands` before any of them is decided. */
 const submitAll = (
   submit: Context.Tag.Service<typeof Submit>,
   commands: ReadonlyArray<Command>
@@ -96,37 +96,37 @@ const submitAll = (
     )
   })
 
-/** What a start begins with. */
+/** The state with which a start begins. */
 export interface Beginning {
   readonly reads: Reads
   readonly submit: Context.Tag.Service<typeof Submit>
   readonly environment: string
   readonly markets: ReadonlyArray<ListedMarket>
-  /** The versions that go on from here. */
+  /** The program version and rules under which the venue continues. */
   readonly versions: Versions
-  /** Set where the journal was under other rules so far. */
+  /** Set where the journal has been under other rules until now. */
   readonly step: Step | undefined
 }
 
-/** Fails where the journal is of another environment: asked before anything on the disk is changed. */
+/** Fails where the journal belongs to another environment; checked before anything on the disk is changed. */
 export const ofEnvironment = (reads: Reads, environment: string): Effect.Effect<void, WrongEnvironment> =>
   reads.sequence > 0 && reads.environment !== environment
     ? Effect.fail(new WrongEnvironment({ journal: reads.environment, configured: environment }))
     : Effect.void
 
-/** Brings a journal to where requests can be taken. Its first record says which version goes on from here. */
+/** Prepares a journal for taking requests. Its first new record states the version that continues from here. */
 export const run = (
   { environment, markets, reads, step, submit, versions }: Beginning
 ): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.gen(function*() {
     const venue = internal(Principal.venue)
-    // Asked before the first record, since time passes with it: what a start had put that was cut off is remembered then.
+    // Read before the first record, which moves the venue's time: the keys of a start that was cut off may be forgotten then.
     const unfinished = new Set(markets.filter(({ parameters: { marketId } }) => isUnfinished(reads, marketId)))
     const start = reads.sequence === 0
       ? withFields("OpenVenue", venue, { environment, ...versions })
       : withFields("StartVenue", venue, { ...versions, stateBefore: step?.before ?? "", stateAfter: step?.after ?? "" })
     yield* done(submit, [start])
-    // One market after the other, each from where a start that was killed had left it.
+    // One market after another, each from where an earlier start was cut off.
     for (const market of markets) {
       const { parameters } = market
       if (unfinished.has(market) || reads.findMarket(parameters.marketId) < 0) yield* done(submit, missing(reads, parameters))
@@ -134,19 +134,19 @@ export const run = (
     }
   })
 
-/** The markets file speaks for the operator who wrote it. */
+/** Commands from the markets file count as those of the operator who wrote it. */
 const byOperator = (operation: Operation, idempotencyKey: string): Header => ({
   ...internal(Principal.operator),
   operation,
   idempotencyKey
 })
 
-/** The key under which a start puts a market; what it is moved to afterwards stands behind it. */
+/** The key under which a start puts a market; the keys of its later status changes have this as their prefix. */
 const keyOf = (marketId: string): string => `bootstrap/${marketId}`
 
 /**
- * Whether a start before this one began with a market and was cut off before it was open. It is told by the keys of starts: what an
- * operator put or listed himself is his to open. Where a key was forgotten meanwhile nothing is opened, and the log says so.
+ * Whether an earlier start created this market and was cut off before opening it, as the keys of starts show: a market that an operator
+ * created or listed is left to the operator. Where a key has been forgotten meanwhile, nothing is opened, and the log says so.
  */
 const isUnfinished = (reads: Reads, marketId: string): boolean => {
   const known = reads.findMarket(marketId)
@@ -156,7 +156,7 @@ const isUnfinished = (reads: Reads, marketId: string): boolean => {
     || status === "backfilling" && reads.wasAccepted(Operation.setMarketStatus, `${keyOf(marketId)}/backfilling`)
 }
 
-/** Says of a market of the file that it is not open, and whose it is to open it; nothing of one that has been. */
+/** Logs that a market of the file has not been opened and is left to the operator; logs nothing about any other. */
 const tellOfDraft = (reads: Reads, marketId: string): Effect.Effect<void> => {
   const { status } = reads.market(reads.findMarket(marketId))
   return status === "draft" || status === "backfilling"
@@ -167,7 +167,7 @@ const tellOfDraft = (reads: Reads, marketId: string): Effect.Effect<void> => {
     : Effect.void
 }
 
-/** What a market of the file lacks until it is open. */
+/** The commands that a market of the file still needs until it is open. */
 const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Command> => {
   const known = reads.findMarket(parameters.marketId)
   const market = known < 0 ? reads.marketCount : known
@@ -180,13 +180,13 @@ const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Com
   return status === "draft" ? [list, open] : status === "backfilling" ? [open] : []
 }
 
-/** How long a start rests before it tries again what there was no room for. */
+/** How long to wait before submitting again what there was no room for. */
 const roomPause = "500 millis"
 
-/** What there is room for a little later: on a full disk, and in an inbox in which what is due at the start waits already. */
+/** Refusals for want of room, which pass: the disk is full, or the inbox is full of commands that are due at the start. */
 const passing: ReadonlySet<Refusal> = new Set([Refusal.journalFull, Refusal.inboxFull])
 
-/** Submits, and fails where one is refused; waits for as long as there is no room for them. What was decided is not decided again. */
+/** Submits commands, and fails where one is refused; waits while there is no room for them. Decided commands are not decided again. */
 const done = (
   submit: Context.Tag.Service<typeof Submit>,
   commands: ReadonlyArray<Command>

@@ -1,18 +1,18 @@
-/** Which process holds a locked file, as far as the system tells: on Linux it does, of processes that this one may look at. */
+/** Which process holds a locked file, as far as the system reveals it: Linux does, for processes that this one may inspect. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 
-/** What `look` finds; undefined where there is nothing to look at, or it may not be looked at. */
+/** What `look` finds; undefined where there is nothing, or it may not be inspected. */
 const attempt = <A>(look: () => A): A | undefined => {
   try {
     return look()
   } catch {
-    // Nothing depends on it: it only says more of a refusal that is told anyhow.
+    // Nothing depends on it: it only adds detail to an error that is reported anyway.
     return undefined
   }
 }
 
-/** The process that the system lists as the holder of a lock on a file with this inode. */
+/** The process that the system lists as holding a lock on a file with this inode. */
 const listedHolder = (proc: string, inode: bigint): number | undefined => {
   const lines = attempt(() => fs.readFileSync(path.join(proc, "locks"), "utf8"))?.split("\n") ?? []
   for (const line of lines) {
@@ -29,7 +29,7 @@ const hasOpen = (proc: string, pid: string, file: string): boolean => {
   return open.some((name) => attempt(() => fs.readlinkSync(path.join(folder, name))) === file)
 }
 
-/** Another process that has the file open: nothing but a venue, and what looks after one, opens its lock. */
+/** Another process that has the file open: only a venue and its tools open its lock. */
 const openingProcess = (proc: string, file: string): number | undefined => {
   const pids = (attempt(() => fs.readdirSync(proc)) ?? []).filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid)
   const found = pids.find((pid) => hasOpen(proc, pid, file))
@@ -38,7 +38,7 @@ const openingProcess = (proc: string, file: string): number | undefined => {
 
 const mostCharacters = 120
 
-/** `process 4711, node dist/src/main.js`; undefined where the system does not tell. */
+/** `process 4711, node dist/src/main.js`; undefined where the system does not reveal it. */
 export const holderOf = (file: string, proc: string = "/proc"): string | undefined => {
   const stats = attempt(() => fs.statSync(file, { bigint: true }))
   const real = attempt(() => fs.realpathSync(file))

@@ -1,19 +1,19 @@
 /**
- * The main fiber of a process: it is interrupted by SIGINT and SIGTERM, and the process ends when it has ended, with the code that its
- * `teardown` makes of it. A signal that comes a second after the first one or later ends the process at once.
+ * Runs the main fiber of a process: SIGINT and SIGTERM interrupt it, and the process ends when the fiber has ended, with the code that
+ * `teardown` derives from its result. A signal at least a second after the first ends the process at once.
  */
 import { makeRunMain } from "@effect/platform/Runtime"
 
-/** Longer than any process runs, and as long as a timer can: it keeps a process whose fiber only waits. */
+/** The longest delay of a timer, in milliseconds: the timer keeps a process alive whose fiber only waits. */
 const foreverMs = 2 ** 31 - 1
 
 /**
- * How long a further signal says nothing new: a terminal's Ctrl-C comes to everyone who runs in it, and npm hands it on to the process
- * that it has started, which then has it twice.
+ * How long further signals count as the same one, in milliseconds: Ctrl-C at a terminal reaches every process there, and npm also forwards
+ * it to the process that it has started, which then gets it twice.
  */
 const sameAskingMs = 1_000
 
-/** Runs an effect as the whole of a process; `asked` is called by the first signal. */
+/** Runs an effect as the whole of a process; `asked` is called at the first signal. */
 export const runMainAsked = (asked: () => void) =>
   makeRunMain(({ fiber, teardown }) => {
     const alive = setInterval(() => {}, foreverMs)
@@ -29,7 +29,7 @@ export const runMainAsked = (asked: () => void) =>
         asked()
         fiber.unsafeInterruptAsFork(fiber.id())
       } else if (nowMs - askedAtMs >= sameAskingMs) {
-        // Whoever asks again later does not wait for the end: nobody listens any more, and the process ends as signals have it.
+        // A later signal does not wait for an orderly end: with the listeners removed, it ends the process as usual.
         forget()
         process.kill(process.pid, signal)
       }
@@ -37,7 +37,7 @@ export const runMainAsked = (asked: () => void) =>
     fiber.addObserver((exit) => {
       if (askedAtMs === undefined) forget()
       clearInterval(alive)
-      // Without a signal or a fault the process ends when nothing is left to do, so that what was printed gets out.
+      // Without a signal or an error the process ends by itself when nothing is left to do, so that all output is written.
       teardown(exit, (code) => {
         if (askedAtMs !== undefined || code !== 0) process.exit(code)
       })
@@ -46,5 +46,5 @@ export const runMainAsked = (asked: () => void) =>
     process.on("SIGTERM", interrupt)
   })
 
-/** The same, where nothing else is done by a signal. */
+/** The same, without a callback for the signal. */
 export const runMain = runMainAsked(() => {})

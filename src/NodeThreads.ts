@@ -1,13 +1,13 @@
 /**
- * The threads of this process, as long as each lives. An exit of the process waits for all of them, without a bound and with no timer
- * that still runs, and a call of SQLite's that fails in a thread that is being ended takes the whole process down. So the process exits
- * once no thread is left, and a thread that uses SQLite is asked to end and goes by itself.
+ * The threads of this process, each for as long as it lives. When the process exits, Node waits for all of them, without a time limit and
+ * with no timer running; and a call to SQLite that fails in a thread that is being terminated takes the whole process down. So the process
+ * exits only once no thread is left, and a thread that uses SQLite is asked to end by itself.
  */
 import { Worker } from "node:worker_threads"
 
 const living = new Set<Worker>()
 
-/** Begins a thread; it is counted until the system has nothing of it any more. */
+/** Starts a thread; it is counted until the system has released it. */
 export const begin = (file: URL, workerData: unknown): Worker => {
   const worker = new Worker(file, { workerData })
   living.add(worker)
@@ -15,5 +15,5 @@ export const begin = (file: URL, workerData: unknown): Worker => {
   return worker
 }
 
-/** Whether any is left. */
+/** Whether any thread is left. */
 export const areLeft = (): boolean => living.size > 0

@@ -1,6 +1,6 @@
 /**
- * What an operator reads of a setting that is wrong: the variable, what it was, and what it may be, a sentence for each. What a
- * secret was is never said.
+ * Messages for an operator about wrong settings: the variable, its value, and what is allowed, one sentence for each. The value of a secret
+ * is never shown.
  */
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
@@ -10,15 +10,15 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { secretSettings } from "./observe/SecretSettings.js"
 
-/** A setting is wrong. The message is for the operator as it is. */
+/** A setting is wrong. The message can be shown to the operator as it is. */
 export class SettingRefused extends Data.TaggedError("SettingRefused")<{ readonly message: string }> {}
 
-/** More of a value says no more. */
+/** The longest part of a value that is shown. */
 const mostCharacters = 120
 
 /**
- * A credential in an address is a secret too. Whatever stands before its last @ may be of it, as a password that is not encoded has any
- * characters: rather too much is hidden.
+ * A credential in a URL is secret too. Everything before the last @ may belong to it, since an unencoded password may contain any
+ * character: rather too much is hidden than too little.
  */
 const withoutCredentials = (value: string): string => value.replace(/(:?\/\/)[^]*@|(:\/*)\S*@/, "$1$2...@")
 
@@ -29,7 +29,7 @@ const wasText = (name: string, value: string | undefined): string => {
   return `is ${JSON.stringify(shown.length > mostCharacters ? `${shown.slice(0, mostCharacters)}...` : shown)}`
 }
 
-/** A fault without what is hidden of the value, of which some repeat a part. */
+/** A message without the hidden parts of the value, which some messages repeat. */
 const withoutHidden = (fault: string, value: string): string => {
   const shown = withoutCredentials(value)
   return fault.split(" ").map((word) => {
@@ -38,7 +38,7 @@ const withoutHidden = (fault: string, value: string): string => {
   }).join(" ")
 }
 
-/** What is wrong, without the name that some messages begin with, and without what is hidden of the value. */
+/** The message without the variable's name, with which some begin, and without the hidden parts of the value. */
 const faultText = (name: string, message: string, value: string): string => {
   const fault = withoutHidden(message.startsWith(`${name} `) ? message.slice(name.length + 1) : message, value)
   return /^(?:must|is|has) /.test(fault) ? `it ${fault}` : fault
@@ -58,7 +58,7 @@ const faultsOf = (error: ConfigError.ConfigError): ReadonlyArray<Fault> => {
     case "MissingData":
     case "SourceUnavailable":
     case "Unsupported":
-      // Some faults come without the place that they are of: their message begins with its name.
+      // Some errors have no path: their message begins with the name.
       return [{
         name: error.path.at(-1) ?? error.message.split(" ")[0]!,
         message: error._op === "MissingData" ? "must be set" : error.message
@@ -66,19 +66,19 @@ const faultsOf = (error: ConfigError.ConfigError): ReadonlyArray<Fault> => {
   }
 }
 
-/** What is wrong, a line for each setting, by the settings as they are. */
+/** The messages, one line for each setting, with the present values. */
 const textOf = (error: ConfigError.ConfigError): Effect.Effect<string> =>
   Effect.forEach(faultsOf(error), ({ message, name }) =>
     Effect.map(
       Effect.option(Config.string(name)),
       (value) => {
-        // No fault repeats a secret: looked for in one, its own words would be left out, and so tell which the secret has.
+        // No message repeats a secret. Searching it for the secret would remove words that they have in common, and so reveal them.
         const repeated = secretSettings.includes(name) ? "" : Option.getOrElse(value, () => "")
         return `${name} ${wasText(name, Option.getOrUndefined(value))}: ${faultText(name, message, repeated)}`
       }
     )).pipe(Effect.map((lines) => lines.join("\n")))
 
-/** A wrong setting as an operator reads it, in place of the error that Effect has for it. */
+/** Replaces Effect's error for a wrong setting with a message for the operator. */
 export const inWords = <A, E, R>(
   effect: Effect.Effect<A, E | ConfigError.ConfigError, R>
 ): Effect.Effect<A, Exclude<E, ConfigError.ConfigError> | SettingRefused, R> =>
@@ -92,7 +92,7 @@ export const inWords = <A, E, R>(
 const listed = (values: ReadonlyArray<string>): string =>
   values.length === 1 ? values[0]! : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`
 
-/** A setting that is one of some words. */
+/** A setting that must be one of several words. */
 export const oneOf = <A extends string>(name: string, ...values: ReadonlyArray<A>): Config.Config<A> =>
   Config.nonEmptyString(name).pipe(
     Config.mapOrFail((text) => {

@@ -1,6 +1,6 @@
 /**
- * What a signer goes by, from environment variables of its own process: where owners approve, where and as whom the venue deals on the
- * ledger, and what the treasury gives. A signer in the venue's own process is told by the venue's variables.
+ * A signer's settings, from its own process's environment variables: where owners approve, where and under which identity the venue acts on
+ * the ledger, and the treasury's limits. A signer within the venue's process uses the venue's variables.
  */
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
@@ -15,12 +15,12 @@ import type * as Signer from "./signer/Signer.js"
 import { optionalBearer, optionalSecret } from "./SecretSetting.js"
 import { refuse, siteOf, siteSettings, type TlsFiles, tlsOf } from "./VenueConfig.js"
 
-/** USDC that a venue of development gives, where nothing is set. */
+/** A development venue's limits in USDC, where none are set. */
 const developmentLimits = { perWithdrawal: "100000", daily: "1000000" } as const
 
 const text = (name: string) => Config.option(Config.nonEmptyString(name))
 
-/** USDC as a decimal. */
+/** An amount of USDC as a decimal. */
 const money = (name: string): Config.Config<Option.Option<number>> =>
   text(name).pipe(
     Config.mapOrFail((found) => {
@@ -47,13 +47,13 @@ type Settings = Config.Config.Success<typeof settings>
 
 type Found<A> = Either.Either<A, ConfigError.ConfigError>
 
-/** What is set, or in development what goes without saying. */
+/** The configured value, or the default, which exists only in development. */
 const required = <A>(environment: Settings["environment"], name: string, found: Option.Option<A>, development: A): Found<A> => {
   if (Option.isSome(found)) return Either.right(found.value)
   return environment === "development" ? Either.right(development) : refuse(name, "must be set outside development")
 }
 
-/** A form of the ledger's, and how it is said. */
+/** A format required by the ledger, and its description. */
 interface Form {
   readonly isFormed: (text: string) => boolean
   readonly form: string
@@ -70,7 +70,7 @@ const forms = {
   tokenId: { isFormed: Schema.is(Custody.fields.token.fields.id), form: "what its administrator calls the asset" }
 } as const satisfies Readonly<Record<string, Form>>
 
-/** A text of the ledger's, of the form that it has. */
+/** A text that must have one of the ledger's formats. */
 const formed = (name: string, found: Found<string>, { form, isFormed }: Form): Found<string> =>
   Either.flatMap(found, (text) => isFormed(text) ? Either.right(text) : refuse(name, `must be ${form}`))
 
@@ -97,7 +97,10 @@ const custodyOf = (found: Settings): Found<Signer.Settings["custody"]> => {
   )
 }
 
-/** What is not set in development goes along with what is. A withdrawal above the limit of a day would be refused day after day. */
+/**
+ * In development an omitted limit adapts to the other one. A withdrawal limit above the daily limit is an error, since such a withdrawal
+ * would be refused every day.
+ */
 const limitsOf = ({ dailyAtoms, environment, perWithdrawalAtoms }: Settings): Found<Signer.Settings["limits"]> => {
   const atoms = (decimal: string): number => parseDecimal(decimal, moneyScale) as number
   const usual = { perWithdrawal: atoms(developmentLimits.perWithdrawal), daily: atoms(developmentLimits.daily) }
@@ -114,16 +117,16 @@ const limitsOf = ({ dailyAtoms, environment, perWithdrawalAtoms }: Settings): Fo
         `must be at most TREASURY_DAILY_LIMIT, which is ${formatDecimal(limits.dailyAtoms, moneyScale)}: no day could give more`))
 }
 
-/** What a signer decides by, wherever it runs. */
+/** The settings for a signer's decisions, wherever it runs. */
 const signerOf = (found: Settings): Found<Signer.Settings> =>
   Either.all({ custody: custodyOf(found), limits: limitsOf(found), site: siteOf(found) })
 
-/** Where and as whom the venue deals on the ledger: told alike to the signer and to the venue. */
+/** Where and under which identity the venue acts on the ledger: the same setting for signer and venue. */
 export const custody: Config.Config<Signer.Settings["custody"]> = settings.pipe(Config.mapOrFail(custodyOf))
 
 export const signer: Config.Config<Signer.Settings> = settings.pipe(Config.mapOrFail(signerOf))
 
-/** What a signer that is a process of its own goes by. */
+/** The settings of a signer in a process of its own. */
 export interface ProcessConfig {
   readonly signer: Signer.Settings
   readonly secret: Redacted.Redacted

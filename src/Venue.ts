@@ -1,17 +1,16 @@
 /**
- * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`, `WorkloadIdentity`,
- * `IndexFeed`, `Ledger`, `PartySigner`, `HistoriesDatabase`, the clock and the scheduler, and `FollowerHost`,
- * `ReplayHost` and `HistoriesHost`, each of which may be none.
- * `main.ts` gives it the real ones, the simulator faulty ones.
+ * The whole venue as one Layer that still needs its leaves: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`,
+ * `WorkloadIdentity`, `IndexFeed`, `Ledger`, `PartySigner`, `HistoriesDatabase`, the clock and the scheduler, and optionally
+ * `FollowerHost`, `ReplayHost` and `HistoriesHost`. `main.ts` provides the real ones, the simulator faulty ones.
  *
- *   1. the address is taken; everything but the system routes answers 503 `starting`
- *   2. the journal is locked, journal and snapshots are read, the engine recovers (its digests compared block by block); once
- *      nothing refuses the start, secrets, keys and ledger are opened, and only then is anything written
- *   3. what a new journal begins with is journaled, then the sessions of markets as their calendars have them
- *   4. the index feed, the sessions, the driver of the ledger and the follower run, requests are taken
+ *   1. The address is taken; all but the system routes answer 503 `starting`.
+ *   2. The journal is locked, journal and snapshots are read, and the engine recovers, with its digests compared block by block. Once
+ *      nothing refuses the start, secrets, keys and ledger are opened, and only then is anything written.
+ *   3. The initial records of a new journal are written, then the sessions of markets according to their calendars.
+ *   4. The index feed, the sessions, the ledger driver and the follower start, and requests are accepted.
  *
- * Closing goes the other way: no new request, what is under way is answered, the writer drains, the histories take in what it has left,
- * the writer takes a snapshot, the journal is closed.
+ * Closing happens in reverse: no new requests are accepted, pending ones are answered, the writer drains, the histories take in what it has
+ * journaled, the writer takes a snapshot, and the journal is closed.
  */
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -78,94 +77,94 @@ import * as Writer from "./sequencer/Writer.js"
 import { PartySigner } from "./signer/PartySigner.js"
 import * as Sessions from "./sessions/Sessions.js"
 
-/** What only the venue knows, and whoever operates it. */
+/** Secrets known only to the venue and its operator. */
 export interface Secrets {
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
   readonly signerSecret: string
 }
 
-/** What a start opens behind the journal. There may be a faucet among the services. */
+/** What a start opens after the journal. The services may include a faucet. */
 export interface Opened extends Secrets {
   readonly services: Context.Context<Ledger | PartySigner>
 }
 
 export interface Options extends Secrets {
   readonly environment: Environment
-  /** Whether the operator may set index prices: always, but in production only where the feed is `push`. */
+  /** Whether the operator may set index prices: always, except that production requires the feed `push`. */
   readonly acceptsIndexPrices: boolean
-  /** Whether a feed process may stream them: only where the feed is `push`. */
+  /** Whether a feed process may stream index prices: only with the feed `push`. */
   readonly acceptsIndexStream: boolean
-  /** What the feed is called in the settings, for `/readyz` to tell; left out unless told. */
+  /** The feed's name in the settings, shown by `/readyz`; omitted by default. */
   readonly indexFeedName?: string
-  /** How many requests anybody may make; the defaults unless told. */
+  /** The rate limits; the usual ones by default. */
   readonly rateLimits?: RateLimits.Options
-  /** Proxies of the venue's own that stand before it; none unless told. */
+  /** The number of the venue's own proxies in front of it; none by default. */
   readonly trustedProxies?: number
-  /** Origins whose pages may call it from a browser; none unless told. */
+  /** Origins whose pages may call the venue from a browser; none by default. */
   readonly corsOrigins?: ReadonlyArray<string>
-  /** Where the owner's pages are. */
+  /** The site of the owner's pages. */
   readonly site: SiteSetting
-  /** How much an address may begin there and leave open; as much as is usual unless told. */
+  /** What one address may start there and leave open; the usual limits by default. */
   readonly ofAddress?: OfAddress
   /** Whether accounts may be affiliates. */
   readonly affiliateEnabled: boolean
-  /** What the stream has room for; the usual unless told. */
+  /** The stream's capacity; the usual one by default. */
   readonly stream?: Partial<Room>
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
   readonly snapshotEveryRecords: number
-  /** How much of a snapshot is read at once, the usual unless told: what is larger is read to memory of each section's own. */
+  /** How much of a snapshot is read at once; larger sections are read into memory of their own. The usual size by default. */
   readonly snapshotReadBytes?: number
   readonly journal: Partial<SegmentJournal.Options>
-  /** Where and as whom it deals on the ledger, and how it goes about it; in its usual way unless told. */
+  /** Where and under which identity it acts on the ledger, and how; the latter as usual by default. */
   readonly ledger: Setting
   readonly funds?: Partial<Funds.Options>
-  /** The versions that it decides and writes under: this program's, but where a test is of another. */
+  /** The versions under which it decides and writes: this program's, except in tests of others. */
   readonly versions?: Versions
-  /** How histories are written; in their usual way unless told. */
+  /** How histories are written; as usual by default. */
   readonly histories?: Partial<Histories.Options>
-  /** What the feed of committed blocks keeps in memory. */
+  /** How much the feed of committed blocks keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
-  /** How a follower is kept, where there is a host for one; in the usual way unless told. */
+  /** How a follower is run, where there is a host for one; as usual by default. */
   readonly followers?: Partial<Followers.Options>
-  /** How its metrics become text: by Prometheus's own library, but in a simulation, which waits for no promise. */
+  /** How metrics become text: through Prometheus's own library, except in a simulation, which cannot wait for its promises. */
   readonly expose?: Exposition
-  /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
+  /** Called with every command that the writer accepts; only tests use it. */
   readonly watch?: Sequencer.Watch
-  /** Told of the state that the writer has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
+  /** Called with the state that the writer has recovered: from here on a stop leaves a snapshot, or reports why not. */
   readonly recovered?: (state: Reads) => void
-  /** Told at a stop that all up to a sequence is durable, and that nothing but its snapshot is left to be done. */
+  /** Called during a stop, once everything through a sequence is durable and only the snapshot is left to be done. */
   readonly drained?: (sequence: number) => void
-  /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
+  /** Called with the error that prevents a stop from completing, whatever becomes of the fiber that stops. */
   readonly stopFailed?: Writer.StopFailed
 }
 
 export const defaultCapacity = { orders: 2_000_000, idempotencyKeys: 2_000_000, accountParts: 8 } as const satisfies Capacity
 
-/** A venue that takes requests. */
+/** A venue that accepts requests. */
 export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly address: string
   readonly port: number
-  /** Never ends while the venue lives; tells why it stopped for good. The process must end then. */
+  /** Completes only when the venue has stopped for good, with the reason. The process must then end. */
   readonly failure: Effect.Effect<Sequencer.Failure>
   readonly recovered: { readonly fromSequence: number; readonly records: number }
-  /** The engine's state as it is now, not behind the barrier: for whoever watches the process from inside. */
+  /** The engine's present state, including records that are not durable yet: for observers within the process. */
   readonly reads: Reads
-  /** Committed blocks, likewise. */
+  /** The committed blocks, also for observers. */
   readonly feed: Feed.Feed["Type"]
   readonly histories: Histories.Histories["Type"]
-  /** Those that follow the writer, one at a time; undefined where none is kept. */
+  /** The followers of the writer, one at a time; undefined where none is run. */
   readonly followers: Pick<Followers.Followers, "standing"> | undefined
 }>() {}
 
-/** How long a stop waits until the latest uses of keys are noted. */
+/** How long a stop waits for the latest key uses to be journaled. */
 const lastUsesWait = "250 millis"
 
 /**
- * Notes the latest uses of keys as a stop begins. A disk that does not answer is waited for by the writer, which says so; what this
- * would note may be a minute behind anyway.
+ * Journals the latest key uses when a stop begins, for a limited time: waiting for a disk that does not answer is the writer's task, which
+ * reports it. The recorded uses may lag by a minute anyway.
  */
 const noteLastUses = (
   { flush }: Context.Tag.Service<typeof KeyUses.KeyUses>,
@@ -194,7 +193,7 @@ type Leaves =
   | PartySigner
   | HistoriesDatabase
 
-/** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
+/** Answers requests while there is nothing to read yet: an edge over an empty engine that is never ready. */
 const startingApplication = (
   settings: Layer.Layer<Edge.Settings>,
   readiness: Context.Tag.Service<typeof Readiness.Readiness>,
@@ -218,7 +217,7 @@ const startingApplication = (
   )
 }
 
-/** Journal, snapshots and writer, over the disk. `opening`: what is opened once the journal is this venue's to go on with. */
+/** Journal, snapshots and writer over the disk. `opening` runs once the journal is accepted for this venue to continue. */
 const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect.Effect<void, E>) =>
   Writer.layer({
     stages,
@@ -237,7 +236,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     Layer.provideMerge(SnapshotStore.layerInto(Snapshot.memoryFor(options.capacity), options.snapshotReadBytes))
   )
 
-/** The writer, and what was opened for it: closed behind it. */
+/** The writer, and what was opened for it, which is closed after it. */
 const write = <E>(options: Options, stages: Stages.Stages, opening: Effect.Effect<Opened, E, Scope.Scope>) =>
   Effect.gen(function*() {
     const scope = yield* Effect.scope
@@ -248,7 +247,7 @@ const write = <E>(options: Options, stages: Stages.Stages, opening: Effect.Effec
     return { writing, ...yield* Deferred.await(opened) }
   })
 
-/** What `/metrics` tells of the process's event loop, where somebody measures it. */
+/** Registers the event loop's delay for `/metrics`, where it is measured. */
 const registerEventLoop = (metrics: Context.Tag.Service<typeof Metrics.Metrics>, measured: Measured | undefined): void => {
   if (measured === undefined) return
   metrics.gauges(
@@ -259,7 +258,7 @@ const registerEventLoop = (metrics: Context.Tag.Service<typeof Metrics.Metrics>,
   )
 }
 
-/** What `/metrics` tells of the venue's parts, beside what the edge counts itself. */
+/** Registers the metrics of the venue's parts, beside those that the edge counts itself. */
 const register = (
   metrics: Context.Tag.Service<typeof Metrics.Metrics>,
   writer: Context.Tag.Service<typeof Writer.Writer>,
@@ -298,7 +297,7 @@ const register = (
   )
 }
 
-/** What drives the ledger, beside the venue. */
+/** The ledger driver that runs beside the venue. */
 const fundsOf = (
   options: Options,
   reads: Reads,
@@ -321,7 +320,7 @@ const fundsOf = (
     return Funds.make(parts, yield* Effect.scope, { ...Funds.defaultOptions, ...options.funds })
   })
 
-/** What `/metrics` tells of the sources of an index that is made of several. */
+/** Registers the metrics of an index's sources, where it has several. */
 const registerSources = (
   metrics: Context.Tag.Service<typeof Metrics.Metrics>,
   { sources }: Context.Tag.Service<typeof IndexFeed>,
@@ -357,7 +356,7 @@ const registerSources = (
   )
 }
 
-/** What `/readyz` tells of how the venue came up. */
+/** Notes for `/readyz` how the venue started. */
 const noteStart = (
   readiness: Context.Tag.Service<typeof Readiness.Readiness>,
   { fromSequence, records }: Context.Tag.Service<typeof Writer.Writer>["recovered"],
@@ -369,7 +368,7 @@ const noteStart = (
   if (indexFeedName !== undefined) readiness.note("indexFeed", indexFeedName)
 }
 
-/** The histories, which follow the journal from where their database ends: elsewhere, where there is somebody who makes them. */
+/** The histories, which continue from the end of their database; made elsewhere where a host is provided. */
 const historiesOf = (
   options: Options,
   writing: Context.Context<Feed.Feed | Live.Live | Barrier | Journal | SnapshotStore.SnapshotStore | Writer.Writer>
@@ -397,13 +396,13 @@ const historiesOf = (
   })
 
 /**
- * The same, to the last record of a stop: they take in what is durable before they end, and what the writer journaled after that they
- * would never have.
+ * The histories, kept running through a stop: they take in what is durable before they end, and would otherwise miss what the writer
+ * journals last.
  */
 const historiesToTheEnd = (...[options, writing]: Parameters<typeof historiesOf>): ReturnType<typeof historiesOf> =>
   Effect.tap(historiesOf(options, writing), () => Effect.addFinalizer(() => Context.get(writing, Writer.Writer).quiet))
 
-/** What the options decide about the edge. */
+/** The edge's settings, from the options. */
 const settingsOf = (options: Options, port: number, { operatorToken, signerSecret }: Secrets = options): Layer.Layer<Edge.Settings> =>
   Layer.succeed(Edge.Settings, {
     environment: options.environment,
@@ -420,13 +419,16 @@ const settingsOf = (options: Options, port: number, { operatorToken, signerSecre
     ...(options.stream === undefined ? undefined : { stream: options.stream })
   })
 
-/** What the journal's end was found to be, where it was no whole write. */
+/** Logs an unfinished write that was found at the end of the journal. */
 const tellTorn = ({ opened: { torn } }: Context.Tag.Service<typeof Journal>): Effect.Effect<void> =>
   torn === undefined
     ? Effect.void
     : Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
 
-/** Once the writer has stopped no request under way can be answered any more, and none that comes: connections do not keep the process. */
+/**
+ * Closes all connections once the writer has stopped for good: no request can be answered any more, and they must not keep the process
+ * alive.
+ */
 const cutting = (
   writer: Context.Tag.Service<typeof Writer.Writer>,
   readiness: Context.Tag.Service<typeof Readiness.Readiness>,
@@ -438,7 +440,7 @@ const cutting = (
       cut()
     })))
 
-/** What keeps the venue from being ready, once it has started. */
+/** What prevents the venue from being ready, once it has started. */
 const unavailableBy = (
   { trouble }: Context.Tag.Service<typeof Writer.Writer>,
   times: Parameters<typeof ClockWatch.clockTrouble>[0]
@@ -449,12 +451,12 @@ const unavailableBy = (
   return behind === undefined ? undefined : { dependency: "clock", reason: behind }
 }
 
-/** How often settlements and the clock are looked at for the log: a settlement that waits is tried again once a minute. */
+/** How often settlements and the clock are checked for the log, in milliseconds; a settlement that is stuck is retried once a minute. */
 const lookedAtEveryMs = 10_000
 
 const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Effect<Opened, E, Scope.Scope>) {
   const scope = yield* Effect.scope
-  // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
+  // Closed before the writer, although opened before it: pending requests need a living writer for their answers.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
   const readiness = Readiness.make()
   const counts = Metrics.noCounts()
@@ -519,7 +521,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), ClockWatch.make(times)], lookedAtEveryMs))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
-  // Before the writer ends, and when no request uses a key any more.
+  // Runs before the writer ends, and after the last request that could use a key.
   yield* Effect.addFinalizer(() => noteLastUses(keyUses, writer))
   yield* Effect.forkScoped(keyUses.drive)
   const { durableSequence, followers } = writer
@@ -533,7 +535,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories, followers })
 })
 
-/** A venue over leaves that are open. */
+/** A venue over leaves that are already open. */
 export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> =>
   Layer.scoped(
     Venue,
@@ -542,8 +544,8 @@ export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> 
   )
 
 /**
- * A venue that has its secrets, its keys and its ledger opened once its data directory is locked and nothing in it refuses the start,
- * so that a start that is refused makes none of them. Until then `options` has secrets that nobody knows.
+ * A venue whose secrets, keys and ledger are opened only once its data directory is locked and nothing in it refuses the start, so that a
+ * refused start creates none of them. Until then `options` holds random secrets that nobody knows.
  */
 export const layerOpening = <E>(
   options: Options,

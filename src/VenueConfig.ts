@@ -1,6 +1,6 @@
 /**
- * The venue's settings, from environment variables, refused at start with the variable's name when they are
- * wrong. The README lists them with their defaults.
+ * The venue's settings, from environment variables. A wrong one is refused at the start with the variable's name. The README lists them
+ * with their defaults.
  */
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
@@ -20,7 +20,7 @@ import { optionalBearer, optionalSecret } from "./SecretSetting.js"
 import { oneOf } from "./SettingTexts.js"
 import { defaultCapacity } from "./Venue.js"
 
-/** A setting of plain digits between two bounds. Empty is not set, as for texts. */
+/** A setting of plain digits within bounds. Empty counts as not set, as for texts. */
 const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>
   Config.nonEmptyString(name).pipe(
     Config.withDefault(String(fallback)),
@@ -32,8 +32,8 @@ const between = (name: string, low: number, high: number, fallback: number): Con
   )
 
 /**
- * Orders that are remembered, and idempotency keys: what a venue runs with, and what its journal is replayed under; and one
- * account's part of what is free.
+ * How many orders and idempotency keys are remembered, which a replay of the journal needs as well; and one account's share of what is
+ * free.
  */
 export const capacity = Config.all({
   orders: between("ORDER_CAPACITY", 1_000, 16_000_000, defaultCapacity.orders),
@@ -41,13 +41,13 @@ export const capacity = Config.all({
   accountParts: between("ACCOUNT_PARTS", 0, 1_000, defaultCapacity.accountParts)
 })
 
-/** A number that nobody needs more of. */
+/** A number that exceeds any need. */
 const mostRequests = 1_000_000_000
 
-/** Frames a second that one connection of the stream may send where anybody may connect. */
+/** Most frames per second on one connection of the stream, where anybody may connect. */
 const mostStreamMessages = 1_000
 
-/** How many proxies of the venue's own stand before it: `off` none, `on` one, or their number. */
+/** The number of the venue's own proxies in front of it: `off` for none, `on` for one, or a number. */
 const trustedProxies = Config.nonEmptyString("TRUST_PROXY").pipe(
   Config.withDefault("off"),
   Config.validate({
@@ -67,7 +67,7 @@ const corsOrigins = Config.nonEmptyString("CORS_ORIGINS").pipe(
   })
 )
 
-/** What the venue and a signer of its own are told alike: where they run, where owners approve, and what TLS is served with. */
+/** Settings that the venue and a signer of its own share: the environment, where owners approve, and the files for TLS. */
 export const siteSettings = {
   environment: oneOf("VENUE_ENVIRONMENT", ...environments).pipe(Config.withDefault("development" as const)),
   publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
@@ -76,7 +76,7 @@ export const siteSettings = {
   tlsKey: Config.option(Config.nonEmptyString("TLS_KEY"))
 }
 
-/** Settings as they are set, before what one asks of another is looked at. */
+/** The settings as given, before they are checked against each other. */
 const settings = Config.all({
   host: Config.nonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: between("PORT", 0, 65_535, 8080),
@@ -120,7 +120,7 @@ const settings = Config.all({
   feedMiB: between("FEED_MEMORY_MIB", 0, 4_096, defaultBounds.bytes >> 20),
   segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64),
   connectionLimit: between("CONNECTION_LIMIT", 16, 1_000_000, 10_000),
-  /** 0: a quarter of all. */
+  /** 0: a quarter of all connections. */
   connectionsPerAddress: between("CONNECTIONS_PER_ADDRESS", 0, 1_000_000, 0),
   unreadAnswersMiB: between("UNREAD_ANSWERS_MIB", 16, 65_536, 512),
   rateLimits: Config.all({
@@ -137,31 +137,31 @@ const settings = Config.all({
 
 type Settings = Config.Config.Success<typeof settings>
 
-/** Exchanges that an index is made of, and how. */
+/** The exchanges that make up an index, and the rules for combining them. */
 export interface IndexExchanges {
   readonly exchanges: ReadonlyArray<ExchangeSetting>
   readonly urls: ReadonlyMap<string, string>
   readonly rules: IndexSources.Options
 }
 
-/** Where the index comes from. */
+/** The source of the index. */
 export type IndexSetting =
   | { readonly feed: "synthetic" | "push" }
   | { readonly feed: "tape"; readonly file: string; readonly loops: boolean }
   | { readonly feed: "ccxt"; readonly from: IndexExchanges }
 
-/** Files that the venue serves TLS with. */
+/** The certificate and key files for serving TLS. */
 export interface TlsFiles {
   readonly certFile: string
   readonly keyFile: string
 }
 
-/** Where parties' keys are: in this process, or at an address. */
+/** Where parties' keys are held: in this process, or by a signer at a URL. */
 export type SignerSetting =
   | { readonly at: "embedded" }
   | { readonly at: "url"; readonly url: string; readonly token: Redacted.Redacted }
 
-/** Where the ledger is: a development ledger in this process, or a participant at an address. */
+/** Where the ledger is: a development ledger in this process, or a participant at a URL. */
 export type LedgerSetting =
   | { readonly at: "embedded" }
   | { readonly at: "url"; readonly url: string; readonly token: Redacted.Redacted | undefined }
@@ -186,21 +186,21 @@ type ReckonedNames =
   | "workloadAudience"
   | "workloadAccounts"
 
-/** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
+/** The settings with which the venue runs. Secrets that development generates are not filled in here, but by `main.ts`. */
 export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly index: IndexSetting
   readonly site: SiteSetting
-  /** Undefined: it is served without. */
+  /** Undefined: served without TLS. */
   readonly tls: TlsFiles | undefined
   readonly signer: SignerSetting
   readonly ledger: LedgerSetting
-  /** Undefined where bots have no keys here. */
+  /** Undefined: bots cannot obtain keys. */
   readonly workloads: WorkloadSetting | undefined
 }
 
 export const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
 
-/** The exchanges of an index, which belong together. */
+/** The exchanges of an index, whose settings belong together. */
 const indexExchanges = (
   { indexExchangeUrls, indexExchanges, indexSources: rules }: Settings
 ): Either.Either<IndexExchanges, ConfigError.ConfigError> => {
@@ -216,16 +216,16 @@ const indexExchanges = (
     : Either.right({ exchanges: exchanges.right, urls: urls.right, rules })
 }
 
-/** A host in the machine itself, whose pages browsers trust without TLS. */
+/** A host name of this machine, whose pages browsers trust without TLS. */
 const isLocal = (hostname: string): boolean => hostname === "localhost" || hostname.endsWith(".localhost")
 
-/** A host that is an address: browsers bind passkeys to names alone. */
+/** Whether a host is an IP address: browsers bind passkeys only to names. */
 const isAddress = (hostname: string): boolean => /^[0-9.]+$/.test(hostname) || hostname.startsWith("[")
 
-/** This machine, to which nothing goes over a line. */
+/** Whether a host is this machine, so that nothing leaves it over a network. */
 const isLoopback = (hostname: string): boolean => isLocal(hostname) || hostname === "127.0.0.1" || hostname === "[::1]"
 
-/** Where parties' keys are: in production in no process of the venue's. */
+/** Where parties' keys are held: in production never in the venue's process. */
 const signerOf = ({ environment, signerToken, signerUrl }: Settings): Either.Either<SignerSetting, ConfigError.ConfigError> => {
   if (Option.isNone(signerUrl)) {
     if (environment === "production")
@@ -244,7 +244,7 @@ const signerOf = ({ environment, signerToken, signerUrl }: Settings): Either.Eit
     : Either.right({ at: "url", url: url.origin, token: signerToken.value })
 }
 
-/** Where the ledger is: outside development a participant's. */
+/** Where the ledger is: outside development at a participant. */
 const ledgerOf = ({ environment, ledgerToken, ledgerUrl }: Settings): Either.Either<LedgerSetting, ConfigError.ConfigError> => {
   if (Option.isNone(ledgerUrl)) {
     if (environment !== "development")
@@ -261,7 +261,7 @@ const ledgerOf = ({ environment, ledgerToken, ledgerUrl }: Settings): Either.Eit
   return Either.right({ at: "url", url: url.origin, token: Option.getOrUndefined(ledgerToken) })
 }
 
-/** Where the owner's pages are: browsers make passkeys over TLS or in the machine itself alone, and bind them to the pages' domain. */
+/** The site of the owner's pages: browsers create passkeys only over TLS or on the machine itself, and bind them to the site's domain. */
 export const siteOf = (
   { environment, publicOrigin, rpId, tlsCert }: Pick<Settings, "environment" | "publicOrigin" | "rpId" | "tlsCert">
 ): Either.Either<SiteSetting, ConfigError.ConfigError> => {
@@ -306,7 +306,7 @@ const workloadsOf = (
     : refuse(missing![0], "must be set where another of the WORKLOAD_ settings is")
 }
 
-/** Where the index comes from: in production from outside. */
+/** The source of the index: in production an external one. */
 const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.ConfigError> => {
   const { environment, indexTape, indexTapeLoops: loops } = found
   const feed = Option.getOrElse(found.indexFeed, () => environment === "development" ? "synthetic" as const : "push" as const)
@@ -314,7 +314,7 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
     const made = feed === "tape" ? "recorded" : "synthetic"
     return refuse("INDEX_FEED", `must be push or ccxt in production: a ${made} index is for trying the venue out`)
   }
-  // What no feed reads here was meant for another one: a venue would wait for prices that nobody sends.
+  // A setting that the chosen feed does not use was meant for another feed: the venue would wait for prices that nobody sends.
   const meant = [
     ["INDEX_EXCHANGES", "ccxt", Option.isSome(found.indexExchanges)],
     ["INDEX_EXCHANGE_URLS", "ccxt", Option.isSome(found.indexExchangeUrls)],
@@ -336,7 +336,7 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
   }
 }
 
-/** The certificate's file and its key's, which are no use without each other. */
+/** The certificate and key files, which are useless without each other. */
 export const tlsOf = (
   { tlsCert, tlsKey }: Pick<Settings, "tlsCert" | "tlsKey">
 ): Either.Either<TlsFiles | undefined, ConfigError.ConfigError> => {
@@ -345,7 +345,7 @@ export const tlsOf = (
   return Either.right({ certFile: tlsCert.value, keyFile: tlsKey.value })
 }
 
-/** Outside development nothing is generated, and nothing is made up. */
+/** Outside development no secret is generated, and no value is invented. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const { environment, rateLimits: { perKey } } = found
   const each = {

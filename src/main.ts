@@ -1,4 +1,4 @@
-/** The venue as a process: picks the real leaves, launches, and ends with what stopped it. */
+/** The venue as a process: provides the real leaves, starts it, and ends with the reason for which it stopped. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -60,23 +60,23 @@ import * as Venue from "./Venue.js"
 import { config, type IndexExchanges, type IndexSetting, type VenueConfig } from "./VenueConfig.js"
 
 /**
- * Exit codes: 1 could not start or stopped for good; 65 (sysexits' EX_DATAERR) the data directory needs another version of
- * the program, whose name is said; 70 (EX_SOFTWARE) the journal is damaged, or what it comes to differs from what it or the follower
- * says, and somebody has to look at the directory before anything is written to it; 78 (EX_CONFIG) a setting is wrong. Starting
- * again helps after none but the first.
+ * Exit codes: 1 could not start or stopped for good; 65 (sysexits' EX_DATAERR) the data directory needs another version of the program,
+ * which the message names; 70 (EX_SOFTWARE) the journal is damaged, or replaying it differs from its digests or from the follower, and
+ * somebody has to look at the directory before anything is written to it; 78 (EX_CONFIG) a setting is wrong. Restarting can help only after
+ * 1.
  */
 const exitFailed = 1
 const exitOtherVersion = 65
 const exitToBeLookedAt = 70
 const exitConfig = 78
 
-/** The markets that come with the program, beside the compiled output. */
+/** The markets file that comes with the program, relative to the compiled output. */
 const bundledMarkets = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../fixtures/markets.json")
 
-/** The owner's pages, as the build leaves them beside the compiled output. */
+/** The owner's pages, where the build puts them in the output. */
 const builtPages = path.join(path.dirname(fileURLToPath(import.meta.url)), "../console")
 
-/** The reference, as the build writes it there. */
+/** The API reference, where the build puts it in the output. */
 const writtenReference = path.join(path.dirname(fileURLToPath(import.meta.url)), "../docs")
 
 const readMarkets = (settings: VenueConfig) =>
@@ -85,16 +85,16 @@ const readMarkets = (settings: VenueConfig) =>
     catch: (cause) => new Bootstrap.MarketsFileInvalid({ reason: String(cause) })
   }).pipe(Effect.flatMap(Bootstrap.parseMarkets))
 
-/** A configured secret, or the one that a development venue keeps for itself. */
+/** A configured secret, or the one that a development venue generates and stores. */
 const secret = (settings: VenueConfig, configured: Option.Option<Redacted.Redacted>, file: string) =>
   Option.isSome(configured)
     ? Effect.succeed(Redacted.value(configured.value))
     : NodeSecrets.keep(settings.dataDir, file)
 
-/** Fewest connections that a venue is started for. */
+/** Fewest connections with which a venue starts. */
 const fewestConnections = 16
 
-/** How many connections are held: as configured, and no more than the system's limit on open files leaves beside the journal's. */
+/** Most connections: as configured, but no more than the system's limit on open files leaves beside the journal's files. */
 const connectionLimit = (settings: VenueConfig): Effect.Effect<number, ConfigError.ConfigError> => {
   const files = NodeDescriptors.openFiles()
   const limit = NodeDescriptors.connectionsWithin(settings.connectionLimit, files)
@@ -112,7 +112,7 @@ const connectionLimit = (settings: VenueConfig): Effect.Effect<number, ConfigErr
   )
 }
 
-/** The recorded index, from its file. */
+/** The index from a recorded file. */
 const indexTape = (file: string, loops: boolean): Effect.Effect<Layer.Layer<IndexFeed.IndexFeed>, ConfigError.ConfigError> =>
   Effect.try({
     try: () => fs.readFileSync(file, "utf8"),
@@ -126,7 +126,7 @@ const indexTape = (file: string, loops: boolean): Effect.Effect<Layer.Layer<Inde
     )
   )
 
-/** The index of exchanges. */
+/** The index made from exchanges. */
 const indexOfExchanges = ({ exchanges, rules, urls }: IndexExchanges): Layer.Layer<IndexFeed.IndexFeed, ConfigError.ConfigError> =>
   NodeCcxt.sources(exchanges, urls).pipe(
     Effect.map((sources) => IndexSources.layer(sources, rules)),
@@ -134,7 +134,7 @@ const indexOfExchanges = ({ exchanges, rules, urls }: IndexExchanges): Layer.Lay
     Layer.unwrapScoped
   )
 
-/** Where the index comes from, as it is set. */
+/** The configured index feed. */
 const indexFeed = (
   setting: IndexSetting,
   markets: ReadonlyArray<Bootstrap.ListedMarket>
@@ -154,22 +154,22 @@ const indexFeed = (
   }
 }
 
-/** How long an answer of a signer that is another process may take. */
+/** The time limit for an answer from a signer in another process, in milliseconds. */
 const signerTimeoutMs = 10_000
 
-/** Where the keys of an embedded signer are, in the data directory. */
+/** The directory of an embedded signer's keys, within the data directory. */
 const keysDirectory = "signer"
 
-/** A secret that a development venue made for itself is one that nobody guesses: it needs no stretching. */
+/** log2 of scrypt's cost for a generated secret: it is random and cannot be guessed, so it needs little key stretching. */
 const ownSecretCostLog2 = 14
 
-/** Where the signer is, with the settings of one that is in this process: read before anything is made in the data directory. */
+/** Where the signer is, with the settings of an embedded one: read before anything is created in the data directory. */
 type SignerPlace = Extract<VenueConfig["signer"], { readonly at: "url" }> | { readonly at: "embedded"; readonly settings: Signer.Settings }
 
 const signerPlace = ({ signer }: VenueConfig): Effect.Effect<SignerPlace, ConfigError.ConfigError> =>
   signer.at === "url" ? Effect.succeed(signer) : Effect.map(SignerConfig.signer, (settings) => ({ at: "embedded", settings }))
 
-/** The signer of parties' transactions: another process, or, but in production, this one. */
+/** The signer of parties' transactions: another process or, outside production, this one. */
 const partySigner = (
   { dataDir, signerSecret }: VenueConfig,
   signer: SignerPlace,
@@ -187,13 +187,13 @@ const partySigner = (
   return Signer.layer(signer.settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer)))
 }
 
-/** Where a development ledger in this process keeps what it has, in the data directory. */
+/** The file of an embedded development ledger, within the data directory. */
 const ledgerFile = "ledger.sqlite"
 
-/** How a participant hashes what is to be signed: the scheme that signs until when it may be recorded. */
+/** The hashing scheme requested from a participant: the one that covers the maximum record time. */
 const scheme = 3
 
-/** The ledger: a participant's, or in development one in this process. */
+/** The ledger: a participant, or in development one in this process. */
 const ledgerAt = (
   { dataDir, ledger }: VenueConfig,
   custody: Setting
@@ -205,13 +205,13 @@ const ledgerAt = (
   )
 }
 
-/** A secret that is forgotten as soon as it is made. */
+/** A random secret that nobody knows. */
 const nobodys = (random: SecureRandom["Type"]): string => Buffer.from(random.bytes(32)).toString("base64url")
 
-/** Whether anybody can be the operator. */
+/** Whether anybody can act as the operator. */
 const hasOperator = ({ environment, operatorToken }: VenueConfig): boolean => environment === "development" || Option.isSome(operatorToken)
 
-/** What is opened once the data directory is this venue's: what is not there yet is made in it. */
+/** Opens secrets, keys and ledger once the data directory is locked for this venue; creates in it what is missing. */
 const opening = (settings: VenueConfig, custody: Setting, signer: SignerPlace) =>
   Effect.gen(function*() {
     const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
@@ -223,19 +223,19 @@ const opening = (settings: VenueConfig, custody: Setting, signer: SignerPlace) =
   })
 
 /**
- * What runs in threads of its own: what makes the histories, what reads the journal for clients, and the follower, without which the
- * writer takes the snapshots.
+ * What runs in threads of its own: making the histories, reading the journal for clients, and the follower, without which the writer takes
+ * the snapshots.
  */
 const threads = ({ dataDir, follower }: VenueConfig, capacity: Capacity) =>
   Layer.mergeAll(
-    // Made by their thread, and by the writer's where there is none.
+    // The database is used by the histories' thread, and by the writer's where there is none.
     NodeHistories.layer(dataDir),
     NodeHistoriesBeside.layer(dataDir, capacity),
     NodeReadings.layer(dataDir, capacity),
     follower === "thread" ? NodeFollower.layer(dataDir) : Layer.empty
   )
 
-/** Where it listens, and how much it holds of those who come there. */
+/** The listener's address and its limits for connections. */
 const listening = (settings: VenueConfig, connectionLimit: number, tls: NodeTls.Tls | undefined): NodeListener.Options => ({
   ...NodeListener.defaults,
   host: settings.host,
@@ -246,16 +246,16 @@ const listening = (settings: VenueConfig, connectionLimit: number, tls: NodeTls.
   tls
 })
 
-/** What may wait for the writer, of which as large a part as usual is kept for what takes risk away. */
+/** The writer's inbox, with the usual share reserved for commands that reduce risk. */
 const inboxOf = (capacity: number) => ({
   capacity,
   reserved: Math.floor((capacity * defaultBounds.reserved) / defaultBounds.capacity)
 })
 
-/** The state that a stop leaves, once there is one, and what kept it from its end, once something has. */
+/** The state of which a stop takes a snapshot, once there is one, and the error that prevented the stop from completing, if any. */
 const stop: { state: Reads | undefined; fault: Error | undefined } = { state: undefined, fault: undefined }
 
-/** A stop before there was a writer whose last snapshot it would have left: whoever waits for one to go on from is told. */
+/** The venue was stopped before there was a writer to take a last snapshot: an operator who needs one to continue from is told. */
 class StoppedEarly extends Error {
   override readonly name = "StoppedEarly"
   constructor() {
@@ -266,7 +266,7 @@ class StoppedEarly extends Error {
   }
 }
 
-/** Says where a venue is that has started, what it goes on from, and what may be done next. */
+/** Prints where a started venue is, from where it continues, and what can be done next. */
 const told = (settings: VenueConfig, { fromSequence, records }: Venue.Venue["Type"]["recovered"], url: string, pages: string) =>
   Effect.gen(function*() {
     const { dataDir, environment, operatorToken } = settings
@@ -284,7 +284,7 @@ const told = (settings: VenueConfig, { fromSequence, records }: Venue.Venue["Typ
     yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
   })
 
-/** Starts the venue, and goes on until it is stopped. */
+/** Starts the venue, and runs until it is stopped. */
 const run = Effect.gen(function*() {
   const settings = yield* config
   const connections = yield* connectionLimit(settings)
@@ -350,14 +350,14 @@ const run = Effect.gen(function*() {
       yield* told(settings, running.recovered, url, siteAt(settings.site, running.port).publicOrigin)
       const failure = yield* running.failure
       const stopped = new WriterStopped(failure)
-      // Nobody has asked for this end, and nobody would look for one that does not come.
+      // Nobody has requested this stop, so nobody would notice if it did not complete.
       late.words = `${stopped.message}; ${late.words}`
       endIn(stopMs)
       return yield* Effect.die(stopped)
     })).pipe(Effect.provide(Layer.provide(venue, leaves)))
 })
 
-/** What whoever started a venue may type next: with nothing to try in it, how it stands. */
+/** A command to try next: opening demo accounts in development, otherwise showing the status. */
 const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string => {
   const place = `${url === defaultUrl ? "" : ` --url ${url}`}${path.resolve(dataDir) === path.resolve("data") ? "" : ` --data ${dataDir}`}`
   return environment === "development"
@@ -365,10 +365,10 @@ const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string
     : `npm run --silent venue -- status${place}`
 }
 
-/** Where the tools look for a venue unless they are told. */
+/** The URL that the tools use by default. */
 const defaultUrl = "http://127.0.0.1:8080"
 
-/** The same, and says at the end of a stop that was asked for that nothing is left to be done. */
+/** Runs the venue, and reports at the end of a requested stop that nothing is left to be done. */
 const launch = Effect.onExit(run, (exit) => {
   if (!Exit.isFailure(exit) || whyEnded(exit, stop.fault) !== undefined) return Effect.void
   if (stop.state !== undefined) return Effect.log(`stopped cleanly at sequence ${stop.state.sequence}: all that was decided is durable`)
@@ -376,24 +376,24 @@ const launch = Effect.onExit(run, (exit) => {
   return Effect.void
 })
 
-/** What the operator reads when the process ends by itself. */
+/** The message for the operator when the process ends by itself. */
 const explain = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   const isSaid = !Cause.isDie(cause) || [WriterStopped, NotFlushed, NotSaved, StoppedEarly].some((kind) => error instanceof kind)
   return error instanceof Error && isSaid ? error.message : Cause.pretty(cause)
 }
 
-/** Whether a setting is wrong: by itself, or for what the data directory holds. */
+/** Whether a setting is wrong, in itself or for the contents of the data directory. */
 const isSettingWrong = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
-  // Every tagged error is an Effect too, and looks much the same from outside.
+  // Every tagged error is an Effect as well, and looks much the same from outside.
   return [SettingRefused, Recovery.CapacityTooSmall, Bootstrap.MarketsFileInvalid, Bootstrap.WrongEnvironment].some((tag) =>
     error instanceof tag
   )
     || error instanceof StoreRefused && error.setting !== undefined
 }
 
-/** Whether nothing is wrong with the data directory, and another version of the program has to be started on it. */
+/** Whether the data directory is intact, but needs another version of the program. */
 const isOtherVersions = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   return [Recovery.UndecidedByOther, Recovery.NewerRules, Recovery.MigrationDiffers, NewerFormat, OlderFormat].some((tag) =>
@@ -401,7 +401,9 @@ const isOtherVersions = (cause: Cause.Cause<unknown>): boolean => {
   )
 }
 
-/** Whether the journal, a snapshot or one of two engines is wrong: what is there is all that can tell which, and a start writes to it. */
+/**
+ * Whether the journal, a snapshot or one of two engines is wrong: only the present files can show which, and a start would write to them.
+ */
 const isToBeLookedAt = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   return [Corrupt, Recovery.Diverged, Recovery.JournalBehind, Recovery.SnapshotUnexplained].some((tag) => error instanceof tag)
@@ -414,22 +416,25 @@ const exitCode = (cause: Cause.Cause<unknown>): number => {
   return isToBeLookedAt(cause) ? exitToBeLookedAt : exitFailed
 }
 
-/** How long the process may take to stop once it was asked to, beside what its tables need, or has nothing to go on for. */
+/** How long the process may take to stop after a request or a failure, in milliseconds, without the time that its tables need. */
 const stopMs = 9_500
 
 /**
- * How long it waits, when all is done, for operations on files that have not returned, and for threads, which on a busy machine may
- * have a batch of the histories to write before they hear that they are to end.
+ * How long it waits at the end, in milliseconds, for file operations that have not returned, and for threads, which on a busy machine may
+ * have to write a batch of the histories before they learn that they are to end.
  */
 const fileMs = 500
 const threadMs = 8_000
 
 const tell = (message: string): void => NodeLog.lastWord("venue", message)
 
-/** Whether the system still works on an operation on a file. */
+/** Whether the system is still working on a file operation. */
 const worksOnFiles = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback")
 
-/** The end where an operation on a file or a thread comes to none: an ordinary exit would wait for it. The status is that of SIGKILL. */
+/**
+ * Ends the process where a file operation or a thread does not complete, for which an ordinary exit would wait. The exit status is that of
+ * SIGKILL.
+ */
 const killItself = (message: string): void => {
   tell(message)
   process.kill(process.pid, "SIGKILL")
@@ -443,32 +448,32 @@ interface Held {
 const heldByFiles: Held = { what: "an operation of the disk does not return", mostMs: fileMs }
 const heldByThreads: Held = { what: "a thread does not end", mostMs: threadMs }
 
-/** What an exit would wait for by now, and for how long at most that is waited for before it; undefined where there is nothing. */
+/** What an exit would wait for at present, and the longest time to wait for that first; undefined where there is nothing. */
 const heldBy = (): Held | undefined => worksOnFiles() ? heldByFiles : NodeThreads.areLeft() ? heldByThreads : undefined
 
-/** What is said where the time for a stop is over. Once all is done only the exit is held up, and nothing can be lost any more. */
+/** The message for a stop that exceeds its time. Once everything is done only the exit is delayed, and nothing can be lost any more. */
 const late = { words: "the stop did not end in time, and what was not acknowledged may not be durable; killed" }
 
-/** Leaves with an exit code; by SIGKILL where operations on files do not return in time, or threads do not end. */
+/** Exits with a code; by SIGKILL where file operations do not return in time, or threads do not end. */
 const leave = (onExit: (code: number) => void, code: number, before?: Held, waitedMs = 0): void => {
   const held = heldBy()
   if (held === undefined) return onExit(code)
   late.words = `${held.what}; killed, where the exit code would have been ${code}`
-  // What only now holds it up has its own time.
+  // A different cause of delay gets its full time.
   const heldMs = held === before ? waitedMs : 0
   if (heldMs >= held.mostMs) return killItself(late.words)
   setTimeout(() => leave(onExit, code, held, heldMs + 20), 20)
 }
 
-/** Sees to it that the process ends within so many milliseconds, if it does not by itself. */
+/** Ends the process after so many milliseconds, if it has not ended by itself. */
 const endIn = (mostMs: number): void => void setTimeout(() => killItself(late.words), mostMs).unref()
 
-/** The same of a stop that somebody asked for: it leaves a snapshot of all that is remembered. */
+/** The same for a requested stop, which takes a snapshot of everything that is remembered. */
 const endAsked = (): void => endIn(stopMs + (stop.state === undefined ? 0 : stopMsForTables(stop.state)))
 
 runMainAsked(endAsked)(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
   disableErrorReporting: true,
-  // What is logged, and how, is the layer's to say.
+  // Logging is configured by the layer.
   disablePrettyLogger: true,
   teardown: (exit, onExit) => {
     const cause = whyEnded(exit, stop.fault)

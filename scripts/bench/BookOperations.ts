@@ -1,7 +1,6 @@
 /**
- * The stream of operations that P1 runs: buys at mid - U[0,50], sells at mid + U[0,50], the mid moving by one
- * with 2 %; 55 % new orders, 40 % cancels of a random live order, 5 % market orders; sizes U[1,100]. The same
- * seed gives the same stream.
+ * The stream of operations that P1 runs: buys at mid - U[0,50], sells at mid + U[0,50], the mid moving by one with a probability of 2 %; 55
+ * % new orders, 40 % cancels of a random live order, 5 % market orders; sizes U[1,100]. The same seed gives the same stream.
  */
 import { StringBook } from "./StringBook.js"
 
@@ -21,7 +20,7 @@ export const uniform = (seed: number): (below: number) => number => {
   }
 }
 
-/** Ids that can be drawn from at random, joined and left at once. */
+/** Ids that can be drawn at random, with additions and removals in constant time. */
 class Live {
   private readonly ids: Array<string> = []
   private readonly places = new Map<string, number>()
@@ -50,7 +49,7 @@ class Live {
   }
 }
 
-/** `count` operations during which never more than `liveLimit` orders rest, behind as many more that rest first. */
+/** `count` operations during which at most `liveLimit` orders rest, after `resting` orders that rest from the beginning. */
 export const generate = (count: number, liveLimit: number, seed: number, resting = 0): ReadonlyArray<Operation> => {
   const draw = uniform(seed)
   const live = new Live()

@@ -1,8 +1,7 @@
 /**
- * delay: from when the writer hears that a record is durable to when a client's socket has its frame, 99th percentile, under P3's
- * load, with a hundred subscribers of the book that is traded and ten of accounts' orders in a process of their own; against a
- * bare server under the same load that pushes to as many sockets by `ws`, as often and as many frames as the venue did. No
- * ratio is asked for.
+ * delay: the time from the writer learning that a record is durable to a client's socket receiving its frame, 99th percentile, under P3's
+ * load, with a hundred subscribers of the traded book and ten of accounts' orders in a process of their own; against a bare server under
+ * the same load that pushes to as many sockets with `ws`, with the venue's own frequency and number of frames. No ratio is required.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import * as fs from "node:fs"
@@ -54,7 +53,7 @@ const task = (port: number, accounts: ReadonlyArray<DemoAccount>): Task => ({
   entries: 1
 })
 
-/** The 99th percentile of how long frames took, milliseconds, of those from a time on; `stamps`: last sequences and times, ascending. */
+/** The 99th percentile of the frames' delays from a time on, in milliseconds; `stamps`: pairs of last sequence and time, ascending. */
 const p99Of = (stamps: ArrayLike<number>, arrivals: ReadonlyArray<number>, fromNanos: number): number => {
   const delays: Array<number> = []
   for (let at = 0; at < arrivals.length; at += 2) {

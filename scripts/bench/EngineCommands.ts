@@ -1,10 +1,9 @@
 /**
- * The stream of commands that P2 and P6 run, over many markets and accounts: in every market the prices of P1
- * (buys at mid - U[0,50], sells at mid + U[0,50], the mid moving by one with 2 %), sizes U[1,100]; 55 % new
- * limit orders, 40 % cancels of a random live order, 5 % market and IOC orders by turns; each command of a
- * random account in one of the four markets it trades, under its API key, an Idempotency-Key like a UUID and a
- * clientOrderId.
- * The same shape and seed give the same stream, and every command in it needs a record.
+ * The stream of commands that P2 and P6 run, over many markets and accounts: in every market the prices of P1 (buys at mid - U[0,50], sells
+ * at mid + U[0,50], the mid moving by one with a probability of 2 %), sizes U[1,100]; 55 % new limit orders, 40 % cancels of a random live
+ * order, 5 % alternating market and IOC orders. Each command is of a random account in one of the four markets it trades, with its API key,
+ * an Idempotency-Key in the form of a UUID and a clientOrderId. The same shape and seed give the same stream, and every command in it needs
+ * a record.
  */
 import { none } from "../../src/domain/None.js"
 import { assert } from "../../src/domain/Assert.js"
@@ -31,16 +30,16 @@ export interface Shape {
   readonly accounts: number
   /** Orders that rest before the stream begins. */
   readonly resting: number
-  /** Never more orders than this rest. */
+  /** The most orders that rest at any time. */
   readonly liveLimit: number
-  /** Commands that the stream may be drawn to, without the setup. */
+  /** How many commands the stream may have, without the setup. */
   readonly count: number
   readonly seed: number
-  /** From one block of 64 commands to the next. How many keys and ended orders are remembered follows from it. */
+  /** The time from one block of 64 commands to the next. It determines how many keys and ended orders are remembered. */
   readonly msPerBlock: number
 }
 
-/** A million orders that rest, and nothing behind them. */
+/** A million resting orders, and no commands after them. */
 export const millionResting: Shape = {
   markets: 100,
   accounts: 10_000,
@@ -51,25 +50,25 @@ export const millionResting: Shape = {
   msPerBlock: 1
 }
 
-/** Markets that one account trades. */
+/** Markets that each account trades. */
 const marketsPerAccount = 4
 
-/** Commands that share a block, and a time. */
+/** Commands that share a block and its time. */
 export const commandsPerBlock = 64
 
 const firstEpochMs = 1_700_000_000_000
 const collateralAtoms = 10 ** 13
-/** The index price of every market, price atoms. */
+/** The index price of every market, in price atoms. */
 export const mid = 100_000
 const farFuture = 2 ** 52
-/** Keys of benches live until then, however far their clocks go. */
+/** Expiry of the benchmark's API keys: they never expire, however far its clock goes. */
 export const forAsLongAsGranted = 0
 
 /** The time of a sequence. */
 export const atEpochMs = ({ msPerBlock }: Shape, sequence: number): number =>
   firstEpochMs + Math.floor(sequence / commandsPerBlock) * msPerBlock
 
-/** An index that is good for ever: no tick comes between the commands that are measured. */
+/** Risk parameters with an index that never becomes stale, so that no tick falls between the measured commands. */
 const patient: Market.RiskParameters = {
   indexStaleMs: 366 * 86_400_000,
   indexStepMaxBps: 1_000_000,
@@ -80,7 +79,7 @@ const patient: Market.RiskParameters = {
   liquidationFeeBps: 10
 }
 
-/** What a market is opened with. */
+/** The parameters with which a market is opened. */
 export const parameters = (index: number): Market.Parameters => ({
   ...patient,
   marketId: `M${index}-USDC-PERP`,
@@ -115,7 +114,7 @@ const byOperator = (operation: Operation, idempotencyKey: string): Header => ({
   idempotencyKey
 })
 
-/** A client's header: with a fingerprint that is its own for every serial, as the edge takes one of what was sent. */
+/** A client's header, with a unique fingerprint for every serial, as the edge computes one from each request's body. */
 export const byClient = (operation: Operation, account: number, serial: number): Header => ({
   principal: Principal.key,
   account,
@@ -125,7 +124,7 @@ export const byClient = (operation: Operation, account: number, serial: number):
   fingerprint: { a: Math.imul(serial, 0x9e3779b1), b: Math.imul(serial, 0x85ebca6b), c: Math.imul(serial, 0xc2b2ae35), d: serial }
 })
 
-/** Opens venue, markets and accounts. */
+/** The commands that open the venue, markets and accounts. */
 export const opening = ({ accounts, markets }: Shape): Array<Command> => {
   const commands: Array<Command> = [withFields("OpenVenue", internal(Principal.venue), { environment: "development", ...versions })]
   for (let market = 0; market < markets; market++) {
@@ -153,7 +152,7 @@ export const opening = ({ accounts, markets }: Shape): Array<Command> => {
   return commands
 }
 
-/** A text with the length and the look of a UUID, its own for every serial. Flat: as if it came off the wire. */
+/** A text in the form of a UUID, unique for every serial. It is a flat string, as if it had been read from a socket. */
 const keyOf = (serial: number): string =>
   Buffer.from(`${(Math.imul(serial, 0x9e3779b1) >>> 0).toString(16).padStart(8, "0")}-0000-4000-8000-${String(serial).padStart(12, "0")}`)
     .toString("latin1")
@@ -192,13 +191,13 @@ const cancel = (account: number, serial: number, market: number, orderNumber: nu
   entries: [{ market, orderNumber, raw: "" }]
 })
 
-/** One of an account's markets: all markets have equally many accounts. */
+/** One of an account's markets; all markets have the same number of accounts. */
 const marketOf = ({ markets }: Shape, account: number, draw: (below: number) => number): number => {
   const spread = Math.min(marketsPerAccount, markets)
   return (account + draw(spread) * Math.floor(markets / spread)) % markets
 }
 
-/** Places what rests before the stream begins, each on its side of the mid. */
+/** Places the orders that rest before the stream begins, each on its side of the mid. */
 export function* resting(shape: Shape): Generator<PlaceOrders> {
   const draw = uniform(shape.seed + 1)
   for (let serial = 0; serial < shape.resting; serial++) {
@@ -216,7 +215,7 @@ export function* resting(shape: Shape): Generator<PlaceOrders> {
   }
 }
 
-/** Slots of live orders, drawn from at random, joined and left at once. */
+/** Slots of live orders that can be drawn at random, with additions and removals in constant time. */
 class Live {
   private readonly slots: Int32Array
   private readonly places: Int32Array
@@ -246,18 +245,18 @@ class Live {
   }
 }
 
-/** Commands of a day. */
+/** The number of commands in a day. */
 export const commandsPerDay = ({ msPerBlock }: Shape): number => Math.ceil(retentionMs / msPerBlock + 1) * commandsPerBlock
 
 /**
- * Room for everything the stream's engine has to remember at once: ended orders for a day, a key for a day, or two
- * where its order was still open when the first was over.
+ * Tables large enough for everything that the stream's engine remembers at once: ended orders for a day, and keys for a day, or for two
+ * where their order was still open at the end of the first.
  */
 export const capacityFor = (shape: Shape): Capacity => {
   const day = commandsPerDay(shape)
   const keys = Math.min(shape.count, 2 * day) + shape.resting + shape.accounts + 4 * shape.markets + 16
   const orders = Math.min(shape.count, day + 2 * shape.liveLimit) + shape.resting
-  // An eighth of each table is kept for what only takes risk away.
+  // An eighth of each table is reserved for commands that only reduce risk.
   return { orders: Math.ceil(orders * 8 / 7), idempotencyKeys: Math.ceil(keys * 8 / 7) }
 }
 
@@ -267,11 +266,11 @@ const eachEvent = (events: EventLog, visit: (code: number, at: number) => void):
   for (let at = 0; at < events.length; at += 2 + words[at + 1]!) visit(words[at]!, at + 2)
 }
 
-/** Makes a stream by running it on an engine of its own: only the engine knows which orders are still there to cancel. */
+/** Generates a stream by running it on an engine of its own: only the engine knows which orders are still there to be cancelled. */
 export class Stream {
-  /** Opens venue, markets and accounts, and places what rests before: whole blocks. */
+  /** Opens the venue, markets and accounts, and places the initial orders, in whole blocks. */
   readonly setup: ReadonlyArray<Command>
-  /** How often each thing happened in what was drawn so far. */
+  /** How often each thing happened in the commands drawn so far. */
   fills = 0
   refused = 0
   private readonly engine: Engine
@@ -365,15 +364,14 @@ export class Stream {
 export class Runner {
   readonly engine: Engine
 
-  /** Stands where the stream begins. */
+  /** Starts at the state in which the stream begins. */
   constructor(private readonly stream: Stream) {
     this.engine = Engine.make(capacityFor(stream.shape))
     this.run(stream.setup)
   }
 
   /**
-   * Seconds for the stream's next commands: `admit` and `apply` of each, with the events dropped after every 64, as
-   * at the end of a block.
+   * Seconds for the stream's next commands: `admit` and `apply` of each, with the events dropped after every 64, as at the end of a block.
    */
   run(commands: ReadonlyArray<Command>): number {
     const { engine, stream } = this
@@ -390,7 +388,7 @@ export class Runner {
   }
 }
 
-/** What a stream came to so far, for the log. */
+/** A summary of the stream so far, for the log. */
 export const describe = ({ fills, refused, restingNow, shape }: Stream, commands: number): string =>
   `${commands.toLocaleString("en-US")} commands, ${shape.markets} markets, ${shape.accounts.toLocaleString("en-US")} accounts; `
   + `${fills.toLocaleString("en-US")} fills, ${refused.toLocaleString("en-US")} refused, `

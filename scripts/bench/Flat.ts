@@ -1,8 +1,7 @@
 /**
- * Flatness: what an operation costs with much around it, against the same with little. P1's stream over a book of
- * 1,000 and of 1,000,000 resting orders, P2's over 1,000 and 1,000,000 resting orders, 1 and 200 markets, 100 and
- * 100,000 accounts. Cancels are of any live order, at random: none of them is in a cache. Book and engine of each size
- * live through all runs. Less is flatter.
+ * Flatness: the cost of an operation in a large state, relative to a small one. P1's stream over a book of 1,000 and of 1,000,000 resting
+ * orders; P2's over 1,000 and 1,000,000 resting orders, 1 and 200 markets, 100 and 100,000 accounts. Cancels hit any live order at random,
+ * so that none is in a cache. The book and engine of each size live through all runs. Less is flatter.
  */
 import { assert } from "../../src/domain/Assert.js"
 import { generate } from "./BookOperations.js"
@@ -15,7 +14,7 @@ const many = 1_000_000
 const operationsPerRun = 300_000
 const commandsPerRun = 200_000
 
-/** Measures in microseconds an operation, run after run, over one book that lives on and in which `resting` orders rest first. */
+/** Measures an operation in microseconds, in repeated runs over one book that persists and starts with `resting` orders. */
 const bookTimer = (resting: number, seed: number, runs: number): () => Measured => {
   const operations = generate((runs + 1) * operationsPerRun, resting, seed, resting)
   const book = new StringBook(operations.length)
@@ -45,7 +44,7 @@ const flatBook = (options: Options): Promise<Result> =>
 
 const shape = { markets: 100, accounts: 10_000, resting: 20_000, liveLimit: 20_000, seed: 13, msPerBlock: 1 }
 
-/** Measures in microseconds a command, run after run, on one engine that lives on. */
+/** Measures a command in microseconds, in repeated runs on one engine that persists. */
 const engineTimer = (changed: Partial<EngineCommands.Shape>, runs: number): () => Measured => {
   const stream = new EngineCommands.Stream({ ...shape, ...changed, count: (runs + 1) * commandsPerRun })
   const runner = new EngineCommands.Runner(stream)

@@ -1,4 +1,4 @@
-/** Whole journals of the real writer's format, written without waiting for the disk: for what is measured on reading them. */
+/** Builds whole journals in the real writer's format without waiting for the disk, for benchmarks that read them. */
 import { Effect, Layer } from "effect"
 import { assert } from "../../src/domain/Assert.js"
 import type { Command } from "../../src/operations/Operations.js"
@@ -14,7 +14,7 @@ import { atEpochMs, capacityFor, commandsPerBlock, type Shape } from "./EngineCo
 
 const notDurably = (mode: Mode): Mode => mode === "write durably" ? "write" : mode === "create durably" ? "create" : mode
 
-/** The real disk without data-syncs: nothing here outlives a power failure, and nothing needs to. */
+/** The real disk without syncs: nothing here needs to survive a power failure. */
 const unsynced = (directory: string) =>
   Layer.map(NodeDisk.layer(directory), (context) => context).pipe(
     (layer) =>
@@ -29,8 +29,8 @@ const unsynced = (directory: string) =>
   )
 
 /**
- * Journals commands in blocks of 64 as a venue would have, and a snapshot at the first block that ends at
- * `snapshotAt` or later (0: none), at the stream's own times unless told otherwise. Answers the engine that decided them.
+ * Journals commands in blocks of 64 as a venue would, with a snapshot at the first block that ends at `snapshotAt` or later (0: none); by
+ * default at the stream's own times. Returns the engine that decided them.
  */
 export const build = (
   directory: string,

@@ -1,9 +1,8 @@
 /**
- * Memory: heap and array buffers per resting order in the whole engine (pool, books, positions of 10,000 accounts
- * in 100 markets, strings), without and with what the table of keys remembers of its placement; and the resident
- * memory of a process with a million of them, keys included. In a process of its own; clientOrderIds have at most
- * 8 characters, Idempotency-Keys at most 8 (`memory-order`) or the 36 of a UUID (`memory-order-uuid`, and the
- * resident memory).
+ * Memory: heap and array buffers per resting order in the whole engine (pool, books, positions of 10,000 accounts in 100 markets, strings),
+ * without and with what the table of keys remembers of its placement; and the resident memory of a process with a million resting orders,
+ * keys included. Measured in a process of its own. clientOrderIds have at most 8 characters, Idempotency-Keys at most 8 (`memory-order`) or
+ * the 36 of a UUID (`memory-order-uuid`, and the resident memory).
  */
 import { fork } from "node:child_process"
 import type { Measured } from "./restingMemory.js"

@@ -1,7 +1,6 @@
 /**
- * P1: the book alone, with string ids and objects in and out, against npm `nodejs-order-book` on the same
- * operations. Before anything is timed, both run the stream side by side and must say the same about every
- * operation and end with the same depth.
+ * P1: the book alone, with string ids and objects as input and output, against npm `nodejs-order-book` on the same operations. Before
+ * anything is timed, both run the stream side by side and must give the same answer to every operation and end with the same depth.
  */
 import * as Assert from "node:assert/strict"
 import { OrderBook } from "nodejs-order-book"
@@ -15,7 +14,7 @@ const operationCount = 1_000_000
 /** Room for every order of the stream at once. */
 const capacity = 2 ** 20
 
-/** Runs a stream through a book. What the book returns is looked at, so that it must be made. */
+/** Runs a stream through a book. The book's results are read, so that it cannot avoid producing them. */
 const run = (book: StringBook, operations: ReadonlyArray<Operation>): void => {
   let seen = 0
   for (const operation of operations) {
@@ -26,7 +25,7 @@ const run = (book: StringBook, operations: ReadonlyArray<Operation>): void => {
   Assert.ok(seen > 0)
 }
 
-/** Our operations per second on a stream, on a new book with room for what will rest in it. */
+/** The venue's operations per second on a stream, with a new book that has room for all resting orders. */
 const time = (operations: ReadonlyArray<Operation>, resting: number): Measured => {
   const startedAt = performance.now()
   const ranOn = new StringBook(capacity, Math.max(initialSlots, 2 ** Math.ceil(Math.log2(resting))))
@@ -34,7 +33,7 @@ const time = (operations: ReadonlyArray<Operation>, resting: number): Measured =
   return { value: operations.length / ((performance.now() - startedAt) / 1000), ranOn }
 }
 
-/** Both books on the same stream: every answer and the final depth must agree. Answers how many orders rest at the end. */
+/** Compares both books on the same stream: every answer and the final depth must agree. Returns how many orders rest at the end. */
 const check = (operations: ReadonlyArray<Operation>): number => {
   const reference = new OrderBook()
   const ours = new StringBook(capacity)

@@ -1,12 +1,12 @@
 /**
- * P10: the longest time for which the real venue's thread does nothing else, with a million resting orders, under P3's load and
- * with the follower taking one snapshot after the other; against the same venue that takes none, and 10 ms. It is told by the
- * venue itself, of whole ten seconds of the load (`venue_event_loop_delay_seconds`), each of which has several snapshots in it; each
- * run begins with the same journal, and with histories that have taken all of it in.
+ * P10: the longest pause of the real venue's event loop, with a million resting orders, under P3's load and with the follower taking
+ * snapshots without interruption; against the same venue without snapshots, and against 10 ms. The venue itself reports it for each full
+ * ten seconds of the load (`venue_event_loop_delay_seconds`), each of which contains several snapshots. Every run begins with the same
+ * journal, and with histories that have taken in all of it.
  *
- * Compared is the longest pause of ten seconds: the median of those of all runs. The longest of a whole run says more of the machine:
- * where that is a guest, two processes that only look at the clock are stopped for as long now and then. It is printed beside it,
- * and so is how much time the host took for others meanwhile.
+ * The compared figure is the longest pause within ten seconds: the median over all runs. The longest of a whole run says more about the
+ * machine: on a virtual machine, two processes that only read the clock are stopped for as long now and then. It is printed as well, with
+ * the time that the host took for others meanwhile.
  */
 import * as fs from "node:fs"
 import { load } from "../load/Task.js"
@@ -23,13 +23,13 @@ const directory = `data/bench-P10-${process.pid}`
 
 const shape = EngineCommands.millionResting
 
-/** Room for them, and for what the load adds. */
+/** Room for the resting orders, and for those that the load adds. */
 const room = { ORDER_CAPACITY: "4000000", IDEMPOTENCY_CAPACITY: "4000000" }
-/** So few records that the follower begins the next snapshot as soon as it has saved one. */
+/** So few records between snapshots that the follower begins the next one as soon as it has saved one. */
 const allTheTime = { ...room, FOLLOWER: "thread", SNAPSHOT_EVERY_RECORDS: "512" }
 const never = { ...room, FOLLOWER: "none", SNAPSHOT_EVERY_RECORDS: "0" }
 
-/** The load begins this long before the first whole ten seconds are read, and their number is so many. */
+/** The time from the beginning of the load to the first full ten seconds that are read, and how many of them are read. */
 const firstReadMs = 21_000
 const nextReadMs = 10_000
 const reads = 4
@@ -42,7 +42,7 @@ const valueOf = (metrics: Metrics, name: string): number => {
   return value
 }
 
-/** Ten seconds of the load: the longest pause in them, and how much time the host took for others in the twenty that they lie in. */
+/** Ten seconds of the load: the longest pause in them, and how much time the host took for others in the twenty seconds around them. */
 interface Window {
   readonly longestMs: number
   readonly stolenMs: number
@@ -55,17 +55,17 @@ interface Seen {
   readonly snapshots: string
 }
 
-/** What the process has in memory at most, as Linux tells. */
+/** The process's peak resident memory, as Linux reports it. */
 const residentMegabytesOf = (pid: number): number =>
   Number(/VmHWM:\s+([0-9]+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_000
 
-/** Lets a venue take the whole journal in, where its histories are made anew, and stops it. */
+/** Starts a venue so that its histories, which are rebuilt, take in the whole journal, and stops it. */
 const takeIn = async (): Promise<void> => {
   const venue = await VenueProcess.start(prepared, never)
   try {
     const behind = async (): Promise<boolean> => {
       const metrics = await venue.metrics()
-      // Nothing is told of histories that cannot be read yet.
+      // Nothing is reported about histories that cannot be read yet.
       return (metrics("venue_histories_sequence") ?? 0) < valueOf(metrics, "venue_durable_sequence") - 1_000
     }
     while (await behind()) await after(1_000)
@@ -119,7 +119,10 @@ const measure = async (settings: Readonly<Record<string, string>>): Promise<Seen
   }
 }
 
-/** Makes the journal that each run begins with. The commands are gone behind this: a million of them would be collected beside the runs. */
+/**
+ * Builds the journal with which each run begins. The commands are released when this returns: collecting a million of them would otherwise
+ * disturb the runs.
+ */
 const prepare = async (): Promise<void> => {
   fs.rmSync(prepared, { recursive: true, force: true })
   const commands = [...EngineCommands.opening(shape), ...EngineCommands.resting(shape)]

@@ -1,12 +1,12 @@
 /**
- * P11: liquidation where everybody holds something. 100,000 accounts in position in one market, longs and shorts by turns, their
- * liquidation prices strewn from 1.5 % to 41.5 % away.
+ * P11: liquidation with every account in position: 100,000 accounts in one market, alternately long and short, with liquidation prices
+ * spread from 1.5 % to 41.5 % away.
  *
  * - `P11-mark`: the record that moves the mark while nobody is liquidated, its 99th percentile; 50 us are allowed.
- * - `P11-cascade`: the mark falls by 4 % in one tick, so that about 3,000 accounts are under their maintenance margin at once; bids
- *   take some of it, the insurance fund some, and the rest is deleveraged. The longest record of it; 5 ms are allowed.
- * - `P11-cancel`: somebody's cancel that comes at any moment of that: it waits for the rest of the record at work, then for its own,
- *   which goes on with the cascade like any other. Its 99th percentile; 5 ms are allowed.
+ * - `P11-cascade`: the mark falls by 4 % in one tick, so that about 3,000 accounts are below their maintenance margin at once; bids take
+ *   some of it, the insurance fund takes some, and the rest is deleveraged. The longest record of it; 5 ms are allowed.
+ * - `P11-cancel`: a cancel that arrives at any moment of the cascade: it waits for the rest of the current record, and then for its own,
+ *   which continues the cascade like any other. Its 99th percentile; 5 ms are allowed.
  */
 import { none } from "../../src/domain/None.js"
 import { assert } from "../../src/domain/Assert.js"
@@ -30,7 +30,7 @@ const allowedUs = { mark: 50, record: 5_000, cancel: 5_000 }
 class World {
   readonly engine = Engine.make({ orders: 1_000_000, idempotencyKeys: 1_000_000 })
   private serial = 0
-  /** An hour's beginning: no funding is paid while the mark walks. */
+  /** The beginning of an hour, so that no funding is paid while the mark walks. */
   atEpochMs = 1_699_999_200_000
 
   constructor() {
@@ -68,7 +68,7 @@ class World {
     }
   }
 
-  /** Decides a command, which must come to a record; the microseconds that it took. */
+  /** Decides a command, which must result in a record. Returns the time that it took, in microseconds. */
   do(command: Command): number {
     const { engine } = this
     const from = performance.now()
@@ -80,7 +80,7 @@ class World {
     return microseconds
   }
 
-  /** Moves the index, and with the next second the mark; the microseconds of the record that moved the mark. */
+  /** Moves the index, and with the next second the mark. Returns the time of the record that moved the mark, in microseconds. */
   move(priceAtoms: number): number {
     this.atEpochMs += 1_000
     this.do(withFields("SetIndexPrice", internal(Principal.feed), { market, priceAtoms, sourceEpochMs: 0 }))
@@ -96,7 +96,7 @@ const told = (values: ReadonlyArray<number>): string =>
     Math.max(...values).toFixed(1)
   } us`
 
-/** Lets the mark walk about within a percent, where nobody is liquidated. */
+/** Lets the mark walk within one percent, where nobody is liquidated. */
 const walk = (world: World, log: Options["log"]): number => {
   const draw = uniform(11)
   let at = mid
@@ -107,18 +107,18 @@ const walk = (world: World, log: Options["log"]): number => {
     times.push(world.move(Math.round(at)))
   }
   assert(world.engine.state.liquidations.size === 0, "nobody is liquidated while the mark walks")
-  // The first half is of warming up.
+  // The first half is for warming up.
   const counted = times.slice(ticks / 2)
   log(`P11-mark: ${told(counted)}`)
   return percentile(counted, 0.99)
 }
 
-/** The fall, and the records that it takes; with a cancel between every few of them. */
+/** The fall of the mark and the records that it takes, with a cancel between every few of them. */
 const fall = (world: World, log: Options["log"]): { readonly longest: number; readonly cancels: ReadonlyArray<number> } => {
   const { engine } = world
   const { state } = engine
   world.move(mid)
-  // Bids that take a quarter of what 3,000 accounts hold, a fund that carries a tenth, and orders to cancel.
+  // Bids for a quarter of what 3,000 accounts hold, a fund that can take a tenth, and orders to cancel.
   const bids = Math.floor((3_000 * sizeAtoms) / 4 / 100)
   for (let at = 0; at < 100; at++) world.do(world.place(accounts + at % makers, Order.buy, Math.floor(mid * 0.965) - at, bids))
   const fund = state.accounts.open(Ids.insuranceFundBorn, state.sequence)
@@ -159,7 +159,7 @@ const run = (options: Options) => {
   const marks: Array<number> = []
   const longest: Array<number> = []
   const cancels: Array<number> = []
-  // A cascade in the first world is measured while its code is being compiled: that one only warms up.
+  // In the first world the cascade is measured while its code is being compiled: it only warms up.
   fall(new World(), () => {})
   for (let at = 0; at < options.runs; at++) {
     const world = new World()

@@ -1,10 +1,9 @@
 /**
- * P12: orders over the stream through the real venue, durable and with all checks, 64 connections, and bodies of 250 bytes; against P3
- * of the same run, `POST /v1/orders` of the same venue from as many connections. A connection has four orders under way, as that of a
- * client that quotes two prices on each side: a stream takes the next order before the last is answered, which HTTP/1.1 does not.
- * P12-single has one under way on each connection, as P3 has. The -p99 sections compare the 99th percentile of the time to answer,
- * the -cpu sections the processor time that the writer's thread takes for an order (less is better of both): the latter depends least
- * on what else the machine does.
+ * P12: orders over the stream through the real venue, durable and with all checks, 64 connections, and bodies of 250 bytes; against P3 in
+ * the same run, `POST /v1/orders` of the same venue from as many connections. Each connection has four orders in progress, like a client
+ * that quotes two prices on each side: a stream takes the next order before the last is answered, which HTTP/1.1 does not. P12-single has
+ * one in progress on each connection, as P3 has. The -p99 sections compare the 99th percentile of the response time, the -cpu sections the
+ * processor time of the writer's thread per order (less is better for both); the latter depends least on the other load of the machine.
  */
 import * as fs from "node:fs"
 import { load, type Report } from "../load/Task.js"
@@ -13,7 +12,7 @@ import { median, type Options, result, type Section } from "./Section.js"
 
 const connections = 64
 
-/** Orders that a client which quotes has under way on its connection: two prices on each side. */
+/** Orders that a quoting client has in progress on its connection: two prices on each side. */
 const quoted = 4
 
 interface Measured extends Report {
@@ -39,7 +38,7 @@ const run = async (options: Options) => {
       }
       return { ...report, cpuUs }
     }
-    // All are warm before anything counts: the one that begins would be of the compiler.
+    // Everything is warmed up before anything counts: the first measurement would otherwise include the compiler.
     await measure("generator", "200")
     await measure("trader", "result", quoted)
     const requests: Array<Measured> = []

@@ -1,9 +1,8 @@
 /**
- * P2: the whole engine, place and cancel with authority, idempotency, margin, fees, positions and events, against
- * npm `nodejs-order-book` alone on P1's steady stream. It is measured as on a venue that is days old: at a million
- * records a day, each record forgets about as many old keys and orders as it remembers new ones, in tables that days
- * have filled. The engine lives on from run to run. The digest of a block's events is the sequencer's work, not the
- * engine's: P6 has it.
+ * P2: the whole engine, place and cancel with authority, idempotency, margin, fees, positions and events, against npm `nodejs-order-book`
+ * alone on P1's steady stream. It is measured in the state of a venue that is days old: at a million records a day, each record forgets
+ * about as many old keys and orders as it remembers new ones, in tables that days have filled. The engine lives on from run to run. The
+ * digest of a block's events is the work of the sequencer and is measured in P6.
  */
 import { assert } from "../../src/domain/Assert.js"
 import { generate } from "./BookOperations.js"
@@ -13,15 +12,15 @@ import { compare, type Section } from "./Section.js"
 
 const referenceOperations = 1_000_000
 const commandsPerRun = 300_000
-/** Commands drawn at a time on the days that are not measured. */
+/** Commands drawn at a time for the days that are not measured. */
 const commandsAtOnce = 50_000
 
 /** A million records a day. */
 const msPerBlock = 5_530
-/** Keys live for up to two days: from then on as many go as come. */
+/** Keys live for up to two days: after that as many expire as are added. */
 const daysBefore = 2.1
 
-/** What trades: also P6's and P9's, on a venue's first day. */
+/** Markets and accounts; also those of P6 and P9, on a venue's first day. */
 export const shape: EngineCommands.Shape = {
   markets: 100,
   accounts: 10_000,

@@ -1,7 +1,7 @@
 /**
- * P3: `POST /v1/orders` through the real venue, durable and with all checks, 64 connections and a 250-byte body,
- * against bare `node:http` that parses a like-sized body and answers 300 bytes. Load comes from a process of
- * its own, the same for both. P3-p99 compares the 99th percentile of the time to answer (less is better).
+ * P3: `POST /v1/orders` through the real venue, durable and with all checks, 64 connections and a 250-byte body, against bare `node:http`
+ * that parses a body of the same size and answers 300 bytes. The load comes from a process of its own, the same for both. P3-p99 compares
+ * the 99th percentile of the response time (less is better).
  */
 import * as fs from "node:fs"
 import { startBare } from "../load/BareProcess.js"

@@ -1,16 +1,16 @@
 /**
- * P3-cancel: how long a cancel waits while others place ten times what the venue sustains, against how long it takes while
- * nobody does: 99th percentiles of the time to answer. The load is that of P3 with ten times as many connections, all of
- * them busy: what is sent beyond what the venue can do waits in it. Who cancels has an account, a connection and a process of its own.
- * P3-cancel-flood: the same while one account sends batches of 32 orders over as many connections. P3-cancel-reads: while four
- * connections each send 936 reads of a whole book in one packet, and again once they are answered.
+ * P3-cancel: the response time of a cancel while others place ten times what the venue sustains, against its response time while nobody
+ * does, both at the 99th percentile. The load is that of P3 with ten times as many connections, all of them busy: requests beyond the
+ * venue's throughput queue within it. The cancelling client has an account, a connection and a process of its own. P3-cancel-flood: the
+ * same while one account sends batches of 32 orders over as many connections. P3-cancel-reads: while four connections each send 936 reads
+ * of a whole book in one packet, and again once they are answered.
  */
 import * as fs from "node:fs"
 import { load, type Report, type Task } from "../load/Task.js"
 import { VenueProcess } from "../load/VenueProcess.js"
 import { median, type Options, result, type Section } from "./Section.js"
 
-/** Connections at which P3 measures what the venue sustains. */
+/** Connections with which P3 measures the venue's sustained throughput. */
 const sustained = 64
 const times = 10
 const directory = `data/bench-P3-cancel-${process.pid}`

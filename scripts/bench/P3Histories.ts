@@ -1,11 +1,11 @@
 /**
- * P3-histories: P3's load on a venue as it is served, whose histories are made meanwhile by a thread of its own, against the same venue
- * with nobody to make them. What that thread, and what is given to it, takes of the machine from everybody else is the difference.
- * P3-histories-cpu compares the processor time that the writer's thread takes for an order (less is better): it depends least on what
- * else the machine does. The next measurement begins when the histories have taken in all that was decided in the one before.
+ * P3-histories: P3's load on a venue as deployed, whose histories are made meanwhile by a thread of its own, against the same venue without
+ * that thread. The difference is what the thread, and passing data to it, costs everything else on the machine. P3-histories-cpu compares
+ * the processor time of the writer's thread per order (less is better): it depends least on the other load of the machine. Each measurement
+ * begins once the histories have taken in everything from the previous one.
  *
- * Each pair of measurements has its own ratio, and the median of these counts: a machine that is half as fast for a minute is so for
- * both of a pair.
+ * Each pair of measurements yields a ratio, and the median of these counts: where a machine is half as fast for a minute, that affects both
+ * of a pair.
  */
 import * as fs from "node:fs"
 import { load, type Report } from "../load/Task.js"
@@ -15,13 +15,16 @@ import { median, type Options, type Result, result, type Section } from "./Secti
 const connections = 64
 const directory = `data/bench-P3-histories-${process.pid}`
 
-/** Pairs of measurements for each run that is asked for. */
+/** Pairs of measurements for each requested run. */
 const pairsOfRun = 3
 
-/** Before each measurement: a shared host gives more of its processors to a guest that has just rested, and so must both sides have. */
+/**
+ * The pause before each measurement, in milliseconds: a shared host gives more of its processors to a guest that has just rested, so both
+ * sides must rest alike.
+ */
 const restMs = 1_000
 
-/** Between two looks at how far they are, and until it is given up, milliseconds. */
+/** The interval between checks of the histories' progress, and the time limit, in milliseconds. */
 const lookMs = 200
 const patienceMs = 120_000
 
@@ -29,13 +32,13 @@ interface Measured extends Report {
   readonly cpuUs: number
 }
 
-/** The last record that the histories have taken in, 0 where nobody makes any, and for how long there has been one that they have not. */
+/** The last record in the histories, 0 where nobody makes any, and for how long they have been behind. */
 const standing = async (venue: VenueProcess): Promise<{ readonly sequence: number; readonly lagMs: number }> => {
   const metrics = await venue.metrics()
   return { sequence: metrics("venue_histories_sequence") ?? 0, lagMs: metrics("venue_histories_lag_ms") ?? 0 }
 }
 
-/** Waits until they have taken in all that there is; for how long they were behind at first. */
+/** Waits until the histories have taken in everything. Returns for how long they were behind at first. */
 const caughtUp = async (venue: VenueProcess): Promise<number> => {
   const begunMs = performance.now()
   const first = await standing(venue)
@@ -66,7 +69,7 @@ const run = async (options: Options) => {
       }
       return { ...report, cpuUs }
     }
-    // Both are warm before anything counts: the one that begins would be of the compiler.
+    // Both sides are warmed up before anything counts: the first measurement would otherwise include the compiler.
     await measure(without)
     await measure(kept)
     await caughtUp(kept)

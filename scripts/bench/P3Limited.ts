@@ -1,9 +1,9 @@
 /**
- * P3-limited: P3's load on a venue with the limits of a production venue, 6,000 requests a minute of each key and session, against
- * the same venue with the counting taken out. Half of the connections act by API keys and half by the sessions of owners, each its
- * own; every measurement has new ones, whose windows are empty, so that nobody meets a limit. P3 itself counts as well: its
- * limits are raised, not off. P3-limited-cpu compares the processor time that the writer's thread takes for an order (less is
- * better): it depends least on what else the machine does.
+ * P3-limited: P3's load on a venue with a production venue's rate limits, 6,000 requests a minute for each key and session, against the
+ * same venue with the counting removed. Half of the connections act with API keys and half with owners' sessions, each with its own; every
+ * measurement uses new ones, whose windows are empty, so that no limit is reached. P3 itself counts requests as well: its limits are
+ * raised, not off. P3-limited-cpu compares the processor time of the writer's thread per order (less is better): it depends least on the
+ * other load of the machine.
  */
 import * as fs from "node:fs"
 import { openOwned } from "../load/Owners.js"
@@ -12,7 +12,7 @@ import { VenueProcess } from "../load/VenueProcess.js"
 import { median, type Options, result, type Section } from "./Section.js"
 
 const connections = 64
-/** The most of a production venue; and as many sign-ins as it takes to sign all owners in. */
+/** A production venue's highest limits, and as many sign-ins as it takes to sign in all owners. */
 const production = { RATE_LIMIT_PER_MINUTE: "6000", PUBLIC_RATE_LIMIT_PER_MINUTE: "1200", SIGN_IN_LIMIT_PER_MINUTE: "10000" }
 const directory = `data/bench-P3-limited-${process.pid}`
 
@@ -40,7 +40,7 @@ const run = async (options: Options) => {
       }
       return { ...report, cpuUs }
     }
-    // Both are warm before anything counts: the one that begins would be of the compiler.
+    // Both sides are warmed up before anything counts: the first measurement would otherwise include the compiler.
     await measure(uncounted)
     await measure(limited)
     const references: Array<Measured> = []

@@ -1,7 +1,7 @@
 /**
- * P4: `POST /v2/orders` with 32 entries through the real venue, durable and with all checks, 64 connections of 64
- * accounts, in orders a second; against bare `node:http` that parses a 250-byte body and answers 300 bytes, in
- * requests a second. Load comes from a process of its own, the same for both.
+ * P4: `POST /v2/orders` with 32 entries through the real venue, durable and with all checks, 64 connections of 64 accounts, in orders per
+ * second; against bare `node:http` that parses a 250-byte body and answers 300 bytes, in requests per second. The load comes from a process
+ * of its own, the same for both.
  */
 import * as fs from "node:fs"
 import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"

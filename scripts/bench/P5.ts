@@ -16,12 +16,12 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { format, median, type Options, result, type Result, type Section } from "./Section.js"
 
-/** Inside the project, so that it is a disk and not memory; removed afterwards. */
+/** Inside the project, so that it is on a disk and not in memory; removed afterwards. */
 const directory = `data/bench-P5-${process.pid}`
 const blocksPerRun = 2_000
 const sliceBlocks = 100
 const recordBytes = 200
-/** What frames a record's payload: its length, sequence, time and kind, and the header but for the key. */
+/** The bytes around a record's payload: its length, sequence, time and kind, and the header without the key. */
 const recordHeaderBytes = 21 + 27
 const firstEpochMs = 1_700_000_000_000
 
@@ -59,7 +59,7 @@ const commandOf = (sequence: number): PlaceOrders => {
 
 const outcomeDigest = Buffer.alloc(Block.digestBytes, 1)
 
-/** The blocks of a new journal, one after the other. */
+/** The consecutive blocks of a new journal. */
 const buildBlocks = (records: number): ReadonlyArray<Block.Encoded> => {
   const builder = new Block.Builder()
   let previousDigest = Block.genesisDigest
@@ -75,7 +75,7 @@ const buildBlocks = (records: number): ReadonlyArray<Block.Encoded> => {
   })
 }
 
-/** Appends blocks with `depth` of them in flight; the milliseconds until all are durable. */
+/** Appends blocks with `depth` of them in flight. Returns the milliseconds until all are durable. */
 const timeJournal = (journal: Context.Tag.Service<Journal>, appended: ReadonlyArray<Block.Encoded>, depth: number): Promise<number> =>
   new Promise((resolve, reject) => {
     let begun = 0
@@ -94,7 +94,7 @@ const timeJournal = (journal: Context.Tag.Service<Journal>, appended: ReadonlyAr
     for (let flight = 0; flight < depth; flight++) appendNext()
   })
 
-/** Writes the same bytes at the end of a file, fdatasync after each; the milliseconds it takes. */
+/** Writes the same bytes at the end of a file, with fdatasync after each. Returns the milliseconds that it takes. */
 const timeFile = (descriptor: number, appended: ReadonlyArray<Block.Encoded>): Promise<number> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now()
@@ -109,7 +109,10 @@ const timeFile = (descriptor: number, appended: ReadonlyArray<Block.Encoded>): P
     next(0)
   })
 
-/** One run: both sides open, a slice of blocks on each in turn, so that a disk's moods are shared. Blocks a second of each. */
+/**
+ * One run: both sides are open and take turns with slices of blocks, so that fluctuations of the disk affect both. Returns blocks per
+ * second for each.
+ */
 const timeBoth = (blocks: ReadonlyArray<Block.Encoded>, depth: number): Promise<{ readonly ours: number; readonly reference: number }> =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -134,7 +137,7 @@ const timeBoth = (blocks: ReadonlyArray<Block.Encoded>, depth: number): Promise<
 
 const measure = async (section: string, records: number, depth: number, options: Options): Promise<Result> => {
   const blocks = buildBlocks(records)
-  // Once before it counts: compiled code on both sides.
+  // A first run, which does not count, so that the code on both sides is compiled.
   await timeBoth(blocks, depth)
   const ours: Array<number> = []
   const references: Array<number> = []

@@ -1,6 +1,6 @@
 /**
- * P6: replay as a start does it, blocks of 64 commands read and checked by the real journal from its files,
- * decoded, run again, and their digests compared, against P2's engine alone on the same commands.
+ * P6: replay as at a start: blocks of 64 commands are read and checked by the real journal from its files, decoded, run again, and their
+ * digests compared; against P2's engine alone on the same commands.
  */
 import * as fs from "node:fs"
 import { Effect, Layer, Stream } from "effect"
@@ -16,7 +16,7 @@ import { compare, type Measured, type Options, type Section } from "./Section.js
 
 const directory = `data/bench-P6-${process.pid}`
 
-/** Commands per second of the stream's blocks, on an engine that stands where they begin. */
+/** Commands per second of the stream's blocks, on an engine in the state in which they begin. */
 const timeReplay = (stream: EngineCommands.Stream): Promise<Measured> =>
   Effect.gen(function*() {
     const journal = yield* Journal

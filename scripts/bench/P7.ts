@@ -1,6 +1,6 @@
 /**
- * P7: 200-byte updates of a book to 500 sockets, whose clients are another process: through the listener that the venue has,
- * against `ws` sending one buffer that was made once. One by one, and ten that are due in one turn.
+ * P7: 200-byte updates of a book to 500 sockets with clients in another process: through the venue's listener, against `ws` sending a
+ * single buffer that was made once. Sent one by one, and ten at a time in one turn.
  */
 import { fork } from "node:child_process"
 import * as Http from "node:http"
@@ -16,19 +16,19 @@ const sockets = 500
 const frameBytes = 200
 const rounds = 400
 const dueInOneTurn = 10
-/** Bytes on their way to one client from which on a sender waits for it. */
+/** The unsent bytes for one client from which on a sender waits for it. */
 const mostBytes = 256 * 1024
 
 const text = JSON.stringify({ type: "update", data: "" }).replace("\"\"", `"${"x".repeat(frameBytes - 26)}"`)
 
-/** Whoever sends: something to every client, and how much the slowest of them has not taken. */
+/** A sender: sends to every client, and shows how much the slowest of them has not received. */
 interface Sending {
   readonly send: (frames: number) => void
   readonly behind: () => number
   readonly close: () => Promise<void>
 }
 
-/** Opens all clients on a port. */
+/** Connects all clients to a port. */
 const clients = (port: number): Promise<() => void> =>
   new Promise((resolve, reject) => {
     const child = fork("dist/scripts/load/listeners.js", [String(port), String(sockets)])
@@ -84,7 +84,7 @@ const ours = async (): Promise<Sending> => {
   )
   const stop = await clients(port)
   return {
-    // A new frame each time, as in a venue: it is put together once for all.
+    // A new frame each time, as in a venue, where it is composed once for all clients.
     send: (frames) => {
       const due = Array.from({ length: frames }, () => new Frame(text))
       for (const peer of peers) peer.send(due)
@@ -99,7 +99,7 @@ const ours = async (): Promise<Sending> => {
 
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Frames a second, so many to each client at a time. */
+/** Frames per second, so many to each client at a time. */
 const measure = async (open: () => Promise<Sending>, frames: number): Promise<Measured> => {
   const sending = await open()
   const begun = performance.now()

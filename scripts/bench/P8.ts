@@ -1,14 +1,14 @@
 /**
- * P8: the simulator with the whole venue in it and all properties watching. P8-commands: commands a wall second
- * when the clients do nothing but trade. P8-realtime: simulated seconds a wall second of 10 accounts that each
- * give a command a second. Both without faults, so that the same work is measured every time.
+ * P8: the simulator with the whole venue in it and all properties checked. P8-commands: commands per wall second when the clients do
+ * nothing but trade. P8-realtime: simulated seconds per wall second with 10 accounts that each give one command a second. Both without
+ * faults, so that the same work is measured every time.
  */
 import * as Simulation from "../../sim/Simulation.js"
 import { median, type Options, result, type Section } from "./Section.js"
 
 const drawn = Simulation.optionsOf({ seed: "1", profile: "calm" })
 
-/** Commands only: what reads nothing, and is formed as it should be. */
+/** Only well-formed commands, without reads. */
 const trading: Simulation.Report["options"] = {
   ...drawn,
   workload: { ...drawn.workload, traders: 10, weights: { ...drawn.workload.weights, read: 0, malformed: 0 } }

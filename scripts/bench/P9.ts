@@ -1,7 +1,7 @@
 /**
- * P9: how long the real process takes from its start until it takes requests, over a data directory with a
- * million journaled commands, all of them within what is remembered, and a snapshot 10,000 records before the
- * end, as a crash leaves it. The reference is the 2 s allowed.
+ * P9: how long the real process takes from its start until it accepts requests, over a data directory with a million journaled commands,
+ * all of them recent enough to be remembered, and a snapshot 10,000 records before the end, as a crash would leave it. The reference is the
+ * 2 s allowed.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -25,7 +25,7 @@ const start = async (): Promise<{ readonly seconds: number; readonly output: str
   return { seconds, output }
 }
 
-/** Makes durable what was built without syncs: the venue that wrote it would have synced it all long before. */
+/** Syncs what was built without syncs: the venue that wrote it would have done so long before. */
 const syncAll = (): void => {
   for (const folder of ["journal", "snapshots"]) {
     for (const name of fs.readdirSync(path.join(directory, folder))) {
@@ -42,7 +42,7 @@ const run = async (options: Options) => {
     const stream = new EngineCommands.Stream(P2.shape)
     const commands = [...stream.setup, ...stream.take(P2.shape.count)]
     const timeOf = (sequence: number) => EngineCommands.atEpochMs(stream.shape, sequence)
-    // The last record is of now: nothing is to be forgotten at the start.
+    // The last record has the present time, so that nothing has expired at the start.
     const builtAtEpochMs = Date.now()
     await JournalBuilder.build(
       directory,

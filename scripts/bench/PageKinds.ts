@@ -1,4 +1,4 @@
-/** The histories that have pages, as the bench of pages fills and reads them. */
+/** The histories that are read in pages, as the benchmark of pages fills and reads them. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
@@ -21,26 +21,26 @@ const limit = 50
 const startEpochMs = 1_700_000_000_000
 const perRecord = Ids.ordinal(1, 0)
 
-/** Where a read begins: the index of a row of the account. */
+/** The start of a read: the index of one of the account's rows. */
 interface Place {
   readonly account: number
   readonly index: number
 }
 
 export interface Read {
-  /** How many rows it finds. */
+  /** Returns how many rows the read finds. */
   readonly effect: (sql: SqlClient.SqlClient, place: Place) => Effect.Effect<number, SqlError>
   readonly wanted: number
 }
 
-/** A kind of rows, each of a record of its own, the accounts in turn. */
+/** A kind of row, one for each record, with the accounts alternating. */
 export interface Kind {
   readonly name: string
   /** Writes the first rows. */
   readonly write: (sql: SqlClient.SqlClient, rows: number) => Effect.Effect<void, SqlError>
   /**
-   * Of each table the columns that are others in a row which is `:by` further on; and, as `place of a row`, by what it is told how many
-   * are before one.
+   * For each table the columns that differ in a row `:by` positions later, with their expressions; and, under `place of a row`, the
+   * expression for a row's position.
    */
   readonly tables: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly reads: Readonly<Record<string, Read>>
@@ -56,7 +56,7 @@ const page = (rows: (sql: SqlClient.SqlClient, place: Place) => Effect.Effect<Re
   wanted: limit
 })
 
-/** A page that finds nothing, however many rows there are that it must not be looked for among. */
+/** A page that finds nothing, however many rows exist among which it must not search. */
 const empty = (rows: Parameters<typeof page>[0]): Read => ({ ...page(rows), wanted: 0 })
 
 const single = <A>(row: (sql: SqlClient.SqlClient, place: Place) => Effect.Effect<A | undefined, SqlError>): Read => ({
@@ -243,7 +243,9 @@ const funding: Kind = {
 
 // ---- episodes
 
-/** One account's positions were all liquidated in one market and all closed in the other: what is asked for otherwise is not there. */
+/**
+ * One account's positions were all liquidated in one market and all closed in the other, so that a page of any other combination is empty.
+ */
 const episodeOf = (index: number): Episode => {
   const market = Math.floor(index / accounts) % markets
   return {

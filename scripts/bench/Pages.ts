@@ -1,8 +1,8 @@
 /**
- * How long pages of histories take, of every history that has pages: the first page, one somewhere in the middle of the past, one
- * narrowed by market or status, and single look-ups; in a table of 1,000 rows and in one of 10,000,000 (`BENCH_PAGES_ROWS` says another
- * many). One kind after the other, each in a file of its own, of four accounts and two markets: so a page begins among 2,500,000 rows
- * that are asked for alike. Read in turn, from the system's memory: what a disk that is slow adds is not in it. Less is flatter.
+ * The time to read pages of histories, for every history with pages: the first page, one somewhere in the middle of the past, one narrowed
+ * by market or status, and single look-ups; in a table of 1,000 rows and in one of 10,000,000 (or as many as `BENCH_PAGES_ROWS` says). Each
+ * kind has a file of its own, with four accounts and two markets, so that a page begins among 2,500,000 rows of its account. The two tables
+ * are read in turn from the system's cache, so that the delay of a slow disk is not included. Less is flatter.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -19,16 +19,18 @@ import { type Options, type Result, result, type Section } from "./Section.js"
 
 const few = 1_000
 const many = Number(process.env["BENCH_PAGES_ROWS"] ?? 10_000_000)
-/** Reads of a kind that one run times in each database, and of them in a row: what else the machine does then befalls both. */
+/**
+ * Reads of a kind that one run times in each database, and how many of them are consecutive: other load on the machine then affects both.
+ */
 const readsPerRun = 1_000
 const readsInARow = 20
 
-/** What is read, each with a page's median and its slowest hundredth. */
+/** All reads, each with a page's median time and its slowest hundredth. */
 export const reads: ReadonlyArray<string> = kinds.flatMap((kind) =>
   Object.keys(kind.reads).flatMap((read) => [`${kind.name}-${read}-p50`, `${kind.name}-${read}-p99`])
 )
 
-/** The columns of a table, as a row so many further on has them. */
+/** The columns of a table, as in a row that many positions later. */
 const moved = (sql: SqlClient.SqlClient, table: string, kind: Kind): Effect.Effect<string, SqlError> =>
   Effect.map(
     run<{ readonly name: string }>(sql, `PRAGMA table_info(${table})`),
@@ -36,8 +38,8 @@ const moved = (sql: SqlClient.SqlClient, table: string, kind: Kind): Effect.Effe
   )
 
 /**
- * Fills the tables of a kind with so many rows: the first thousand as the venue writes them, all others as copies of these that are
- * further on, ten times as many each time.
+ * Fills the tables of a kind with so many rows: the first thousand as the venue writes them, all others as copies of these at later
+ * positions, ten times as many with each step.
  */
 const filled = (sql: SqlClient.SqlClient, kind: Kind, rows: number): Effect.Effect<void, SqlError | Tables.Overtaken> =>
   Effect.gen(function*() {
@@ -48,7 +50,7 @@ const filled = (sql: SqlClient.SqlClient, kind: Kind, rows: number): Effect.Effe
       for (const table of Object.keys(kind.tables)) {
         const columns = yield* moved(sql, table, kind)
         for (let copy = 1; copy < 10; copy++) {
-          // Those of before alone are copied.
+          // Only the rows that existed before the step are copied.
           const place = kind.tables[table]!["place of a row"]!
           const copied = `INSERT INTO ${table} SELECT ${columns} FROM ${table} WHERE ${place} < ${there}`
           yield* inOne(sql, run(sql, copied.replaceAll(":by", String(copy * there))))
@@ -58,21 +60,21 @@ const filled = (sql: SqlClient.SqlClient, kind: Kind, rows: number): Effect.Effe
     yield* run(sql, "PRAGMA wal_checkpoint(TRUNCATE)")
   })
 
-/** A database, how many rows it has, and what its reads took, microseconds. */
+/** A database, its number of rows, and the times of its reads in microseconds. */
 interface Side {
   readonly sql: SqlClient.SqlClient
   readonly rows: number
   readonly tookUs: Map<string, Array<number>>
 }
 
-/** Times some reads, each of an account and from a place in the middle. */
+/** Times some reads, each for an account from a position in the middle. */
 const time = (side: Side, name: string, { effect, wanted }: Read, from: number): void => {
   const { rows, sql } = side
   const took = side.tookUs.get(name) ?? []
   side.tookUs.set(name, took)
   for (let read = from; read < from + readsInARow; read++) {
     const account = read % accounts
-    // Spread over a quarter in the middle, whatever their number: the golden section leaves no part of it out.
+    // Spread over a quarter in the middle, whatever their number: multiples of the golden section leave no part of it out.
     const index = Math.floor(rows / 2 + (read * 0.618_033_988_75 % 1) * rows / 4)
     const reading = effect(sql, { account, index: index - index % accounts + account })
     const startedAt = performance.now()
@@ -113,7 +115,7 @@ const measure = (directory: string, kind: Kind, { log, runs }: Options): Effect.
       for (const [name, read] of Object.entries(kind.reads)) {
         for (let from = 0; from < readsPerRun; from += readsInARow) for (const each of [one, other]) time(each, name, read, from)
       }
-      // The first run warms both.
+      // The first run warms up both.
       if (turn === 0) { for (const { tookUs } of [one, other]) tookUs.clear() }
     }
     return results(kind, one, other)

@@ -9,7 +9,7 @@ export const steadyLimit = 2_000
 
 const sideOf = (side: "buy" | "sell"): Side => side === "buy" ? Side.BUY : Side.SELL
 
-/** Operations with the reference's own side values, so that translating is not part of its measure. */
+/** Operations in the reference's own terms, so that converting them is not measured. */
 export type ReferenceOperation =
   | { readonly kind: "limit"; readonly options: { id: string; side: Side; size: number; price: number } }
   | { readonly kind: "cancel"; readonly id: string }
@@ -28,7 +28,7 @@ export const forReference = (operation: Operation): ReferenceOperation => {
   }
 }
 
-/** Runs a stream through a new book. What the book returns is looked at, so that it must be made. */
+/** Runs a stream through a new book. The book's results are read, so that it cannot avoid producing them. */
 const runReference = (operations: ReadonlyArray<ReferenceOperation>): OrderBook => {
   const book = new OrderBook()
   let seen = 0

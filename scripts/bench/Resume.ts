@@ -1,8 +1,8 @@
 /**
- * Resume: 10,000 clients come back at once, as behind a restart, and each is given what it missed of its account's orders and
- * fills from the journal, with the payloads made as they are sent; against running the same records again once, digests checked.
- * No ratio is asked for: it is how much of a replay the clients' coming back costs, and that it is one replay and not
- * 20,000. Resume-sockets has the venue and the sockets.
+ * Resume: 10,000 clients reconnect at once, as after a restart, and each receives what it missed of its account's orders and fills from the
+ * journal, with the payloads made as they are sent; against replaying the same records once, with digests checked. No ratio is required:
+ * the figure shows how much of a replay the reconnections cost, and that it is one replay and not 20,000. Resume-sockets includes the venue
+ * and the sockets.
  */
 import * as fs from "node:fs"
 import { Effect, Layer, Stream } from "effect"
@@ -21,11 +21,11 @@ import { compare, type Measured, type Options, type Section } from "./Section.js
 
 const directory = `data/bench-resume-${process.pid}`
 const shape: EngineCommands.Shape = { ...P2.shape, count: 100_000 }
-/** Records that the clients missed, the last of the journal. */
+/** Records that the clients missed, at the end of the journal. */
 const missed = 50_000
 const channels = ["account.orders", "account.fills"] as const
 
-/** Clients that have what they missed, per second. */
+/** Clients served completely, per second. */
 const timed = (of: (feed: Feed.Feed["Type"], last: number) => Effect.Effect<object, unknown>): Promise<Measured> =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -51,7 +51,7 @@ const resumed = (feed: Feed.Feed["Type"], last: number) => {
   const replays = new Replays(feed, payloads, () => last)
   const each = Array.from({ length: shape.accounts },
     (_, account) => Effect.forEach(channels, (channel) => replays.missed(channel, account, last - missed, last, Effect.succeed)))
-  // Each client asks for its channels one after the other, as whoever waits for each answer.
+  // Each client requests its channels one after another, as one that waits for each answer.
   return Effect.map(Effect.all(each, { concurrency: "unbounded" }), (found) => {
     const updates = found.flat()
     assert(updates.every((own) => own?.throughSequence === last), "nobody missed more than is given at once")

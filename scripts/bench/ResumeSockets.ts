@@ -1,9 +1,9 @@
 /**
- * Resume-sockets: 10,000 clients on sockets of their own, who follow their accounts' orders and fills, are cut off; 50,000 orders are
- * placed for them; the venue is stopped and started, and all come back with the sequences that they had. Counted from when the venue
- * takes requests until the last of them has everything: connected, recognised by its ticket, and told all that it missed, once and in
- * order, by the listings of its account. Against the same where nothing happened meanwhile: what is missed is the difference. No ratio is
- * asked for. Where the system allows a process fewer sockets, there are fewer clients, and the log says so.
+ * Resume-sockets: 10,000 clients on sockets of their own, which follow their accounts' orders and fills, are cut off; 50,000 orders are
+ * placed for them; the venue is stopped and started, and all reconnect with the sequences that they had. The time runs from when the venue
+ * accepts requests until the last of them has everything: connected, recognized by its ticket, and sent all that it missed, once and in
+ * order, as compared with its account's listings. Measured against the same without any orders meanwhile: the difference is what was
+ * missed. No ratio is required. Where the system allows a process fewer sockets, there are fewer clients, and the log says so.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import * as fs from "node:fs"
@@ -13,11 +13,11 @@ import { VenueProcess } from "../load/VenueProcess.js"
 import { format, median, type Options, result, type Section } from "./Section.js"
 
 const wantedClients = 10_000
-/** Files and sockets that venue and clients need beside the clients' streams. */
+/** Files and sockets that the venue and the clients need beside the clients' streams. */
 const otherFiles = 512
 const ordersEach = 5
 const directory = `data/bench-resume-sockets-${process.pid}`
-/** All come from one address. */
+/** All clients connect from one address. */
 const settings = { CONNECTION_LIMIT: "16000", CONNECTIONS_PER_ADDRESS: "16000" }
 
 class Resumers {
@@ -48,7 +48,7 @@ const run = async (options: Options) => {
   const resumers = new Resumers()
   try {
     await resumers.ask({ ask: "begin", port: venue.port, accounts: await venue.demoAccounts(clients) })
-    /** Clients that have all per second; `orders` are placed for each while they are away. */
+    /** Clients served completely, per second; `orders` are placed for each while they are away. */
     const measure = async (orders: number): Promise<number> => {
       await resumers.ask({ ask: "cut" })
       await resumers.ask({ ask: "trade", port: venue.port, each: orders })

@@ -1,5 +1,5 @@
 /** What a benchmark section is, and how ours and a reference are compared fairly within one run. */
-/** One row of the outcome: ours in `value`, the reference measured beside it, and ours over reference. */
+/** One row of the results: the venue's figure in `value`, the reference measured beside it, and the ratio of the two. */
 export interface Result {
   readonly section: string
   readonly value: number
@@ -11,7 +11,7 @@ export interface Result {
 export interface Options {
   /** How often each side of a comparison is measured; the median counts. At least 3. */
   readonly runs: number
-  /** Says what is going on, one line at a time. */
+  /** Reports progress, one line at a time. */
   readonly log: (line: string) => void
 }
 
@@ -21,7 +21,7 @@ export interface Section {
   readonly run: (options: Options) => Promise<ReadonlyArray<Result>>
 }
 
-/** The middle one of some measurements, or the mean of the middle two. */
+/** The median of some measurements; of an even number, the mean of the middle two. */
 export const median = (measurements: ReadonlyArray<number>): number => {
   if (measurements.length === 0) throw new Error("a median needs a measurement")
   const sorted = [...measurements].sort((a, b) => a - b)
@@ -29,19 +29,19 @@ export const median = (measurements: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? upper : (sorted[(sorted.length >> 1) - 1]! + upper) / 2
 }
 
-/** One measurement, and what it ran on: a book, an engine. */
+/** One measurement, and the book or engine on which it ran. */
 export interface Measured {
   readonly value: number
   readonly ranOn: object
 }
 
 /**
- * Measures reference, ours, reference, ours ..., so that a machine that speeds up or slows down does so for
- * both. Each measurement answers in `unit`; the medians make the result. The first of each side is not counted.
+ * Measures reference, venue, reference, venue ..., so that a machine that speeds up or slows down affects both. Each measurement returns a
+ * figure in `unit`; the medians make the result. The first of each side is not counted.
  *
- * Both sides are measured warm, as in a process that has run for hours. V8 drops compiled code when a collection
- * finds that nothing is left of what the code was compiled for, and the next measurement would be of the compiler.
- * So nothing forces a collection between measurements, and what one ran on is held until the next is over.
+ * Both sides are measured warm, as in a process that has run for hours. V8 drops compiled code when a garbage collection finds that nothing
+ * is left of the objects it was compiled for, and the next measurement would include the compiler. So nothing forces a collection between
+ * measurements, and the object on which one ran is kept until the next is over.
  */
 export const compare = async (
   section: string,
@@ -56,7 +56,7 @@ export const compare = async (
     references.push(await reference())
     values.push(await ours())
     options.log(`${section} run ${run}: ${format(values[run]!.value)} against ${format(references[run]!.value)} ${unit}`)
-    // The one before the last can go.
+    // The measurement before the previous one can be released.
     release(references, run - 1)
     release(values, run - 1)
   }
@@ -79,7 +79,7 @@ export const result = (section: string, unit: string, value: number, reference: 
   ratio: value / reference
 })
 
-/** A number short enough for a table: three significant digits or whole, thousands apart. */
+/** A number in a short form for tables: three significant digits or whole, with thousands separated. */
 export const format = (value: number): string =>
   Math.abs(value) >= 100
     ? Math.round(value).toLocaleString("en-US")

@@ -1,6 +1,6 @@
 /**
- * A matching book that speaks strings and objects, over the venue's own pool and book: what a caller of an
- * order-book library would see. It exists so that P1 compares like with like; the engine uses slots.
+ * A matching book with strings and objects as its interface, over the venue's own pool and book: what a caller of an order-book library
+ * would see. It exists so that P1 compares like with like; the engine uses slots.
  */
 import { assert } from "../../src/domain/Assert.js"
 import { none } from "../../src/domain/None.js"
@@ -23,8 +23,7 @@ export interface MarketOrder {
 }
 
 /**
- * An order as it stood when something happened to it: `size` is what it had left before it was filled whole or
- * cancelled, or after a trade that left some.
+ * An order at the time of an event: `size` is what was left of it before it was completely filled or cancelled, or after a partial fill.
  */
 export interface OrderState {
   readonly id: string
@@ -34,19 +33,21 @@ export interface OrderState {
   readonly price: number
 }
 
-/** What became of an incoming order, in the terms of the reference library: every trade is a `done` maker or the `partial` one. */
+/**
+ * The result for an incoming order, in the terms of the reference library: every maker that traded is in `done`, or is the `partial` one.
+ */
 export interface Processed {
-  /** Makers that were filled whole, in the order they traded; last the incoming limit order if it was. */
+  /** Makers that were completely filled, in the order in which they traded; followed by the incoming limit order if it was. */
   done: ReadonlyArray<OrderState>
-  /** The maker that was filled in part; or the incoming order when it rests after trading. */
+  /** The maker that was partly filled; or the incoming order if it rests after trading. */
   partial: OrderState | null
   partialQuantityProcessed: number
-  /** Size of the incoming order that did not trade. */
+  /** The size of the incoming order that did not trade. */
   quantityLeft: number
   err: "OrderExists" | "InvalidSize" | "InvalidPrice" | null
 }
 
-/** What most orders fill: shared, so that a book that answers a million times does not make a million empty lists. */
+/** The `done` list of most orders: shared, so that a million answers do not create a million empty lists. */
 const nothing: ReadonlyArray<OrderState> = []
 
 const processed = (size: number): Processed => ({
@@ -63,13 +64,13 @@ export class StringBook {
   readonly orders: Orders
   readonly book: Book
 
-  /** `initial` orders may rest before anything has to grow, as a venue's own pool never has to. */
+  /** `initial` orders may rest before anything has to grow; a venue's own pool never has to. */
   constructor(capacity: number, initial = initialSlots) {
     this.orders = new Orders(capacity, [0, 0], initial)
     this.book = new Book(this.orders)
   }
 
-  /** Trades a limit order against the book and rests what is left of it. */
+  /** Trades a limit order against the book and rests the remainder. */
   limit(order: LimitOrder): Processed {
     const { id, price, size } = order
     const outcome = processed(size)
@@ -102,7 +103,7 @@ export class StringBook {
     return outcome
   }
 
-  /** Trades as much as the other side has. */
+  /** Trades a market order against as much as the other side has. */
   market(order: MarketOrder): Processed {
     const outcome = processed(order.size)
     if (!(Number.isSafeInteger(order.size) && order.size > 0)) {
@@ -114,7 +115,7 @@ export class StringBook {
     return outcome
   }
 
-  /** Takes an order out and says how it stood; undefined when no such order rests. */
+  /** Cancels an order and returns its state; undefined when no such order rests. */
   cancel(id: string): OrderState | undefined {
     const slot = this.orders.findClient(0, id)
     if (slot === none) return undefined

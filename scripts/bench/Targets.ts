@@ -1,4 +1,4 @@
-/** The ratio every section is to reach, and the table that holds the results against it. */
+/** The ratio required of every section, and the table that compares the results with it. */
 import Table from "cli-table3"
 import { reads as pageReads } from "./Pages.js"
 import { format, type Result } from "./Section.js"
@@ -19,7 +19,7 @@ const targets: ReadonlyMap<string, Target> = new Map([
   ["P2", atLeast(1, "nodejs-order-book alone")],
   ["P3", atLeast(0.5, "bare node:http")],
   ["P3-p99", atMost(4, "bare node:http")],
-  // A bar of the project's own, as those of P3-limited and P12 are.
+  // A requirement that the project sets itself, as for P3-limited and P12.
   ["P3-histories", atLeast(0.8, "the same venue, without histories")],
   ["P3-limited", atLeast(0.95, "the same venue, uncounted")],
   ["P3-limited-cpu", atMost(1.05, "the same venue, uncounted")],
@@ -53,7 +53,7 @@ const targets: ReadonlyMap<string, Target> = new Map([
   ["memory-rss", atMost(1, "600 MB allowed")]
 ])
 
-/** Whether a result is where it should be; undefined when nothing was asked of it. */
+/** Whether a result meets its requirement; undefined where there is none. */
 const reached = (row: Result): boolean | undefined => {
   const target = targets.get(row.section)
   if (target === undefined) return undefined

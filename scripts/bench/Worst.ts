@@ -1,9 +1,9 @@
 /**
- * Worst: the dearest single command. Every kind that somebody could send to hold the others up is sent to a full venue, again
- * and again: `admit` and `apply` of one record. The fastest of the repetitions counts, so that nothing but the command
- * itself is told, and of the kinds the dearest. The bar is 1 ms.
+ * Worst: the most expensive single command. Every kind that a client could send to hold up others is sent repeatedly to a full venue:
+ * `admit` and `apply` of one record. For each kind the fastest repetition counts, so that only the command itself is measured, and among
+ * the kinds the slowest. The limit is 1 ms.
  *
- * `--only worst` tells all kinds; the table has the dearest one.
+ * `--only worst` lists all kinds; the table has only the slowest.
  */
 import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
@@ -15,26 +15,26 @@ import { type Options, result, type Result, type Section } from "./Section.js"
 import { accountOrders, batch, deep, entry, held, hoarder, low, penniless, rich, shape, sweep, World } from "./WorstWorld.js"
 
 const allowedUs = 1000
-/** Fewest repetitions of a kind, and most: V8 has compiled what a command runs once it ran a few dozen times. */
+/** Fewest and most repetitions of a kind: V8 has compiled a command's code after a few dozen runs. */
 const fewest = 7
 const most = 60
-/** Milliseconds after which a kind is repeated no more, where it has been often enough. */
+/** The time after which a kind is no longer repeated, if it has run often enough, in milliseconds. */
 const longMs = 4_000
-/** A moment's timeout of a dead-man switch. */
+/** A timeout for dead-man switches, in milliseconds. */
 const timeoutMs = 10_000
 const hourMs = 3_600_000
-/** Accounts whose switches fire at once, each with a full market of orders. */
+/** Accounts whose switches fire at once, each with as many orders as a market allows. */
 const switched = 200
-/** Orders that expire in one moment. */
+/** Orders that expire at one time. */
 const expiring = 20_000
 
-/** A kind of command: what has to be so before each repetition, and the command. */
+/** A kind of command, with the preparation of each repetition. */
 interface Kind {
   readonly name: string
   readonly command: (world: World) => Command
-  /** Puts back what a repetition has used up. */
+  /** Restores what a repetition has used up. */
   readonly after?: (world: World) => void
-  /** Whether each repetition ends tens of thousands of orders, which stay in the tables for a day: then there are few. */
+  /** Whether each repetition ends tens of thousands of orders, which stay in the tables for a day: then only a few are made. */
   readonly fillsTables?: true
 }
 
@@ -51,7 +51,7 @@ const setSwitch = (world: World, account: number, ms: number): Command => ({
   timeoutMs: ms
 })
 
-/** Rests a full market of bids of an account far below the mark. */
+/** Places as many bids as a market allows for an account, far below the mark. */
 const restMany = (world: World, account: number, count: number, expiresAtEpochMs = 0): void => {
   for (let at = 0; at < count; at += batch) {
     const size = Math.min(batch, count - at)
@@ -78,7 +78,7 @@ const expireMany = (world: World): Command => {
   return world.passTime()
 }
 
-/** Moves every mark, so that whatever is kept of margins is of another day, and the hoarder's bids lie beyond the mark. */
+/** Moves every mark, so that all cached margins are outdated, and the hoarder's bids lie beyond the mark. */
 const moveMarks = (world: World): void => {
   const to = world.engine.state.markets[deep]!.mark === low ? low + 1 : low
   for (let market = 0; market < shape.markets; market++) world.do(world.setIndex(market, to))
@@ -176,7 +176,7 @@ const kinds: ReadonlyArray<Kind> = [
       world.later(1_000)
       return world.markTick()
     },
-    // What has gone by then is more than enough.
+    // The remaining orders are more than enough.
     after: (world) => world.moveMark(deep, mid)
   },
   {
@@ -297,7 +297,7 @@ const kinds: ReadonlyArray<Kind> = [
   }
 ]
 
-/** What is timed otherwise than as one command: the fastest of some repetitions, microseconds. */
+/** Measurements that are not of a single command: the fastest of several repetitions, in microseconds. */
 const others: ReadonlyArray<{ readonly name: string; readonly once: (world: World) => number }> = [
   { name: "the slowest tick of all marks", once: (world) => world.tick() },
   {
@@ -330,7 +330,7 @@ const others: ReadonlyArray<{ readonly name: string; readonly once: (world: Worl
   }
 ]
 
-/** The fastest of what is repeated, microseconds: until it is warm, or until that has taken long enough. */
+/** The fastest repetition in microseconds: repeated until it is warm, or has taken long enough. */
 const fastestOf = (once: () => number, atMost = most): number => {
   const from = performance.now()
   let least = Number.POSITIVE_INFINITY
@@ -346,7 +346,7 @@ const fastest = (world: World, { after, command, fillsTables }: Kind): number =>
     return microseconds
   }, fillsTables ? fewest : most)
 
-/** Records that come when the retention has become so short that all that was promised a day is looked at, and put back. */
+/** The records after the retention was shortened so much that everything kept for a day is examined and rescheduled. */
 const afterShortening = (world: World): number => {
   world.do(withFields("SetLimits", world.byOperator(Operation.setLimits), { retentionMs: 10 * 60_000 }))
   world.later(11 * 60_000)
@@ -355,7 +355,7 @@ const afterShortening = (world: World): number => {
   return least
 }
 
-/** Commands that come when all that is kept of a day is over: a key used again, and records that forget. */
+/** Commands after everything kept for a day has expired: reusing a key, and the records that forget. */
 const afterQuietDay = (world: World, log: Options["log"]): ReadonlyArray<{ readonly name: string; readonly microseconds: number }> => {
   const reused = Array.from({ length: fewest }, () => world.place(rich, [entry({ market: 3, side: Order.buy, priceAtoms: mid - 2_000 })]))
   for (const command of reused) world.do(command)

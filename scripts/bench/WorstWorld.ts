@@ -1,10 +1,10 @@
 /**
- * A venue as full as its bounds allow, for one who looks for the dearest command: 1 M resting orders under 1 M keys, 100,000
- * accounts, 200 markets. Whoever asks has a record timed: `admit` and `apply`, as a turn of the writer does them.
+ * A venue as full as its bounds allow, for finding the most expensive command: 1 M resting orders under 1 M keys, 100,000 accounts, 200
+ * markets. Records are timed as `admit` and `apply`, as in a turn of the writer.
  *
  * - The *crowd*: accounts with 200 offers of one atom each in the deep market, so that a sweep meets a new maker each time.
- * - The *hoarder*: one account with as many open orders as it may have in every market, all of them bid beyond the mark.
- * - *Holders*: every account holds a position in one market, and two of them one in each.
+ * - The *hoarder*: one account with as many open orders as it may have in every market, all of them bids beyond the mark.
+ * - *Holders*: every account holds a position in one market, and two of them hold one in every market.
  * - The *syndicate*: as many accounts as a sweep meets orders, each with an order in every market.
  */
 import { none } from "../../src/domain/None.js"
@@ -29,12 +29,12 @@ export const held = 1
 export const hoarder = shape.accounts - 1
 /** An account without any money. */
 export const penniless = shape.accounts
-/** One that may place what it likes: it has no orders and a position like any other. */
+/** An account that can place any order: it has no orders, and a position like any other. */
 export const rich = shape.accounts - 2
 
-/** The hoarder bids up to this price, and nobody else below or at it: above the mark once that has fallen to `low`. */
+/** The hoarder's highest bid, and nobody else bids at or below it: it is above the mark once that has fallen to `low`. */
 const hoarded = mid - 1
-/** A mark below all that the hoarder bids, whose band holds these bids still. */
+/** A mark below all of the hoarder's bids, whose band still contains them. */
 export const low = mid - 4_000
 
 /** The syndicate's first account, and how many they are. */
@@ -58,7 +58,7 @@ export const entry = (terms: Terms): PlaceEntry => ({
   ...terms
 })
 
-/** A market order that takes all it may. */
+/** A market order that takes as much as it may. */
 export const sweep = (side: Order.Side, quantityAtoms = 1_000_000): PlaceEntry =>
   entry({ market: deep, side, type: Order.market, timeInForce: Order.ioc, priceAtoms: 0, quantityAtoms })
 
@@ -90,7 +90,7 @@ export class World {
     this.now += ms
   }
 
-  /** A client's command of its own key. */
+  /** A client's command with a new key. */
   byClient(operation: Operation, account: number) {
     return byClient(operation, account, ++this.serial)
   }
@@ -103,7 +103,7 @@ export class World {
     return { kind: "PlaceOrders", ...this.byClient(Operation.placeV1, account), entries, connection: none }
   }
 
-  /** Decides a command, which must come to a record. */
+  /** Decides a command, which must result in a record. */
   do(command: Command): Outcome {
     const { engine } = this
     const refusal = engine.admit(command, this.now)
@@ -113,7 +113,7 @@ export class World {
     return outcome
   }
 
-  /** Microseconds that a command takes, its record with it where it needs one. */
+  /** The time that a command takes in microseconds, including its record where it needs one. */
   time(command: Command): number {
     const { engine } = this
     const from = performance.now()
@@ -135,7 +135,7 @@ export class World {
     return { kind: "MarkTick", ...internal(Principal.timer) }
   }
 
-  /** Makes all marks anew, a second after they were made last; the slowest of the records that do so, microseconds. */
+  /** Computes all marks again, a second after the last time. Returns the slowest of these records, in microseconds. */
   tick(): number {
     this.later(1_000)
     let slowest = 0
@@ -143,18 +143,18 @@ export class World {
     return slowest
   }
 
-  /** Moves the mark of one market to its index, and makes all others as they are. */
+  /** Moves the mark of one market to its index, and leaves all others as they are. */
   moveMark(market: number, priceAtoms: number): void {
     this.do(this.setIndex(market, priceAtoms))
     this.tick()
   }
 
-  /** Lets the venue finish what its own records go on with. */
+  /** Lets the venue complete the work that its own records continue. */
   settle(): void {
     while (this.engine.nextDueEpochMs <= this.now) this.do(this.passTime())
   }
 
-  /** Fills the hoarder's every market up to its limit. */
+  /** Fills each of the hoarder's markets up to its limit. */
   hoard(markets = shape.markets): void {
     const { positions } = this.engine.state
     for (let market = 0; market < markets; market++) {
@@ -168,14 +168,14 @@ export class World {
     }
   }
 
-  /** Puts the syndicate's offers in front of the crowd's. */
+  /** Places the syndicate's offers ahead of the crowd's. */
   syndicateOffers(): void {
     for (let at = 0; at < syndicate.accounts; at++) {
       this.do(this.place(syndicate.from + at, [entry({ market: deep, side: Order.sell })]))
     }
   }
 
-  /** Ends the funding interval of every market, each sampled in full; the slowest record that does so, microseconds. */
+  /** Ends the funding interval of every market, each with all its samples. Returns the slowest such record, in microseconds. */
   endIntervals(): number {
     const { markets } = this.engine.state
     for (const market of markets) {
@@ -188,7 +188,7 @@ export class World {
     return slowest
   }
 
-  /** Rests an order of each of the syndicate in every market, and gives two others a position in each. */
+  /** Places an order for each of the syndicate in every market, and gives two other accounts a position in each. */
   private spread(): void {
     for (let market = 0; market < shape.markets; market++) {
       this.do(this.place(syndicate.from - 2, [entry({ market, side: Order.sell })]))
@@ -199,7 +199,7 @@ export class World {
     }
   }
 
-  /** Gives every account a position in one market: by turns long and short. */
+  /** Gives every account a position in one market, alternately long and short. */
   private hold(): void {
     for (let account = 0; account + 1 < shape.accounts; account += 2) {
       this.do(this.place(account, [entry({ market: held, side: Order.sell, quantityAtoms: 2 })]))
@@ -208,8 +208,8 @@ export class World {
   }
 
   /**
-   * Rests the crowd's orders, half of them offers in the deep market, the others strewn over all markets, and between them
-   * the hoarder's: neither the orders of an account nor those of a price lie next to each other.
+   * Places the crowd's orders, half of them offers in the deep market, the others spread over all markets, and among them the hoarder's:
+   * neither an account's orders nor those at one price are adjacent in memory.
    */
   private crowd(): void {
     const hoarderEvery = Math.floor(this.resting / (shape.markets * accountOrders))

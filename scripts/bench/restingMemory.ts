@@ -1,4 +1,4 @@
-/** Fills an engine with a million resting orders and tells its parent what they cost. */
+/** Fills an engine with a million resting orders and reports their memory to its parent process. */
 import { assert } from "../../src/domain/Assert.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { Idempotency } from "../../src/engine/Idempotency.js"
@@ -25,7 +25,7 @@ const used = (): { readonly heap: number; readonly buffers: number } => {
   return { heap: heapUsed, buffers: arrayBuffers }
 }
 
-/** "uuid": keys of 36 characters; otherwise of at most 8, as the clientOrderIds are. */
+/** `uuid`: keys of 36 characters; otherwise of at most 8, like the clientOrderIds. */
 const short = process.argv[2] !== "uuid"
 
 const open = (engine: Engine): void => {
@@ -39,7 +39,7 @@ const apply = (engine: Engine, command: Parameters<Engine["apply"]>[0]): void =>
 }
 
 const before = used()
-// What markets and accounts take is not the orders'.
+// The memory for markets and accounts does not count as the orders'.
 const unused = Engine.make({ orders: 1, idempotencyKeys: 2 * shape.accounts })
 open(unused)
 const opened = used()
@@ -55,7 +55,7 @@ assert(unused.state.openOrders === 0, "nothing rests where nothing was placed")
 const resident = process.memoryUsage().rss
 engine.state.idempotency = new Idempotency(1)
 const withoutKeys = used()
-/** Bytes an order, of bytes in use now. */
+/** Bytes per order, given the present use of memory. */
 const perOrder = (bytes: (of: typeof full) => number, now: typeof full): number => (bytes(now) - 2 * bytes(opened) + bytes(before)) / orders
 const all = (of: typeof full): number => of.heap + of.buffers
 const measured: Measured = {

@@ -1,13 +1,13 @@
 /**
- * The compiled output and whether it is what the sources come to. Each compilation writes a directory of its own beside the
- * sources, `.dist-...`, and `dist` is a link that is moved to it once it is whole: nothing half written can be run, a compilation that
- * fails leaves what was there, and what runs goes on from the directory that it was started from, which stays as long as it runs.
+ * The compiled output, and whether it corresponds to the sources. Each compilation writes a directory of its own beside the sources,
+ * `.dist-...`, and the link `dist` is moved to it once it is complete: no incomplete output can be run, a failed compilation leaves the
+ * previous output in place, and a running program keeps the directory from which it was started for as long as it runs.
  */
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 
-/** The link that is run. */
+/** The link through which programs are run. */
 export const link = "dist"
 
 const stampFile = "built-from.json"
@@ -15,11 +15,11 @@ const usersFolder = "used-by"
 const lockFile = ".dist-lock"
 const versionPattern = /^\.dist-([0-9]+)-\w+$/
 
-/** How long one compilation may hold up another, milliseconds: a lock that is older was left behind. */
+/** How long one compilation may hold up another, in milliseconds: an older lock was left behind by a dead process. */
 const longestMs = 600_000
 
 /**
- * @typedef {object} Tree What is compiled: folders whose every file but documents is a source, and files beside them.
+ * @typedef {object} Tree What is compiled: folders in which every file except documents is a source, and further files.
  * @property {string} root
  * @property {ReadonlyArray<string>} folders
  * @property {ReadonlyArray<string>} files
@@ -27,7 +27,7 @@ const longestMs = 600_000
 
 /** @typedef {{ readonly path: string, readonly size: number, readonly changedMs: number }} Entry */
 
-/** Every source that is there. @param {Tree} tree @returns {ReadonlyArray<Entry>} */
+/** Every existing source. @param {Tree} tree @returns {ReadonlyArray<Entry>} */
 const entriesOf = ({ files, folders, root }) => {
   /** @type {Array<Entry>} */
   const found = []
@@ -47,7 +47,7 @@ const entriesOf = ({ files, folders, root }) => {
   return found.sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
-/** Names, sizes and times of change: what can be looked at in a moment. @param {ReadonlyArray<Entry>} entries */
+/** Names, sizes and modification times, which can be compared in a moment. @param {ReadonlyArray<Entry>} entries */
 const glanceOf = (entries) => {
   const hash = createHash("sha256")
   for (const { changedMs, path: name, size } of entries) hash.update(`${name}\0${size}\0${changedMs}\n`)
@@ -63,18 +63,18 @@ const contentsOf = (root, entries) =>
 
 /** @typedef {{ readonly glance: string, readonly contents: Record<string, string> }} Stamp */
 
-/** What an output was compiled from; undefined where there is none that was finished. @param {string} folder @returns {Stamp | undefined} */
+/** The sources of an output; undefined where there is no complete one. @param {string} folder @returns {Stamp | undefined} */
 const stampOf = (folder) => {
   try {
     const { contents, glance } = JSON.parse(fs.readFileSync(path.join(folder, stampFile), "utf8"))
     return typeof glance === "string" && typeof contents === "object" && contents !== null ? { glance, contents } : undefined
   } catch {
-    // Not there, or not whole: then it is compiled.
+    // Missing or incomplete: it has to be compiled.
     return undefined
   }
 }
 
-/** Written beside and put in place at once. @param {string} folder @param {Stamp} stamp */
+/** Writes a stamp atomically: beside the old one, then renamed. @param {string} folder @param {Stamp} stamp */
 const keepStamp = (folder, stamp) => {
   const beside = path.join(folder, `${stampFile}.${process.pid}`)
   fs.writeFileSync(beside, JSON.stringify(stamp))
@@ -89,18 +89,18 @@ export const reasonToCompile = (tree) => {
   const entries = entriesOf(tree)
   const glance = glanceOf(entries)
   if (glance === stamp.glance) return undefined
-  // A checkout touches files whose contents come out as they were.
+  // A checkout changes modification times even where the contents stay the same.
   const contents = contentsOf(tree.root, entries)
   const changed = Object.keys(contents).find((name) => contents[name] !== stamp.contents[name])
   if (changed !== undefined) return `${changed} is ${changed in stamp.contents ? "newer than the output" : "new"}`
   const removed = Object.keys(stamp.contents).find((name) => !(name in contents))
   if (removed !== undefined) return `${removed} was removed`
-  // Whoever may only read runs what is there, and compares contents every time.
+  // A user with read access only can still run the output, but has to compare contents every time.
   whereWritable(() => keepStamp(output, { glance, contents }))
   return undefined
 }
 
-/** Writes to an output, unless whoever runs this may only read it. @param {() => void} write */
+/** Writes to an output, unless the user has read access only. @param {() => void} write */
 const whereWritable = (write) => {
   try {
     write()
@@ -109,7 +109,7 @@ const whereWritable = (write) => {
   }
 }
 
-/** Whether a process is there. @param {number} pid */
+/** Whether a process exists. @param {number} pid */
 const isAlive = (pid) => {
   try {
     process.kill(pid, 0)
@@ -119,12 +119,12 @@ const isAlive = (pid) => {
   }
 }
 
-/** Whoever compiles, where somebody does. @param {string} file @returns {number | undefined} */
+/** The process that is compiling, if any. @param {string} file @returns {number | undefined} */
 const holderOf = (file) => {
   try {
     const isOld = Date.now() - fs.statSync(file).mtimeMs > longestMs
     const pid = Number(fs.readFileSync(file, "utf8"))
-    // Between its making and its writing the file is empty: somebody just began.
+    // The file is empty between its creation and its first write: a process has just begun.
     return isOld || (pid > 0 && !isAlive(pid)) ? undefined : pid
   } catch (error) {
     if (error.code === "ENOENT") return undefined
@@ -132,7 +132,7 @@ const holderOf = (file) => {
   }
 }
 
-/** Takes the lock, which only spares a second compilation of the same: two at once would not meet. @param {string} file */
+/** Takes the lock, which only avoids compiling twice: two concurrent compilations would not interfere. @param {string} file */
 const takes = (file) => {
   try {
     fs.writeFileSync(file, String(process.pid), { flag: "wx" })
@@ -144,10 +144,10 @@ const takes = (file) => {
 }
 
 /**
- * Has the output current: as it is, as somebody else is about to leave it, or compiled.
+ * Makes the output current: it may be so already, another process may be compiling it, or it is compiled here.
  * @param {Tree} tree
  * @param {(folder: string) => Promise<void>} compile writes a whole output into a folder of that name beside the sources, or rejects
- * @param {{ tell: (line: string) => void, rest: () => Promise<void>, force?: boolean }} how what is said to whoever waits, and a short rest
+ * @param {{ tell: (line: string) => void, rest: () => Promise<void>, force?: boolean }} how messages for the user, and a short pause
  * @returns {Promise<boolean>} whether it was compiled here
  */
 export const ensure = async (tree, compile, { force = false, rest, tell }) => {
@@ -177,13 +177,13 @@ export const ensure = async (tree, compile, { force = false, rest, tell }) => {
 
 /** @param {Tree} tree @param {(folder: string) => Promise<void>} compile */
 const compileInto = async (tree, compile) => {
-  // What changes while it is being compiled is noticed the next time.
+  // Changes during the compilation are noticed the next time.
   const entries = entriesOf(tree)
   const stamp = { glance: glanceOf(entries), contents: contentsOf(tree.root, entries) }
   const folder = fs.mkdtempSync(path.join(tree.root, `.dist-${process.pid}-`))
   const name = path.basename(folder)
   try {
-    // Whoever may read the sources may run what they come to.
+    // Users who may read the sources may run the output.
     fs.chmodSync(folder, 0o755)
     await compile(name)
     keepStamp(folder, stamp)
@@ -196,7 +196,7 @@ const compileInto = async (tree, compile) => {
   sweep(tree.root, [name, before])
 }
 
-/** The directory that is linked to. @param {string} root @returns {string | undefined} */
+/** The directory to which the link points. @param {string} root @returns {string | undefined} */
 const currentOf = (root) => {
   const stat = fs.lstatSync(path.join(root, link), { throwIfNoEntry: false })
   return stat?.isSymbolicLink() ? fs.readlinkSync(path.join(root, link)) : undefined
@@ -206,7 +206,7 @@ const currentOf = (root) => {
 const moveLink = (root, name) => {
   const place = path.join(root, link)
   if (fs.lstatSync(place, { throwIfNoEntry: false })?.isDirectory()) {
-    // A directory that another version of this script, or the compiler by itself, has left in its place.
+    // A directory that another version of this script, or the compiler itself, has left in the link's place.
     fs.renameSync(place, path.join(root, `.dist-0-${process.pid.toString(36)}`))
   }
   const beside = path.join(root, `.dist-link-${process.pid}`)
@@ -216,8 +216,8 @@ const moveLink = (root, name) => {
 }
 
 /**
- * Marks the current output as used by a process, for as long as that runs. Whoever may only read it leaves no mark: then it stays for as
- * long as it is the current one or the one before.
+ * Marks the current output as used by a process, for as long as that runs. With read access only no mark is left: then the output is
+ * kept for as long as it is the current or the previous one.
  * @param {string} root @param {number} pid
  */
 export const use = (root, pid) => {
@@ -229,14 +229,14 @@ export const use = (root, pid) => {
   })
 }
 
-/** Whether anything runs from an output, or compiles into it. @param {string} folder @param {number} maker */
+/** Whether a process runs from an output, or compiles into it. @param {string} folder @param {number} maker */
 const isUsed = (folder, maker) => {
   if (!fs.existsSync(path.join(folder, stampFile))) return maker !== process.pid && isAlive(maker)
   const users = path.join(folder, usersFolder)
   return fs.existsSync(users) && fs.readdirSync(users).some((name) => isAlive(Number(name)))
 }
 
-/** Removes outputs that nothing runs from. @param {string} root @param {ReadonlyArray<string | undefined>} kept */
+/** Removes outputs from which nothing runs. @param {string} root @param {ReadonlyArray<string | undefined>} kept */
 const sweep = (root, kept) => {
   for (const name of fs.readdirSync(root)) {
     const found = versionPattern.exec(name)

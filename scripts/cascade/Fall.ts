@@ -1,7 +1,7 @@
 /**
- * The pattern of 10 October 2025 on an engine: leveraged longs in every market, prices that fall by a fifth and more within a
- * minute, makers who step back, books that are thin where everybody sells, and a small insurance fund. What comes of it is added
- * up from the state alone, not by the engine's own sums.
+ * The pattern of 10 October 2025 on an engine: leveraged longs in every market, prices that fall by a fifth and more within a minute,
+ * makers who withdraw, books that are thin where everybody sells, and a small insurance fund. The results are computed from the state
+ * alone, not from the engine's own sums.
  */
 import { none } from "../../src/domain/None.js"
 import { assert } from "../../src/domain/Assert.js"
@@ -21,13 +21,13 @@ import { entry, type Terms } from "../bench/WorstWorld.js"
 export interface Options {
   readonly accounts: number
   readonly seed: number
-  /** How far the index of each market falls in the minute, in bps; as many markets as there are. */
+  /** How far each market's index falls in the minute, in bps; the length is the number of markets. */
   readonly fallBps: ReadonlyArray<number>
-  /** What the insurance fund begins with, USDC. */
+  /** The insurance fund's initial balance, USDC. */
   readonly fundUsdc: number
 }
 
-/** What came of it. Money in money atoms. */
+/** The results. Money in money atoms. */
 export interface Report {
   readonly records: number
   readonly liquidated: number
@@ -44,7 +44,7 @@ export interface Report {
   readonly fundAtTheEnd: bigint
   readonly lowestEquity: bigint
   readonly leftUnder: number
-  /** Collaterals, fees and entry notional against what was credited: 0 where not an atom is missing. */
+  /** Credits less collaterals, fees and entry notional: 0 where no atom is missing. */
   readonly missingAtoms: bigint
   /** Longs less shorts over all markets: 0. */
   readonly unbalancedSize: number
@@ -56,7 +56,7 @@ const secondMs = 1_000
 const fallSeconds = 60
 const restSeconds = 120
 const makers = 20
-/** Prices begin here, price atoms. */
+/** The initial price, in price atoms. */
 const begins = 100_000
 
 const margins: Pick<Market.Parameters, "initialMarginBps" | "maintenanceMarginTiers"> = {
@@ -68,7 +68,7 @@ const margins: Pick<Market.Parameters, "initialMarginBps" | "maintenanceMarginTi
   ]
 }
 
-/** A market of the bench with other bounds and margins, whose index is judged as usual. */
+/** A benchmark market with other bounds and margins, and the usual index rules. */
 const parameters = (index: number): Market.Parameters => ({
   ...benchParameters(index),
   ...margins,
@@ -80,7 +80,7 @@ const parameters = (index: number): Market.Parameters => ({
   maxLeverageX: 20
 })
 
-/** Drives an engine through the minute and what follows. */
+/** Drives an engine through the minute and its aftermath. */
 class Fall {
   readonly engine: Engine
   private atEpochMs = 1_760_130_000_000
@@ -114,7 +114,7 @@ class Fall {
     this.lowestEquity = this.fundLowest
   }
 
-  /** The minute of the fall, and two of what follows: prices that come back a little. */
+  /** The minute of the fall, and two minutes in which prices recover a little. */
   run(): Report {
     for (let second = 1; second <= fallSeconds + restSeconds; second++) {
       const { fallBps } = this.options
@@ -138,7 +138,7 @@ class Fall {
     return outcome
   }
 
-  /** Counts what the record did for liquidations. */
+  /** Counts the record's work for liquidations. */
   private count(): void {
     const { events } = this.engine.state
     for (const event of decode(events.words, 0, events.length)) {
@@ -191,7 +191,7 @@ class Fall {
     if (came?._tag === "OrderDecided" && timeInForce === Order.gtc) this.resting.push([account, terms.market, came.orderNumber])
   }
 
-  /** Everybody takes a position, seven of ten long, at three to nineteen times his money, against a maker. */
+  /** Every account takes a position against a maker, seven out of ten long, with a leverage of three to nineteen. */
   private takePositions(): void {
     const { accounts, fallBps } = this.options
     const { state } = this.engine
@@ -220,7 +220,7 @@ class Fall {
     )
   }
 
-  /** One second: prices, marks, thin quotes, and whatever the venue has to do, with a cancel among it now and then. */
+  /** One second: prices, marks, thin quotes, and the venue's own work, with an occasional cancel in between. */
   private second(isFalling: boolean): void {
     this.atEpochMs = (Math.floor(this.atEpochMs / secondMs) + 1) * secondMs
     this.sample()
@@ -239,7 +239,7 @@ class Fall {
     this.quote(isFalling)
   }
 
-  /** Makers take their quotes away and put thin ones further off, thinner while prices fall. */
+  /** Makers withdraw their quotes and place thinner ones further away, thinner still while prices fall. */
   private quote(isFalling: boolean): void {
     for (const order of this.resting.splice(0)) this.cancel(...order)
     this.prices.forEach((price, market) => {
@@ -253,7 +253,7 @@ class Fall {
     })
   }
 
-  /** What there is of each account, once all looks of the second are taken. */
+  /** Checks every account once all examinations of the second are done. */
   private look(): void {
     const { engine } = this
     const { accounts } = engine.state
@@ -298,5 +298,5 @@ class Fall {
   }
 }
 
-/** Runs the fall and tells what came of it. */
+/** Runs the fall and returns the results. */
 export const fall = (options: Options): Report => new Fall(options).run()

@@ -1,19 +1,19 @@
-/** What may not be written: the clock, chance and timers outside the leaves, mutable module state, and loose ends. */
+/** Banned constructs: the clock, randomness and timers outside the leaves, mutable module state, and loose ends. */
 import { type Source, type Token, type Violation, violation } from "./Source.js"
 
-/** The leaves are where the outside world comes in: there the clock, chance and timers are real. */
+/** The leaves are where the outside world enters: there the clock, randomness and timers are real. */
 const isLeaf = (path: string): boolean =>
   /(?:^|\/)Node[A-Z][A-Za-z]*(?:\.test)?\.ts$/.test(path)
   || path === "src/main.ts"
   || path === "src/console/Browser.ts"
   || path === "src/client/venue/BrowserPlatform.ts"
-  // What they test is that nothing of the JavaScript world is left changed, and that a crash can come between ticks.
+  // These test that no global JavaScript state stays changed, and that a crash can occur between ticks.
   || path === "test/sim/Simulation.test.ts"
   || path === "test/journal/Harness.ts"
   || /^sim\/[a-z]+\.ts$/.test(path)
   || ["src/cli/", "sim/world/", "scripts/"].some((folder) => path.startsWith(folder))
 
-/** A run of token values that is banned; alternatives of one place in an array. */
+/** A banned sequence of token values; alternatives for one position are in an array. */
 interface Ban {
   readonly rule: string
   readonly tokens: ReadonlyArray<string | ReadonlyArray<string>>
@@ -78,7 +78,7 @@ const collections: ReadonlySet<string> = new Set([
   "BigUint64Array"
 ])
 
-/** Module state that outlives a simulated crash: `let` and `var`, and collections that anyone may write to. */
+/** Module state that survives a simulated crash: `let` and `var`, and collections that anyone may write to. */
 const moduleState = (source: Source): ReadonlyArray<Violation> =>
   source.tokens.flatMap((token, at) => {
     if (token.depth !== 0 || token.type !== "IdentifierName" || isNoDeclaration(source.tokens[at - 1]?.value)) return []
@@ -91,7 +91,7 @@ const moduleState = (source: Source): ReadonlyArray<Violation> =>
       : []
   })
 
-/** Whether a keyword after `before` declares nothing: a member, `as const`, a type parameter. */
+/** Whether a keyword after `before` is not a declaration: a member, `as const`, a type parameter. */
 const isNoDeclaration = (before: string | undefined): boolean => before === "." || before === "as" || before === "<"
 
 /** Whether a `const` at `at` holds a new collection under a type that allows writing. */
@@ -104,8 +104,8 @@ const isOpenCollection = (tokens: ReadonlyArray<Token>, at: number): boolean => 
 }
 
 /**
- * Module-level objects whose members are written to: as much module state as a `let`. Names that are declared
- * again anywhere in the file are passed over, since tokens do not tell which is meant.
+ * Module-level objects whose members are assigned: they are mutable module state as much as a `let`. Names that are declared again anywhere
+ * in the file are skipped, since tokens do not show which declaration is meant.
  */
 const writtenObjects = (source: Source): ReadonlyArray<Violation> => {
   const { tokens } = source
@@ -127,7 +127,7 @@ const writtenObjects = (source: Source): ReadonlyArray<Violation> => {
   })
 }
 
-/** Whether the name at `at` is bound there: a declaration, a parameter, a destructured member. */
+/** Whether the name at `at` is bound there: as a declaration, a parameter or a destructured member. */
 const declares = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   const before = tokens[at - 1]?.value
   const after = tokens[at + 1]?.value
@@ -162,7 +162,7 @@ const isMemberWrite = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   return members > 0 && assignments.has(tokens[next]?.value ?? "")
 }
 
-/** Notes to oneself, and switched-off diagnostics, in comments. */
+/** Notes to oneself, and disabled diagnostics, in comments. */
 const comments = (source: Source): ReadonlyArray<Violation> =>
   source.comments.flatMap((comment) =>
     comment.value.split("\n").flatMap((text, offset) => [
@@ -175,7 +175,7 @@ const comments = (source: Source): ReadonlyArray<Violation> =>
     ])
   )
 
-/** Effects are run where the process starts, nowhere else. */
+/** Effects are run where the process starts, and nowhere else. */
 const effectRuns = (source: Source): ReadonlyArray<Violation> => {
   if (!source.path.startsWith("src/") || source.path === "src/main.ts" || source.path.startsWith("src/cli/")) return []
   return runs(source, [
@@ -187,13 +187,13 @@ const effectRuns = (source: Source): ReadonlyArray<Violation> => {
   ])
 }
 
-/** A barrel loads all its modules, whatever is taken from it: a third of the time that the venue's own take to load. */
+/** A barrel loads all its modules, whatever is imported from it: a third of the time that the venue's own modules take to load. */
 const barrels = (source: Source): ReadonlyArray<Violation> =>
   source.path.startsWith("src/")
     ? runs(source, [ban("barrel", ["from", ["\"effect\"", "\"@effect/platform\""]], "a module is imported by its own path")])
     : []
 
-/** Tests that run alone, and tests switched off without saying why. */
+/** Tests that run alone, and tests disabled without a reason. */
 const skipped = (source: Source): ReadonlyArray<Violation> => {
   if (!source.path.startsWith("test/")) return []
   return source.tokens.flatMap((token, at) => {
@@ -220,7 +220,7 @@ const outsideLeaves = (source: Source): ReadonlyArray<Violation> => [
   ...writtenObjects(source)
 ]
 
-/** Every banned thing in a source. */
+/** Every banned construct in a source. */
 export const check = (source: Source): ReadonlyArray<Violation> => [
   ...(isLeaf(source.path) ? [] : outsideLeaves(source)),
   ...runs(source, everywhere),

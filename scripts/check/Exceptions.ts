@@ -1,10 +1,10 @@
 /**
- * What breaks a rule today and is known to. The list only shrinks: an entry that excuses nothing any more is itself a
- * violation, so that whoever mends the last of it takes the entry out in the same commit.
+ * Known violations. The list may only shrink: an entry that excuses nothing any more is itself a violation, so that whoever fixes the last
+ * one removes the entry in the same commit.
  */
 import type { Violation } from "./Source.js"
 
-/** Subjects that are excused, by rule. */
+/** Excused subjects, by rule. */
 export type Exceptions = Readonly<Record<string, ReadonlyArray<string>>>
 
 export const granted: Exceptions = {

@@ -1,6 +1,6 @@
 /**
- * Exports that no other file takes: whoever reads one looks for its users, and there are none. A type is taken, too,
- * by what else its file exports: it says what that accepts and gives.
+ * Exports that no other file uses: a reader would search for their users in vain. A type also counts as used where other exports of its
+ * file refer to it.
  */
 import { basename, closeOf, type Source, type Token, type Violation, violation } from "./Source.js"
 
@@ -29,7 +29,7 @@ const exportsOf = ({ tokens }: Source): ReadonlyArray<Exported> =>
     return tokens[at]!.value === "{" ? listed(tokens, at) : [{ name: tokens[at]!.value, line: tokens[at]!.line, isType }]
   })
 
-/** The names that a list in braces makes: those behind `as` or `:` where there is one. */
+/** The names that a list in braces binds: those after `as` or `:` where there is one. */
 const listed = (tokens: ReadonlyArray<Token>, open: number): ReadonlyArray<Exported> =>
   tokens.slice(open + 1, closeOf(tokens, open)).flatMap(({ line, type, value }, offset) => {
     const after = tokens[open + offset + 2]!.value
@@ -37,14 +37,14 @@ const listed = (tokens: ReadonlyArray<Token>, open: number): ReadonlyArray<Expor
     return type === "IdentifierName" && value !== "as" && isLast ? [{ name: value, line, isType: false }] : []
   })
 
-/** Whether a type is named again in its own file. */
+/** Whether a type is mentioned again in its own file. */
 const isNamedAgain = ({ tokens }: Source, { isType, name }: Exported): boolean =>
   isType && tokens.filter(({ type, value }) => type === "IdentifierName" && value === name).length > 1
 
-/** Everything a module has, for those that take it whole. */
+/** Everything in a module, for imports of the whole module. */
 const everything = "*"
 
-/** The members of the namespace that are used in a file; everything, when the namespace itself is handed on. */
+/** The members of a namespace that a file uses; everything, where the namespace itself is passed on. */
 const membersOf = (tokens: ReadonlyArray<Token>, namespace: string): ReadonlyArray<string> =>
   tokens.flatMap((token, at) => {
     const before = tokens[at - 1]?.value
@@ -54,7 +54,7 @@ const membersOf = (tokens: ReadonlyArray<Token>, namespace: string): ReadonlyArr
     return isKey ? [] : [everything]
   })
 
-/** What a file takes, file by file. */
+/** The names that a file imports, by file. */
 const taken = ({ imports, tokens }: Source, note: (path: string, names: ReadonlyArray<string>) => void): void => {
   for (const { line, names, path, specifier } of imports) {
     if (path === undefined) continue
@@ -67,10 +67,10 @@ const taken = ({ imports, tokens }: Source, note: (path: string, names: Readonly
   }
 }
 
-/** What users take away with them is for them. */
+/** Exports of the client packages are for users. */
 const isForUsers = (path: string): boolean => path.startsWith("src/client/")
 
-/** Every export that no other file takes; `File.name` is its subject. */
+/** Every export that no other file uses; the subject is `File.name`. */
 export const unused = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation> => {
   const used = new Map<string, Set<string>>()
   for (const source of sources) {

@@ -1,6 +1,6 @@
 /**
- * How long functions are: arrows, `function`s and methods, by the lines from where they start to where they end.
- * Tokens tell no function from a type that looks like one, which does not matter for what this looks for.
+ * The length of functions: arrows, `function`s and methods, in lines from beginning to end. Tokens cannot distinguish a function from a
+ * type that looks like one, which does not matter here.
  */
 import { basename, closeOf, openOf, type Source, startsStatement, type Token, type Violation, violation } from "./Source.js"
 
@@ -29,7 +29,7 @@ const arrow = (tokens: ReadonlyArray<Token>, at: number): Span => {
   return { start: parametersOf(tokens, at), end }
 }
 
-/** Where the parameters of the arrow at `at` start: its name, its round bracket, or that before a type of what it returns. */
+/** The beginning of the parameters of the arrow at `at`: its name, its round bracket, or the bracket before a return type. */
 const parametersOf = (tokens: ReadonlyArray<Token>, at: number): number => {
   const { depth } = tokens[at]!
   if (tokens[at - 1]?.value === ")") return openOf(tokens, at - 1)
@@ -43,7 +43,7 @@ const parametersOf = (tokens: ReadonlyArray<Token>, at: number): number => {
 
 const typeGoesOn: ReadonlySet<string> = new Set([":", "|", "&", "<", ",", "=>", "extends", "keyof", "readonly"])
 
-/** Where the body starts of what has its parameters in the round bracket at `open`, if it has one. */
+/** The beginning of the body whose parameters are in the round bracket at `open`, if there is one. */
 const bodyBehind = (tokens: ReadonlyArray<Token>, open: number): number | undefined => {
   const { depth } = tokens[open]!
   const close = closeOf(tokens, open)
@@ -59,7 +59,7 @@ const bodyBehind = (tokens: ReadonlyArray<Token>, open: number): number | undefi
   return undefined
 }
 
-/** The round bracket behind a name and its type parameters. */
+/** The round bracket after a name and its type parameters. */
 const openBehind = (tokens: ReadonlyArray<Token>, at: number): number | undefined => {
   if (tokens[at]?.value === "(") return at
   if (tokens[at]?.value !== "<") return undefined
@@ -99,10 +99,7 @@ const spans = (tokens: ReadonlyArray<Token>): ReadonlyArray<Span> =>
 
 const declarations: ReadonlySet<string> = new Set(["const", "let", "var", "function", "class"])
 
-/**
- * The name a reader would call a function by: its own, or that of the declaration, the property or the statement
- * that it stands in.
- */
+/** The name by which a reader would call a function: its own, or that of the declaration, property or statement that contains it. */
 const nameOf = (tokens: ReadonlyArray<Token>, start: number): string => {
   if (isMethodName(tokens, start)) return tokens[start]!.value
   const named = tokens[start + 1]?.value === "*" ? start + 2 : start + 1
@@ -125,14 +122,14 @@ const modifiers: ReadonlySet<string> = new Set(
 
 const testBlocks: ReadonlySet<string> = new Set(["describe", "it", "test"])
 
-/** A group of tests, or a function that declares some, is a list of them. */
+/** A group of tests, or a function that declares some, is a list of them, and may be longer. */
 const isListOfTests = (path: string, name: string, tokens: ReadonlyArray<Token>, { end, start }: Span): boolean =>
   path.startsWith("test/")
   && (name === "describe" || tokens.slice(start, end).some(({ type, value }, offset) =>
     type === "IdentifierName" && testBlocks.has(value) && ["(", "."].includes(tokens[start + offset + 1]!.value)
   ))
 
-/** Every function of more than `maxLines` lines, once for each name: `File.name` is its subject. */
+/** Every function longer than `maxLines`, once for each name; the subject is `File.name`. */
 export const check = (source: Source): ReadonlyArray<Violation> => {
   const seen = new Set<string>()
   return spans(source.tokens).flatMap((span) => {

@@ -1,4 +1,4 @@
-/** How files hang together: circles of imports, types included, for a reader has no order to read a circle in. */
+/** Import cycles, including those of types, since a reader has no order in which to read a cycle. */
 import { basename, type Source, type Violation } from "./Source.js"
 
 type Edges = ReadonlyMap<string, ReadonlyArray<string>>
@@ -11,7 +11,7 @@ const edgesOf = (sources: ReadonlyArray<Source>): Edges => {
   }))
 }
 
-/** The shortest way from a file back to itself, that file first; none when there is no way. */
+/** The shortest path from a file back to itself, beginning with that file; undefined when there is none. */
 const wayBack = (edges: Edges, from: string): ReadonlyArray<string> | undefined => {
   const cameFrom = new Map<string, string>()
   const waiting = [from]
@@ -48,8 +48,8 @@ const reachedFrom = (edges: Edges, from: string): ReadonlySet<string> => {
 }
 
 /**
- * Files that import each other, one violation for all that hang together, at the first of them, with the shortest
- * way from it back to it. Its subject is that file's name.
+ * Import cycles, with one violation for each connected group, at its first file, showing the shortest path from it back to it. The subject
+ * is that file's name.
  */
 export const circles = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation> => {
   const edges = edgesOf(sources)

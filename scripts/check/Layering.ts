@@ -1,13 +1,13 @@
-/** Who may import whom: the architecture's layering, folder by folder. A folder without a rule is itself a violation. */
+/** Permitted imports: the architecture's layers, folder by folder. A folder without a rule is itself a violation. */
 import { type Import, type Source, type Violation, violation } from "./Source.js"
 
-/** Which process holds a locked file: asked by whatever keeps a file to itself. */
+/** Finds the process that holds a locked file; for code that locks files. */
 const holders = "src/NodeLockHolder.ts"
 
-/** The threads of the process: known to whatever begins one. */
+/** The threads of the process; for code that starts one. */
 const threads = "src/NodeThreads.ts"
 
-/** Where the venue is put together: these see everything in `src`. */
+/** The files that put the venue together: these may import everything in `src`. */
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
   "src/NodeMain.ts",
@@ -21,44 +21,44 @@ const composition: ReadonlySet<string> = new Set([
   "src/SignerConfig.ts"
 ])
 
-/** What the reads, the way in and the committed blocks are known by outside the writer. */
+/** The modules by which code outside the writer knows the reads, the submission of commands and the committed blocks. */
 const reads = "src/engine/Reads.ts"
 const wayIn: ReadonlyArray<string> = ["src/sequencer/Submit.ts", "src/sequencer/Inbox.ts"]
 const feed = "src/sequencer/Feed.ts"
-/** The words of which events are made. */
+/** The vocabulary of events. */
 const events = "src/engine/EventLog.ts"
 
-/** What candles are, and how they are folded. */
+/** The definition of candles and how they are built. */
 const candles: ReadonlyArray<string> = ["src/readmodel/Candles.ts", "src/readmodel/Timeframes.ts"]
 
-/** What everybody speaks: the domain's words, and the operations as they are declared. */
+/** The common vocabulary: the domain, and the declarations of operations. */
 const vocabulary: ReadonlyArray<string> = ["src/domain/", "src/operations/"]
 
-/** What owners prove, whoever verifies it. */
+/** The rules and the interface for verifying owners' passkeys. */
 const passkeys: ReadonlyArray<string> = ["src/identity/PasskeyVerifier.ts", "src/identity/PasskeyRules.ts"]
 
-/** What a transaction has to be, and how its bytes are read: nothing of a ledger that runs. */
+/** The plan of a ledger transaction, and the decoding of its bytes: nothing of a running ledger. */
 const prepared: ReadonlyArray<string> = ["src/ledger/Planned.ts", "src/ledger/prepared/"]
 
 /** For each folder of `src` what it may import besides its own files: files, or folders ending in `/`. */
 const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   domain: [],
-  // What users take away with them: it knows the venue by its interface alone, whose types it takes, and loads nothing of the server.
+  // Given to users: it knows the venue only by its interface, from which it imports types, and loads no server code.
   client: ["src/edge/"],
-  // The owner's pages run in a browser: they know the types of the routes, load the reference client, and nothing of the server.
+  // The owner's pages run in a browser: they import the types of the routes, load the reference client, and no server code.
   console: ["src/edge/", "src/client/venue/"],
   operations: ["src/domain/"],
   engine: [...vocabulary],
   journal: [...vocabulary, holders],
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
   readmodel: [...vocabulary, events, feed],
-  // It is told of records as they are decided, and reads what they changed; candles it folds as the histories do.
+  // It follows the records as they are decided and reads what they changed; it builds candles as the histories do.
   streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
-  // What clients missed is read elsewhere than beside the writer, and told in the very words of the stream.
+  // What clients missed is read outside the writer's thread, and sent in exactly the stream's format.
   readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
     "src/edge/socket/Payloads.ts", threads],
   ledger: [...vocabulary, ...wayIn, feed, holders, threads],
-  // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
+  // Trusting the signer must not require trusting the venue: they share vocabulary, rules of proof and the ledger's formats.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],
   funds: [
     ...vocabulary,
@@ -68,7 +68,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
     "src/ledger/",
     "src/signer/"
   ],
-  // What watches the process, and is no part of what it decides.
+  // Observes the process, and takes no part in decisions.
   observe: [],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
@@ -87,7 +87,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   ]
 }
 
-/** The declarations of commands and outcomes, and the header that commands have. */
+/** The declarations of commands and outcomes, and the commands' header. */
 const declarationsOnly: ReadonlyArray<string> = [
   "src/operations/Operations.ts",
   "src/operations/Header.ts",
@@ -100,9 +100,9 @@ const declarationsOnly: ReadonlyArray<string> = [
 ]
 
 /**
- * What the roots beside `src` may import. The naive model knows the vocabulary and what a record is, nothing of the engine:
- * of the operations their declarations, but neither how bodies are digested nor how commands are redacted. The reading of
- * requests knows even less: neither the edge nor how the venue reads and prints numbers and ids.
+ * Permitted imports for the root folders beside `src`. The naive model knows the vocabulary and what a record is, but nothing of the
+ * engine: of the operations it knows their declarations, but not how bodies are digested or commands redacted. The reader of requests knows
+ * even less: neither the edge nor how the venue parses and prints numbers and ids.
  */
 const roots: ReadonlyArray<readonly [folder: string, allowed: ReadonlyArray<string>]> = [
   ["sim/model/", ["src/domain/", ...declarationsOnly, "src/journal/Record.ts", "sim/"]],
@@ -112,7 +112,7 @@ const roots: ReadonlyArray<readonly [folder: string, allowed: ReadonlyArray<stri
   ["test/", ["src/", "sim/", "test/", "scripts/"]]
 ]
 
-/** What a file may import, or undefined where the architecture has no place for the file. */
+/** The permitted imports of a file, or undefined where the architecture has no place for it. */
 const allowed = (path: string): ReadonlyArray<string> | undefined => {
   if (!path.startsWith("src/")) return roots.find(([folder]) => path.startsWith(folder))?.[1]
   if (composition.has(path)) return ["src/"]
@@ -125,19 +125,19 @@ const allowed = (path: string): ReadonlyArray<string> | undefined => {
 const permits = (rules: ReadonlyArray<string>, path: string): boolean =>
   rules.some((rule) => rule.endsWith("/") ? path.startsWith(rule) : path === rule)
 
-/** What runs in the browser. */
+/** Code that runs in the browser. */
 const isPage = (path: string): boolean => path.startsWith("src/console/")
 
-/** What the pages may load: themselves, and the client that runs in browsers. */
+/** Code that the pages may load: their own, and the client that runs in browsers. */
 const isForPages = (path: string): boolean => isPage(path) || path.startsWith("src/client/venue/")
 
-/** What users take away with them. */
+/** Code that is given to users. */
 const isTakenAway = (path: string): boolean => path.startsWith("src/client/")
 
-/** The entry point is launched, never imported, but by the tests of it. */
+/** The entry point is launched and never imported, except by its tests. */
 const isEntryPoint = (path: string): boolean => path === "src/main.ts"
 
-/** Where private keys are: opened where a signer is made of them, and by nothing else of the venue. */
+/** Code with access to private keys: used only where a signer is created. */
 const keyFiles = /^src\/signer\/(?:Ed25519|KeyStore|NodeKeyStore|Records|Signer)\.ts$/
 const opensKeys: ReadonlySet<string> = new Set(["src/main.ts", "src/cli/signer.ts"])
 
@@ -158,7 +158,7 @@ const effectPackage = /^(?:@effect\/|effect(?:$|\/))/
 const unorderedModule = /^effect\/(Hash(?:Map|Set))$/
 const unorderedNames: ReadonlySet<string> = new Set(["HashMap", "HashSet"])
 
-/** Packages: the engine has no runtime, and nothing that replay must repeat iterates by object identity. */
+/** Packages: the engine uses no runtime, and nothing that replay must repeat iterates by object identity. */
 const packageFault = (path: string, { names, specifier }: Import): string | undefined => {
   if (path.startsWith("src/engine/") && effectPackage.test(specifier)) return `the engine may not import ${specifier}`
   if (!ordered.some((folder) => path.startsWith(folder))) return undefined

@@ -1,4 +1,4 @@
-/** What the linter finds, by the rules of `.oxlintrc.json`: faults that the compiler lets pass. */
+/** The linter's findings, by the rules of `.oxlintrc.json`: errors that the compiler does not detect. */
 import { spawnSync } from "node:child_process"
 import type { Violation } from "./Source.js"
 
@@ -9,7 +9,7 @@ interface Diagnostic {
   readonly labels: ReadonlyArray<{ readonly span: { readonly line: number } }>
 }
 
-/** The linter's report, in its JSON form. */
+/** Violations from the linter's JSON report. */
 export const violationsOf = (report: string): ReadonlyArray<Violation> =>
   (JSON.parse(report) as { readonly diagnostics: ReadonlyArray<Diagnostic> }).diagnostics.map(({ code, filename, labels, message }) => ({
     path: filename.replaceAll("\\", "/"),
@@ -18,7 +18,7 @@ export const violationsOf = (report: string): ReadonlyArray<Violation> =>
     message: code === undefined ? message : `${code} ${message}`
   }))
 
-/** Lints the repository that the process stands in. A linter that does not run is no success. */
+/** Lints the repository in the current directory. A linter that fails to run is not a success. */
 export const check = (): ReadonlyArray<Violation> => {
   const { error, status, stderr, stdout } = spawnSync(process.execPath, ["node_modules/oxlint/bin/oxlint", "--format=json"], {
     encoding: "utf8",

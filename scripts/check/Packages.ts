@@ -1,4 +1,4 @@
-/** What the package asks of whoever installs it: everything that is imported, where it is imported from, and nothing else. */
+/** The dependencies in the package's manifest: everything that is imported, in the section where it belongs, and nothing else. */
 import { isBuiltin } from "node:module"
 import { type Source, type Violation, violation } from "./Source.js"
 
@@ -7,23 +7,23 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>
 }
 
-/** Programs that are run, not imported. */
+/** Programs that are run rather than imported. */
 const tools: ReadonlySet<string> = new Set(["@dprint/typescript", "dprint", "oxlint", "typescript"])
 
-/** `@a/b/c` is of `@a/b`, `d/e` of `d`; what Node brings is of none. */
+/** The package of a specifier: `@a/b` for `@a/b/c`, `d` for `d/e`, and none for Node's own modules. */
 const packageOf = (specifier: string): string | undefined => {
   if (specifier.startsWith(".") || specifier.includes("${") || isBuiltin(specifier)) return undefined
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
 }
 
-/** The package whose types `@types/a__b` describes; Node's own are always wanted. */
+/** The package whose types `@types/a__b` describes; Node's own types are always needed. */
 const describedBy = (name: string): string | undefined => {
   const described = /^@types\/(.*)$/.exec(name)?.[1]
   if (described === undefined) return undefined
   return described.includes("__") ? `@${described.replace("__", "/")}` : described
 }
 
-/** Packages that are not named where they should be, and those named that nothing imports. */
+/** Packages that are not listed where they should be, and listed ones that nothing imports. */
 export const check = (path: string, text: string, sources: ReadonlyArray<Source>): ReadonlyArray<Violation> => {
   const { dependencies = {}, devDependencies = {} } = JSON.parse(text) as Manifest
   const lines = text.split("\n")
@@ -33,7 +33,7 @@ export const check = (path: string, text: string, sources: ReadonlyArray<Source>
     source.imports.flatMap(({ line, specifier }) => {
       const name = packageOf(specifier)
       if (name === undefined) return []
-      // What the owner's pages are made of is bundled when the venue is built, and not loaded by it.
+      // The packages of the owner's pages are bundled at build time, and not loaded by the venue.
       const isServed = source.path.startsWith("src/") && !source.path.startsWith("src/console/")
       imported.add(name)
       if (isServed) served.add(name)

@@ -1,12 +1,12 @@
-/** What no tracked text may hold, and what the lock file must: a clone has to work on any machine and from any mirror. */
+/** Requirements for all tracked texts and for the lock file, so that a clone works on any machine and with any mirror. */
 import type { Violation } from "./Source.js"
 
 const slash = "/"
-/** Homes and work folders of the machines that the code was written on. */
+/** Home and work directories of machines on which the code was written. */
 const machinePath = new RegExp(String.raw`(?<![\w.~*)}\]$-])${slash}(?:work|root|home)${slash}`)
 const registryHost = /\bregistry\.[a-z0-9.-]*\b(?:org|com|io|net|dev|internal|local)\b|^\s*(?:@[\w-]+:)?registry\s*=/i
 
-/** Paths of this machine, and hosts of package registries, in a text file. */
+/** Local paths and hosts of package registries in a text file. */
 export const checkText = (path: string, text: string): ReadonlyArray<Violation> =>
   text.split("\n").flatMap((content, index) => {
     const line = index + 1
@@ -26,7 +26,7 @@ interface Lock {
   readonly packages?: Readonly<Record<string, LockedPackage>>
 }
 
-/** Where a package would be found from another, as Node looks: beside it, then up. */
+/** Whether a package is found from another in the way Node searches: beside it, then upwards. */
 const isLocked = (packages: Readonly<Record<string, LockedPackage>>, from: string, name: string): boolean => {
   for (let folder = from;;) {
     if (packages[`${folder === "" ? "" : `${folder}/`}node_modules/${name}`] !== undefined) return true
@@ -36,7 +36,7 @@ const isLocked = (packages: Readonly<Record<string, LockedPackage>>, from: strin
   }
 }
 
-/** The lock file: bound to no registry, and naming the optional packages of every platform. */
+/** The lock file must name no registry, and must list the optional packages of every platform. */
 export const checkLock = (path: string, text: string): ReadonlyArray<Violation> => {
   const lines = text.split("\n")
   const { packages } = JSON.parse(text) as Lock

@@ -1,6 +1,6 @@
 /**
- * A source file as the rules see it: its text, its tokens without white space and comments, its comments, and
- * what it imports. Tokens rather than syntax trees: the compiler in use has no programming interface.
+ * A source file as the rules need it: its text, its tokens without white space and comments, its comments, and its imports. Tokens rather
+ * than syntax trees, since the compiler in use has no programming interface.
  */
 import jsTokens from "js-tokens"
 
@@ -13,17 +13,17 @@ export interface Violation {
   /** The rule's name, in kebab case. */
   readonly rule: string
   readonly message: string
-  /** What is at fault, by a name that stays when the file is moved; only for rules with exceptions. */
+  /** The subject of the violation, by a name that survives moving the file; only for rules with exceptions. */
   readonly subject?: string
 }
 
-/** One token and where it starts. */
+/** A token and where it begins. */
 export interface Token {
   readonly type: string
   readonly value: string
   /** From 1. */
   readonly line: number
-  /** How many brackets of any kind are open before it: 0 is the module's own level. */
+  /** How many brackets of any kind are open before it: 0 at the module's top level. */
   readonly depth: number
   /** Whether the innermost bracket open before it is a round one. */
   readonly inRound: boolean
@@ -40,7 +40,7 @@ export interface Import {
   readonly path: string | undefined
   /** Names within the braces, before any `as`. */
   readonly names: ReadonlyArray<string>
-  /** Whether it takes types alone, as `import type`: nothing of it is loaded. */
+  /** Whether it imports only types, with `import type`, so that nothing is loaded. */
   readonly isType: boolean
 }
 
@@ -63,7 +63,7 @@ export const violation = (source: Source, line: number, rule: string, message: s
   ...(subject === undefined ? {} : { subject })
 })
 
-/** The file's name without folders and ending. */
+/** The file's name without folders and extension. */
 export const basename = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.tsx?$/, "")
 
 const isComment = (type: string): boolean => type.endsWith("Comment")
@@ -76,7 +76,7 @@ interface Raw {
   readonly value: string
 }
 
-/** The names and signs of markup are names and signs like all others; its text is none. */
+/** Names and punctuation of markup count as those of code; its text does not. */
 const plain = ({ type, value }: Raw): Raw => ({ type: markup[type] ?? type, value })
 
 const markup: Readonly<Record<string, string>> = {
@@ -85,7 +85,7 @@ const markup: Readonly<Record<string, string>> = {
   JSXString: "StringLiteral"
 }
 
-/** Reads a file's text. */
+/** Parses a file's text. */
 export const parse = (path: string, text: string): Source => {
   const tokens: Array<Token> = []
   const comments: Array<Token> = []
@@ -143,7 +143,7 @@ const wantsMore: ReadonlySet<string> = new Set([
   ..."return yield await typeof new keyof readonly export default".split(" ")
 ])
 
-/** Whether the token at `at` begins a statement or a member: on a line of its own, behind something that is complete. */
+/** Whether the token at `at` begins a statement or a member: on a new line, after something complete. */
 export const startsStatement = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   const token = tokens[at]!
   const before = tokens[at - 1]
@@ -194,7 +194,7 @@ const namesBefore = (tokens: ReadonlyArray<Token>, from: number): ReadonlyArray<
   return names
 }
 
-/** The sources as they import each other: what is imported as `x.js` is `x.tsx` where that is what there is. */
+/** The sources with resolved imports: `x.js` stands for `x.tsx` where only that exists. */
 export const linked = (sources: ReadonlyArray<Source>): ReadonlyArray<Source> => {
   const known = new Set(sources.map(({ path }) => path))
   const found = (path: string): string => !known.has(path) && known.has(`${path}x`) ? `${path}x` : path
@@ -204,7 +204,7 @@ export const linked = (sources: ReadonlyArray<Source>): ReadonlyArray<Source> =>
   }))
 }
 
-/** `./x.js` from `a/b.ts` is `a/x.ts`. */
+/** Resolves `./x.js` in `a/b.ts` to `a/x.ts`. */
 const resolve = (from: string, specifier: string): string | undefined => {
   if (!specifier.startsWith(".")) return undefined
   const parts = from.split("/").slice(0, -1)

@@ -1,10 +1,10 @@
-/** The house's manner of writing, as far as a line shows it. */
+/** The house style, as far as single lines show it. */
 import { type Source, type Token, type Violation, violation } from "./Source.js"
 
-/** The longest line, in columns: in the simulator and the tests a message may tell a failure whole. */
+/** The longest line, in columns: in the simulator and tests a message may describe a failure in full. */
 const maxColumns = (path: string): number => path.startsWith("sim/") || path.startsWith("test/") ? 180 : 140
 
-/** Whether the semicolon at `at` is a loop's whole body, which nothing else can say. */
+/** Whether the semicolon at `at` is the whole body of a loop, which cannot be written otherwise. */
 const isEmptyBody = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   const end = tokens[at - 1]
   if (end?.value !== ")") return false

@@ -1,7 +1,7 @@
 /**
- * The client's types of what the venue takes and gives, written out: made of the schemas that the routes are declared with, by the
- * contract's own document, so that the client's package needs nothing of the server. What is to be written out is read of the client's
- * `Contract.ts`, line by line.
+ * Writes out the client's types of the venue's requests and answers, from the schemas that declare the routes, by way of the contract's own
+ * document, so that the client's package needs no server code. The types to be written out are read from the client's `Contract.ts`, line
+ * by line.
  */
 
 interface JsonSchema {
@@ -28,7 +28,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, Content>>
 }
 
-/** The contract's document, as far as it is looked at. */
+/** The members of the contract's document that are used. */
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
@@ -46,17 +46,17 @@ const schemaOf = (what: string, name: string, content: Content | undefined): Jso
   return schema
 }
 
-/** What a schema says of itself, as a comment; what the library says of every schema of its kind is left out. */
+/** A schema's description as a comment, without the library's own standard descriptions. */
 const comment = ({ description }: JsonSchema, indent: string): string =>
   description === undefined || /^a (?:string|number|non-negative|positive)\b/.test(description)
     ? ""
     : `${indent}/** ${description.replaceAll("*/", "* /")} */\n`
 
-/** Types of one document's schemas. */
+/** Generates the types of one document's schemas. */
 class Types {
   constructor(private readonly schemas: Document["components"]["schemas"]) {}
 
-  /** A schema's type. `within` are the references that led to it: a type that holds itself could not be written out. */
+  /** A schema's type. `within` are the references that led to it: a recursive type could not be written out. */
   of(schema: JsonSchema, indent = "", within: ReadonlyArray<string> = []): string {
     if (schema.$ref !== undefined) {
       if (/\/(?:NonNegative)?Int$/.test(schema.$ref)) return "number"
@@ -96,7 +96,7 @@ class Types {
     return members.length === 0 ? "{}" : `{\n${members.join("")}${indent}}`
   }
 
-  /** Every failure's envelope: the document has one for each status, of which clients see any. */
+  /** The type of the error envelope: the document has one for each status, and clients may get any of them. */
   envelope(): string {
     const each = Object.entries(this.schemas).filter(([name]) => /^NativeError\d+$/.test(name)).map(([, schema]) => schema)
     const code = { type: "string", enum: each.flatMap(({ properties }) => properties?.["code"]?.enum ?? []) }
@@ -113,7 +113,7 @@ class Types {
 const answer = /^export type (\w+) = Answer<typeof (\w+)>$/
 const body = /^export type (\w+) = Body<typeof (\w+)>$/
 const failure = /^export type (\w+) = ReturnType<typeof nativeError>\["Type"\]$/
-/** A part of another one, which stays as it is. */
+/** A type that is a part of another one, which is kept as it is. */
 const part = /^export type \w+ = \w+(?:\["\w+"\]|\[number\])+$/
 
 const written = (document: Document, types: Types, line: string): string => {
@@ -131,7 +131,7 @@ const written = (document: Document, types: Types, line: string): string => {
   throw new Error(`the client's contract has a line that cannot be written out: ${line}`)
 }
 
-/** A contract's text with every type written out, of the document's schemas. */
+/** A contract's text with every type written out from the document's schemas. */
 export const writtenOut = (text: string, document: Document): string => {
   const types = new Types(document.components.schemas)
   const lines = text.split("\n").filter((line) => line.startsWith("export ")).map((line) => written(document, types, line))

@@ -1,14 +1,14 @@
 /**
- * What the clients of the crash run send: one lane is one account, with one request under way
- * at a time, so that what is decided for an account has one order. Placements dominate; the rest of the trading
- * surface is mixed in. Most orders meet at one price; some rest away from it, to be cancelled and amended.
+ * The requests that clients of the crash run send: one lane is one account, with one request at a time, so that decisions for an account
+ * have a definite order. Placements dominate; the rest of the trading operations is mixed in. Most orders meet at one price; some rest away
+ * from it, to be cancelled and amended.
  */
 import { type LookupName, lookupNames } from "../../src/operations/Operations.js"
 import { post } from "../load/Connection.js"
 import { body, marketId, symbol, touch } from "../load/Orders.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
 
-/** Operations by the names that outcome lookups give them: all that trade. */
+/** All trading operations, by their names in outcome lookups. */
 type Settings =
   | "set_cancel_all_after"
   | "set_display_handle"
@@ -33,52 +33,54 @@ const settings: ReadonlyArray<LookupName> = [
 ] satisfies ReadonlyArray<Settings>
 export const operations = lookupNames.filter((name): name is Operation => !settings.includes(name))
 
-/** A request with the identity under which it may be sent again. */
+/** A request with the identity under which it can be repeated. */
 export interface Call {
-  /** The lane's own number of it. */
+  /** The request's number within the lane. */
   readonly serial: number
   readonly operation: Operation
   readonly account: DemoAccount
   readonly path: string
   readonly key: string
   readonly body: string
-  /** The order that the path names; empty where none is. */
+  /** The order in the path; empty where there is none. */
   readonly orderId: string
 }
 
-/** The request as it is sent past the reference client: the same bytes every time. */
+/** The request as it is sent without the reference client: the same bytes every time. */
 export const text = (call: Call): string => post(call.path, call.account.apiKey, call.key, call.body)
 
-/** The key of one of a lane's requests, and of no other's. */
+/** The key of one of a lane's requests, unique to it. */
 const keyOf = (accountId: string, serial: number): string => `${accountId}-${serial}`
 
-/** Whose key it is, and of which request; undefined for one that no lane gave. */
+/** The account and number of a key's request; undefined for a key that no lane has made. */
 export const ownerOf = (key: string): { readonly accountId: string; readonly serial: number } | undefined => {
   const [, accountId, serial] = /^(acc_[0-9a-z]+)-(\d+)$/.exec(key) ?? []
   return accountId === undefined ? undefined : { accountId, serial: Number(serial) }
 }
 
-/** An order in a native answer that rests: its id and the whole part of its price. */
+/** A resting order in a native answer: its id and the integer part of its price. */
 const restingPattern = /"orderId":"(ord_[0-9a-z]+)"[^{}]*"status":"open"[^{}]*"price":"(\d+)\.\d+"/g
 
-/** Ids of resting orders that a lane remembers to cancel or amend. */
+/** Most resting orders that a lane remembers for cancelling or amending. */
 const mostResting = 48
 
-/** Entries of a batch, and of a batch cancel at the most. */
+/** Entries of a batch, and most entries of a batch cancel. */
 const batchEntries = 4
 
 export class Lane {
   private serial: number
   private resting: Array<string> = []
-  /** An order that was named by a cancel already: a batch cancel names it again, to be refused in part. */
+  /** An order that was cancelled already: a batch cancel names it again, so that a part of it is refused. */
   private gone = ""
 
-  /** `begins`: how far into the round of operations. Where lanes begin elsewhere each, all operations are sent however soon it ends. */
+  /**
+   * `begins`: where the lane starts in the cycle of operations. With different starts, all operations are sent even if the run ends early.
+   */
   constructor(readonly account: DemoAccount, begins: number) {
     this.serial = begins
   }
 
-  /** The next request. Its key and its client order ids are never used by another one. */
+  /** The next request. Its key and clientOrderIds are unique. */
   next(): Call {
     const serial = this.serial++
     switch (serial % 40) {
@@ -106,7 +108,7 @@ export class Lane {
     }
   }
 
-  /** Learns from an answer which orders rest. */
+  /** Notes from an answer which orders rest. */
   learn(call: Call, answer: string): void {
     if (call.operation === "cancel_all_orders" || call.operation === "cancel_all_compat_orders") this.resting = []
     if (call.operation !== "place_order" && call.operation !== "place_order_batch") return
@@ -124,7 +126,7 @@ export class Lane {
     return this.call("place_order", serial, "/v1/orders", body(this.account, serial))
   }
 
-  /** One order that rests away from where the others meet. */
+  /** An order that rests away from the common price. */
   private rest(serial: number): Call {
     return this.call("place_order", serial, "/v1/orders", this.away(serial, `${this.account.accountId}-${serial}`))
   }
@@ -142,7 +144,7 @@ export class Lane {
     })
   }
 
-  /** The last entry takes the first one's client order id, and is refused for it. */
+  /** The last entry repeats the first one's clientOrderId, and is refused for that. */
   private placeBatch(serial: number): Call {
     const clientOrderId = (index: number) => `${this.account.accountId}-${serial}-${index % (batchEntries - 1)}`
     const orders = Array.from({ length: batchEntries }, (_, index) => this.away(serial + index, clientOrderId(index)))
@@ -196,7 +198,7 @@ export class Lane {
     return this.call("cancel_order_batch", serial, "/v1/orders/batch/cancel", JSON.stringify({ orders }))
   }
 
-  /** By turns less at the same price, another price away, and the price where the others meet. */
+  /** Alternates between a smaller size at the same price, another price further away, and the common price. */
   private amend(serial: number): Call {
     const orderId = this.resting.at(-1)
     if (orderId === undefined) return this.rest(serial)

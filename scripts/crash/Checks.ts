@@ -1,19 +1,19 @@
 /**
- * What must hold after a crash of what clients had been told before it, as findings: sentences that name the key
- * or the order. They know nothing of processes and sockets: they compare answers, lookups, listings and fills.
+ * The checks after a crash against what clients had been told before it; the findings are sentences that name the key or the order. They
+ * know nothing of processes and sockets: they compare answers, lookups, listings and fills.
  *
- *   - a request sent again gets the answer it had, byte for byte but for the request's own id
- *   - a key was decided once, entry by entry as told; one that never arrived was not, and is not any more
- *   - the orders listed are those that were accepted, no more and no less, and stand as last told
- *   - what is cancelled was cancelled by a call that said so, and nothing was filled after it
- *   - the fills of an order add up to what it says is filled; every trade has two sides
- *   - collaterals, fees and the positions' entries add up to what was put in; longs equal shorts
+ * - a repeated request gets the answer it had, byte for byte except for the request's own id
+ * - a key was decided once, entry by entry as told; one that never arrived was not, and no longer can be
+ * - the listed orders are exactly those that were accepted, in the state last reported
+ * - a cancelled order was cancelled by a call that said so, and nothing was filled after it
+ * - the fills of an order add up to its filled quantity; every trade has two sides
+ * - collaterals, fees and the positions' entries add up to the deposits; longs equal shorts
  */
 import type { Answer } from "../load/Connection.js"
 import type { Call } from "./Calls.js"
 import type { Decision, Entry } from "./Decision.js"
 
-/** `external-order/v1`, as far as it is looked at. */
+/** The members of `external-order/v1` that are checked. */
 export interface OrderRecord {
   readonly orderId: string
   readonly status: string
@@ -31,7 +31,7 @@ export interface OrderRecord {
   readonly canceledQuantityAtoms: string
 }
 
-/** One of an account's fills, as far as it is looked at. */
+/** The checked members of one of an account's fills. */
 export interface Fill {
   readonly tradeId: string
   readonly orderId: string
@@ -43,7 +43,7 @@ export interface Fill {
   readonly feeAtoms: string
 }
 
-/** `external-outcome/v1`, as far as it is looked at. */
+/** The members of `external-outcome/v1` that are checked. */
 export interface Lookup {
   readonly outcome: string
   readonly fenced: boolean
@@ -67,14 +67,14 @@ export interface Position {
   readonly entryNotionalAtoms: string
 }
 
-/** An answer without what is allowed to differ when it is given again. */
+/** An answer without the parts that may differ when it is repeated. */
 export const comparable = ({ body, status }: Answer): string => `${status} ${body.replaceAll(/"requestId":"[^"]*"/g, "")}`
 
-/** A request sent again against the first answer. */
+/** Compares the answer to a repeated request with the first answer. */
 export const repeated = (call: Call, told: string, again: Answer): ReadonlyArray<string> =>
   comparable(again) === told ? [] : [`${call.key} (${call.operation}) was answered ${told} and now ${comparable(again)}`]
 
-/** What is remembered under a key against what its answer told. */
+/** Compares what is remembered under a key with its answer. */
 export const lookedUp = (decision: Decision, lookup: Lookup): ReadonlyArray<string> => {
   const { call, canceledOrders, entries, sequence } = decision
   const who = `${call.key} (${call.operation})`
@@ -104,7 +104,7 @@ export const lookedUp = (decision: Decision, lookup: Lookup): ReadonlyArray<stri
   return found
 }
 
-/** What is so of a request that never arrived: nothing was decided under its key, nothing is any more, and the same again is refused. */
+/** Checks a request that never arrived: nothing was decided under its key, nothing can be any more, and repeating it is refused. */
 export const barred = (call: Call, { decisions, fenced, outcome }: Lookup, again: Answer): ReadonlyArray<string> => {
   const who = `${call.key} (${call.operation}) never arrived, says its client, and`
   const found: Array<string> = []
@@ -114,31 +114,31 @@ export const barred = (call: Call, { decisions, fenced, outcome }: Lookup, again
   return found
 }
 
-/** What an account was last told of one of its orders. */
+/** The last reported state of one of an account's orders. */
 interface Expected {
-  /** The record that last spoke of it to the account. */
+  /** The last record that reported on it to the account. */
   sequence: number
   readonly key: string
   readonly clientOrderId: string | undefined
   price: number | undefined
   quantity: number
-  /** Filled by then: more may come while the order is open. */
+  /** The quantity filled by then: more may follow while the order is open. */
   filled: number
-  /** Set once the order was told to be over: it must stand so for good. */
+  /** Set once the order was reported to have ended: this must stay so. */
   end: Entry | undefined
-  /** Whether a cancel-all was acknowledged since. */
+  /** Whether a cancel-all has been acknowledged since. */
   swept: boolean
 }
 
 /** What one account was told in one life of the venue, and what the next life shows. */
 export interface Evidence {
-  /** Every decision of the life, in the order in which the account got them. */
+  /** Every decision of the life, in the order in which the account received them. */
   readonly decisions: ReadonlyArray<Decision>
-  /** Orders from before that were open when the life began, as they were then. */
+  /** Orders from earlier lives that were open when the life began, as they were then. */
   readonly carried: ReadonlyArray<OrderRecord>
-  /** The carried orders and all orders placed in the life, as they are now. */
+  /** The present state of the carried orders and of all orders placed in the life. */
   readonly orders: ReadonlyArray<OrderRecord>
-  /** The account's fills of the life. */
+  /** The account's fills in the life. */
   readonly fills: ReadonlyArray<Fill>
 }
 
@@ -153,7 +153,7 @@ const carriedOver = (order: OrderRecord): Expected => ({
   swept: false
 })
 
-/** Adds one decision to what is expected. */
+/** Adds a decision to the expectations. */
 const expect = (expected: Map<string, Expected>, decision: Decision, found: Array<string>): void => {
   const { call, entries, sequence } = decision
   if (decision.canceledOrders !== undefined) { for (const order of expected.values()) order.swept = true }
@@ -186,7 +186,7 @@ const expect = (expected: Map<string, Expected>, decision: Decision, found: Arra
   }
 }
 
-/** One order as it is against what was last told of it. */
+/** Compares an order's state with what was last reported. */
 const stands = (order: OrderRecord, told: Expected, sweeps: ReadonlySet<number>): string | undefined => {
   const filled = Number(order.filledQuantity)
   const whole = BigInt(order.filledQuantityAtoms) + BigInt(order.remainingQuantityAtoms) + BigInt(order.canceledQuantityAtoms)
@@ -216,7 +216,7 @@ const stands = (order: OrderRecord, told: Expected, sweeps: ReadonlySet<number>)
   }
 }
 
-/** The account's orders and fills against all that it was told. */
+/** Compares the account's orders and fills with everything that it was told. */
 export const account = (evidence: Evidence): ReadonlyArray<string> => {
   const { carried, decisions, fills, orders } = evidence
   const found: Array<string> = []
@@ -259,7 +259,7 @@ export const account = (evidence: Evidence): ReadonlyArray<string> => {
   return found
 }
 
-/** The fills of all accounts: every trade has a maker and a taker, on opposite sides, with one price and one size. */
+/** Checks the fills of all accounts: every trade has a maker and a taker, on opposite sides, with one price and one size. */
 export const trades = (fills: Iterable<Fill>): ReadonlyArray<string> => {
   const open = new Map<string, Fill>()
   const over = new Set<string>()
@@ -280,7 +280,7 @@ export const trades = (fills: Iterable<Fill>): ReadonlyArray<string> => {
   return found
 }
 
-/** All accounts' money and positions against what was put in. */
+/** The money and positions of all accounts, and the deposits. */
 export interface Totals {
   readonly creditedAtoms: bigint
   /** Of all accounts together. */

@@ -1,9 +1,9 @@
 /**
- * One account through all lives of the venue, by one reference client: keeps it busy until the venue is killed, has the client find out
- * what became of the request that was under way then, and holds what the client believes, and what it had been told, against what the
- * venue says after the restart. That is asked past the client wherever bytes are compared: the same request under the same key, and the
- * records of orders. What is kept is bounded: everything of the life that just ended, the orders that are open (the venue has a limit of
- * them), a sample of what is older, and of each request the record that decided it.
+ * One account through all lives of the venue, with one reference client: keeps it busy until the venue is killed, has the client find out
+ * what became of the request in progress, and compares what the client believes, and what it had been told, with what the venue says after
+ * the restart. Where bytes are compared, the venue is asked without the client: for the same request under the same key, and for the
+ * records of orders. What is kept is bounded: everything of the life that has just ended, the open orders (which the venue limits), a
+ * sample of what is older, and for each request the record that decided it.
  */
 import { Client as Reference } from "../../src/client/venue/Client.js"
 import type * as Contract from "../../src/client/venue/Contract.js"
@@ -22,21 +22,21 @@ interface Told {
   readonly answer: Answer
 }
 
-/** A request with its answer as later lives must repeat it, or an order that is over with its record. */
+/** A request with the answer that later lives must repeat, or an ended order with its record. */
 interface Old {
   readonly call?: Call
   readonly orderId: string
   readonly text: string
 }
 
-/** Old answers and ended orders that a client keeps, together; a life adds some of each. */
+/** Most old answers and ended orders that a client keeps, together; each life adds some of both. */
 const mostOld = 128
 const oldPerLife = 8
 
-/** One in so many single placements is also looked up; all other operations always are. */
+/** One in this many single placements is also looked up; all other operations always are. */
 const lookedUpPlacements = 8
 
-/** What a life came to, for one account. */
+/** The results of a life for one account. */
 export interface Verified {
   readonly findings: ReadonlyArray<string>
   readonly decisions: ReadonlyArray<Decision.Decision>
@@ -44,18 +44,18 @@ export interface Verified {
   readonly orders: number
 }
 
-/** How the request ended that was under way when the venue was killed. */
+/** How the request ended that was in progress when the venue was killed. */
 export const endings = ["had been decided", "decided anew", "never arrived"] as const
 export type Ended = typeof endings[number]
 
 /**
- * The shortest time before a client repeats itself, and in how many steps that is doubled from one client to the next: so some repeat
- * until the venue is back, others look their key up by then, and others have given up and begin again.
+ * The shortest delay before a client repeats a request, in milliseconds, and the number of steps in which it doubles from client to client:
+ * so some repeat until the venue is back, others look their key up by then, and others have given up and start over.
  */
 const leastRetryMs = 40
 const retrySteps = 5
 
-/** Every so many-th client sends its commands over the stream, and every so many-th follows its account there. */
+/** Every so many clients, one sends its commands over the stream, and one follows its account there. */
 const overStream = 4
 const following = 8
 
@@ -70,14 +70,14 @@ export class Client {
   private newestOrder = ""
   private newestTrade = ""
   private old: Array<Old> = []
-  /** What was found since it was last asked. */
+  /** Findings since the last call. */
   private found: Array<string> = []
-  /** What is believed of each request, by its number. */
+  /** What the client believes about each request, by its number. */
   readonly believed = new Map<number, Decision.Believed>()
 
-  /** `index`: which of the clients. `answered` hears of every answer, whatever was asked. */
+  /** `index`: the client's number. `answered` is called for every answer. */
   constructor(readonly account: DemoAccount, index: number, address: Address, answered: () => void) {
-    // Where each begins elsewhere in the round of operations, all are sent however soon it ends.
+    // With a different start for each client, all operations are sent even if a life ends early.
     this.lane = new Lane(account, index * 5)
     this.wire = new Wire(address, account.accountId, answered)
     const fault = (text: string): void => void this.found.push(`${account.accountId}: ${text}`)
@@ -92,14 +92,14 @@ export class Client {
     this.follower = index % following > 1 ? undefined : new Follower(this.venue, index === 0, fault)
   }
 
-  /** Changes that it was told of by the stream, and the connections that this took. */
+  /** Changes received over the stream, and the connections that this took. */
   get followed(): { readonly events: number; readonly connections: number } {
     return this.follower ?? { events: 0, connections: 0 }
   }
 
   /**
-   * Sends one request after the other until that is over, and ends once it is known what became of the last one. `went` hears of every
-   * outcome. The last one's end, where it was under way then and its answer was lost.
+   * Sends one request after another until `isOver`, and resolves once the outcome of the last one is known. `went` is called for every
+   * outcome. Returns how the last one ended, where it was in progress then and its answer was lost.
    */
   async drive(isOver: () => boolean, went: () => void): Promise<Ended | undefined> {
     let last: Ended | undefined
@@ -116,7 +116,7 @@ export class Client {
     return last
   }
 
-  /** Holds everything to what was told. */
+  /** Compares everything with what was reported. */
   async verify(port: number): Promise<Verified> {
     const connection = new Connection(port, true)
     const findings = this.found
@@ -147,7 +147,7 @@ export class Client {
     return { findings, decisions, fills, orders: orders.length }
   }
 
-  /** What it holds, money atoms and positions. */
+  /** The account's money atoms and positions. */
   async holdings(): Promise<{ readonly collateralAtoms: bigint; readonly positions: Contract.PositionList["positions"] }> {
     const [{ collateralAtoms }, { positions }] = await Promise.all([this.venue.balance(), this.venue.positions()])
     return { collateralAtoms: BigInt(collateralAtoms), positions }
@@ -171,7 +171,7 @@ export class Client {
     }
   }
 
-  /** What was sent under keys that it was given by nobody, but for the fences of what never arrived. */
+  /** Commands under keys that the client was not given, except for its own fences. */
   private unasked(): ReadonlyArray<string> {
     const given = new Set([...this.told, ...this.neverArrived.map((call) => ({ call }))].map(({ call }) => call.key))
     return [...this.wire.keys].filter((key) => !given.has(key)).flatMap((key) => {
@@ -181,14 +181,14 @@ export class Client {
     })
   }
 
-  /** What never arrived was not done, and is not done by being sent again: the listings show nothing of it. */
+  /** What never arrived was not done, and repeating it does nothing: the listings must not contain it. */
   private async barred(connection: Connection, findings: Array<string>): Promise<void> {
     for (const call of this.neverArrived) {
       findings.push(...Checks.barred(call, await this.venue.lookUp(call.key), await Reader.ask(connection, text(call))))
     }
   }
 
-  /** Sends everything of the life again, and looks keys up. The decisions of the life, in order. */
+  /** Repeats all requests of the life, and looks up their keys. Returns the decisions of the life, in order. */
   private async repeat(connection: Connection, findings: Array<string>): Promise<ReadonlyArray<Decision.Decision>> {
     const decisions: Array<Decision.Decision> = []
     for (const [index, { answer, call }] of this.told.entries()) {
@@ -213,7 +213,7 @@ export class Client {
     return decisions
   }
 
-  /** What was kept of earlier lives is still as it was. */
+  /** Checks that samples from earlier lives are unchanged. */
   private async lookBack(connection: Connection, findings: Array<string>): Promise<void> {
     for (const { call, orderId, text: kept } of this.old) {
       if (call !== undefined) {
@@ -225,7 +225,7 @@ export class Client {
     }
   }
 
-  /** Keeps a sample of the life: its latest answers to what is no single placement, and some orders that are over. */
+  /** Keeps a sample of the life: the latest answers other than to single placements, and some ended orders. */
   private async keep(connection: Connection, orders: ReadonlyArray<Checks.OrderRecord>): Promise<void> {
     const isKept = ({ answer, call }: { readonly answer: Answer; readonly call: Call }): boolean =>
       call.operation !== "place_order" && Decision.isDecided(call, answer) && !Decision.foundNothing(Decision.read(call, answer))
@@ -240,7 +240,7 @@ export class Client {
   }
 }
 
-/** Accepted entries by operation, over decisions of any accounts. */
+/** The number of accepted entries for each operation, over decisions of any accounts. */
 export const accepted = (decisions: Iterable<Decision.Decision>): Map<Operation, number> => {
   const counts = new Map<Operation, number>()
   for (const { call, entries } of decisions) {

@@ -1,13 +1,13 @@
-/** What an answer says was decided, in one shape for all operations and both families. */
+/** The decision in an answer, in one form for all operations and both route families. */
 import type { Answer } from "../load/Connection.js"
 import type { Call } from "./Calls.js"
 
-/** Quantities and prices as numbers: their decimal texts are short, so that equal texts are equal numbers. */
+/** Quantities and prices as numbers: their decimal texts are short enough for equal texts to be equal numbers. */
 export interface Entry {
   readonly accepted: boolean
-  /** The order it speaks of; undefined for a refusal that names none. */
+  /** The entry's order; undefined for a refusal that names none. */
   readonly orderId?: string
-  /** Undefined where the answer does not tell what became of the order (`/v2` placements). */
+  /** Undefined where the answer does not give the order's status (`/v2` placements). */
   readonly status?: string
   readonly cancelReason?: string
   readonly filled?: number
@@ -15,16 +15,16 @@ export interface Entry {
   readonly price?: number
   readonly quantity?: number
   readonly clientOrderId?: string
-  /** Of a refusal. */
+  /** The code of a refusal. */
   readonly code?: string
 }
 
 export interface Decision {
   readonly call: Call
-  /** The record's; undefined in answers that do not tell (a refusal of the whole). */
+  /** The record's sequence; undefined in answers without one (the refusal of a whole request). */
   readonly sequence?: number
   readonly entries: ReadonlyArray<Entry>
-  /** Of a cancel-all. */
+  /** The number of orders cancelled by a cancel-all. */
   readonly canceledOrders?: number
 }
 
@@ -71,7 +71,7 @@ const native = (from: Native): Entry =>
     ...(from.clientOrderId === undefined ? undefined : { clientOrderId: from.clientOrderId })
   }
 
-/** A placement of the compatibility layer as accepted: what became of it is not told. */
+/** An accepted placement of the compatibility layer, whose status is not reported. */
 const thin = (from: Compat): Entry =>
   from.accepted === false ? { accepted: false, code: from.code! } : {
     accepted: true,
@@ -87,7 +87,7 @@ const of = (call: Call, sequence: number | undefined, entries: ReadonlyArray<Ent
   entries
 })
 
-/** The decision that an answer of 200, or a refusal of the whole, tells. */
+/** The decision in an answer of 200, or in the refusal of a whole request. */
 export const read = (call: Call, answer: Answer): Decision => {
   const body: unknown = JSON.parse(answer.body)
   if (answer.status !== 200) return of(call, undefined, [{ accepted: false, code: (body as { readonly code: string }).code }])
@@ -125,18 +125,18 @@ export const read = (call: Call, answer: Answer): Decision => {
   }
 }
 
-/** Whether a cancel found none of the orders that it names: the venue decides it anew each time, and does not remember it. */
+/** Whether a cancel found none of its orders: the venue decides such a cancel anew each time, and does not remember it. */
 export const foundNothing = ({ call, canceledOrders, entries }: Decision): boolean =>
   call.operation.startsWith("cancel") && canceledOrders === undefined && !entries.some(({ accepted }) => accepted)
 
-/** Whether an answer tells a decision: done, or refused for a reason of the business. Anything else the run does not provoke. */
+/** Whether an answer is a decision: success, or a refusal for a business reason. The run provokes no other refusals. */
 export const isDecided = (call: Call, { status }: Answer): boolean =>
   status === 200 || status === 422 || (status === 404 && call.orderId !== "")
 
-/** What a client believes of a request: the record that decided it, or what else became of it. */
+/** A client's belief about a request: the record that decided it, or another outcome. */
 export type Believed = number | "refused" | "found nothing" | "never"
 
-/** What an answer makes a client believe; a refusal of the whole names no record. */
+/** The belief that follows from an answer; the refusal of a whole request names no record. */
 export const believed = (call: Call, answer: Answer): Believed => {
   const decision = read(call, answer)
   return foundNothing(decision) ? "found nothing" : decision.sequence ?? "refused"

@@ -1,7 +1,7 @@
 /**
- * One account as the stream tells it, and for one of them the market's book, followed by the reference client through all lives of the
- * venue. What it holds is held against what the venue then answers: nothing that was told is gone, nothing is told twice, and nothing is
- * missing.
+ * One account as reported by the stream, and for one of the accounts the market's book, followed by the reference client through all lives
+ * of the venue. The result is compared with the venue's answers: nothing that was reported is gone, nothing is reported twice, and nothing
+ * is missing.
  */
 import type { Client } from "../../src/client/venue/Client.js"
 import type { AccountChannel, SnapshotEvent, UpdateEvent } from "../../src/client/venue/Channels.js"
@@ -11,15 +11,15 @@ import { atLast, faultIn, FollowedBook } from "../load/FollowedBook.js"
 import { marketId } from "../load/Orders.js"
 import type { Fill } from "./Checks.js"
 
-/** An order as far as it is compared. */
+/** The compared members of an order, as text. */
 const textOf = ({ lastSequence, orderId, remainingQuantityAtoms, status }: Contract.Order): string =>
   `${orderId} ${status} ${remainingQuantityAtoms} as of ${lastSequence}`
 
-/** A fill as far as it is compared. */
+/** The compared members of a fill, as text. */
 const fillText = ({ feeAtoms, liquidity, orderId, priceAtoms, side, sizeAtoms, tradeId }: Fill): string =>
   `${tradeId} of ${orderId}: ${liquidity} ${side} ${sizeAtoms} at ${priceAtoms} for ${feeAtoms}`
 
-/** What stands in one list and not in the other, each as often as it stands there. */
+/** The entries that one list has more often than the other. */
 export const differences = (told: ReadonlyArray<string>, listed: ReadonlyArray<string>): ReadonlyArray<string> => {
   const left = new Map<string, number>()
   for (const text of told) left.set(text, (left.get(text) ?? 0) + 1)
@@ -32,13 +32,13 @@ export const differences = (told: ReadonlyArray<string>, listed: ReadonlyArray<s
 export class Follower {
   private readonly book: FollowedBook | undefined
   private readonly open = new Map<string, string>()
-  /** Fills that it was told of since they were last compared. */
+  /** Fills received since the last comparison. */
   private fills: Array<string> = []
-  /** Changes that it was told of, and connections that this took. */
+  /** Changes received, and the connections that this took. */
   events = 0
   connections = 0
 
-  /** `fault` hears of what is wrong on the way. */
+  /** `fault` is called for errors on the way. */
   constructor(private readonly client: Client, followsBook: boolean, private readonly fault: (text: string) => void) {
     this.book = followsBook ? new FollowedBook(client, marketId) : undefined
     this.follow("account.orders", ({ data, type }) => {
@@ -51,13 +51,13 @@ export class Follower {
     this.follow("account.fills", ({ data }) => void this.fills.push(...data.map(fillText)))
   }
 
-  /** Hears what the client tells of its stream. */
+  /** Handles the client's notices about its stream. */
   notice(notice: Notice): void {
     if (notice.kind === "connected") this.connections++
     for (const text of faultIn(notice)) this.fault(text)
   }
 
-  /** What differs from what the venue answers now that nothing changes; `fills` are those since this was last asked. */
+  /** The differences from the venue's present answers, while nothing changes; `fills` are those since the last call. */
   async check(fills: ReadonlyArray<Fill>): Promise<ReadonlyArray<string>> {
     const listed = fills.map(fillText)
     const found = await atLast(async () => [
@@ -69,7 +69,7 @@ export class Follower {
     return found
   }
 
-  /** Follows a channel of the account, whose first snapshot is the only one. */
+  /** Follows a channel of the account, of which only the first snapshot is expected. */
   private follow<C extends AccountChannel>(channel: C, take: (event: SnapshotEvent<C> | UpdateEvent<C>) => void): void {
     let last = 0
     this.client.follow<C>({ channel }, {

@@ -1,6 +1,6 @@
 /**
- * What the journal has of the clients' requests, against what the clients believe of them: each was decided in the record that they were
- * told, none twice, none that never arrived, and none under a key that they gave to nothing.
+ * Compares the clients' requests in the journal with what the clients believe: each was decided in the record that its client was told,
+ * none twice, none that never arrived, and none under a key that no client used.
  */
 import { Effect, Layer, Stream } from "effect"
 import { Journal } from "../../src/journal/Journal.js"
@@ -11,15 +11,15 @@ import type { Command } from "../../src/operations/Operations.js"
 import { ownerOf } from "./Calls.js"
 import type { Believed } from "./Decision.js"
 
-/** What an account's client believes of its requests, by their numbers. */
+/** A client's beliefs about its account's requests, by their numbers. */
 export type Beliefs = ReadonlyMap<number, Believed>
 
-/** Who sends under keys of their own. */
+/** Principals that send under keys of their own. */
 const senders: ReadonlySet<Principal> = new Set([Principal.key, Principal.session, Principal.ticket])
 
 /**
- * What keeps no key where it finds nothing to cancel, so that it takes no room: it has a record, did nothing, and whoever asks later is
- * told that it never arrived. One that did cancel something is remembered, and is never told so.
+ * Commands whose key is not kept where they find nothing to cancel, so that they take no room: there is a record, nothing was done, and a
+ * later lookup says that the command never arrived. One that did cancel something is remembered, and never reported so.
  */
 const mayFindNothing: ReadonlySet<Command["kind"]> = new Set<Command["kind"]>(["CancelOrders", "CancelAllOrders"])
 
@@ -29,12 +29,12 @@ export class Journaled {
 
   constructor(private readonly believed: ReadonlyMap<string, Beliefs>) {}
 
-  /** Takes the next record. */
+  /** Checks the next record. */
   take(sequence: number, { idempotencyKey: key, kind, principal }: Pick<Command, "idempotencyKey" | "kind" | "principal">): void {
     if (!senders.has(principal) || key === "") return
     const owner = ownerOf(key)
     if (owner === undefined) {
-      // The only keys that a client makes here are those of its fences.
+      // The only keys that a client creates by itself here are those of its fences.
       if (kind !== "FenceOutcome") this.found.push(`record ${sequence} is a ${kind} under ${key}, which nobody gave to anything`)
       return
     }
@@ -48,7 +48,7 @@ export class Journaled {
     seen.add(owner.serial)
   }
 
-  /** What was found, behind the last record. */
+  /** The findings after the last record. */
   end(): ReadonlyArray<string> {
     for (const [accountId, beliefs] of this.believed) {
       for (const [serial, told] of beliefs) {

@@ -1,4 +1,4 @@
-/** Reads a venue for the checks: listings to a mark, by the reference client, and single orders as they come, past it. */
+/** Reads from a venue for the checks: listings back to a mark through the reference client, and single orders as raw bytes without it. */
 import type { Client } from "../../src/client/venue/Client.js"
 import { type Answer, type Connection, get } from "../load/Connection.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
@@ -10,7 +10,7 @@ export const ask = (connection: Connection, text: string): Promise<Answer> =>
 
 const most = 100
 
-/** A listing's entries, newest first, down to the one named by the mark and without it. */
+/** A listing's entries, newest first, back to but excluding the one that the mark names. */
 const since = async <A>(
   page: (cursor: string | undefined) => Promise<{ readonly entries: ReadonlyArray<A>; readonly nextCursor: string | null | undefined }>,
   isMark: (entry: A) => boolean
@@ -43,7 +43,7 @@ export const fillsSince = (client: Client, tradeId: string): Promise<ReadonlyArr
     return { entries: fills, nextCursor }
   }, (fill) => fill.tradeId === tradeId)
 
-/** An order as text: what is over has the same bytes for good. Undefined where there is none. */
+/** An order as text: an ended one has the same bytes for good. Undefined where there is none. */
 export const order = async (connection: Connection, account: DemoAccount, orderId: string): Promise<string | undefined> => {
   const path = `/v1/orders/${orderId}`
   const answer = await ask(connection, get(path, account.apiKey))

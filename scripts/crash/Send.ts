@@ -1,17 +1,17 @@
-/** Sends what a lane wants by the reference client, and stays with it until the client knows what became of it. */
+/** Sends a lane's request through the reference client, and continues until the client knows the outcome. */
 import { isDeepStrictEqual } from "node:util"
 import type { Client, NewOrder, OrderName } from "../../src/client/venue/Client.js"
 import type { Outcome, Unknown } from "../../src/client/venue/Outcome.js"
 import type { Call } from "./Calls.js"
 import type { Noted } from "./Wire.js"
 
-/** What is known of a request for good. */
+/** A definite outcome. */
 export type Known = Exclude<Outcome<unknown>, Unknown>
 
-/** How often an unknown outcome is asked for again: each time the client tries for a while by itself. */
+/** How often an unknown outcome is asked for again; the client itself tries for a while each time. */
 const mostTimes = 100
 
-/** Sends it under its key, again and again while what became of it cannot be known, as the client's manual says. */
+/** Sends a request under its key, repeatedly while the outcome cannot be known, as the client's manual says. */
 export const send = async (venue: Client, call: Call): Promise<Known> => {
   for (let times = 1; times <= mostTimes; times++) {
     const outcome = await once(venue, call)
@@ -48,7 +48,10 @@ const once = (venue: Client, call: Call): Promise<Outcome<unknown>> => {
   }
 }
 
-/** The client has no commands of the compatibility layer: what is sent there is repeated by it, and settled by being asked for again. */
+/**
+ * The client has no commands for the compatibility layer: such a request is repeated by the client, and its outcome found by repeating it
+ * again.
+ */
 const compat = async (venue: Client, { body, key, path }: Call): Promise<Outcome<unknown>> => {
   let wasLost = false
   const asked = { method: "POST", path, body: JSON.parse(body) as unknown, idempotencyKey: key } as const
@@ -62,7 +65,7 @@ const compat = async (venue: Client, { body, key, path }: Call): Promise<Outcome
   return { kind: "unknown", idempotencyKey: key, cause: attempt.kind === "lost" ? attempt.cause : attempt.refusal, seen: undefined }
 }
 
-/** Where the client believes something else than the bytes say, or sent something else than it was told to. */
+/** Where the client's belief differs from the received bytes, or where it sent something other than it was told to. */
 export const misbelieved = (call: Call, outcome: Known, noted: Noted): ReadonlyArray<string> => {
   const who = `${call.key} (${call.operation})`
   const found: Array<string> = []

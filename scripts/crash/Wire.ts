@@ -1,32 +1,32 @@
 /**
- * What an account's reference client says and hears, over real sockets, to wherever the venue is in this life. What goes by under a
- * key is noted, so that what the client believes can be held against the bytes that came, and what it sent against what it was told to.
+ * The traffic of an account's reference client over real sockets, to wherever the venue is in its present life. What passes under each key
+ * is noted, so that the client's beliefs can be compared with the received bytes, and its requests with what it was told to send.
  */
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
 import type { HttpAnswer, HttpRequest, Line, LineEvents, Platform } from "../../src/client/venue/Platform.js"
 import type { Answer } from "../load/Connection.js"
 
-/** Where the venue is: each of its lives is at another port. */
+/** Where the venue is: each of its lives uses another port. */
 export interface Address {
   port: number
 }
 
-/** As whose address clients know the venue. */
+/** The address under which clients know the venue. */
 export const origin = "http://venue:1"
 
-/** What went by under one key. */
+/** The traffic under one key. */
 export interface Noted {
-  /** How often it was sent. */
+  /** How often the request was sent. */
   readonly times: number
-  /** The bodies that it was sent with: one. */
+  /** The bodies with which it was sent: there must be only one. */
   readonly bodies: ReadonlySet<string>
-  /** The last answer that tells a decision. */
+  /** The last answer that is a decision. */
   readonly answer: Answer | undefined
-  /** Whether that one had been decided before it was asked for. */
+  /** Whether that decision had been made before this request. */
   readonly isRepeated: boolean
 }
 
-/** Answers that may be decisions; any other one says that nothing was taken. */
+/** Statuses of answers that may be decisions; any other says that nothing was accepted. */
 const decided: ReadonlySet<number> = new Set([200, 404, 409, 422])
 
 /** An answer to a command over the socket, which has no status. */
@@ -41,10 +41,10 @@ export class Wire implements Platform {
   readonly after = nodePlatform.after
   readonly random = nodePlatform.random
 
-  /** `answered` hears of every whole answer. */
+  /** `answered` is called for every complete answer. */
   constructor(private readonly address: Address, private readonly accountId: string, private readonly answered: () => void) {}
 
-  /** One that tells that the client made it by itself. */
+  /** A key whose form shows that the client created it by itself. */
   readonly newKey = (): string => `${this.accountId}-made-${this.made++}`
 
   readonly send = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
@@ -83,17 +83,17 @@ export class Wire implements Platform {
     }
   }
 
-  /** What went by under a key since `forget`. */
+  /** The traffic under a key since `forget`. */
   of(key: string): Noted {
     return this.noted.get(key) ?? { times: 0, bodies: new Set(), answer: undefined, isRepeated: false }
   }
 
-  /** All keys that something went by under. */
+  /** All keys with any traffic. */
   get keys(): Iterable<string> {
     return this.noted.keys()
   }
 
-  /** Begins anew. */
+  /** Starts over. */
   forget(): void {
     this.noted.clear()
   }

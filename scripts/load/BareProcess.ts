@@ -1,4 +1,4 @@
-/** The bare server of the HTTP figures as a process of its own. */
+/** Runs the bare server for comparison with the HTTP figures, in a process of its own. */
 import { fork } from "node:child_process"
 
 export const startBare = async (): Promise<{ readonly port: number; readonly stop: () => void }> => {

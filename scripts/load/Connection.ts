@@ -1,6 +1,6 @@
 /**
- * One keep-alive HTTP/1.1 connection with one request under way at a time: as little client as a measurement needs. A generator of load
- * sends one kind of request as cheaply as can be, since the reference client would be measured with the venue beside which it runs.
+ * One keep-alive HTTP/1.1 connection with one request at a time: a minimal client for measurements. A load generator sends one kind of
+ * request as cheaply as possible, since a full reference client beside the venue would be measured as well.
  */
 import * as net from "node:net"
 
@@ -9,7 +9,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** The connection ended before the answer was whole: whether the request was done is unknown. */
+/** The connection ended before the answer was complete: it is unknown whether the request was done. */
 class Lost extends Error {
   override readonly name = "Lost"
 }

@@ -1,15 +1,15 @@
-/** A market's book as the stream tells it, kept by the reference client, and held against the one that the venue answers with. */
+/** A market's book from the stream, kept by the reference client and compared with the venue's answer. */
 import type { BookFeed } from "../../src/client/venue/BookFeed.js"
 import type { Client } from "../../src/client/venue/Client.js"
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
 import type { Notice } from "../../src/client/venue/Stream.js"
 
-/** How long the stream may take to come to what the venue answers, and how often it is looked at. */
+/** How long the stream may take to agree with the venue's answer, and how often that is checked, in milliseconds. */
 const patienceMs = 20_000
 const lookEveryMs = 50
 
-/** What differs at last: nothing as soon as nothing does. */
+/** The remaining differences after waiting: none as soon as there are none. */
 export const atLast = async (differences: () => Promise<ReadonlyArray<string>>): Promise<ReadonlyArray<string>> => {
   const until = nodePlatform.nowEpochMs() + patienceMs
   for (;;) {
@@ -19,7 +19,7 @@ export const atLast = async (differences: () => Promise<ReadonlyArray<string>>):
   }
 }
 
-/** What is wrong where a client tells this of its stream: events that are missing, or a book that is none. */
+/** The errors in a client's notice about its stream: missing events, or an invalid book. */
 export const faultIn = ({ kind, ...more }: Notice): ReadonlyArray<string> =>
   kind === "gap" || kind === "checksum_mismatch" ? [`the stream has a ${kind}: ${JSON.stringify(more)}`] : []
 
@@ -35,7 +35,7 @@ export class FollowedBook {
     await this.feed.ready()
   }
 
-  /** How it differs from the venue's, while nothing changes that. */
+  /** How it differs from the venue's book, while nothing changes that. */
   async differences(): Promise<ReadonlyArray<string>> {
     const { book, isCurrent } = this.feed
     const { checksum, snapshotSequence } = await this.client.rest.get<Contract.Book>(`/v1/markets/${this.marketId}/book`)

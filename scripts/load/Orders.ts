@@ -1,6 +1,6 @@
 /**
- * Order bodies for load: one price, both sides by turns on every connection, so that about half of them trade.
- * A single order has 250 bytes; a batch holds orders of one side, so that none of them meets its own.
+ * Order bodies for load: one price, with alternating sides on every connection, so that about half of them trade. A single order has 250
+ * bytes; a batch holds orders of one side, so that none of them trades with another.
  */
 import type { DemoAccount } from "./VenueProcess.js"
 
@@ -11,10 +11,10 @@ const bodyBytes = 250
 export const marketId = "BTC-USDC-PERP"
 export const symbol = "BTC/USDC:USDC"
 
-/** The price of every order here; within the market's band by the synthetic index. */
+/** The price of every order here; within the market's band with the synthetic index. */
 export const touch = 60_000
 
-/** A body for one of an account's orders; `serial` is its own. */
+/** A body for one of an account's orders; `serial` is unique to it. */
 export const body = (account: DemoAccount, serial: number): string => {
   const side = (serial ^ (serial >>> 6)) % 2 === 0 ? "buy" : "sell"
   const text = (clientOrderId: string) =>
@@ -24,7 +24,7 @@ export const body = (account: DemoAccount, serial: number): string => {
   return text(serialText.padEnd(Math.min(64, bodyBytes - text("").length), "."))
 }
 
-/** A batch of orders for `POST /v2/orders`, in numbers as exchange libraries send them. */
+/** A batch of orders for `POST /v2/orders`, with numbers as exchange libraries send them. */
 export const batch = (serial: number, entries: number): string => {
   const side = (serial ^ (serial >>> 6)) % 2 === 0 ? "buy" : "sell"
   const one = `{"symbol":"${symbol}","type":"limit","side":"${side}","amount":0.001,"price":${touch}}`

@@ -1,4 +1,4 @@
-/** Owners of accounts, each signed in with a passkey of its own: they act by their sessions where others act by API keys. */
+/** Owners of accounts, each signed in with a passkey of its own: they act with sessions where others act with API keys. */
 import { Authenticator } from "../../test/identity/Authenticator.js"
 import type { DemoAccount, VenueProcess } from "./VenueProcess.js"
 
@@ -12,7 +12,7 @@ interface SignedIn {
   readonly accountId: string
 }
 
-/** Opens funded accounts with owners who are signed in; what such an account acts by is the token of its owner's session. */
+/** Opens funded accounts with signed-in owners; such an account's credential is the token of its owner's session. */
 export const openOwned = async (venue: VenueProcess, count: number, amount = "1000000.0"): Promise<ReadonlyArray<DemoAccount>> => {
   const anybody = venue.client()
   const operator = venue.client(venue.operatorToken())

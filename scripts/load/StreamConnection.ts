@@ -1,10 +1,10 @@
-/** One connection of the stream: as little client as a measurement needs. Frames come in one piece, as the venue sends them. */
+/** One connection to the stream: a minimal client for measurements. Each frame is sent in one piece, as the venue does. */
 import * as net from "node:net"
 import { randomBytes } from "node:crypto"
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { clientAt, type DemoAccount } from "./VenueProcess.js"
 
-/** Text frames of a client, which are masked: by zeros, so that what is measured is not this. */
+/** A client's text frames, masked with zeros, so that masking is not measured. */
 const masked = (text: string): Buffer => {
   const length = Buffer.byteLength(text)
   const head = length < 126 ? 6 : 8
@@ -48,7 +48,7 @@ export class StreamConnection {
     this.socket.write(masked(text))
   }
 
-  /** What is sent before it ends goes in one write. */
+  /** Sends everything that `send` produces in one write. */
   together(send: () => void): void {
     this.socket.cork()
     send()
@@ -68,13 +68,13 @@ export class StreamConnection {
       this.isUpgraded = true
       this.buffered = this.buffered.subarray(end + headEnd.length)
     }
-    // Answers that came together are answered together.
+    // Answers that arrived together are answered together.
     this.together(() => {
       while (this.frame());
     })
   }
 
-  /** Takes one frame that has come whole. */
+  /** Handles one complete frame. */
   private frame(): boolean {
     const { buffered } = this
     if (buffered.length < 2) return false
@@ -93,7 +93,7 @@ export class StreamConnection {
   }
 }
 
-/** A ticket of an account that may read and trade. */
+/** A ticket for an account, with the scopes to read and trade. */
 export const ticketOf = async (port: number, { apiKey }: DemoAccount): Promise<string> => {
   const body = { scopes: ["read", "trade"] }
   return (await clientAt(port, apiKey).rest.ask<Contract.Ticket>({ method: "POST", path: "/v1/realtime/ticket", body })).ticket

@@ -1,10 +1,10 @@
-/** What a load generator counts of its answers while it measures: how many, with what status, and how long they took. */
+/** A load generator's statistics of its answers: how many, with what status, and how long they took. */
 import type { Report, Task } from "./Task.js"
 
 const bucketsUs = 1_000_000
 
 export class Tally {
-  /** Entries of batches that were looked at, and how many of them were rejected. */
+  /** Checked entries of batches, and how many of them were rejected. */
   entriesSeen = 0
   entriesRejected = 0
   lost = 0
@@ -23,12 +23,12 @@ export class Tally {
     this.end = this.measureFrom + BigInt(Math.round(task.seconds * 1e9))
   }
 
-  /** Whether what would be sent at a time is sent any more. */
+  /** Whether it is too late to send at a given time. */
   isOver(at: bigint): boolean {
     return at >= this.end
   }
 
-  /** An answer has come; whether it counts. */
+  /** Notes an answer. Returns whether it counts. */
   answer(sent: bigint, status: string | number): boolean {
     const now = process.hrtime.bigint()
     this.sent++
@@ -39,7 +39,7 @@ export class Tally {
     return true
   }
 
-  /** A connection is done. Behind the last one the report is sent, and the process ends. */
+  /** Notes that a connection is done. After the last one the report is sent, and the process ends. */
   finish(): void {
     if (--this.open > 0) return
     const report: Report = {

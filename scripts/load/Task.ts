@@ -1,4 +1,4 @@
-/** What a load generator is told, and what it tells. */
+/** A load generator's task and its report. */
 import { fork } from "node:child_process"
 import type { DemoAccount } from "./VenueProcess.js"
 
@@ -9,22 +9,22 @@ export interface Task {
   readonly warmUpSeconds: number
   readonly seconds: number
   readonly accounts: ReadonlyArray<DemoAccount>
-  /** Serial numbers from here on are this task's own. */
+  /** Serial numbers from here on belong to this task. */
   readonly firstSerial: number
-  /** Orders in one request: an array of them where it is more than 1. */
+  /** Orders in one request: sent as an array where there are more than 1. */
   readonly entries: number
-  /** Orders under way at once on each connection of the stream: 1 where it is left out. */
+  /** Concurrent orders on each connection of the stream; 1 by default. */
   readonly underWay?: number
 }
 
 export interface Report {
   readonly answered: number
-  /** Requests that were sent and answered in all, those of the warming up among them. */
+  /** All requests sent and answered, including those for warming up. */
   readonly sent: number
   readonly lost: number
   readonly seconds: number
   readonly statuses: Readonly<Record<string, number>>
-  /** Entries of batches that were looked at (those of the first connection), and how many of them were rejected. */
+  /** Checked entries of batches (those of the first connection), and how many of them were rejected. */
   readonly entriesSeen: number
   readonly entriesRejected: number
   readonly p50Us: number

@@ -1,4 +1,4 @@
-/** The real venue as a child process of compiled output: started, asked, killed. Nothing stands between it and a signal. */
+/** The real venue as a child process of compiled output: starts, queries and kills it. Signals reach it directly. */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -14,30 +14,30 @@ export interface DemoAccount {
 export const clientAt = (port: number, credential?: string): Client =>
   new Client(nodePlatform, { url: `http://127.0.0.1:${port}`, ...(credential === undefined ? undefined : { apiKey: credential }) })
 
-/** Load is more than one client may make. */
+/** The load is more than one client would be allowed. */
 const withoutLimits = {
   RATE_LIMIT_PER_MINUTE: "1000000000",
   PUBLIC_RATE_LIMIT_PER_MINUTE: "1000000000",
   STREAM_MESSAGES_PER_SECOND: "1000000"
 }
 
-/** What a venue tells of itself: a value by a metric's name, with its labels; undefined where it tells none. */
+/** A venue's metrics: a value by a metric's name with its labels; undefined where there is none. */
 export type Metrics = (name: string) => number | undefined
 
 /** By environment variable. */
 type Settings = Readonly<Record<string, string>>
 
-/** A program that is a venue, and the folder that it is started in. */
+/** A program that runs a venue, and the folder in which it is started. */
 interface Program {
   readonly folder: string
   readonly file: string
 }
 
-/** As it is served. */
+/** The program as deployed. */
 const served: Program = { folder: ".", file: "dist/venue/main.js" }
 
 export class VenueProcess {
-  /** What the process wrote, for messages when it ends by itself. */
+  /** The process's output, for error messages when it ends by itself. */
   output = ""
   /** Requests for accounts so far: each has a key of its own. */
   private opened = 0
@@ -88,12 +88,12 @@ export class VenueProcess {
     return venue
   }
 
-  /** The operator's token, as a development venue keeps it. */
+  /** The operator's token, as stored by a development venue. */
   operatorToken(): string {
     return fs.readFileSync(path.join(this.dataDir, "operator-token"), "utf8").trim()
   }
 
-  /** A client of it, for what is no load: setting up and looking. */
+  /** A client for the venue, for setting up and reading rather than for load. */
   client(credential?: string): Client {
     return clientAt(this.port, credential)
   }
@@ -114,7 +114,7 @@ export class VenueProcess {
     return accounts
   }
 
-  /** What it tells of itself now. */
+  /** Its present metrics. */
   async metrics(): Promise<Metrics> {
     const lines = (await (await fetch(`http://127.0.0.1:${this.port}/metrics`)).text()).split("\n")
     return (name) => {
@@ -123,11 +123,11 @@ export class VenueProcess {
     }
   }
 
-  /** Processor time that the writer's thread has used so far, milliseconds, in steps of 10. */
+  /** Processor time that the writer's thread has used so far, in milliseconds, in steps of 10. */
   writerCpuMs(): number {
     const pid = this.child.pid!
     const stat = fs.readFileSync(`/proc/${pid}/task/${pid}/stat`, "utf8")
-    // Behind the name, which may have anything in it: 11 fields, then user and system time in hundredths of a second.
+    // After the name, which may contain anything, come 11 fields, then user and system time in hundredths of a second.
     const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13)
     return (Number(user) + Number(system)) * 10
   }
@@ -138,7 +138,7 @@ export class VenueProcess {
     await this.exited
   }
 
-  /** Asks it to stop; its exit code, or the signal that ended it. */
+  /** Asks it to stop. Returns its exit code, or the signal that ended it. */
   async stop(): Promise<number | NodeJS.Signals> {
     this.child.kill("SIGTERM")
     return await this.exited

@@ -1,18 +1,18 @@
 /**
- * Places orders that rest, cancels one after the other, and again, on a connection of its own, as a process of its own:
- * reports how long the cancels took to be answered.
+ * Places orders that rest and cancels them one after another, repeatedly, on a connection of its own and in a process of its own: reports
+ * the response times of the cancels.
  */
 import { Connection, post } from "./Connection.js"
 import { marketId, touch } from "./Orders.js"
 import { assertTask, type Report, type Task } from "./Task.js"
 
-/** Cancels that are sent at most a second: somebody who looks after his orders, and no load. */
+/** The shortest time between cancels, in milliseconds: this client manages its orders and creates no load. */
 const pauseMs = 5
 
 /** Orders that are placed for the cancels that follow. */
 const ordersAtOnce = 32
 
-/** A bid that rests: far below the touch. */
+/** A bid that rests far below the common price. */
 const resting = (accountId: string, serial: string): string =>
   `{"accountId":"${accountId}","marketId":"${marketId}","clientOrderId":"rest-${serial}","side":"buy","orderType":"limit",`
   + `"price":"${touch - 5_000}.0","quantity":"0.001"}`
@@ -20,7 +20,7 @@ const resting = (accountId: string, serial: string): string =>
 const run = (task: Task): void => {
   const account = task.accounts[0]!
   const connection = new Connection(task.port, true)
-  /** What a cancel says beside its path. */
+  /** The body of every cancel. */
   const canceling = `{"accountId":"${account.accountId}","marketId":"${marketId}"}`
   const latenciesUs: Array<number> = []
   const statuses: Record<string, number> = {}
@@ -71,19 +71,19 @@ const run = (task: Task): void => {
     }, lose)
   }
 
-  /** Rests orders for as many cancels: one request, which may wait as long as it likes. */
+  /** Places orders for the cancels to come: one request, whose response time does not matter. */
   const place = (): void => {
     serial++
     const orders = Array.from({ length: ordersAtOnce }, (_, index) => resting(account.accountId, `${serial}-${index}`))
     const text = `{"orders":[${orders.join(",")}]}`
     connection.request(post("/v1/orders/batch", account.apiKey, `rest-${serial}`, text), ({ body, status }) => {
-      // A placement may be refused for want of room while the venue is overloaded; the cancels are what is measured.
+      // A placement may be refused for want of room while the venue is overloaded; only the cancels are measured.
       if (status === 200) pending.push(...[...body.matchAll(/"orderId":"([^"]+)"/g)].map((match) => match[1]!))
       if (process.hrtime.bigint() >= end) finish()
       else setTimeout(cancel, pauseMs)
     }, lose)
   }
-  // What an earlier run left open would use the account's open orders up in time.
+  // Orders left open by earlier runs would eventually use up the account's limit.
   connection.request(post("/v1/orders/cancel-all", account.apiKey, `all-${serial}`, canceling), ({ status }) => {
     if (status === 200) place()
     else lose()

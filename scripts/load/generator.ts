@@ -1,6 +1,6 @@
 /**
- * The load generator, as a process of its own: keeps every connection busy with one request after the other
- * for a while, and reports how many were answered, with what status, and how long they took.
+ * The load generator, in a process of its own: keeps every connection busy with one request after another for a while, and reports how many
+ * were answered, with what status, and how long they took.
  */
 import { assertTask, type Task } from "./Task.js"
 import { Connection, post } from "./Connection.js"

@@ -1,4 +1,4 @@
-/** Clients that open WebSockets to a port of this machine and throw away what they get: `node listeners.js PORT COUNT`. */
+/** Clients that open WebSockets to a port of this machine and discard what they receive: `node listeners.js PORT COUNT`. */
 import * as Net from "node:net"
 
 const [port, count] = process.argv.slice(2).map(Number) as [number, number]

@@ -1,6 +1,6 @@
 /**
- * Sends dear reads behind each other without waiting for answers, 936 in a packet of 64 KiB on each connection, and the next packet
- * once all are answered, as a process of its own: reports how many were answered, and with what status.
+ * Sends expensive reads without waiting for their answers, 936 in a packet of 64 KiB on each connection, and the next packet once all are
+ * answered, in a process of its own: reports how many were answered, and with what status.
  */
 import * as net from "node:net"
 import { symbol } from "./Orders.js"
@@ -9,9 +9,9 @@ import { assertTask, type Task } from "./Task.js"
 
 const inPacket = 936
 const packet = Buffer.from(`GET /v2/markets/${encodeURIComponent(symbol)}/book?limit=500 HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(inPacket))
-/** A book has no such text in it. */
+/** This text cannot occur in a book. */
 const statusLine = /HTTP\/1\.1 ([0-9]{3})/g
-/** A status line may come in two pieces: so much of a piece is looked at again with the next. */
+/** A status line may arrive in two chunks: this many characters of a chunk are searched again with the next. */
 const statusLength = "HTTP/1.1 200".length
 
 const run = (task: Task): void => {
@@ -31,7 +31,7 @@ const run = (task: Task): void => {
         tally.answer(sent, status!)
         due--
       }
-      // What was a whole status line is not met again.
+      // A complete status line is not found twice.
       before = text.slice(-(statusLength - 1))
       if (due === 0) next()
     })

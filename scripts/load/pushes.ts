@@ -1,7 +1,7 @@
 /**
- * What a bare server comes to that pushes: `node:http` that parses a body and answers 300 bytes, as the reference of the HTTP
- * figures, and `ws` in the same process, which sends frames of 200 bytes to all sockets at a pace. A frame names its number, and
- * the process tells at the end when each was sent.
+ * A bare server that also pushes, for comparison: `node:http` that parses a body and answers 300 bytes, as the reference of the HTTP
+ * figures, and `ws` in the same process, which sends frames of 200 bytes to all sockets at a given rate. A frame contains its number, and
+ * the process reports at the end when each was sent.
  */
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
@@ -35,7 +35,7 @@ const push = ({ framesPerPush, pushesPerSecond }: Pace): void => {
   setInterval(() => {
     const due = Math.floor((performance.now() - begun) * pushesPerSecond / 1_000)
     if (due <= pushes) return
-    // One at a time: what it has no time for it leaves out, since it would come to nothing else any more.
+    // One at a time: frames for which there is no time are skipped, since nothing else would get done otherwise.
     pushes = due
     for (let each = 0; each < framesPerPush; each++) {
       const number = stamps.length / 2

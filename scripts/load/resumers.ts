@@ -1,7 +1,7 @@
 /**
- * Clients that follow their own accounts' orders and fills, are cut off, and come back with the sequences that they had, as a process of
- * its own. Each has what it is told held against its account's listings: all of it, once and in order. They are as little client as there
- * can be, since so many reference clients would be measured in the venue's place; the crash run has those.
+ * Clients that follow their own accounts' orders and fills, are cut off, and reconnect with the sequences that they had, in a process of
+ * their own. What each receives is compared with its account's listings: all of it, once and in order. They are minimal clients, since so
+ * many reference clients would be measured instead of the venue; the crash run uses those.
  */
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { type Answer, Connection, get, post } from "./Connection.js"
@@ -9,39 +9,39 @@ import { body } from "./Orders.js"
 import { StreamConnection } from "./StreamConnection.js"
 import type { DemoAccount } from "./VenueProcess.js"
 
-/** What the process is told, one after the other; each is answered once it is done. */
+/** The process's instructions, sent one after another; each is answered once it is done. */
 export type Asked =
-  /** Makes them, and has them begin. */
+  /** Creates the clients, and has them start following. */
   | { readonly ask: "begin"; readonly port: number; readonly accounts: ReadonlyArray<DemoAccount> }
-  /** Ends all connections at once. */
+  /** Closes all connections at once. */
   | { readonly ask: "cut" }
-  /** Places so many orders for each account, one after the other. */
+  /** Places so many orders for each account, one after another. */
   | { readonly ask: "trade"; readonly port: number; readonly each: number }
-  /** Reads what there is, and shows tickets anew where they end soon. */
+  /** Reads the listings, and renews tickets that expire soon. */
   | { readonly ask: "read"; readonly port: number }
-  /** Has all come back. */
+  /** Has all clients reconnect. */
   | { readonly ask: "return"; readonly port: number }
 
-/** What comes of it. */
+/** The answer to an instruction. */
 export interface Returned {
-  /** Events that were told since the last answer. */
+  /** Events received since the last answer. */
   readonly events: number
-  /** When each that came back had all, in milliseconds from when all were asked to, ascending. */
+  /** When each reconnected client had everything, in milliseconds from the instruction, ascending. */
   readonly hadAllMs: ReadonlyArray<number>
-  /** What was wrong, and how much more of it there is. */
+  /** Problems, and the number of further ones. */
   readonly problems: ReadonlyArray<string>
 }
 
-/** Requests under way at once, each on a connection of its own. */
+/** Concurrent requests, each on a connection of its own. */
 const lanes = 64
-/** Connections that are made at once: those of a moment that the system keeps for the venue are bounded, and what is more is sent again. */
+/** Connections opened at a time: the system's backlog for the venue is bounded, and excess attempts are repeated. */
 const openingAtOnce = 256
-/** What a ticket has to be good for yet. */
+/** The remaining lifetime that a ticket must have, in milliseconds. */
 const leastLeftMs = 150_000
-/** Entries of a listing that are asked for: all there are. */
+/** Entries requested of a listing: more than there are. */
 const listed = 100
 const shown = 10
-/** How long all are waited for: who has not all by then misses something. */
+/** How long all clients are waited for, in milliseconds: one that lacks something by then has missed it. */
 const patienceMs = 300_000
 
 const channels = ["account.orders", "account.fills"] as const
@@ -69,7 +69,7 @@ class Resumer {
   private readonly live = new Set<Channel>()
   private readonly orders = new Map<string, string>()
   private readonly fills = new Set<string>()
-  /** What the listings have. */
+  /** What the listings contain. */
   private expected: { readonly orders: ReadonlyMap<string, string>; readonly fills: ReadonlySet<string>; readonly last: number } = {
     orders: new Map(),
     fills: new Set(),
@@ -81,7 +81,7 @@ class Resumer {
 
   constructor(readonly account: DemoAccount) {}
 
-  /** Connects, and goes on behind what it has. `opened` is called once that is done, and what is answered resolves with all it missed. */
+  /** Connects, and continues after what it has. `opened` is called once it is connected; resolves when it has everything that it missed. */
   come(port: number, opened: () => void): Promise<void> {
     this.opened = opened
     this.hasAll = false
@@ -96,7 +96,7 @@ class Resumer {
     })
   }
 
-  /** Waits for no more. */
+  /** Stops waiting. */
   giveUp(): void {
     if (this.hasAll) return
     this.wrong(`it does not have all after ${patienceMs} ms`)
@@ -111,7 +111,7 @@ class Resumer {
     connection?.close()
   }
 
-  /** Takes what the listings have. */
+  /** Takes over the contents of the listings. */
   expect(orders: ReadonlyArray<Contract.Order>, fills: ReadonlyArray<Contract.Fill>): void {
     this.expected = {
       orders: new Map(orders.map((order) => [order.orderId, orderText(order)])),
@@ -120,7 +120,7 @@ class Resumer {
     }
   }
 
-  /** Where what it was told is not what the listings have. */
+  /** Reports where the received events differ from the listings. */
   compare(): void {
     const { fills, orders } = this.expected
     for (const [orderId, text] of orders) {
@@ -177,7 +177,7 @@ class Resumer {
     this.look()
   }
 
-  /** Whether it has all by now. */
+  /** Checks whether it has everything by now. */
   private look(): void {
     if (this.live.size < channels.length || this.last.size < channels.length) return
     if (this.last.get("account.orders")! < this.expected.last || this.fills.size < this.expected.fills.size) return
@@ -191,14 +191,14 @@ let resumers: ReadonlyArray<Resumer> = []
 const ask = (connection: Connection, text: string): Promise<Answer> =>
   new Promise((resolve, reject) => connection.request(text, resolve, reject))
 
-/** A request that is to be answered, with its answer. */
+/** A request that must succeed, with its answer. */
 const must = async <A>(connection: Connection, text: string): Promise<A> => {
   const { body: told, status } = await ask(connection, text)
   if (status !== 200) throw new Error(`${text.slice(0, text.indexOf("\r\n"))} was answered ${status} ${told}`)
   return JSON.parse(told) as A
 }
 
-/** Does something for each on some connections, each of which takes the next one as soon as it is done. */
+/** Runs work for each client on a few connections, each of which takes the next client as soon as it is done. */
 const forAll = async (port: number, work: (resumer: Resumer, connection: Connection, index: number) => Promise<void>): Promise<void> => {
   const left = resumers.entries()
   await Promise.all(Array.from({ length: lanes }, async () => {
@@ -226,7 +226,7 @@ const trade = async (port: number, each: number): Promise<void> => {
       const own = first + index
       await must(connection, post("/v1/orders", account.apiKey, `${account.accountId}-${own}`, body(account, own)))
     })
-    // Odd, so that each buys and sells by turns.
+    // Odd, so that each alternates between buying and selling.
     serial += resumers.length + 1 - resumers.length % 2
   }
 }
@@ -241,7 +241,7 @@ const read = (port: number): Promise<void> =>
     resumer.expect(orders, fills.fills)
   })
 
-/** Has all connect and hear what they missed; when each had all. */
+/** Has all clients connect and receive what they missed. Returns when each had everything. */
 const come = async (port: number): Promise<ReadonlyArray<number>> => {
   const begun = performance.now()
   const left = resumers.values()

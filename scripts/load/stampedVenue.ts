@@ -1,5 +1,5 @@
 /**
- * The venue, which notes when its writer hears that records are durable: `STAMPS_FILE` has it at the end, pairs of the last record
+ * The venue, instrumented to note when its writer learns that records are durable: at the end `STAMPS_FILE` holds pairs of the last record
  * and nanoseconds of the system's monotonic clock, as 64-bit floats.
  */
 import { writeFileSync } from "node:fs"
@@ -8,7 +8,7 @@ import { Sequencer } from "../../src/sequencer/Sequencer.js"
 const mostStamps = 1_000_000
 const stamps: Array<number> = []
 
-// What answers and tells streams of a block is called with it: nothing of either has happened by then.
+// Answering and pushing the streams of a block happen within this call, so neither has happened yet when the time is noted.
 const writer = Sequencer.prototype as unknown as { committed: (block: { readonly lastSequence: number }) => void }
 const { committed } = writer
 writer.committed = function(block) {

@@ -1,6 +1,6 @@
 /**
- * Clients of the stream, as a process of its own: so many follow a market's book, and others an account's orders. It tells when
- * frames came: of every account, and of one book in ten, by their sequences, in nanoseconds of the system's monotonic clock.
+ * Clients of the stream, in a process of their own: some follow a market's book, others an account's orders. It reports when frames
+ * arrived, for every account and for one book in ten, by their sequences, in nanoseconds of the system's monotonic clock.
  */
 import { marketId } from "./Orders.js"
 import { StreamConnection, ticketOf } from "./StreamConnection.js"
@@ -18,7 +18,7 @@ export interface Arrivals {
   readonly accounts: ReadonlyArray<number>
 }
 
-/** One book in so many is noted, and of its updates one in so many: what is noted is to cost little. */
+/** One book in so many is recorded, and one in so many of its updates, so that recording costs little. */
 const notedBooks = 10
 const notedUpdates = 4
 

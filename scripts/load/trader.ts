@@ -1,7 +1,7 @@
 /**
- * The load generator of orders over the stream, as a process of its own: what `generator` does by requests, one frame after the
- * other on every connection, each of which speaks for an account by a ticket. With more under way than one, each answer makes room for
- * the next order, as of a client that quotes several prices.
+ * The load generator for orders over the stream, in a process of its own: like `generator`, but with frames on connections that each act
+ * for an account by a ticket. With several orders in progress, each answer makes room for the next order, as for a client that quotes
+ * several prices.
  */
 import { body } from "./Orders.js"
 import { StreamConnection, ticketOf } from "./StreamConnection.js"
@@ -14,19 +14,19 @@ interface Said {
   readonly error?: unknown
 }
 
-/** A connection that speaks for an account, and who hears of answers on it. */
+/** A connection that acts for an account, and the callback for its answers. */
 interface Speaking {
   readonly connection: StreamConnection
   answered: (type: string, id: string) => void
   lost: () => void
 }
 
-/** What a frame is: answers begin with it. */
+/** The type of a frame, with which answers begin. */
 const typeOf = (text: string): string => text.slice(9, text.indexOf("\"", 9))
 
 const idMember = "\"id\":\""
 
-/** What an answer answers. */
+/** The id of the frame that an answer refers to. */
 const idOf = (text: string): string => {
   const from = text.indexOf(idMember) + idMember.length
   return text.slice(from, text.indexOf("\"", from))
@@ -67,7 +67,7 @@ const run = async (task: Task): Promise<void> => {
       speaking.connection.close()
       tally.finish()
     }
-    /** When each order that is under way was sent, by its frame's id. */
+    /** When each order in progress was sent, by its frame's id. */
     const underWay = new Map<string, bigint>()
     const next = (): void => {
       const now = process.hrtime.bigint()

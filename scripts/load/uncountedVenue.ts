@@ -1,4 +1,4 @@
-/** The venue, which counts no request against any limit: what counting costs is the rest. */
+/** The venue without counting requests for rate limits: the difference is the cost of counting. */
 import { Windows } from "../../src/identity/RateLimits.js"
 
 Windows.prototype.take = function() {

@@ -1,6 +1,6 @@
 /**
- * The venue as it is served, but that nobody makes its histories: in the place of their thread is one that asks for nothing and waits to
- * be ended. No deployment has it so; what histories cost everybody else is the rest.
+ * The venue as deployed, but without making its histories: their thread is replaced by one that does nothing and waits to be ended. No
+ * deployment runs like this; the difference is the histories' cost for everything else.
  */
 import { syncBuiltinESMExports } from "node:module"
 import threads, { Worker, type WorkerOptions } from "node:worker_threads"
@@ -15,6 +15,6 @@ threads.Worker = class extends Worker {
 }
 syncBuiltinESMExports()
 
-// What is served is bundled: the compiler does not know it.
+// The deployed venue is bundled, so the compiler does not know it.
 const served = new URL("../../venue/main.js", import.meta.url)
 await import(served.href)

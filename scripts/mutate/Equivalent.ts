@@ -1,10 +1,10 @@
-/** Mutants that are the same program, each with the reason: they are neither run nor counted. */
+/** Mutants that are equivalent to the original program, each with the reason: they are neither run nor counted. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { isNamed, type Module, type Name, type Site } from "./Sites.js"
 
 export interface Entry extends Name {
-  /** Why no run could tell the mutant from the venue. */
+  /** Why no run could distinguish the mutant from the venue. */
   readonly reason: string
 }
 
@@ -13,13 +13,13 @@ export const file = "scripts/mutate/equivalent.json"
 export const read = (root: string): ReadonlyArray<Entry> =>
   JSON.parse(fs.readFileSync(path.join(root, file), "utf8")) as ReadonlyArray<Entry>
 
-/** Sites that an entry names; all that are alike on their line are meant. */
+/** Sites that an entry names; all identical ones on a line are included. */
 export const sitesOf = (modules: ReadonlyArray<Module>, entries: ReadonlyArray<Entry>): ReadonlySet<Site> =>
   new Set(modules.flatMap(({ path, sites }) => {
     const here = entries.filter((entry) => entry.path === path)
     return here.length === 0 ? [] : sites.filter((site) => here.some((entry) => isNamed(site, entry)))
   }))
 
-/** Entries that name nothing in these modules any more, of those that should: the code under them has moved on. */
+/** Entries for these modules that no longer name anything, since the code has changed. */
 export const stale = (modules: ReadonlyArray<Module>, entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.filter((entry) => !modules.some(({ path, sites }) => path === entry.path && sites.some((site) => isNamed(site, entry))))

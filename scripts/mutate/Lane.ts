@@ -1,6 +1,6 @@
 /**
- * A copy of the compiled venue in a temporary folder, where modules are planted and processes run. Everything else of the
- * working copy is there by links. One lane runs one process at a time.
+ * A copy of the compiled venue in a temporary folder, where modules are planted and processes run. Everything else of the working copy is
+ * linked. One lane runs one process at a time.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -16,36 +16,36 @@ import type { Message, Task } from "./Task.js"
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** The last of what it wrote to standard output and standard error. */
+  /** The end of its standard output and standard error. */
   readonly last: string
 }
 
-/** Of what a process writes, so many characters are kept. */
+/** How many characters of a process's output are kept. */
 const keptCharacters = 4_000
 
-/** Megabytes that a mutant may hold: one that fills the memory ends without taking the machine along. */
+/** Heap limit of a mutant in megabytes: one that fills the memory ends without taking the machine down. */
 const heapMegabytes = 1_024
 
-/** What is not linked: what was compiled is copied, and nothing in a lane is of a repository. */
+/** What is not linked: compiled output is copied, and a lane is not a repository. */
 const unlinked: ReadonlySet<string> = new Set(["dist", ".git", "data"])
 
 export class Lane {
   readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), "mutate-"))
   private child: ChildProcess | undefined
   private stopped = false
-  /** Modules that differ from the compiled ones now. */
+  /** Modules that currently differ from the compiled ones. */
   private readonly planted = new Set<Module>()
 
   constructor(root: string) {
     for (const name of fs.readdirSync(root)) {
       if (!unlinked.has(name)) fs.symlinkSync(path.join(root, name), path.join(this.folder, name))
     }
-    // Vitest looks for its cache beside the packages, through the link, but tells nothing by it.
+    // Vitest looks for its cache beside the packages, through the link, which does no harm.
     const output = fs.realpathSync(path.join(root, "dist"))
     fs.cpSync(output, path.join(this.folder, "dist"), { recursive: true, filter: (from) => !from.endsWith(".map") })
   }
 
-  /** Puts these mutants, and none besides, into the copy. */
+  /** Plants exactly these mutants in the copy. */
   plant(modules: ReadonlyArray<readonly [Module, ReadonlyArray<Site>]>, mode: Mode): void {
     for (const module of this.planted) fs.writeFileSync(path.join(this.folder, module.compiled), module.text)
     this.planted.clear()
@@ -55,7 +55,7 @@ export class Lane {
     }
   }
 
-  /** Runs a task of simulator seeds, to its end or until it is stopped. */
+  /** Runs a task of simulator seeds, until it ends or is stopped. */
   run(task: Task, hear: (message: Message) => void): Promise<Ended> {
     const file = path.join(this.folder, "task.json")
     fs.writeFileSync(file, JSON.stringify(task))
@@ -63,7 +63,7 @@ export class Lane {
     return this.execute(words, {}, (line) => hear(JSON.parse(line) as Message))
   }
 
-  /** Runs Node with these words in the lane; `hear` is given the lines that it writes to its file descriptor 3. */
+  /** Runs Node with these arguments in the lane; `hear` receives the lines that it writes to file descriptor 3. */
   execute(
     words: ReadonlyArray<string>,
     env: Readonly<Record<string, string>>,
@@ -76,7 +76,7 @@ export class Lane {
         cwd: this.folder,
         stdio: ["ignore", "pipe", "pipe", "pipe"],
         env: { ...process.env, ...env },
-        // A group of its own: what it starts ends with it.
+        // A process group of its own, so that everything it starts ends with it.
         detached: true
       })
       this.child = child
@@ -97,7 +97,7 @@ export class Lane {
     })
   }
 
-  /** Ends what runs; nothing runs in this lane from now on. */
+  /** Ends what is running; nothing runs in this lane from now on. */
   stop(): void {
     this.stopped = true
     if (this.child !== undefined) this.end(this.child)
@@ -111,13 +111,13 @@ export class Lane {
     fs.rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** Ends a process and those it started. */
+  /** Ends a process and those that it started. */
   private end(child: ChildProcess): void {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
     try {
       process.kill(-child.pid, "SIGKILL")
     } catch (error) {
-      // It ended by itself between the question and the signal.
+      // It had ended by itself before the signal.
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
     }
   }

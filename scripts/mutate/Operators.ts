@@ -1,24 +1,24 @@
 /**
- * The small mistakes that are made on purpose: what of a compiled module each operator changes, found in its syntax tree.
+ * The small mistakes made on purpose: the changes that each operator makes in a compiled module, found in its syntax tree.
  *
- * What asserts is left alone: an assertion is for a bug of ours, and a correct venue is the same without it. So are the
- * arguments of a `throw`, which are words, and strings: a tag that reads differently is a comparison that comes out
- * differently. A `break`, `continue` or `return` is not dropped by itself, since the branch that leads there is.
+ * Assertions are left alone: they only detect bugs, and a correct venue is the same without them. So are the arguments of a `throw`, which
+ * are messages, and strings: a different tag only makes a comparison come out differently. A `break`, `continue` or `return` is not dropped
+ * by itself, since the branch that leads to it is.
  */
 import * as acorn from "acorn"
 import * as walk from "acorn-walk"
 
 /**
- * - `boundary`: a comparison takes in its limit, or leaves it out; a limit of the other side (`Math.min`, `Math.max`).
- * - `comparison`: a comparison says the opposite.
+ * - `boundary`: a comparison includes its limit, or excludes it; a limit from the other side (`Math.min`, `Math.max`).
+ * - `comparison`: a comparison is inverted.
  * - `arithmetic`: another operation on numbers or bits.
  * - `rounding`: the other direction.
- * - `constant`: a number one larger (0 for 1), the other truth value.
+ * - `constant`: a number is one larger (0 for 1), or the other truth value.
  * - `condition`: a condition is negated, or loses its negation.
- * - `logic`: of two conditions, or of a value and its default, one alone.
- * - `branch`: a branch is always or never taken, a loop's body never.
+ * - `logic`: only one of two conditions, or of a value and its default.
+ * - `branch`: a branch is always or never taken, a loop's body never runs.
  * - `statement`: a statement is dropped.
- * - `argument`: two arguments that stand side by side change places.
+ * - `argument`: two adjacent arguments change places.
  */
 export type Operator =
   | "boundary"
@@ -32,10 +32,10 @@ export type Operator =
   | "statement"
   | "argument"
 
-/** Text that takes the place of a whole expression, or of a statement that goes (an empty one then). */
+/** A text that replaces a whole expression, or a statement (with an empty one). */
 export interface Edit {
   readonly kind: "expression" | "statement"
-  /** Offsets in the module's text: the first character, and behind the last one. */
+  /** Offsets in the module's text: the first character, and the one after the last. */
   readonly start: number
   readonly end: number
   readonly text: string
@@ -43,16 +43,16 @@ export interface Edit {
 
 export interface Mutant {
   readonly operator: Operator
-  /** Where the mistake is: offset of the first character. */
+  /** The position of the mistake: the offset of its first character. */
   readonly start: number
-  /** What stands there, and what instead: in one line each. */
+  /** The original text and its replacement, each in one line. */
   readonly was: string
   readonly becomes: string
-  /** Together they are the mutant; more than one where places are changed. */
+  /** Together they make up the mutant; there are several where things change places. */
   readonly edits: ReadonlyArray<Edit>
 }
 
-/** A module that is being looked through. */
+/** A module being searched for mutants. */
 interface Module {
   readonly text: string
   readonly tokens: ReadonlyArray<acorn.Token>
@@ -60,10 +60,10 @@ interface Module {
   readonly imported: ReadonlySet<string>
 }
 
-/** The mutants of one node; `parents` are those around it, the outermost first. */
+/** The mutants of one node; `parents` are those around it, outermost first. */
 type Rule = (node: acorn.AnyNode, module: Module, parents: ReadonlyArray<acorn.AnyNode>) => ReadonlyArray<Mutant>
 
-/** Longer texts are cut where they are shown. */
+/** Longer texts are truncated for display. */
 const shownCharacters = 100
 
 const inOneLine = (text: string): string => {
@@ -73,7 +73,7 @@ const inOneLine = (text: string): string => {
 
 const textOf = ({ text }: Module, { end, start }: acorn.Node): string => text.slice(start, end)
 
-/** The mutant that puts `becomes` where `node` stands. */
+/** The mutant with `becomes` in place of `node`. */
 const instead = (module: Module, operator: Operator, node: acorn.Node, becomes: string): Mutant => ({
   operator,
   start: node.start,
@@ -132,7 +132,7 @@ const assignments: Readonly<Record<string, string>> = {
   "^=": "&="
 }
 
-/** Functions that a slip confuses with another one. */
+/** Functions that are easily confused with each other. */
 const confused: Readonly<Record<string, readonly [Operator, string]>> = {
   min: ["boundary", "max"],
   max: ["boundary", "min"],
@@ -145,7 +145,7 @@ const confused: Readonly<Record<string, readonly [Operator, string]>> = {
   mulDivHalfUp: ["rounding", "mulDivFloor"]
 }
 
-/** Whether the expression is text by the look of it: what `+` does there is no arithmetic. */
+/** Whether the expression appears to be text, so that `+` is not arithmetic. */
 const isText = (node: acorn.AnyNode): boolean =>
   node.type === "TemplateLiteral"
   || (node.type === "Literal" && typeof node.value === "string")
@@ -166,7 +166,7 @@ const assignment: Rule = (node, module) => {
   return [instead(module, "arithmetic", node, reoperated(module, node, [node.left, node.right], other))]
 }
 
-/** Steps up and down. What steps a `for` on is left alone: the other way it only runs for ever. */
+/** Increments and decrements. The step of a `for` is left alone: in the other direction it would only run for ever. */
 const step: Rule = (node, module, parents) => {
   if (node.type !== "UpdateExpression") return []
   const parent = parents.at(-1)
@@ -179,7 +179,7 @@ const step: Rule = (node, module, parents) => {
 const unary: Rule = (node, module) => {
   if (node.type !== "UnaryExpression") return []
   if (node.operator === "!") return [instead(module, "condition", node, textOf(module, node.argument))]
-  // The sign of a number that is written down is part of the constant.
+  // The sign of a literal number is part of the constant.
   if (node.operator === "-" && node.argument.type !== "Literal") return [instead(module, "arithmetic", node, textOf(module, node.argument))]
   return []
 }
@@ -197,7 +197,7 @@ const constant: Rule = (node, module) => {
   return []
 }
 
-/** Conditions that no other operator turns into their opposite. */
+/** Negations of conditions that no other operator inverts. */
 const negated = (module: Module, test: acorn.Expression): ReadonlyArray<Mutant> => {
   if (test.type === "BinaryExpression" && test.operator in binaries) return []
   if (test.type === "UnaryExpression" && test.operator === "!") return []
@@ -216,7 +216,7 @@ const branch: Rule = (node, module) => {
     case "WhileStatement":
     case "DoWhileStatement":
     case "ForStatement":
-      // A loop that is written without an end has no condition to speak of.
+      // A loop written without an end has no condition to change.
       return node.test === null || node.test === undefined || node.test.type === "Literal"
         ? []
         : [instead(module, "branch", node.test, "false")]
@@ -238,7 +238,7 @@ const statement: Rule = (node, module) => {
   }]
 }
 
-/** Values of which one could be taken for another: names, members, numbers, what calls of these give. */
+/** Values that could be mistaken for another: names, members, numbers, and calls of these. */
 const isPlain = (node: acorn.AnyNode): boolean => {
   switch (node.type) {
     case "Identifier":
@@ -257,7 +257,7 @@ const isPlain = (node: acorn.AnyNode): boolean => {
   }
 }
 
-/** Functions of `Math` that do not mind the order of their arguments. */
+/** Functions of `Math` for which the order of arguments does not matter. */
 const commutative: ReadonlySet<string> = new Set(["min", "max", "imul", "hypot"])
 
 const isCommutative = ({ callee }: acorn.CallExpression | acorn.NewExpression): boolean =>
@@ -292,7 +292,7 @@ const confusion: Rule = (node, module) => {
       ? [instead(module, other[0], callee, other[1])]
       : []
   }
-  // Members of a namespace, which is written large: others need what they are called on.
+  // Members of a namespace, whose name is capitalized: other members need the object on which they are called.
   if (callee.type !== "MemberExpression" || callee.computed) return []
   const { object, property } = callee
   if (object.type !== "Identifier" || !/^[A-Z]/.test(object.name) || property.type !== "Identifier") return []

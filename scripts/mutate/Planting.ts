@@ -1,6 +1,6 @@
 /**
- * Plants many mutants in one module at once: each behind a switch of its own, so that a process that has loaded the
- * module runs one after the other without loading anything again. With no switch on, the module does what it did.
+ * Plants many mutants in one module at once: each behind a switch of its own, so that a process that has loaded the module can run one
+ * after another without loading anything again. With no switch on, the module behaves as before.
  */
 import type { Edit, Mutant } from "./Operators.js"
 
@@ -11,24 +11,24 @@ export interface Numbered {
 }
 
 /**
- * What a planted module asks: `id` is the mutant whose switch is on (0 for none). While reach is being recorded it asks
- * `at` instead, which takes note of the number and says no.
+ * What a planted module checks: `id` is the mutant whose switch is on (0 for none). While reach is being recorded it calls `at` instead,
+ * which notes the number and returns false.
  */
 export interface Switch {
   id: number
   readonly at: (id: number) => boolean
 }
 
-/** The name under which the switch is found among the globals, and the variable of the environment that sets it otherwise. */
+/** The name of the switch among the globals, and of the environment variable that sets it otherwise. */
 export const globalName = "perpetuumMutant"
 export const environmentName = "PERPETUUM_MUTANT"
 
-/** The variable of the environment that names the folder where test processes note what they reach. */
+/** The environment variable that names the folder where test processes note which mutants they reach. */
 export const reachFolderName = "PERPETUUM_MUTANTS_REACHED"
 
 export type Mode = "switched" | "recording"
 
-/** A place in the text: the edits that exclude each other there, and the places inside it. */
+/** A place in the text: the edits that exclude each other there, and the places within it. */
 interface Place {
   readonly kind: Edit["kind"]
   readonly start: number
@@ -39,10 +39,10 @@ interface Place {
 
 const place = (kind: Edit["kind"], start: number, end: number): Place => ({ kind, start, end, choices: [], inner: [] })
 
-/** All places, each within the one around it; the text itself is the outermost. */
+/** All places, each within its enclosing one; the text itself is the outermost. */
 const placesOf = (text: string, mutants: ReadonlyArray<Numbered>): Place => {
   const edits = mutants.flatMap(({ id, mutant }) => mutant.edits.map((edit) => ({ id, ...edit })))
-  // A place comes before those inside it, a statement before the expression that it consists of.
+  // A place comes before those within it, and a statement before the expression that makes it up.
   edits.sort((a, b) => a.start - b.start || b.end - a.end || (a.kind === b.kind ? 0 : a.kind === "statement" ? -1 : 1))
   const whole = place("statement", 0, text.length)
   const around: Array<Place> = [whole]

@@ -1,16 +1,16 @@
-/** What came of it: a score for each file and folder, and the survivors with their source lines. */
+/** The results: a score for each file and folder, and the survivors with their source lines. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import Table from "cli-table3"
 import type { Site } from "./Sites.js"
 import type { Verdict } from "./State.js"
 
-/** A mutant and what is known of it. */
+/** A mutant and its verdicts. */
 export interface Judged {
   readonly site: Site
   readonly isEquivalent: boolean
   readonly seeds: Verdict | undefined
-  /** Undefined where the unit tests were not asked. */
+  /** Undefined where the unit tests were not run. */
   readonly tests: Verdict | undefined
 }
 
@@ -28,24 +28,24 @@ const fateOf = ({ isEquivalent, seeds, tests }: Judged): Fate => {
 
 export interface Score {
   readonly name: string
-  /** All that were chosen. */
+  /** All chosen mutants. */
   readonly mutants: number
   readonly equivalent: number
-  /** Judged and not equivalent. */
+  /** Judged mutants that are not equivalent. */
   readonly counted: number
   readonly killedBySeeds: number
   readonly killedByTests: number
   readonly notReached: number
   readonly survived: number
-  /** Percent of those that are not equivalent, estimated from those judged; undefined where there are none. */
+  /** Percentage killed of those that are not equivalent, estimated from those judged; undefined where there are none. */
   readonly bySeeds: number | undefined
   readonly byBoth: number | undefined
 }
 
 /**
- * Percent of the mutants that are killed, in tenths; undefined where nothing is known. What no seed reaches is known at once,
- * the rest one after the other: while some are open, those judged stand for them, so that a run that was broken off tells no
- * other score than a whole one would.
+ * Percentage of killed mutants, in tenths; undefined where nothing is known. Mutants that no seed reaches are known at once, the others one
+ * after another: while some are open, those judged represent them, so that an interrupted run gives an unbiased estimate of a complete
+ * run's score.
  */
 const percent = (judged: ReadonlyArray<Judged>, isKilled: (fate: Fate) => boolean): number | undefined => {
   const counted = judged.filter(({ isEquivalent }) => !isEquivalent)
@@ -109,7 +109,7 @@ const shown = (score: number | undefined): string => score === undefined ? "-" :
 const survivorsOf = (judged: ReadonlyArray<Judged>): ReadonlyArray<Judged> =>
   judged.filter((each) => ["survived", "not reached"].includes(fateOf(each)))
 
-/** How a survivor differed: what nobody can see is an equivalent, or a run that does not get there. */
+/** How a survivor differed: if nothing can be observed, it is equivalent, or no run gets there. */
 const manner = ({ seeds }: Judged): string => {
   if (seeds?.outcome !== "survived") return "not reached"
   return seeds.seen ? "runs differ, no property minds" : "all runs are the same"

@@ -1,4 +1,4 @@
-/** Judges mutants by simulator seeds: first which seed reaches which mutant, then each mutant over the seeds that reach it. */
+/** Judges mutants by simulator seeds: first records which seed reaches which mutant, then runs each mutant over the seeds that reach it. */
 import type * as Options from "../../sim/faults/Options.js"
 import type { Lane } from "./Lane.js"
 import type { Module, Site } from "./Sites.js"
@@ -14,13 +14,13 @@ export interface Terms {
 /** The unmutated venue over all seeds. */
 export interface Baseline {
   readonly seeds: ReadonlyArray<Seed>
-  /** By number: the seeds that reach a mutant. */
+  /** For each mutant's number, the seeds that reach it. */
   readonly reachedBy: ReadonlyMap<number, ReadonlyArray<Seed>>
-  /** Mutants of what is done by loading a module: they need a process of their own. */
+  /** Mutants that are reached while a module is loaded: they need a process of their own. */
   readonly byLoading: ReadonlySet<number>
 }
 
-/** Sites of one module. */
+/** Sites in one module. */
 export interface Batch {
   readonly module: Module
   readonly sites: ReadonlyArray<Site>
@@ -58,12 +58,12 @@ export const record = async (
   if (lane.isStopped) return { seeds, reachedBy, byLoading }
   if (failures.length > 0) throw new Error(failures.join("\n"))
   if (code !== 0) throw new Error(`the unmutated venue ended with ${signal ?? code}:\n${last}`)
-  // What loading alone does shows in every seed, or in none.
+  // The effect of loading shows in every seed, or in none.
   for (const id of byLoading) reachedBy.set(id, seeds)
   return { seeds, reachedBy, byLoading }
 }
 
-/** What processes are given, one after the other: `batchSize` mutants each, but those that loading reaches stand alone. */
+/** The groups for consecutive processes: `batchSize` mutants each, except that those reached by loading are alone. */
 export const groups = (sites: ReadonlyArray<Site>, { byLoading }: Baseline): ReadonlyArray<ReadonlyArray<Site>> => {
   const together = sites.filter(({ id }) => !byLoading.has(id))
   const chunks = Array.from({ length: Math.ceil(together.length / batchSize) },
@@ -71,7 +71,7 @@ export const groups = (sites: ReadonlyArray<Site>, { byLoading }: Baseline): Rea
   return [...chunks, ...sites.filter(({ id }) => byLoading.has(id)).map((site) => [site])]
 }
 
-/** How often each seed has killed a mutant of each file: what killed a neighbour is asked first. */
+/** How often each seed has killed a mutant in each file: seeds that killed neighbouring mutants are tried first. */
 export class Killers {
   private readonly kills = new Map<string, number>()
 
@@ -79,7 +79,7 @@ export class Killers {
     this.kills.set(`${path} ${seed}`, this.of(path, seed) + 1)
   }
 
-  /** The seeds in the order in which they are asked: by their kills, then by how fast they are. */
+  /** The seeds in the order in which they are tried: by their kills, then by their speed. */
   order(path: string, seeds: ReadonlyArray<Seed>): ReadonlyArray<Seed> {
     return [...seeds].sort((a, b) => this.of(path, b.seed) - this.of(path, a.seed) || a.cpuMs - b.cpuMs)
   }
@@ -89,19 +89,19 @@ export class Killers {
   }
 }
 
-/** How far one process came. */
+/** How far one process got. */
 interface Ran {
-  /** Mutants whose verdicts are certain, and were told. */
+  /** Mutants whose verdicts are certain, and were reported. */
   readonly certain: ReadonlySet<number>
-  /** What it said of the others. */
+  /** Its verdicts on the others. */
   readonly uncertain: ReadonlyMap<number, Verdict>
-  /** The mutant that ran last, if it has no verdict, and the seed that it ran. */
+  /** The mutant that ran last, if it has no verdict, and the seed that it was running. */
   readonly open: { readonly id: number; readonly seed: string } | undefined
   readonly end: string
   readonly last: string
 }
 
-/** Runs one process, and tells what it shows to be certain as it comes. */
+/** Runs one process, and reports verdicts as soon as they are certain. */
 const runOnce = async (
   lane: Lane,
   modules: ReadonlyArray<Module>,
@@ -145,8 +145,8 @@ const runOnce = async (
 }
 
 /**
- * Judges a group, and tells each verdict once it is certain: what a process said counts when the unmutated venue still runs
- * in it as ever. Where it does not, and where a mutant ended the process, those since the last proof are judged again.
+ * Judges a group, and reports each verdict once it is certain: a process's verdicts count if the unmutated venue still runs in it as
+ * before. Where it does not, and where a mutant ended the process, those since the last such proof are judged again.
  */
 export const judge = async (
   lane: Lane,

@@ -42,11 +42,11 @@ export interface Settings extends Wanted {
 
 const kept = JSON.parse(fs.readFileSync(new URL("../../../sim/seeds.json", import.meta.url), "utf8")) as ReadonlyArray<string>
 
-/** The seeds that were chosen for what they reach, with as many calls as that takes each; then those from 1. */
+/** The seeds that were chosen for their coverage, with the number of calls that each needs; then those from 1 on. */
 const seedsOf = (count: number): ReadonlyArray<string> =>
   [...kept, ...Array.from({ length: count }, (_, index) => String(index + 1))].slice(0, count)
 
-/** `--changed` alone means the newest commit. */
+/** `--changed` without a revision means the newest commit. */
 const withRevision = (words: ReadonlyArray<string>): Array<string> =>
   words.flatMap((word, index) => {
     const next = words[index + 1]
@@ -93,7 +93,7 @@ const values = (words: ReadonlyArray<string>) => {
   }
 }
 
-/** What the words ask for; throws `Usage` where they ask for nothing that there is. */
+/** The request in the arguments; throws `Usage` where they ask for something that does not exist. */
 export const parse = (words: ReadonlyArray<string>): Settings => {
   const given = values(words)
   const profile = Options.profiles.find((name) => name === given.profile)

@@ -1,4 +1,7 @@
-/** What can be mutated: the compiled modules of the source, and every mutant in them with its number, its name and its source line. */
+/**
+ * Everything that can be mutated: the compiled modules of the source, and every mutant in them with its number, its name and its source
+ * line.
+ */
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
 import { SourceMap } from "node:module"
@@ -9,7 +12,7 @@ import type { Numbered } from "./Planting.js"
 /** The folders whose mutants are counted. */
 export const folders: ReadonlyArray<string> = ["src/engine", "src/operations", "src/sequencer", "src/journal", "src/edge"]
 
-/** One mutant of one module. Its key stays the same when code above it moves. */
+/** One mutant in one module. Its key stays the same when code above it moves. */
 export interface Site extends Numbered {
   readonly key: string
   /** The source file, from the repository's root, with `/`. */
@@ -31,7 +34,7 @@ export interface Module {
   readonly sites: ReadonlyArray<Site>
 }
 
-/** What names a mutant: its file, line and change; `ordinal` counts those that are alike, from 0. */
+/** A mutant's name: its file, line and change; `ordinal` counts identical ones, from 0. */
 export interface Name {
   readonly path: string
   readonly source: string
@@ -53,7 +56,7 @@ const textOf = ({ becomes, operator, path, source, was }: Name): string => JSON.
 const keyOf = (name: Name, ordinal: number): string =>
   crypto.createHash("sha256").update(textOf(name)).update(String(ordinal)).digest("hex").slice(0, 20)
 
-/** Whether a mutant goes by that name. */
+/** Whether a mutant has that name. */
 export const isNamed = (site: Site, name: Name): boolean => textOf(nameOf(site)) === textOf(name)
 
 /** Source files under the folders, in order. */
@@ -67,7 +70,7 @@ const sourcesUnder = (root: string, under: ReadonlyArray<string>): ReadonlyArray
       .map((name) => path.posix.join(each, name.split(path.sep).join("/")))
   }).sort()
 
-/** Places in the compiled text, by line and column from 0. */
+/** Positions in the compiled text, by line and column from 0. */
 const linesOf = (text: string): (offset: number) => readonly [line: number, column: number] => {
   const starts = [0]
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1)
@@ -85,7 +88,7 @@ const linesOf = (text: string): (offset: number) => readonly [line: number, colu
 
 type Located = (mutant: Mutant) => Pick<Site, "line" | "column" | "source">
 
-/** Where in the source a mutant is, by the module's source map. */
+/** A mutant's position in the source, by the module's source map. */
 const locating = (compiled: string, text: string, source: string): Located => {
   const map = new SourceMap(JSON.parse(fs.readFileSync(`${compiled}.map`, "utf8")) as ConstructorParameters<typeof SourceMap>[0])
   const placed = linesOf(text)

@@ -1,19 +1,18 @@
 /**
- * What is known of mutants, in a file that a broken-off run goes on from: one verdict a line, appended as it comes. A
- * verdict counts as long as everything that it was reached with is the same to the byte; others are dropped when the
- * file is opened.
+ * The known verdicts, in a file from which an interrupted run continues: one verdict for each line, appended as it comes. A verdict is
+ * valid as long as everything that led to it is unchanged to the byte; others are dropped when the file is opened.
  */
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 
-/** What the seeds, or the unit tests, say of a mutant. */
+/** The verdict of the seeds, or of the unit tests, on a mutant. */
 export type Verdict =
-  /** `by` names the property that broke or the test that failed; `at` the seed. */
+  /** `by` names the violated property or the failed test; `at` the seed. */
   | { readonly outcome: "killed"; readonly by: string; readonly at: string; readonly what: string }
-  /** It ran into the time limit, or ended the process. */
+  /** It exceeded the time limit, or ended the process. */
   | { readonly outcome: "ended"; readonly by: string; readonly at: string; readonly what: string }
-  /** `seen` is whether a run differed from the unmutated one in anything that the simulator digests. */
+  /** `seen`: whether a run differed from the unmutated one in anything that the simulator digests. */
   | { readonly outcome: "survived"; readonly seen: boolean }
   | { readonly outcome: "unreached" }
 
@@ -22,12 +21,12 @@ export type Judge = "seeds" | "tests"
 interface Line {
   readonly key: string
   readonly judge: Judge
-  /** What it was reached with. */
+  /** The fingerprint of what led to it. */
   readonly of: string
   readonly verdict: Verdict
 }
 
-/** A digest over these compiled files, and those of these folders, and whatever else matters. */
+/** A digest over these compiled files and folders, and any further inputs. */
 export const fingerprint = (root: string, paths: ReadonlyArray<string>, more: ReadonlyArray<string>): string => {
   const hash = crypto.createHash("sha256")
   const files = paths.flatMap((each) =>
@@ -43,7 +42,7 @@ export const fingerprint = (root: string, paths: ReadonlyArray<string>, more: Re
 const isLine = (value: unknown): value is Line =>
   typeof value === "object" && value !== null && "key" in value && "judge" in value && "of" in value && "verdict" in value
 
-/** The whole lines of a file; a last one that was cut short is nothing. */
+/** The complete lines of a file; a last line that was cut short is ignored. */
 const linesOf = (file: string): ReadonlyArray<Line> => {
   if (!fs.existsSync(file)) return []
   const texts = fs.readFileSync(file, "utf8").split("\n")
@@ -57,11 +56,11 @@ const linesOf = (file: string): ReadonlyArray<Line> => {
 
 export class State {
   private readonly known: ReadonlyMap<Judge, Map<string, Verdict>> = new Map([["seeds", new Map()], ["tests", new Map()]])
-  /** Verdicts that were found in the file and counted, and those that did not. */
+  /** Verdicts found in the file that are still valid, and those that are not. */
   readonly kept: number
   readonly dropped: number
 
-  /** Opens or makes the file; `of` tells what verdicts are reached with now, by who judges. */
+  /** Opens or creates the file; `of` holds the present fingerprints by judge. */
   constructor(private readonly file: string, private readonly of: Readonly<Record<Judge, string>>) {
     const all = linesOf(file)
     const valid = all.filter(({ judge, of: reachedWith }) => of[judge] === reachedWith)
@@ -69,7 +68,7 @@ export class State {
     this.kept = valid.length
     this.dropped = all.length - valid.length
     fs.mkdirSync(path.dirname(file), { recursive: true })
-    // Also takes away a line that was cut short, so that the next one stands by itself.
+    // This also removes a line that was cut short, so that the next one stands by itself.
     const whole = `${file}.new`
     fs.writeFileSync(whole, valid.map((line) => `${JSON.stringify(line)}\n`).join(""))
     fs.renameSync(whole, file)

@@ -1,4 +1,4 @@
-/** Judges mutants by the unit tests of their folder: `src/engine/...` by `test/engine`, those tests that reach the mutant. */
+/** Judges mutants by their folder's unit tests: `src/engine/...` by those tests in `test/engine` that reach the mutant. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
@@ -8,7 +8,7 @@ import type { Batch } from "./Seeds.js"
 import type { Module, Site } from "./Sites.js"
 import type { Verdict } from "./State.js"
 
-/** A compiled test file, and how long it took without any mutant, its process included. */
+/** A compiled test file, and the time it took without any mutant, including its process. */
 interface Suite {
   readonly file: string
   readonly wallMs: number
@@ -17,11 +17,11 @@ interface Suite {
 /** Which test files reach which mutants. */
 export interface Reach {
   readonly suites: ReadonlyMap<number, ReadonlyArray<Suite>>
-  /** Test files that fail without any mutant here: they judge nothing. */
+  /** Test files that fail without any mutant: they judge nothing. */
   readonly failing: ReadonlyArray<string>
 }
 
-/** Wall time that test files may take: so many times what they took, and this besides. */
+/** The time limit for a test file: a multiple of its usual time, plus a constant. */
 const limitFactor = 4
 const limitExtraMs = 20_000
 const limitUnknownMs = 600_000
@@ -32,13 +32,13 @@ const vitest = (files: ReadonlyArray<string>, report: string): ReadonlyArray<str
   "--bail=1",
   "--reporter=json",
   `--outputFile=${report}`,
-  // Otherwise the configured number of workers is more than there may be, and nothing runs.
+  // Otherwise the configured number of workers exceeds the limit, and nothing runs.
   "--minWorkers=1",
   "--maxWorkers=1",
   ...files
 ]
 
-/** The test files of a source folder, compiled, from the root. */
+/** A source folder's compiled test files, relative to the root. */
 const filesOf = (root: string, folder: string): ReadonlyArray<string> => {
   const tests = path.join("dist", folder.replace(/^src/, "test"))
   if (!fs.existsSync(path.join(root, tests))) return []
@@ -51,7 +51,7 @@ const filesOf = (root: string, folder: string): ReadonlyArray<string> => {
 /** `src/engine/Book.ts` is of `src/engine`. */
 const folderOf = ({ path: file }: Module): string => file.split("/").slice(0, 2).join("/")
 
-/** Runs each test file of the folders by itself, without any mutant. */
+/** Runs each test file of the folders separately, without any mutant. */
 export const record = async (lane: Lane, modules: ReadonlyArray<Batch>, progress: (done: number, of: number) => void): Promise<Reach> => {
   lane.plant(modules.map(({ module, sites }) => [module, sites]), "recording")
   const files = [...new Set(modules.map(({ module }) => folderOf(module)))].flatMap((folder) => filesOf(lane.folder, folder))
@@ -90,7 +90,7 @@ interface TestReport {
   }>
 }
 
-/** The first test that failed, and what it said. */
+/** The first failed test, and its message. */
 const firstFailure = (file: string): readonly [by: string, what: string] => {
   if (!fs.existsSync(file)) return ["the test process", "it left no report"]
   const { testResults } = JSON.parse(fs.readFileSync(file, "utf8")) as TestReport

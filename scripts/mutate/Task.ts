@@ -1,14 +1,14 @@
-/** What a runner is asked, and what it says: one JSON object a line. */
+/** A runner's tasks and messages: one JSON object for each line. */
 import type * as Options from "../../sim/faults/Options.js"
 
-/** A seed, and how it ran without any mutant. */
+/** A seed, and the result of running it without any mutant. */
 export interface Seed {
   readonly seed: string
   readonly digest: string
   readonly cpuMs: number
 }
 
-/** Runs the unmutated venue, taking note of which mutants each seed reaches. */
+/** Runs the unmutated venue, noting which mutants each seed reaches. */
 export interface Recording {
   readonly kind: "recording"
   readonly profile: Options.Profile
@@ -17,7 +17,7 @@ export interface Recording {
   readonly mutants: number
 }
 
-/** Runs each mutant over its seeds until one fails; of several mutants also, now and then, a seed without any: `guard`. */
+/** Runs each mutant over its seeds until one fails; with several mutants it also runs a seed without any now and then: `guard`. */
 export interface Judging {
   readonly kind: "judging"
   readonly profile: Options.Profile
@@ -29,13 +29,13 @@ export interface Judging {
 export type Task = Recording | Judging
 
 export type Message =
-  /** Loaded; the mutants that were reached by loading alone. */
+  /** Loading is complete; the mutants that it alone reached. */
   | { readonly kind: "loaded"; readonly reached: ReadonlyArray<number> }
-  /** A seed of the unmutated venue; `failure` names the properties that broke. */
+  /** A seed of the unmutated venue; `failure` names the violated properties. */
   | { readonly kind: "recorded"; readonly seed: Seed; readonly reached: ReadonlyArray<number>; readonly failure: string | undefined }
   | { readonly kind: "begun"; readonly id: number; readonly seed: string }
   | { readonly kind: "killed"; readonly id: number; readonly seed: string; readonly by: string; readonly what: string }
-  /** No seed broke a property; whether any of them saw something else than without the mutant. */
+  /** No seed violated a property; `seen`: whether any of them observed a difference from the unmutated venue. */
   | { readonly kind: "survived"; readonly id: number; readonly seen: boolean }
-  /** Whether the process still runs the unmutated venue as a fresh one does: what it said since the last time counts only then. */
+  /** Whether the process still runs the unmutated venue as a fresh one does: its messages since the last guard are valid only then. */
   | { readonly kind: "guarded"; readonly sound: boolean }

@@ -1,6 +1,6 @@
 /**
- * Loaded into test processes before anything else: takes note of the mutants that are reached, each once, in a file of
- * the process's own. Written at once, since test processes are ended and not left.
+ * Loaded into test processes before anything else: notes each mutant that is reached once, in a file of the process's own. Written at once,
+ * since test processes are killed rather than ended.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"

@@ -1,6 +1,6 @@
 /**
- * Runs simulator seeds with one mutant's switch on after the other's, in one process: `node runner.js TASK`. Says what it
- * finds at file descriptor 3, line by line, so that everything said before it is ended counts.
+ * Runs simulator seeds with one mutant's switch on after another's, in one process: `node runner.js TASK`. Writes its findings to file
+ * descriptor 3, line by line, so that everything before it is ended counts.
  */
 import * as fs from "node:fs"
 import { Worker } from "node:worker_threads"
@@ -9,10 +9,10 @@ import type * as Simulation from "../../sim/Simulation.js"
 import { globalName, type Switch } from "./Planting.js"
 import type { Judging, Message, Recording, Seed, Task } from "./Task.js"
 
-/** Processor time that a seed may take: so many times what it took without a mutant, and this besides. */
+/** The limit of processor time for a seed: a multiple of its time without a mutant, plus a constant. */
 const limitFactor = 8
 const limitExtraMs = 3_000
-/** For loading, and for a seed of which nothing is known yet. */
+/** The limit for loading, and for a seed whose usual time is unknown, in milliseconds. */
 const limitUnknownMs = 120_000
 
 const say = (message: Message): void => {
@@ -32,7 +32,7 @@ const allow = (ms: number): void => {
 
 const task = JSON.parse(fs.readFileSync(process.argv[2]!, "utf8")) as Task
 
-/** By mutant: whether it was reached since the last look. */
+/** For each mutant: whether it was reached since the last check. */
 const reached = new Uint8Array(task.kind === "recording" ? task.mutants + 1 : 0)
 const planted: Switch = {
   id: 0,
@@ -62,7 +62,7 @@ const record = (run: Run, { profile, seeds, steps }: Recording): void => {
   }
 }
 
-/** What a seed shows of the mutant whose switch is on. */
+/** A seed's verdict on the mutant whose switch is on. */
 const judge = (
   run: Run,
   { cpuMs, digest, seed }: Seed,
@@ -77,10 +77,10 @@ const judge = (
   }
 }
 
-/** Mutants after which a process shows that it still runs the unmutated venue: so many at most are judged in vain. */
+/** The number of mutants after which a process shows that it still runs the unmutated venue, which bounds how many are judged in vain. */
 const guardEvery = 6
 
-/** Runs one mutant over its seeds, until one of them shows it. */
+/** Runs one mutant over its seeds, until one of them detects it. */
 const judgeOne = (run: Run, id: number, seeds: ReadonlyArray<Seed>, judging: Judging): void => {
   planted.id = id
   let seen = false
@@ -97,7 +97,7 @@ const judgeAll = (run: Run, judging: Judging): void => {
   const { guard, mutants } = judging
   for (const [index, { id, seeds }] of mutants.entries()) {
     judgeOne(run, id, seeds, judging)
-    // A process that runs a single mutant vouches for it alone.
+    // A process with a single mutant need not prove anything for others.
     if (mutants.length === 1 || ((index + 1) % guardEvery !== 0 && index + 1 < mutants.length)) continue
     planted.id = 0
     const sound = judge(run, guard, judging) === false
@@ -108,7 +108,7 @@ const judgeAll = (run: Run, judging: Judging): void => {
 
 allow(limitUnknownMs)
 new Worker(new URL("./watchdog.js", import.meta.url), { workerData: shared })
-// A mutant of what is done by loading is on before anything is loaded: its task has no other.
+// A mutant reached by loading is switched on before anything is loaded; it is the only one in its task.
 const [first] = task.kind === "judging" ? task.mutants : []
 planted.id = first?.id ?? 0
 if (first !== undefined) say({ kind: "begun", id: first.id, seed: first.seeds[0]!.seed })
@@ -121,5 +121,5 @@ try {
   if (first === undefined) throw error
   say({ kind: "killed", id: first.id, seed: first.seeds[0]!.seed, by: "does not load", what: String(error).slice(0, 200) })
 }
-// What mutants have left to be done later is not done.
+// Work that mutants have deferred is not done.
 process.exit(0)

@@ -1,11 +1,10 @@
 /**
- * Ends its own process once that has used more processor time than it was given: the only way out of a loop without
- * an end, since nothing else runs in that thread any more. Processor time and not the wall's, so that a busy machine
- * judges like an idle one.
+ * Ends its own process once that has used more processor time than allowed: the only way out of an endless loop, since nothing else runs in
+ * that thread any more. Processor time rather than wall time, so that a busy machine gives the same verdicts as an idle one.
  */
 import { workerData } from "node:worker_threads"
 
-/** Microseconds of processor time, of the whole process, at which it ends; the runner moves it on. */
+/** The processor time of the whole process at which it is ended, in microseconds; the runner moves it forward. */
 const limit = new BigInt64Array(workerData as SharedArrayBuffer)
 
 /** How often it looks, in milliseconds. */

@@ -12,10 +12,10 @@ import * as Units from "../../src/domain/Units.js"
 export const priceScale = 1
 export const quantityScale = 3
 
-/** A price level: price atoms, and size atoms that replace what was there (0: nothing is left). */
+/** A price level: price atoms, and the size atoms that replace the previous size (0: the level is empty). */
 export type Level = readonly [priceAtoms: number, sizeAtoms: number]
 
-/** What a capture tells, each with the time at which it was received, in microseconds since the Unix epoch. */
+/** A captured message, with its time of receipt in microseconds since the Unix epoch. */
 export type Message =
   | {
     readonly _tag: "Snapshot"
@@ -27,9 +27,9 @@ export type Message =
   | {
     readonly _tag: "Depth"
     readonly atEpochUs: number
-    /** The last update in it. */
+    /** The last update in the message. */
     readonly updateId: number
-    /** The last update of the message before it. */
+    /** The last update of the previous message. */
     readonly previousId: number
     readonly bids: ReadonlyArray<Level>
     readonly asks: ReadonlyArray<Level>
@@ -44,15 +44,15 @@ export type Message =
   }
   | { readonly _tag: "SpotTrade"; readonly atEpochUs: number; readonly priceAtoms: number }
 
-/** A line that is not what the format says, or a file that cannot be read. */
+/** A line with a wrong format, or a file that cannot be read. */
 export class CaptureFault extends Error {
   override readonly name = "CaptureFault"
 }
 
-/** Which market a file is of: by its name, `usdm_...` or `spot_...`. */
+/** The market of a file, by its name: `usdm_...` or `spot_...`. */
 export type Kind = "perpetual" | "spot"
 
-/** A file's market, by its name. */
+/** The market that a file's name indicates. */
 export const kindOf = (file: string): Kind => {
   const name = path.basename(file)
   if (name.startsWith("usdm_")) return "perpetual"
@@ -102,7 +102,7 @@ const id = (value: unknown, what: string): number => {
   return value
 }
 
-/** Atoms of a decimal whose digits beyond `scale` are zeros; what is finer than the grid is a fault. */
+/** Atoms of a decimal that lies on the grid of `scale` decimals; a finer one is an error. */
 const onGrid = (value: unknown, scale: number, what: string): number => {
   const decimal = text(value, what)
   const dot = decimal.indexOf(".")
@@ -120,7 +120,7 @@ const onGrid = (value: unknown, scale: number, what: string): number => {
 /** Decimals in which spot prices are recorded. */
 const spotScale = 8
 
-/** Price atoms nearest to a spot price, which has a finer grid than the perpetual: half goes up. */
+/** Price atoms nearest to a spot price, whose grid is finer than the perpetual's; half goes up. */
 const nearestPrice = (value: unknown): number =>
   Units.mulDivHalfUp(onGrid(value, spotScale, "a spot price"), 1, Units.powerOfTen(spotScale - priceScale))
 
@@ -139,7 +139,7 @@ const levels = (value: unknown, what: string): ReadonlyArray<Level> => {
 
 const line = /^(\d{15,19}) (\{.*\})\s*$/
 
-/** The message of a line; undefined for kinds that a tape has no use for. */
+/** The message in a line; undefined for kinds that a tape does not use. */
 export const parse = (kind: Kind, content: string): Message | undefined => {
   const found = line.exec(content)
   if (found === null) throw fault("the line is not `<ns> <JSON>`")
@@ -182,7 +182,7 @@ export const parse = (kind: Kind, content: string): Message | undefined => {
         ask: level(data["a"], data["A"])
       }
     case "trade": {
-      // Liquidation and insurance fund transfers are printed too: only what met the book is replayed.
+      // The capture also contains liquidation and insurance fund transfers; only trades in the book are replayed.
       if ((data["X"] ?? "MARKET") !== "MARKET") return undefined
       const [priceAtoms, sizeAtoms] = level(data["p"], data["q"])
       if (typeof data["m"] !== "boolean") throw fault("m is neither true nor false")
@@ -193,7 +193,7 @@ export const parse = (kind: Kind, content: string): Message | undefined => {
   }
 }
 
-/** The messages of a file, in its order. A fault names file and line. */
+/** The messages of a file, in order. An error names file and line. */
 export async function* read(file: string): AsyncGenerator<Message> {
   const kind = kindOf(file)
   let number = 0
@@ -208,7 +208,7 @@ export async function* read(file: string): AsyncGenerator<Message> {
   }
 }
 
-/** The messages of several files by receive time; at the same microsecond, in the order of the files. */
+/** The messages of several files by time of receipt; within the same microsecond, in the order of the files. */
 export async function* merge(files: ReadonlyArray<string>): AsyncGenerator<Message> {
   const readers = files.map(read)
   const heads: Array<Message | undefined> = []

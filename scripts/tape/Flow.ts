@@ -1,4 +1,4 @@
-/** To which taker each recorded trade goes, and what the takers would hold if every one of them were filled. */
+/** Assigns each recorded trade to a taker, and computes what the takers would hold if all were filled. */
 import { notionalFactor } from "../../src/domain/Market.js"
 import { type Message, priceScale, quantityScale } from "./Capture.js"
 import type { Side } from "./Mirror.js"
@@ -6,15 +6,15 @@ import type { Side } from "./Mirror.js"
 const factor = notionalFactor({ priceScale, quantityScale })
 
 /**
- * Gives trades to takers in turn. Split by side, one half of the takers buys what was bought and the other sells what was sold: so they
- * hold what they took, as traders who use leverage do, and the market moves against one half of them.
+ * Assigns trades to takers in turn. Split by side, one half of the takers buys what was bought and the other sells what was sold: so they
+ * keep their positions, as leveraged traders do, and the market moves against one half of them.
  */
 export class Turns {
   private readonly taken = { buy: 0, sell: 0 }
 
   constructor(private readonly takers: number, private readonly isSplit: boolean) {}
 
-  /** Whose turn it is. */
+  /** The taker whose turn it is. */
   next(side: Side): number {
     const turn = this.taken[side]++
     if (!this.isSplit) return (turn + this.taken[side === "buy" ? "sell" : "buy"]) % this.takers
@@ -26,8 +26,8 @@ export class Turns {
 const median = (values: ReadonlyArray<number>): number => [...values].sort((one, other) => one - other)[values.length >> 1] ?? 0
 
 /**
- * The notional that each taker of a split tape would hold in the middle of the tape's seconds, money atoms. Trades before the first
- * snapshot of the book are sent to nobody.
+ * The notional that each taker of a split tape would hold halfway through the tape, in money atoms. Trades before the first snapshot of the
+ * book are assigned to nobody.
  */
 export const usualHoldings = async (
   tape: AsyncIterable<Message>,

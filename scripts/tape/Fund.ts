@@ -1,4 +1,4 @@
-/** The insurance fund as the public sees it, as far as a tape needs it. */
+/** The insurance fund as published, as far as a tape needs it. */
 import type { Venue } from "./Venue.js"
 
 interface Position {
@@ -15,10 +15,10 @@ export interface Fund {
   readonly journalSequence: number
 }
 
-/** Reads the fund; its movements are told by the steps that caused them. */
+/** Reads the fund; its movements are covered by the steps that caused them. */
 export const read = (venue: Pick<Venue, "read">): Promise<Fund> => venue.read<Fund>("/v1/insurance-fund?limit=1")
 
-/** What a list of positions came to: size atoms held, longs less shorts, and their entry notional, shorts' less longs', money atoms. */
+/** Totals over a list of positions: size atoms of longs less shorts, and entry notional of shorts less longs, in money atoms. */
 export const heldOf = (
   positions: ReadonlyArray<Pick<Position, "side" | "quantityAtoms" | "entryNotionalAtoms">>
 ): { readonly sizeAtoms: number; readonly entryAtoms: bigint } => {

@@ -1,12 +1,12 @@
 /**
- * Moves the market's index after the recorded one: at most one price for each interval of tape time, the last price
- * of the interval, one request at a time.
+ * Moves the market's index along the recorded one: at most one price for each interval of tape time, the last price of the interval, with
+ * one request at a time.
  */
 import * as Units from "../../src/domain/Units.js"
 import { priceScale } from "./Capture.js"
 import { decoded, type Venue } from "./Venue.js"
 
-/** Least tape time between two prices. */
+/** The shortest tape time between two prices, in microseconds. */
 const intervalUs = 100_000
 
 export class IndexMover {
@@ -18,17 +18,17 @@ export class IndexMover {
 
   constructor(private readonly venue: Venue, private readonly marketId: string) {}
 
-  /** Whether the index has a price, or is about to. */
+  /** Whether the index has a price, or is about to get one. */
   get moved(): boolean {
     return this.sent > 0 || this.pendingAtoms !== undefined
   }
 
-  /** The recorded index is at a price from now on. */
+  /** Notes the recorded index's new price. */
   offer(priceAtoms: number): void {
     this.pendingAtoms = priceAtoms
   }
 
-  /** Tape time is here: sends the last price where one is due. */
+  /** Advances the tape time: sends the last price if one is due. */
   async pass(atEpochUs: number): Promise<void> {
     if (this.pendingAtoms === undefined || atEpochUs - this.lastEpochUs < intervalUs) return
     this.lastEpochUs = atEpochUs
@@ -37,11 +37,11 @@ export class IndexMover {
     await this.underWay
     this.sent++
     this.underWay = this.put(priceAtoms)
-    // Whoever awaits next learns of a failure; until then it is not unhandled.
+    // The next caller that awaits this gets the error; until then it must not count as unhandled.
     this.underWay.catch(() => {})
   }
 
-  /** Until the last price sent is the index. */
+  /** Resolves when the last price sent is the index. */
   async settled(): Promise<void> {
     await this.underWay
   }

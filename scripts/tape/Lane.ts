@@ -1,7 +1,6 @@
 /**
- * One HTTP/1.1 connection on which several requests are under way at once, answered in the order in which they were
- * sent. A connection that is lost is made again, and whatever had no answer is sent again as it was, in its order:
- * so every request sent here has to be one that may be repeated.
+ * One HTTP/1.1 connection with several requests in progress, answered in the order in which they were sent. A lost connection is opened
+ * again, and all requests without an answer are sent again unchanged and in order: so every request sent here must be repeatable.
  */
 import * as net from "node:net"
 
@@ -21,7 +20,7 @@ interface Waiting {
   readonly lost: (error: LaneLost) => void
 }
 
-/** How long connecting is tried before the lane gives up. */
+/** How long connecting is tried before the lane gives up, in milliseconds. */
 const patienceMs = 60_000
 const firstPauseMs = 50
 const longestPauseMs = 1_000
@@ -38,19 +37,19 @@ export class Lane {
   private pauseMs = firstPauseMs
   private failed: LaneLost | undefined
   private closed = false
-  /** Connections that ended with requests under way, which were then sent again. */
+  /** Connections that ended with requests in progress, which were then repeated. */
   lost = 0
 
   constructor(readonly host: string, readonly port: number, readonly bound: number) {
     this.connect()
   }
 
-  /** Until fewer than `bound` requests are under way. */
+  /** Resolves when fewer than `bound` requests are in progress. */
   async ready(): Promise<void> {
     while (this.waiting.length >= this.bound) await new Promise<void>((resolve) => this.room.push(resolve))
   }
 
-  /** Sends a request behind those under way. */
+  /** Sends a request after those in progress. */
   request(text: string): Promise<Answer> {
     return new Promise((answer, lost) => {
       if (this.failed !== undefined) return lost(this.failed)
@@ -77,14 +76,14 @@ export class Lane {
     socket.on("data", (chunk) => {
       if (socket === this.socket) this.take(chunk)
     })
-    // What follows an error is always a close.
+    // An error is always followed by a close.
     socket.on("error", () => {})
     socket.on("close", () => {
       if (socket === this.socket) this.again()
     })
   }
 
-  /** The connection is gone: makes another, at once for the first time and then after growing pauses. */
+  /** Opens another connection after a loss: at once the first time, and then after growing pauses. */
   private again(): void {
     this.socket = undefined
     if (this.closed) return

@@ -1,14 +1,14 @@
-/** The tape's own market and accounts on a venue: made where they are not there yet. */
+/** The tape's own market and accounts on a venue, created where they do not exist yet. */
 import { bpsOne } from "../../src/domain/Units.js"
 import { priceScale, quantityScale } from "./Capture.js"
 import { Refusal } from "../../src/client/venue/Refusal.js"
 import { type Account, Unexpected, type Venue } from "./Venue.js"
 
-/** The market where nobody names one: those with another leverage have other parameters. */
+/** The default market: with another leverage it has other parameters. */
 export const defaultMarketId = (leverage: number | undefined): string =>
   leverage === undefined ? "TAPEBTC-USDC-PERP" : `TAPE${leverage}X-USDC-PERP`
 
-/** Money of an account, USDC: orders of a whole book and hundreds of coins of position need no more. */
+/** An account's money, in USDC: enough for orders of a whole book and positions of hundreds of coins. */
 export const makerCollateral = "1000000000.0"
 export const takerCollateral = "100000000.0"
 
@@ -28,14 +28,14 @@ const parameters = {
   makerFeeBps: 2,
   takerFeeBps: 5,
   priceBandBps: 500,
-  // The index moves in the tape's time, which is not the venue's: however long a machine takes for a step, or to start again, it is
-  // no older for that.
+  // The index moves in tape time, which is not the venue's: it must not become stale however long a machine takes for a step, or to
+  // restart.
   indexStaleMs: 3_600_000
 }
 
 /**
- * The market's parameters. With a leverage its margins are the smallest for it and leave as little room as the rules allow (maintenance
- * is two thirds of the initial margin), and funding is paid every ten seconds, so that a tape of minutes sees some.
+ * The market's parameters. With a leverage its margins are the smallest that allow it and leave as little room as the rules permit
+ * (maintenance is two thirds of the initial margin), and funding is paid every ten seconds, so that even a tape of minutes includes some.
  */
 const parametersFor = (leverage: number | undefined): object => {
   if (leverage === undefined) return parameters
@@ -49,7 +49,7 @@ const parametersFor = (leverage: number | undefined): object => {
   }
 }
 
-/** What of a market a tape needs to know. */
+/** The properties of a market that a tape needs. */
 export interface Terms {
   readonly marketId: string
   readonly makerFeeBps: number
@@ -76,7 +76,7 @@ const create = async (venue: Venue, marketId: string, leverage: number | undefin
   for (const status of ["backfilling", "open"]) await venue.setUp("PUT", `${path}/status`, { status })
 }
 
-/** The market, made and opened where the venue has none of that name; throws where one is there that no tape fits. */
+/** The market, created and opened where the venue has none of that name; throws where the existing one is unsuitable for a tape. */
 export const prepare = async (venue: Venue, marketId: string, leverage: number | undefined): Promise<Terms> => {
   let found = await look(venue, marketId)
   if (found === undefined) {
@@ -98,10 +98,10 @@ export const prepare = async (venue: Venue, marketId: string, leverage: number |
   return { marketId, makerFeeBps: market.makerFeeBps, takerFeeBps: market.takerFeeBps }
 }
 
-/** Accounts a call of the route opens at most. */
+/** Most accounts that one call of the route opens. */
 const perCall = 32
 
-/** Opens funded accounts: a venue outside development refuses, and so does this. */
+/** Opens funded accounts; fails outside development, where the venue refuses. */
 export const openAccounts = async (venue: Venue, count: number, collateral: string): Promise<ReadonlyArray<Account>> => {
   const path = "/v1/operator/demo/accounts"
   const accounts: Array<Account> = []

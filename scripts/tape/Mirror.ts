@@ -1,7 +1,6 @@
 /**
- * What the maker has resting on the venue, one order a level, as far as answers tell: its own placements and
- * cancels, and what takers were told they filled. Says which orders have to go and which to come for the book to
- * look like a wanted one.
+ * The maker's resting orders on the venue, one for each level, as far as answers reveal them: its own placements and cancels, and takers'
+ * reported fills. Computes which orders to cancel and which to place for the book to match a wanted one.
  */
 import type { Level } from "./Capture.js"
 
@@ -22,13 +21,13 @@ export interface Quote {
   readonly sizeAtoms: number
 }
 
-/** First the cancels, then the placements: a new bid may lie where an old ask was. */
+/** Cancels first, then placements: a new bid may lie where an old ask was. */
 export interface Plan {
   readonly cancels: ReadonlyArray<Resting>
   readonly places: ReadonlyArray<Quote>
 }
 
-/** A part of a maker's order that a taker got. */
+/** A part of a maker's order that was filled by a taker. */
 export interface Fill {
   readonly priceAtoms: number
   readonly sizeAtoms: number
@@ -38,7 +37,9 @@ export class Mirror {
   private readonly bids = new Map<number, Resting>()
   private readonly asks = new Map<number, Resting>()
 
-  /** What would make the resting orders equal the wanted levels. Levels whose size differs are cancelled and placed anew. */
+  /**
+   * The changes that would make the resting orders equal the wanted levels. Levels with a different size are cancelled and placed again.
+   */
   plan(wanted: { readonly bids: ReadonlyArray<Level>; readonly asks: ReadonlyArray<Level> }): Plan {
     const cancels: Array<Resting> = []
     const places: Array<Quote> = []
@@ -54,7 +55,7 @@ export class Mirror {
     return { cancels, places }
   }
 
-  /** An order rests now. */
+  /** Notes a resting order. */
   placed(orderId: string, quote: Quote): void {
     this.of(quote.side).set(quote.priceAtoms, {
       orderId,
@@ -64,15 +65,15 @@ export class Mirror {
     })
   }
 
-  /** An order rests no longer. */
+  /** Notes that an order no longer rests. */
   gone(order: Resting): void {
     const resting = this.of(order.side)
     if (resting.get(order.priceAtoms)?.orderId === order.orderId) resting.delete(order.priceAtoms)
   }
 
   /**
-   * A taker filled `sizeAtoms` at no worse than its limit: takes them from the best levels on. Fewer in sum than
-   * `sizeAtoms` where the venue had more at those prices than the maker, which then was another account's.
+   * Notes that a taker filled `sizeAtoms` at no worse than its limit, beginning with the best levels. The fills sum to less than
+   * `sizeAtoms` where the venue had more at those prices than the maker, in another account's orders.
    */
   take(takerSide: Side, limitAtoms: number, sizeAtoms: number): ReadonlyArray<Fill> {
     const resting = this.of(takerSide === "buy" ? "sell" : "buy")
@@ -104,7 +105,7 @@ export class Mirror {
     return [...this.bids.values(), ...this.asks.values()]
   }
 
-  /** Forgets everything, and rests on what the venue lists. */
+  /** Forgets everything, and starts over with the orders that the venue lists. */
   reset(orders: ReadonlyArray<Resting>): void {
     this.bids.clear()
     this.asks.clear()

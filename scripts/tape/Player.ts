@@ -1,10 +1,10 @@
 /**
- * Plays a tape on a venue. In tape time: the index follows the spot trades; at every book message the maker's resting
- * orders are made equal to the best levels of the recorded book (a step: cancels, then placements, in one burst);
- * every recorded trade is an immediate-or-cancel order of a taker at the trade's price.
+ * Plays a tape on a venue. In tape time, the index follows the spot trades; at every book message the maker's resting orders are made equal
+ * to the best levels of the recorded book (a step: cancels, then placements, in one burst); and every recorded trade is an
+ * immediate-or-cancel order of a taker at the trade's price.
  *
- * The order of the tape is kept where it matters: all commands go over one connection in tape order, a step begins
- * only when everything before it is answered, and nothing is sent before the step is acknowledged and looked at.
+ * The order of the tape is kept where it matters: all commands go over one connection in tape order, a step begins only when everything
+ * before it is answered, and nothing is sent before the step is acknowledged and the book has been checked.
  */
 import * as Units from "../../src/domain/Units.js"
 import { type Level, type Message, priceScale, quantityScale } from "./Capture.js"
@@ -21,16 +21,16 @@ import { type Account, type Call, decoded, unexpected, type Venue } from "./Venu
 /** Levels of each side that the maker mirrors. */
 const mirroredLevels = 20
 
-/** Entries that a batch may have. */
+/** Most entries of a batch. */
 const placesPerBatch = 32
 const cancelsPerBatch = 24
 
 export interface Options {
-  /** Tape seconds in a second; Infinity: as fast as the venue answers. */
+  /** Tape seconds per second; Infinity: as fast as the venue answers. */
   readonly speed: number
-  /** Tape time to play, seconds; Infinity: all of it. */
+  /** Tape time to play, in seconds; Infinity: all of it. */
   readonly limitSeconds: number
-  /** Where there is one the venue may liquidate, and so trade with the maker by itself; the takers are split by side then. */
+  /** With a leverage, the venue may liquidate, and so trade with the maker by itself; the takers are then split by side. */
   readonly leverage: number | undefined
   /** Called after every book step. */
   readonly observe: (player: Player) => void
@@ -38,7 +38,7 @@ export interface Options {
 
 const unexplained = "unexplained"
 
-/** What an accepted or refused entry of a batch, or a single order, says. */
+/** The result of a batch's accepted or refused entry, or of a single order. */
 interface Decision {
   readonly accepted?: boolean
   readonly orderId: string
@@ -67,7 +67,7 @@ const quantity = (atoms: number): string => Units.formatDecimal(atoms, quantityS
 
 const opposite = (side: Side): Side => side === "buy" ? "sell" : "buy"
 
-/** Size of the levels that a limit reaches. */
+/** The size of the levels within a limit. */
 const reachable = (levels: ReadonlyArray<Level>, takerSide: Side, limitAtoms: number): number =>
   levels.reduce((sum, [at, size]) => sum + ((takerSide === "buy" ? at <= limitAtoms : at >= limitAtoms) ? size : 0), 0)
 
@@ -76,11 +76,11 @@ export class Player {
   readonly mirror = new Mirror()
   readonly index: IndexMover
   readonly settlement: Settlement.Tally
-  /** Best bid and ask when a step was acknowledged, against the book it mirrors. */
+  /** Compares best bid and ask when a step is acknowledged with the book it mirrors. */
   readonly afterStep = new TouchTally()
-  /** Best bid and ask before the next step, against the newest that the recording knows by then. */
+  /** Compares best bid and ask before the next step with the latest that the recording knows by then. */
   readonly beforeStep = new TouchTally()
-  /** How far behind the tape a step was acknowledged and a trade was sent, where the speed is bounded. */
+  /** How far behind the tape steps were acknowledged and trades sent, where the speed is bounded. */
   readonly behind = new Latencies()
   readonly refusals = new Map<string, number>()
   readonly problems: Array<string> = []
@@ -97,19 +97,19 @@ export class Player {
     filledPartly: 0,
     notFilled: 0,
     outOfOrder: 0,
-    /** Answers that differ from what the run's own orders would have come to: another account's order was in between. */
+    /** Answers that differ from what the run's own orders would have caused: another account's order was in between. */
     surprises: 0,
     relisted: 0
   }
-  /** Recorded trades sent, and what of them was filled, size atoms. */
+  /** Recorded trades sent, and how much of them was filled, in size atoms. */
   readonly volume = { sentAtoms: 0, filledAtoms: 0 }
-  /** Why takers did not get all they asked for. */
+  /** Why takers were not completely filled. */
   readonly unfilled = new Map<string, number>()
   private readonly turns: Turns
   private stopping = false
   private firstEpochUs = 0
   private startedMs = 0
-  /** Tape time played, microseconds. */
+  /** Tape time played, in microseconds. */
   playedUs = 0
   private ticker: Extract<Message, { readonly _tag: "Ticker" }> | undefined
   private readonly pending = new Set<Promise<void>>()
@@ -138,7 +138,7 @@ export class Player {
     this.stopping = true
   }
 
-  /** Plays the messages to their end, the limit, or a stop; all is answered when it returns. */
+  /** Plays the messages to their end, the limit, or a stop; when it returns, everything has been answered. */
   async play(tape: AsyncIterable<Message>): Promise<void> {
     for await (const message of tape) {
       if (this.counts.messages === 0) {
@@ -158,7 +158,7 @@ export class Player {
     await this.index.settled()
   }
 
-  /** Cancels whatever the run's accounts have open, asking the venue what that is. */
+  /** Cancels all open orders of the run's accounts, as listed by the venue. */
   async cancelEverything(): Promise<void> {
     for (const account of [this.maker, ...this.takers]) {
       const open = await this.openOrders(account)
@@ -174,7 +174,7 @@ export class Player {
     return this.startedMs === 0 ? 0 : performance.now() - this.startedMs
   }
 
-  /** How far the wall clock is behind the tape, milliseconds. */
+  /** How far the wall clock is behind the tape, in milliseconds. */
   private behindMs(): number {
     return this.elapsedMs - this.playedUs / 1000 / this.options.speed
   }
@@ -206,14 +206,14 @@ export class Player {
     }
   }
 
-  /** The best bid and ask of the recording as it knows them now: the ticker's where it is newer than the book. */
+  /** The recording's latest best bid and ask: the ticker's where it is newer than the book. */
   private recorded(): Touch {
     if (this.ticker !== undefined && this.ticker.updateId > this.book.updateId) return { bid: this.ticker.bid, ask: this.ticker.ask }
     const { bids, asks } = this.book.best(1)
     return { bid: bids[0], ask: asks[0] }
   }
 
-  /** Everything is answered, and where the venue stands before it is moved again. */
+  /** Waits for all answers, and checks where the venue stands before it is moved again. */
   private async beforeNextStep(): Promise<void> {
     await this.answered()
     const { wanted } = this
@@ -228,12 +228,12 @@ export class Player {
     })
   }
 
-  /** Makes the resting orders equal to the recorded book's best levels. */
+  /** Makes the resting orders equal the recorded book's best levels. */
   private async step(): Promise<void> {
     const { book, counts } = this
     if (book.whole && !this.index.moved) {
       const { bids, asks } = book.best(1)
-      // Without a recorded index the perpetual's own middle stands in: a market without a mark takes no order.
+      // Without a recorded index the perpetual's own mid price takes its place: a market without a mark accepts no order.
       if (bids[0] !== undefined && asks[0] !== undefined) this.index.offer(Math.round((bids[0][0] + asks[0][0]) / 2))
       await this.index.pass(this.firstEpochUs + this.playedUs)
     }
@@ -259,7 +259,7 @@ export class Player {
     this.options.observe(this)
   }
 
-  /** Why a side is not as the maker's orders make it: only another account's order can be better than the maker's best. */
+  /** Why a side differs from the maker's orders: only another account's order can be better than the maker's best. */
   private foreign(side: "bid" | "ask"): string {
     const venue = this.seen[side]?.[0]
     const own = this.mirror.best(side === "bid" ? "buy" : "sell")?.priceAtoms
@@ -311,7 +311,7 @@ export class Player {
     await this.follow(answered)
   }
 
-  /** Books what a taker got, and holds it against what rested by this side's account of it. */
+  /** Books a taker's fills, and compares them with the maker's resting orders as known here. */
   private taken(takerSide: Side, limitAtoms: number, sizeAtoms: number, order: Taken, wanted: NonNullable<Player["wanted"]>): void {
     const filledAtoms = Number(order.filledQuantityAtoms)
     this.volume.filledAtoms += filledAtoms
@@ -383,7 +383,7 @@ export class Player {
       const outcome = outcomes[index]!
       if (outcome.accepted === true) this.decidedAt(outcome.lastSequence)
       else this.refused(call.operation, outcome)
-      // Someone else traded with the maker if less was left than takers of this run left.
+      // Somebody else traded with the maker if less was left than this run's takers had left.
       if (Number(outcome.canceledQuantityAtoms) !== order.remainingAtoms) this.surprised()
       this.mirror.gone(order)
     })
@@ -394,7 +394,7 @@ export class Player {
     this.adrift = true
   }
 
-  /** Asks the venue what the maker has resting, where others have traded with it. */
+  /** Lists the maker's resting orders again, after others have traded with it. */
   private async relist(): Promise<void> {
     this.counts.relisted++
     this.adrift = false
@@ -444,13 +444,13 @@ export class Player {
     return reason
   }
 
-  /** Answers come in the order of sending: so do the sequences in them, unless a command was asked again. */
+  /** Answers come in the order of sending, and so do their sequences, unless a command was repeated. */
   private decidedAt(sequence: number): void {
     if (sequence < this.lastSequence) this.counts.outOfOrder++
     this.lastSequence = Math.max(this.lastSequence, sequence)
   }
 
-  /** Goes on without an answer, which `answered` waits for; while the lane is full, waits here. */
+  /** Continues without waiting for an answer, which `answered` awaits later; waits here while the lane is full. */
   private async follow(answered: Promise<void>): Promise<void> {
     const settled = answered.catch((error: unknown) => {
       this.failure ??= error
@@ -459,12 +459,12 @@ export class Player {
     await this.venue.trading.ready()
   }
 
-  /** Until everything sent has its answer; throws the first failure. */
+  /** Resolves when everything sent has its answer; throws the first failure. */
   private async answered(): Promise<void> {
     while (this.pending.size > 0) await Promise.all(this.pending)
     if (this.failure !== undefined) throw this.failure
   }
 }
 
-/** How many samples after a step nothing explains: a fault of the venue or of this program. */
+/** The number of unexplained samples after a step: a bug in the venue or in this program. */
 export const unexplainedSamples = (player: Player): number => player.afterStep.count(unexplained) + player.beforeStep.count(unexplained)

@@ -1,6 +1,6 @@
 /**
- * The recording's own order book, from its snapshot and the updates chained to it. Knows at every moment whether
- * it is whole: between a gap and the next snapshot it is not, and has no levels to show.
+ * The recording's own order book, from its snapshot and the updates chained to it. It always knows whether it is complete: between a gap
+ * and the next snapshot it is not, and has no levels to show.
  */
 import type { Level, Message } from "./Capture.js"
 
@@ -46,7 +46,7 @@ class Ladder {
   }
 }
 
-/** Updates that are kept until a snapshot says which of them it already holds. */
+/** Updates kept until a snapshot shows which of them it already includes. */
 const bufferedUpdates = 10_000
 
 export class RecordedBook {
@@ -54,14 +54,14 @@ export class RecordedBook {
   private readonly asks = new Ladder(1)
   private buffered: Array<Depth> = []
   private chained = false
-  /** Whether the levels are the recorded market's. */
+  /** Whether the levels are those of the recorded market. */
   whole = false
-  /** The last update that is in the levels. */
+  /** The last update included in the levels. */
   updateId = 0
-  /** Times that the chain of updates was broken. */
+  /** How often the chain of updates was broken. */
   gaps = 0
 
-  /** Takes the levels of a snapshot, and of those updates that came before it and are newer than it. */
+  /** Takes the levels of a snapshot, and applies the kept updates that are newer than it. */
   snapshot(snapshot: Snapshot): void {
     const waiting = this.buffered
     this.restart(snapshot.updateId)
@@ -71,10 +71,10 @@ export class RecordedBook {
     for (const depth of waiting) this.update(depth)
   }
 
-  /** Takes an update, or keeps it for the next snapshot where there is no whole book to put it on. */
+  /** Applies an update, or keeps it for the next snapshot where there is no complete book. */
   update(depth: Depth): void {
     if (!this.whole) return this.keep(depth)
-    // What a snapshot already holds; the first update behind it may overlap it, all others join exactly.
+    // A snapshot may already include it; the first update after it may overlap, all others must join exactly.
     if (!this.chained && depth.updateId < this.updateId) return
     if (this.chained ? depth.previousId !== this.updateId : depth.previousId > this.updateId) {
       this.gaps++

@@ -1,4 +1,4 @@
-/** What a run came to, as plain data and as text. */
+/** The results of a run, as plain data and as text. */
 import * as Units from "../../src/domain/Units.js"
 import { quantityScale } from "./Capture.js"
 import type { Summary } from "./Latencies.js"
@@ -30,7 +30,7 @@ export interface Report {
     readonly tradesBeforeBook: number
   }
   readonly fills: { readonly count: number; readonly size: string; readonly notional: string; readonly recordedSize: string }
-  /** Why takers did not get all they asked for. */
+  /** Why takers were not completely filled. */
   readonly unfilled: Readonly<Record<string, number>>
   /** By operation and rejection guard (or code). */
   readonly refusals: Readonly<Record<string, number>>
@@ -40,11 +40,14 @@ export interface Report {
   readonly touch: { readonly afterStep: TouchReport; readonly beforeNextStep: TouchReport }
   readonly connectionsLost: number
   readonly askedAgain: number
-  /** Answers that another account's orders or a liquidation changed, and times that the maker's orders were listed anew because of them. */
+  /**
+   * Answers that were affected by other accounts' orders or a liquidation, and how often the maker's orders were listed again because of
+   * them.
+   */
   readonly surprises: number
   readonly relisted: number
   readonly money: Money | null
-  /** Of a run with a leverage. */
+  /** For a run with a leverage. */
   readonly risk: Risk | null
   /** Empty when everything adds up. */
   readonly problems: ReadonlyArray<string>
@@ -61,12 +64,12 @@ export interface Parts {
   readonly problems: ReadonlyArray<string>
 }
 
-/** What only the whole run shows to be wrong. */
+/** Errors that only the whole run reveals. */
 const faults = ({ player, venue }: Parts): ReadonlyArray<string> => {
   const found: Array<string> = []
   const unexplained = unexplainedSamples(player)
   if (unexplained > 0) found.push(`${unexplained} samples of the best bid and ask differ, and nothing explains it`)
-  // What is asked again after a refusal overtakes nothing: it comes later than what was sent after it.
+  // A command repeated after a refusal is decided after later ones, so that the order of answers is no error then.
   if (player.counts.outOfOrder > 0 && venue.askedAgain === 0) {
     found.push(`${player.counts.outOfOrder} commands were decided before one that was sent earlier on the same connection`)
   }

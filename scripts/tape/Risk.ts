@@ -1,31 +1,31 @@
-/** What leverage came to in a run: who was liquidated and how, what the insurance fund did, and what funding was paid. */
+/** The effects of leverage in a run: liquidations, the insurance fund's part, and funding paid. */
 import type { Fund } from "./Fund.js"
 import type { Account, Venue } from "./Venue.js"
 
-/** Steps that one answer tells at most. */
+/** Most steps in one answer. */
 const told = 500
 
 /** Money atoms as strings. */
 export interface Risk {
   readonly leverage: number
-  /** What the takers were given, the least and the most. */
+  /** The smallest and the largest collateral of the takers. */
   readonly collateralAtoms: readonly [least: string, most: string]
   readonly liquidatedAccounts: number
-  /** Parts of positions sent into the book, and those of them that found somebody. */
+  /** Parts of positions sent into the book, and how many of them found a counterparty. */
   readonly parts: number
   readonly partsFilled: number
   readonly takeovers: number
-  /** Counterparties' parts closed. */
+  /** Parts of counterparties' positions that were closed. */
   readonly deleveragings: number
-  /** Times that nobody was left to close against. */
+  /** How often no counterparty was left. */
   readonly exhausted: number
   readonly liquidationFeesAtoms: string
   readonly fund: { readonly equityBeforeAtoms: string; readonly equityAtoms: string; readonly openPositions: number }
   readonly funding: {
     readonly intervals: number
-    /** Those with a rate other than 0. */
+    /** Intervals with a rate other than 0. */
     readonly charged: number
-    /** Paid by the run's accounts, and received by them. */
+    /** Paid and received by the run's accounts. */
     readonly paidAtoms: string
     readonly receivedAtoms: string
   }
@@ -47,7 +47,7 @@ interface Payment {
   readonly paidAtoms: string
 }
 
-/** What the run knows of itself. */
+/** The run's own data. */
 export interface Parts {
   readonly leverage: number
   readonly collateralsAtoms: ReadonlyArray<bigint>
@@ -60,25 +60,25 @@ export interface Parts {
 
 const sum = (atoms: ReadonlyArray<bigint>): bigint => atoms.reduce((total, each) => total + each, 0n)
 
-/** Each account's own steps: which accounts were liquidated is told to nobody else. */
+/** Each account's own steps: only the account itself is told of its liquidation. */
 const ownSteps = (venue: Pick<Venue, "read">, { accounts, sinceEpochMs }: Parts): Promise<ReadonlyArray<ReadonlyArray<OwnStep>>> =>
   Promise.all(accounts.map(async (account) => {
     const path = `/v1/accounts/${account.accountId}/liquidations?since=${sinceEpochMs}&limit=${told}`
     return (await venue.read<{ readonly steps: ReadonlyArray<OwnStep> }>(path, account.apiKey)).steps
   }))
 
-/** What the accounts were told of liquidations that the public was not, or the other way about. */
+/** Steps of liquidations that the accounts were told of and the public was not, or the reverse. */
 const differences = (own: ReadonlyMap<string, Step>, published: ReadonlyArray<Step>): ReadonlyArray<string> => {
   const missing = published.filter(({ stepId }) => !own.has(stepId))
   const unpublished = own.size - (published.length - missing.length)
   const found: Array<string> = []
-  // The insurance fund's own deleveragings have a counterparty among the accounts, who is told of them.
+  // The insurance fund's own deleveragings have a counterparty among the accounts, which is told of them.
   if (missing.length > 0) found.push(`${missing.length} published steps of liquidations concern none of the run's accounts`)
   if (unpublished > 0 && published.length < told) found.push(`${unpublished} steps of liquidations were told to accounts and not published`)
   return found
 }
 
-/** Reads what leverage came to, and says where what the public is told differs from what the accounts are. */
+/** Collects the effects of leverage, and reports where the published data differ from the accounts' own. */
 export const gather = async (
   venue: Pick<Venue, "read">,
   parts: Parts

@@ -1,4 +1,4 @@
-/** A whole run on a venue that answers: market and accounts, the tape, the cancelling of everything, the settlement. */
+/** A whole run on a running venue: market and accounts, the tape, cancelling everything, and the settlement. */
 import { Client } from "../../src/client/venue/Client.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
 import { Unanswered } from "../../src/client/venue/Refusal.js"
@@ -20,31 +20,31 @@ export interface Options {
   readonly files: ReadonlyArray<string>
   readonly marketId: string
   readonly takers: number
-  /** Tape seconds in a second; Infinity: as fast as the venue answers. */
+  /** Tape seconds per second; Infinity: as fast as the venue answers. */
   readonly speed: number
-  /** Tape time to play, seconds; Infinity: all of it. */
+  /** Tape time to play, in seconds; Infinity: all of it. */
   readonly limitSeconds: number
-  /** What the takers trade at most, in times of their money; undefined: they have more than they need. */
+  /** The most that takers trade, as a multiple of their money; undefined: they have more than they need. */
   readonly leverage: number | undefined
-  /** Requests under way at once, at most. */
+  /** Most concurrent requests. */
   readonly inFlight: number
-  /** Whether nobody else trades in the market: then every answer has to be what the run's own orders come to. */
+  /** Whether nobody else trades in the market: then every answer must follow from the run's own orders. */
   readonly alone: boolean
   /** Called when the tape begins and after every book step. */
   readonly observe: (player: Player) => void
 }
 
-/** A name that no other run has, for keys and client order ids: it is in the venue's memory for a day and more. */
+/** A unique name for keys and clientOrderIds, since the venue remembers those of other runs for a day and more. */
 const runName = (): string => `tape-${Date.now().toString(36)}-${process.pid.toString(36)}`
 
 const message = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 const moneyAtoms = (decimal: string): number => Number(Units.parseDecimal(decimal, Units.moneyScale))
 
-/** The least that a taker gets, money atoms. */
+/** A taker's smallest collateral, in money atoms. */
 const leastCollateralAtoms = 10 ** Units.moneyScale
 
-/** What each taker gets: with a leverage, so little that what it would hold in the middle of the tape is that many times it. */
+/** Each taker's collateral: with a leverage, so small that its position halfway through the tape would be that multiple of it. */
 const takerCollaterals = async ({ files, leverage, limitSeconds, takers }: Options): Promise<ReadonlyArray<number>> => {
   if (leverage === undefined) return new Array<number>(takers).fill(moneyAtoms(Market.takerCollateral))
   const usual = await Flow.usualHoldings(Capture.merge(files), takers, limitSeconds)
@@ -59,7 +59,7 @@ const openTakers = async (venue: Venue, collaterals: ReadonlyArray<number>): Pro
   return accounts
 }
 
-/** Equal neighbours with their number. */
+/** Runs of equal neighbours, with their lengths. */
 const counted = (values: ReadonlyArray<number>): ReadonlyArray<readonly [number, number]> => {
   const runs: Array<[number, number]> = []
   for (const value of values) {
@@ -73,17 +73,17 @@ const counted = (values: ReadonlyArray<number>): ReadonlyArray<readonly [number,
 /** The venue's time. */
 const timeOf = async (venue: Venue): Promise<number> => (await venue.read<{ readonly timestamp: number }>("/v2/time")).timestamp
 
-/** A venue that was never there is no connection to wait for. */
+/** Fails at once where no venue answers, instead of waiting for a connection. */
 const answering = async (url: URL): Promise<void> => {
   try {
     await new Client(nodePlatform, { url: url.origin, maxAttempts: 1 }).rest.get("/healthz")
   } catch (cause) {
-    // Whoever refuses is there.
+    // A venue that refuses is there.
     if (cause instanceof Unanswered) throw new Unexpected(`no venue answers at ${url.origin}`)
   }
 }
 
-/** The market's book as the stream tells it during a run. */
+/** The market's book as reported by the stream during a run. */
 const follow = async ({ alone, marketId, url }: Options) => {
   const problems: Array<string> = []
   const client = new Client(nodePlatform, {
@@ -93,13 +93,13 @@ const follow = async ({ alone, marketId, url }: Options) => {
   const book = new FollowedBook(client, marketId)
   await book.begun()
   return {
-    /** What was wrong on the way, and what differs now that the tape has ended; with others in the market it never stands still. */
+    /** Errors on the way, and differences at the end of the tape; with others in the market the book never stands still. */
     check: async (): Promise<ReadonlyArray<string>> => [...problems, ...alone ? await atLast(() => book.differences()) : []],
     close: () => client.close()
   }
 }
 
-/** Plays the files and reports; what went wrong during the tape is a problem in the report, not a throw. */
+/** Plays the files and reports; an error during the tape becomes a problem in the report and is not thrown. */
 export const run = async (options: Options): Promise<Report.Report> => {
   await answering(options.url)
   const venue = new Venue(options.url, options.operatorToken, runName(), options.inFlight)
@@ -137,7 +137,7 @@ export const run = async (options: Options): Promise<Report.Report> => {
   }
 }
 
-/** What was there before the tape. */
+/** The state before the tape. */
 interface Before {
   readonly atEpochMs: number
   readonly fund: Fund.Fund
@@ -149,7 +149,7 @@ interface End {
   readonly gathered: Awaited<ReturnType<typeof Risk.gather>> | undefined
 }
 
-/** Leaves nothing open behind, and adds up. */
+/** Cancels everything, and adds up the results. */
 const end = async (venue: Venue, player: Player, before: Before, { leverage, marketId }: Options): Promise<End | undefined> => {
   try {
     await player.cancelEverything()
@@ -173,7 +173,7 @@ const end = async (venue: Venue, player: Player, before: Before, { leverage, mar
   }
 }
 
-/** What does not add up at the end, as far as the run's own accounts have to add up by themselves. */
+/** What does not add up at the end, as far as the run's own accounts must add up by themselves. */
 const problemsOf = (
   { alone }: Options,
   { counts: { surprises }, settlement }: Player,
@@ -183,7 +183,7 @@ const problemsOf = (
   if (ended === undefined) return []
   const { gathered, settled } = ended
   const hasMoved = settled.fund.collateralAtoms !== before.fund.collateralAtoms
-  // With other accounts in between, neither positions nor money of this run's accounts have to.
+  // With other accounts involved, neither positions nor money of the run's accounts need to add up.
   if (!alone && (surprises > 0 || hasMoved)) return []
   const found = [...settled.problems, ...gathered?.problems ?? []]
   const liquidated = (gathered?.risk.partsFilled ?? 0) + (gathered?.risk.takeovers ?? 0)

@@ -1,7 +1,7 @@
 /**
- * Whether the money adds up after a tape: positions of all its accounts and of the insurance fund sum to zero, and what they are
- * worth together lacks exactly the fees of the fills of what was put in. Positions count at their entry notional, of which what is closed
- * leaves with its rounding: so no mark is in the sums, and they are exact to the money atom.
+ * Whether the money adds up after a tape: positions of all its accounts and of the insurance fund sum to zero, and their total equity is
+ * the deposits less exactly the fees of the fills. Positions count at their entry notional, which closing reduces with its rounding: so the
+ * sums involve no mark, and are exact to the money atom.
  */
 import { bpsOne, mulDivCeil } from "../../src/domain/Units.js"
 import * as Market from "../../src/domain/Market.js"
@@ -13,7 +13,7 @@ import { type Account, pause, Unexpected, type Venue } from "./Venue.js"
 
 const factor = Market.notionalFactor({ priceScale, quantityScale })
 
-/** Fills of the run, with what they cost: fees are rounded up for each fill and side. Money atoms. */
+/** Fills of the run, with their fees, which are rounded up for each fill and side. Money atoms. */
 export class Tally {
   count = 0
   sizeAtoms = 0
@@ -40,13 +40,13 @@ export interface Money {
   readonly positionsSumAtoms: number
   readonly openPositions: number
   readonly depositedAtoms: string
-  /** What the accounts are worth together, the fund's change included: as positions cancel out, no mark is in it. */
+  /** The accounts' total equity, including the fund's change: as positions cancel out, no mark is in it. */
   readonly equityAtoms: string
-  /** What the insurance fund adds to it: collateral, and positions at their entry; so a part of the sum, and not its worth. */
+  /** The insurance fund's contribution: collateral, and positions at their entry; a part of the sum rather than the fund's value. */
   readonly fundAtoms: string
-  /** Fees of the accounts' fills, as the venue lists them. */
+  /** Fees of the accounts' fills, as listed by the venue. */
   readonly feesAtoms: string
-  /** Deposited - equity - fees. */
+  /** Deposits less equity and fees. */
   readonly missingAtoms: string
 }
 
@@ -67,7 +67,7 @@ type Reading = Pick<Venue, "read">
 const fillsPage = (venue: Reading, account: Account, limit: number, cursor = ""): Promise<Fills> =>
   venue.read(`/v1/accounts/${account.accountId}/fills?limit=${limit}${cursor}`, account.apiKey)
 
-/** An account's fees, and the newest fill that is in them. */
+/** An account's fees, and the newest fill included in them. */
 interface Fees {
   readonly feesAtoms: bigint
   readonly newest: string | undefined
@@ -85,14 +85,14 @@ const feesOf = async (venue: Reading, account: Account): Promise<Fees> => {
   }
 }
 
-/** All that is summed up, as it was at one record. */
+/** All inputs of the sums, as of one record. */
 interface Standing {
   readonly positions: Fund.Fund["positions"]
   readonly collateralAtoms: bigint
   readonly fund: Fund.Fund
 }
 
-/** Reads everything; undefined where the venue decided something meanwhile, or filled more than the fees are known of. */
+/** Reads everything; undefined where the venue decided something meanwhile, or made fills that the fees do not include yet. */
 const standing = async (
   venue: Reading,
   accounts: ReadonlyArray<Account>,
@@ -117,7 +117,7 @@ const standing = async (
   }
 }
 
-/** What it comes to. The fund counts with what it has more, or less, than before the run. */
+/** The resulting sums. The fund counts with its change since before the run. */
 const moneyOf = ({ collateralAtoms, fund, positions }: Standing, before: Fund.Fund, depositedAtoms: bigint, feesAtoms: bigint): Money => {
   const held = Fund.heldOf(positions)
   const [heldByFund, heldBefore] = [Fund.heldOf(fund.positions), Fund.heldOf(before.positions)]
@@ -153,7 +153,7 @@ export interface Settled {
   readonly problems: ReadonlyArray<string>
 }
 
-/** How often everything is read anew until nothing was decided between the first and the last of it. */
+/** How often everything is read again until nothing was decided between the first and the last read. */
 export interface Patience {
   readonly attempts: number
   readonly pauseMs: number
@@ -162,8 +162,8 @@ export interface Patience {
 const patience: Patience = { attempts: 30, pauseMs: 200 }
 
 /**
- * Reads every account and the fund as they are at one record, and says what does not add up. What funding leaves by rounding comes to
- * the fund a record later: so sums that are not exact are read again too.
+ * Reads all accounts and the fund as of one record, and reports what does not add up. The rounding remainder of funding reaches the fund
+ * one record later, so sums that are not exact are read again, too.
  */
 export const settle = async (
   venue: Reading,

@@ -1,10 +1,10 @@
 /**
- * How often the venue's best bid and ask are the recording's, and why not: two tallies, one taken when a book step
- * is acknowledged, one before the next step begins.
+ * How often the venue's best bid and ask equal the recording's, and why not: one tally is taken when a book step is acknowledged, one
+ * before the next step begins.
  */
 import type { Level } from "./Capture.js"
 
-/** Best bid and ask, where there are any. */
+/** Best bid and ask, where they exist. */
 export interface Touch {
   readonly bid: Level | undefined
   readonly ask: Level | undefined
@@ -15,11 +15,11 @@ const sameLevel = (one: Level | undefined, other: Level | undefined): boolean =>
 
 export interface TouchReport {
   readonly samples: number
-  /** Both best prices are the recording's. */
+  /** Samples in which both best prices equal the recording's. */
   readonly pricesEqual: number
-  /** Their sizes too. */
+  /** Samples in which their sizes do, too. */
   readonly sizesEqual: number
-  /** What the others differ by, by name. */
+  /** The reasons for the differences, by name. */
   readonly reasons: Readonly<Record<string, number>>
 }
 
@@ -29,7 +29,7 @@ export class TouchTally {
   private sizesEqual = 0
   private readonly reasons = new Map<string, number>()
 
-  /** Compares; `why` says for the first side whose price differs what made it so. */
+  /** Compares; `why` gives the reason for the first side whose price differs. */
   sample(venue: Touch, recorded: Touch, why: (side: "bid" | "ask") => string): void {
     this.samples++
     const differing = (["bid", "ask"] as const).find((side) => !samePrice(venue[side], recorded[side]))

@@ -1,9 +1,8 @@
 /**
- * A running venue as the tape uses it, over HTTP alone. Every command carries an Idempotency-Key of this run: what
- * the venue did not take (it is overloaded, starting), what a lost connection left open and what was not the venue's
- * answer is asked again under the same key. Keeps latencies, refusals and the order of decisions. What only sets up,
- * or looks when all is over, goes by the reference client; the tape itself has lanes of its own, since its requests
- * have to be decided in their order, many under way at once.
+ * A running venue as the tape uses it, only over HTTP. Every command carries an Idempotency-Key of this run: where the venue did not accept
+ * it (overloaded, starting), where a connection was lost and where the answer was not the venue's, it is repeated under the same key. Keeps
+ * latencies, refusals and the order of decisions. Setting up, and reading at the end, use the reference client; the tape itself has its own
+ * lanes, since its requests must be decided in order, with many in progress.
  */
 import { Client } from "../../src/client/venue/Client.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
@@ -11,7 +10,7 @@ import { envelopeOf } from "../../src/client/venue/Refusal.js"
 import { type Answer, Lane } from "./Lane.js"
 import { Latencies } from "./Latencies.js"
 
-/** An answer that a tape cannot go on with. */
+/** An answer after which a tape cannot continue. */
 export class Unexpected extends Error {
   override readonly name = "Unexpected"
 }
@@ -21,9 +20,9 @@ export interface Account {
   readonly apiKey: string
 }
 
-/** A request: its path, who asks, and for a command its body. */
+/** A request: its path, its credential, and for a command its body. */
 export interface Call {
-  /** Under which name its latency is kept. */
+  /** The name under which its latency is recorded. */
   readonly operation: string
   readonly method: "GET" | "POST" | "PUT"
   readonly path: string
@@ -33,11 +32,11 @@ export interface Call {
   readonly body?: unknown
 }
 
-/** How long a command is asked again while the venue says that it took nothing, or does not say. */
+/** How long a command is repeated while the venue says that it accepted nothing, or does not answer, in milliseconds. */
 const patienceMs = 60_000
 const pauseMs = 50
 
-/** Waits by the clock. */
+/** Waits on the real clock. */
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms)
@@ -52,8 +51,8 @@ const jsonIn = (body: string): unknown => {
 }
 
 /**
- * Whether the same request has to be sent again. 429 and 503 of the venue: nothing was done. Without an envelope it is a proxy's answer,
- * and a defect may have come behind the decision: only the same key finds out what became of it.
+ * Whether the same request has to be repeated. With 429 and 503 of the venue nothing was done. An answer without an envelope is a proxy's,
+ * and an internal error may have occurred after the decision: only the same key reveals the outcome.
  */
 const isOpen = ({ body, status }: Answer): boolean => {
   if (status === 200) return false
@@ -63,18 +62,18 @@ const isOpen = ({ body, status }: Answer): boolean => {
 }
 
 export class Venue {
-  /** Orders, cancels and the reads that have to see them. */
+  /** For orders, cancels and the reads that must see them. */
   readonly trading: Lane
-  /** Operator routes: the index does not wait behind orders. */
+  /** For operator routes: the index does not wait behind orders. */
   private readonly operating: Lane
   readonly latencies = new Latencies()
-  /** Requests sent again because the venue said it took nothing, or because it was not the venue that answered. */
+  /** Requests repeated because the venue said that it accepted nothing, or because something else answered. */
   askedAgain = 0
   private serial = 0
-  /** Clients by what they act by; an empty text for what is public. */
+  /** Clients by credential; an empty text for public data. */
   private readonly clients = new Map<string, Client>()
 
-  /** `run` is in every key and client order id, so that no two runs share one. `bound`: requests under way at once. */
+  /** `run` is part of every key and clientOrderId, so that no two runs share one. `bound`: most concurrent requests. */
   constructor(readonly url: URL, private readonly operatorToken: string, readonly run: string, bound: number) {
     const host = url.hostname.replace(/^\[|\]$/g, "")
     const port = url.port === "" ? 80 : Number(url.port)
@@ -82,12 +81,12 @@ export class Venue {
     this.operating = new Lane(host, port, bound)
   }
 
-  /** Requests that a lost connection left open and that were sent again. */
+  /** Requests that a lost connection left open and that were repeated. */
   get connectionsLost(): number {
     return this.trading.lost + this.operating.lost
   }
 
-  /** Reads what is there, by whom it is told to. */
+  /** Reads data, with the credential that may see it. */
   async read<A>(path: string, bearer = ""): Promise<A> {
     return await this.client(bearer).rest.get<A>(path)
   }
@@ -97,17 +96,17 @@ export class Venue {
     return await this.client(this.operatorToken).rest.ask<A>({ method, path, body, idempotencyKey: this.name() })
   }
 
-  /** Sends a request on the trading lane; a command's answer is what was decided under its one key. */
+  /** Sends a request on the trading lane; a command's answer is the decision under its one key. */
   ask(call: Call): Promise<Answer> {
     return this.send(this.trading, call)
   }
 
-  /** Sends an operator's request that moves the tape on. */
+  /** Sends an operator's request that advances the tape. */
   operate(operation: string, method: "PUT" | "POST", path: string, body: unknown): Promise<Answer> {
     return this.send(this.operating, { operation, method, path, body, bearer: this.operatorToken })
   }
 
-  /** A name that this run gives to one thing only. */
+  /** A unique name within this run. */
   name(): string {
     return `${this.run}.${this.serial++}`
   }
@@ -150,7 +149,7 @@ export class Venue {
   }
 }
 
-/** What is thrown for an answer that has no place in a tape. */
+/** The error for an answer that is not expected in a tape. */
 export const unexpected = (call: Pick<Call, "method" | "path">, answer: Answer): Unexpected =>
   new Unexpected(`${call.method} ${call.path} was answered ${answer.status}: ${answer.body.slice(0, 500)}`)
 

@@ -1,4 +1,4 @@
-/** The bounds that a venue ran under, by its own settings: a replay must not run out of room before it did. */
+/** The table sizes under which a venue ran, from its settings: a replay must not run out of room before the venue did. */
 import * as Effect from "effect/Effect"
 import { OutOfRoom } from "../engine/OutOfRoom.js"
 import type { Capacity } from "../engine/State.js"
@@ -6,9 +6,9 @@ import { inWords } from "../SettingTexts.js"
 import * as VenueConfig from "../VenueConfig.js"
 import { type Ended, usage } from "./Exit.js"
 
-/** ORDER_CAPACITY and IDEMPOTENCY_CAPACITY, or what a venue has without them. */
+/** ORDER_CAPACITY and IDEMPOTENCY_CAPACITY, or a venue's defaults. */
 export const capacity: Effect.Effect<Capacity, Ended> = Effect.mapError(inWords(VenueConfig.capacity), ({ message }) => usage(message))
 
-/** A replay under smaller tables than the journal needs is a wrong setting, and no fault of the journal's. */
+/** A replay with smaller tables than the journal needs has a wrong setting; the journal is not at fault. */
 export const settingTooSmall = <A, E, R>(replay: Effect.Effect<A, E, R>): Effect.Effect<A, E | Ended, R> =>
   Effect.catchAllDefect(replay, (defect) => defect instanceof OutOfRoom ? usage(defect.message) : Effect.die(defect))

@@ -1,4 +1,4 @@
-/** How the tools end: what they say last, and the exit code that a script can tell it by. */
+/** How the tools end: their last message, and an exit code for scripts. */
 import { ValidationError } from "@effect/cli"
 import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
@@ -25,7 +25,9 @@ export const unreadableCode = 2
 
 const putBack = "a segment of a copy (venue journal copy) goes to journal/ under its own name"
 
-/** What to do about damage. A backup gives up the least, and a cut in front of whole segments the most: it is never told first. */
+/**
+ * What to do about damage. Restoring a backup loses the least, and a cut that drops whole segments the most: it is never suggested first.
+ */
 const wayOn = ({ missing, sequence }: Corrupt): string => {
   const cut = `npm run venue -- journal cut --at ${sequence} --data DIR`
   if (missing === "beginning") {
@@ -38,7 +40,7 @@ const wayOn = ({ missing, sequence }: Corrupt): string => {
   return `copy the data directory first; to give up everything from there on: ${cut}`
 }
 
-/** A journal that cannot be read, with the way on where there is one. */
+/** A journal that cannot be read, with a way to continue where there is one. */
 export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
   switch (error._tag) {
     case "JournalCorrupt":
@@ -48,7 +50,7 @@ export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
       })
     case "JournalNewerFormat":
     case "JournalOlderFormat":
-      // Nothing is damaged: there is nothing to cut.
+      // Nothing is damaged, so there is nothing to cut.
       return new Ended({ code: unreadableCode, text: error.message })
     case "JournalUnknown":
       return new Ended({ code: unreadableCode, text: `the journal cannot be read: ${String(error.cause)}` })
@@ -57,7 +59,7 @@ export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
   }
 }
 
-/** The exit code of a tool: an `Ended` is said, a wrong command line has been said by the parser. */
+/** A tool's exit code. An `Ended` is printed here; the parser has already printed a wrong command line. */
 export const settle = <R>(
   tool: Effect.Effect<void, Ended | ValidationError.ValidationError, R>
 ): Effect.Effect<number, never, R> =>
@@ -70,11 +72,11 @@ export const settle = <R>(
     )
   )
 
-/** The same for a tool that goes on until it is interrupted: that is its way to be done. */
+/** The same for a tool that runs until it is interrupted: an interrupt is its normal end. */
 export const teardownOfFollowing = <E, A>(exit: Exit.Exit<E, A>, onExit: (code: number) => void): void =>
   teardown(exit, (code) => onExit(code === interruptedCode ? 0 : code))
 
-/** Ends the process with what `settle` came to. */
+/** Ends the process with the exit code from `settle`. */
 export const teardown = <E, A>(exit: Exit.Exit<E, A>, onExit: (code: number) => void): void => {
   if (Exit.isSuccess(exit)) return onExit(typeof exit.value === "number" ? exit.value : 0)
   if (Cause.isInterruptedOnly(exit.cause)) return onExit(interruptedCode)

@@ -1,6 +1,6 @@
 /**
- * What a tool says of itself (`--help`): its commands first, each with one line, then what it takes, then how it ends. Plain text,
- * which reads the same at a terminal and in a file.
+ * A tool's help (`--help`): its commands first, each with one line, then its options, then its exit codes. Plain text, which reads the same
+ * at a terminal and in a file.
  */
 import * as CliConfig from "@effect/cli/CliConfig"
 import * as Descriptor from "@effect/cli/CommandDescriptor"
@@ -8,21 +8,21 @@ import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Usage from "@effect/cli/Usage"
 import * as HashSet from "effect/HashSet"
 
-/** A tool, for its help. */
+/** A tool, as its help needs it. */
 export interface Tool {
   readonly name: string
   readonly version: string
   readonly command: Descriptor.Command<unknown>
-  /** The commands of each group by its name, those of the tool itself by none: in the order in which they are listed. */
+  /** The commands of each group by its name, and the tool's own under the empty name, in the order in which they are listed. */
   readonly groups: Readonly<Record<string, ReadonlyArray<Descriptor.Command<unknown>>>>
   /** What each exit code means. */
   readonly exitCodes: Readonly<Record<number, string>>
 }
 
-// Without what every command takes: that is said once, at the end.
+// The options that every command has are left out here, and listed once at the end.
 const config = CliConfig.make({ showBuiltIns: false })
 
-/** Text without what colours it at a terminal. */
+/** Text without terminal colours. */
 // oxlint-disable-next-line no-control-regex
 export const plain = (text: string): string => text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "")
 
@@ -30,13 +30,13 @@ const textOf = (document: HelpDoc.HelpDoc): string => plain(HelpDoc.toAnsiText(d
 
 const spanOf = (value: HelpDoc.HelpDoc & { readonly _tag: "Paragraph" | "Header" }): string => textOf(HelpDoc.p(value.value))
 
-/** The parts of a document, in their order. */
+/** The parts of a document, in order. */
 const partsOf = (document: HelpDoc.HelpDoc): ReadonlyArray<HelpDoc.HelpDoc> => {
   if (HelpDoc.isEmpty(document)) return []
   return HelpDoc.isSequence(document) ? [...partsOf(document.left), ...partsOf(document.right)] : [document]
 }
 
-/** What stands under a heading. */
+/** The contents under a heading. */
 const section = (document: HelpDoc.HelpDoc, heading: string): ReadonlyArray<HelpDoc.HelpDoc> => {
   const parts = partsOf(document)
   const isHeading = (part: HelpDoc.HelpDoc): boolean => HelpDoc.isHeader(part)
@@ -46,7 +46,7 @@ const section = (document: HelpDoc.HelpDoc, heading: string): ReadonlyArray<Help
   return parts.slice(at + 1, next < 0 ? parts.length : next)
 }
 
-/** What a reader sees by the name of an option. */
+/** Descriptions that add nothing to an option's name. */
 const unsaid: ReadonlySet<string> = new Set([
   "A user-defined piece of text.",
   "An integer.",
@@ -57,7 +57,7 @@ const unsaid: ReadonlySet<string> = new Set([
 
 const sentencesOf = (document: HelpDoc.HelpDoc): string => partsOf(document).map(textOf).filter((text) => !unsaid.has(text)).join(" ")
 
-/** Arguments or options with what is said of them. */
+/** Arguments or options with their descriptions. */
 const described = (parts: ReadonlyArray<HelpDoc.HelpDoc>): ReadonlyArray<readonly [string, string]> =>
   parts.flatMap((part) =>
     HelpDoc.isDescriptionList(part)
@@ -65,7 +65,7 @@ const described = (parts: ReadonlyArray<HelpDoc.HelpDoc>): ReadonlyArray<readonl
       : []
   )
 
-/** Two columns. */
+/** Rows in two aligned columns. */
 const columns = (rows: ReadonlyArray<readonly [string, string]>): ReadonlyArray<string> => {
   const width = Math.max(...rows.map(([name]) => name.length))
   return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`.trimEnd())
@@ -78,7 +78,7 @@ const descriptionOf = (command: Descriptor.Command<unknown>): string =>
 
 const nameOf = (command: Descriptor.Command<unknown>): string => [...HashSet.values(Descriptor.getNames(command))][0]!
 
-/** Every command of a group that does something, with the words that call it; groups stand with those that are in them. */
+/** All commands of a group that can be run, with the words that call them; nested groups are expanded in place. */
 const commandsOf = (tool: Tool, group: string): ReadonlyArray<readonly [string, string]> =>
   (tool.groups[group] ?? []).flatMap((each) => {
     const name = nameOf(each)
@@ -88,7 +88,7 @@ const commandsOf = (tool: Tool, group: string): ReadonlyArray<readonly [string, 
 
 interface Named {
   readonly command: Descriptor.Command<unknown>
-  /** The words that name it, without the tool's. */
+  /** The words that name it, without the tool's name. */
   readonly words: ReadonlyArray<string>
 }
 
@@ -101,16 +101,16 @@ const named = (tool: Tool, [first = "", second = ""]: ReadonlyArray<string>): Na
   return inner === undefined ? { command: outer, words: [first] } : { command: inner, words: [first, second] }
 }
 
-/** Whether commands are chosen from there. */
+/** Whether this names a group of commands. */
 const isGroup = (tool: Tool, { words }: Named): boolean => words.length < 2 && tool.groups[words[0] ?? ""] !== undefined
 
-/** Whether a command line asks for help: by an option for it, or by naming a group of commands and none of them. */
+/** Whether a command line asks for help: by a help option, or by naming a group of commands without any of them. */
 export const isAsked = (tool: Tool, args: ReadonlyArray<string>): boolean => {
   const found = named(tool, args)
   return args.includes("--help") || args.includes("-h") || (isGroup(tool, found) && args.length === found.words.length)
 }
 
-/** What is said to a command line that asks for help, by the commands that it names. */
+/** The help for the commands that a command line names. */
 export const lines = (tool: Tool, args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const found = named(tool, args)
   const { command } = found

@@ -1,4 +1,4 @@
-/** What the command line's parser asks of its surroundings: the terminal, for its questions. It touches no files. */
+/** The services that the command line's parser needs: the terminal, for its prompts. It touches no files. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Terminal from "@effect/platform/Terminal"

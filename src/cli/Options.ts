@@ -1,4 +1,4 @@
-/** Options that several tools take. */
+/** Options that several tools share. */
 import * as CliOptions from "@effect/cli/Options"
 import * as Config from "effect/Config"
 
@@ -11,6 +11,6 @@ export const dataOf = (description: string) =>
 
 export const data = dataOf("The venue's data directory (DATA_DIR, or ./data)")
 
-/** A text that may be left out. */
+/** An optional text. */
 export const named = (name: string, description: string) =>
   CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)

@@ -1,6 +1,6 @@
 /**
- * What of a data directory another version of the program decided: everything up to where this one took over, or all of it where this one
- * never did. It is never decided again, so that whatever runs records begins behind it.
+ * The part of a data directory that another version of the program decided: everything up to the point where this version took over, or all
+ * of it where it never did. That part is never decided again, so any replay begins after it.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,15 +17,15 @@ import { versions } from "../sequencer/Versions.js"
 import { Ended, unreadableCode } from "./Exit.js"
 
 export interface Others {
-  /** The last record that was decided by it. */
+  /** The last record that the other version decided. */
   readonly lastSequence: number
-  /** Whose it is, in words. */
+  /** A message that names that version. */
   readonly text: string
-  /** Whether there is nothing behind it. */
+  /** Whether nothing comes after it. */
   readonly isAll: boolean
 }
 
-/** What decided records. */
+/** The program version and rules that decided records. */
 interface Decider {
   readonly program: string
   readonly rules: number
@@ -37,7 +37,7 @@ const othersOf = (lastSequence: number, { program, rules }: Decider, isAll: bool
   isAll
 })
 
-/** What decided a state. */
+/** The version that decided a state. */
 const deciderOf = (stored: Stored, capacity: Capacity): Effect.Effect<Decider, CapacityTooSmall> =>
   Effect.map(engineOf(stored, capacity), ({ rules, state: { program } }) => ({
     // The first version journaled neither its name nor its rules.
@@ -48,7 +48,10 @@ const deciderOf = (stored: Stored, capacity: Capacity): Effect.Effect<Decider, C
 type Snapshots = Context.Tag.Service<typeof SnapshotStore>
 type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay">
 
-/** What a record says decides from it on; undefined where it is no start, or is of a format that whoever reads it says so of. */
+/**
+ * The version that a start record announces for what follows; undefined where the record is not a start, or its format is older than this
+ * program reads.
+ */
 const startedAt = (journal: Read, sequence: number): Effect.Effect<Decider | undefined, Unreadable | Unknown> =>
   journal.replay(sequence).pipe(
     Stream.take(1),
@@ -60,7 +63,7 @@ const startedAt = (journal: Read, sequence: number): Effect.Effect<Decider | und
     })
   )
 
-/** All of a journal, as what another version decided; undefined where a state that this one has come to is kept of it. */
+/** The whole journal as another version's; undefined where there is a snapshot of a state that this version reached. */
 const allOf = (journal: Read, decider: Decider, latest: Stored | undefined, capacity: Capacity) =>
   Effect.gen(function*() {
     const isOurs = latest !== undefined && Snapshot.isKnown(latest.schema)
@@ -69,10 +72,10 @@ const allOf = (journal: Read, decider: Decider, latest: Stored | undefined, capa
   })
 
 /**
- * What another version decided: up to the state that the last step began with, where that step is journaled; all there is, where this
- * version has not taken over what the journal was begun with, or the version before went on behind a step that was not finished.
- * Undefined where it cannot be told for want of what is damaged, where there is none, and where the state was left by a newer version that
- * never took over: then it is of the very rules of this one.
+ * The part that another version decided. Where the last step to new rules is journaled as this version's, it reaches up to the state with
+ * which that step began. It is the whole journal where this version has not taken over, or where the previous version continued after an
+ * unfinished step. Undefined where there is none, where damage prevents telling, and where a newer version left the state without taking
+ * over, so that it follows this version's rules.
  */
 export const at = (
   journal: Read,
@@ -94,13 +97,13 @@ export const at = (
     return (yield* allOf(journal, behind ?? before, yield* latest, capacity)) ?? stepped
   })
 
-/** The same of the data directory that is looked into. */
+/** The same for the data directory at hand. */
 export const found = (journal: Read, capacity: Capacity) =>
   Effect.flatMap(SnapshotStore, ({ latest, latestStep }) => Effect.flatMap(latestStep, (step) => at(journal, step, latest, capacity)))
 
-/** The first record that this version tells of. */
+/** The first record that this version can tell about. */
 export const firstBehind = (others: Others | undefined): number => others === undefined ? 1 : others.lastSequence + 1
 
-/** They were asked for by their sequences, or are all there is. */
+/** The error where records of another version were asked for by sequence, or there are no others. */
 export const refused = (others: Others): Ended =>
   new Ended({ code: unreadableCode, text: others.isAll ? others.text : `${others.text}; --from begins at ${firstBehind(others)}` })

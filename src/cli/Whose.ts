@@ -1,14 +1,14 @@
-/** The account that a command is of: whoever sent it, or whose it is by what it names. */
+/** The account that a command belongs to: its sender, or the owner of something that it names. */
 import * as Ids from "../domain/Ids.js"
 import { none } from "../domain/None.js"
 import type { State } from "../engine/State.js"
 import type { Lead } from "../operations/Operation.js"
 import { type Command, of } from "../operations/Operations.js"
 
-/** Finds the account behind a value of each kind by which one is named; undefined where the value leads to none. */
+/** Finds the account for each kind of value that can identify one; undefined where the value identifies none. */
 export type Leads = { readonly [L in Lead]: (value: never) => number | undefined }
 
-/** What a state knows of them. What a command ends it may lead to before its record alone, and what it begins behind it alone. */
+/** The lookups in a state. A thing that a command removes can be found only before its record, and one that it creates only after it. */
 export const leadsOf = ({ apiKeys, funds: { transfers }, identity: { grants, passkeys, tickets } }: State): Leads => ({
   account: (account: number) => account,
   passkey: (credentialId: string) => passkeys.find(credentialId)?.account,
@@ -22,7 +22,7 @@ export const leadsOf = ({ apiKeys, funds: { transfers }, identity: { grants, pas
   ledger_command: (commandId: string) => transfers.find(transfers.ofCommand(commandId)?.transfer ?? none)?.account
 })
 
-/** The account that a command is of, which may have sent it or not; -1 for nobody, and for the account that its record opens. */
+/** The account that a command belongs to, whoever sent it; -1 where there is none, or where its own record opens the account. */
 export const accountOf = (command: Command, leads: Leads): number => {
   const { whose } = of(command)
   switch (whose) {
@@ -35,6 +35,6 @@ export const accountOf = (command: Command, leads: Leads): number => {
   }
 }
 
-/** Whether the record of a command opens the account of an id to be its own. */
+/** Whether a command's record opens the account with this id as its own. */
 export const opens = (command: Command, sequence: number, accountId: string): boolean =>
   of(command).whose === "opened_account" && Ids.accountId(Ids.ordinal(sequence, 0)) === accountId

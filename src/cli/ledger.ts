@@ -1,9 +1,9 @@
 /**
- * `npm run ledger`: the development ledger as a process of its own, which speaks a participant's JSON Ledger API. For trying the
- * venue out against a ledger over the network, also one that does wrong by a script; never for money.
+ * `npm run ledger`: the development ledger in a process of its own, with a participant's JSON Ledger API. For trying the venue out with a
+ * ledger over the network, including one that misbehaves by a script; never for money.
  *
- * Exit codes: 0 stopped; 1 the address or the file cannot be had, or nothing can be kept any more; 3 the command line or the script
- * is wrong.
+ * Exit codes: 0 stopped; 1 the address or the file cannot be had, or nothing can be stored any more; 3 the command line or the script is
+ * wrong.
  */
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"

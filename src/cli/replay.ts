@@ -1,24 +1,24 @@
 /**
- * `npm run replay`: what a journal says, by running it again, from a data directory or from an incident bundle.
- * Reads only, also beside a running venue.
+ * `npm run replay`: answers questions about a journal by running it again, from a data directory or from an incident bundle. Only reads,
+ * and may run beside a venue.
  *
- * Exit codes: 0 done; 1 replay differs from the journal, the bundle or a snapshot, an invariant is broken, or a statement does
- * not add up; 2 the journal, the bundle or a snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something
- * the journal does not know.
+ * Exit codes: 0 done; 1 replay differs from the journal, the bundle or a snapshot, an invariant is broken, or a statement does not add up;
+ * 2 the journal, the bundle or a snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something that the journal
+ * does not know.
  */
 import * as Cli from "@effect/cli/Command"
 import * as Effect from "effect/Effect"
 import { options } from "./replay/Options.js"
 import { runTool } from "./Tool.js"
 
-// Its own help needs none of what replays.
+// Its help is shown without loading the replay code.
 const command = Cli.make(
   "replay",
   options,
   (parsed) => Effect.flatMap(Effect.promise(() => import("./replay/Replaying.js")), ({ replay }) => replay(parsed))
 ).pipe(Cli.withDescription("What a journal or a bundle says, by running it again. Reads only, also beside a running venue."))
 
-/** `--diff SEQUENCE` as `--diff --snapshot SEQUENCE`: the parser would take a 1 behind a flag for yes. */
+/** `--diff SEQUENCE` as `--diff --snapshot SEQUENCE`: the parser would read a 1 after a flag as true. */
 const spelledOut = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
   args.flatMap((arg, index) => args[index - 1] === "--diff" && /^[0-9]+$/.test(arg) ? ["--snapshot", arg] : [arg])
 

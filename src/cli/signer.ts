@@ -1,8 +1,8 @@
 /**
- * `npm run signer -- --port N --data DIR`: the signer as a process of its own, which alone holds the parties' keys and signs what their
+ * `npm run signer -- --port N --data DIR`: the signer in a process of its own, which alone holds the parties' keys and signs what their
  * owners have approved. Its settings are environment variables; the README lists them.
  *
- * Exit codes: 0 stopped as asked; 1 it cannot listen; 2 the keys cannot be opened; 3 the command line or a setting is wrong.
+ * Exit codes: 0 stopped as requested; 1 it cannot listen; 2 the keys cannot be opened; 3 the command line or a setting is wrong.
  */
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
@@ -27,7 +27,7 @@ import { runTool } from "./Tool.js"
 
 const cannotListenCode = 1
 
-/** The venue and who looks after it: more than a handful are nobody that the signer knows. */
+/** Most connections: the venue and its operators need no more than a handful. */
 const mostConnections = 64
 
 const options = {
@@ -41,7 +41,7 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 const misframed = (reason: string): SignerApplication.Response =>
   SignerApplication.told(reason === "body_too_large" ? 413 : 400, "the request cannot be read")
 
-/** The signer's answers, as the listener asks for them. */
+/** Adapts the signer to the listener. */
 const applicationOf = (
   answer: (request: SignerApplication.Request) => Effect.Effect<SignerApplication.Response>,
   runtime: Runtime.Runtime<never>

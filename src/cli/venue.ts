@@ -1,17 +1,16 @@
 /**
- * `npm run venue -- <task>`: what an operator does, and how an agent gets a key (`connect`). An operator's tasks against a
- * running venue go through its operator routes under an idempotency key of their own; `journal` tasks and `audit` work on a
- * data directory.
+ * `npm run venue -- <task>`: an operator's tasks, and an agent's request for a key (`connect`). Tasks for a running venue use its operator
+ * routes, each under an idempotency key of its own; `journal` tasks and `audit` work on a data directory.
  *
- * Exit codes: 0 done; 1 refused (by the venue, by its lock, by the person asked); 2 no answer, not ready, or
- * the journal cannot be read; 3 the command line, a file or a setting is wrong.
+ * Exit codes: 0 done; 1 refused (by the venue, by its lock, or by the person asked); 2 no answer, not ready, or the journal cannot be read;
+ * 3 the command line, a file or a setting is wrong.
  */
 import * as Cli from "@effect/cli/Command"
 import * as Effect from "effect/Effect"
 import { runTool } from "./Tool.js"
 import * as Options from "./venue/Options.js"
 
-// What a command does is loaded when it is asked for: in an emergency nobody waits for what replays journals.
+// The code of a task is loaded only when it is used: in an emergency, nobody should wait for the replay code to load.
 const accounts = Effect.promise(() => import("./venue/AccountTasks.js"))
 const agent = Effect.promise(() => import("./venue/ConnectTask.js"))
 const directory = Effect.promise(() => import("./venue/DirectoryTasks.js"))

@@ -1,4 +1,4 @@
-/** The frame around every page: the way in for whoever is not signed in, otherwise navigation, the page, and the way out. */
+/** The frame around every page: sign-in where nobody is signed in, otherwise navigation, the page, and sign-out. */
 import type { FunctionComponent } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import "@preact/signals"
@@ -17,12 +17,12 @@ import type { Store } from "./state/Store.js"
 import { short } from "./state/Words.js"
 
 interface Entry {
-  /** What the page is called, in the window's title and its own heading. */
+  /** The page's name in the window's title and in its heading. */
   readonly title: string
-  /** What the navigation calls it, where that is shorter. */
+  /** Its name in the navigation, where that is shorter. */
   readonly short?: string
   readonly Page: FunctionComponent<{ readonly store: Store; readonly title: string }>
-  /** The entry of the navigation that it belongs to. */
+  /** The navigation entry under which it belongs. */
   readonly under: Places.Page
 }
 
@@ -76,7 +76,7 @@ const Header = ({ store }: { readonly store: Store }) => {
   )
 }
 
-/** Moves the focus to a page's heading when the page changes, so that a reader begins where the page does; not at the first one. */
+/** Moves the focus to the heading when the page changes, so that a screen reader begins there; but not on the first page. */
 const useArrival = (name: string): void => {
   const last = useRef(name)
   useEffect(() => {

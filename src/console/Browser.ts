@@ -1,12 +1,12 @@
-/** `Outside` in a browser: the one file of the pages that knows the network, the clock, chance, storage and passkeys. */
+/** `Outside` in a browser: the only file of the pages that touches the network, the clock, randomness, storage and passkeys. */
 import { browserSupportsWebAuthn, startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser"
 import { browserPlatform } from "../client/venue/BrowserPlatform.js"
 import type { Answered, Ceremony, Outside, Sent } from "./state/Outside.js"
 
-/** Until a request without an answer is given up. */
+/** The time limit for an answer, in milliseconds. */
 const patienceMs = 20_000
 
-/** Where the session is kept: in this tab alone, until it is closed. */
+/** The name under which this tab keeps its session until it is closed. */
 const keptName = "perpetuum.session"
 
 const parsed = (text: string): unknown => {
@@ -35,14 +35,14 @@ const send = async ({ body, idempotencyKey, method, path, token }: Sent): Promis
     const text = await response.text()
     return { status: response.status, requestId: response.headers.get("x-request-id") ?? undefined, body: parsed(text) }
   } catch {
-    // No answer, or not all of it: what the venue made of the request is unknown.
+    // No answer, or an incomplete one: it is unknown what the venue did with the request.
     return undefined
   }
 }
 
-/** What a ceremony came to; every error of the browser is a value from here on. */
+/** Runs a passkey ceremony, and turns every error of the browser into a value. */
 const ceremony = async <A extends object>(run: () => Promise<A>): Promise<Ceremony<A>> => {
-  // A browser has no passkeys for an address that it does not trust.
+  // Browsers offer passkeys only in secure contexts.
   if (!isSecureContext) return { trouble: { name: "SecurityError", code: "" } }
   if (!browserSupportsWebAuthn()) return { trouble: { name: "NotSupportedError", code: "" } }
   try {
@@ -53,7 +53,7 @@ const ceremony = async <A extends object>(run: () => Promise<A>): Promise<Ceremo
   }
 }
 
-/** Storage may be switched off: then a reload signs out, and nothing else changes. */
+/** Storage may be disabled: then a reload signs out, and nothing else changes. */
 const quietly = <A>(work: () => A): A | undefined => {
   try {
     return work()
@@ -67,7 +67,7 @@ const randomKey = (): string => [...crypto.getRandomValues(new Uint8Array(16))].
 type RegistrationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"]
 type AuthenticationOptions = Parameters<typeof startAuthentication>[0]["optionsJSON"]
 
-/** Passkeys are bound to a name: this machine's own has one, its address has not. */
+/** Passkeys are bound to a domain name: `localhost` is one, an IP address is not. */
 const elsewhere = (): string | undefined => {
   const { hash, hostname, pathname, port, protocol, search } = location
   const isAddress = hostname === "127.0.0.1" || hostname === "[::1]"

@@ -1,4 +1,4 @@
-/** Where the pages begin: the store over the browser, and the address as the place. */
+/** The entry point of the pages: the store over the browser, with the address as the current place. */
 import { render } from "preact"
 import { App } from "./App.js"
 import { browser } from "./Browser.js"
@@ -9,7 +9,7 @@ const { hash, pathname, search } = location
 const place = Places.opened(pathname, search, hash)
 const store = new Store(browser, place)
 
-// From here on the place is what stands behind `#`, whatever address the pages were opened at.
+// From here on the place is the part after `#`, whatever address the pages were opened at.
 history.replaceState(null, "", `/${Places.linkTo(place)}`)
 addEventListener("hashchange", () => {
   store.place.value = Places.parse(location.hash)

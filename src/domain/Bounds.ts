@@ -1,4 +1,4 @@
-/** Bounds that several parts of a venue hold to, so that none of them is met before the others. */
+/** Bounds that several parts of a venue share, so that none of them reaches its limit before the others. */
 
-/** Most accounts a venue may have: everything that grows has a bound. Its signer has keys for as many. */
+/** Most accounts that a venue may have: every table has a bound. The venue's signer holds keys for as many. */
 export const maxAccounts = 1_000_000

@@ -19,7 +19,7 @@ export class Digest128 {
     this.words = 0
   }
 
-  /** Takes over what another has come to. */
+  /** Copies the state of another digest. */
   set(other: Digest128): void {
     this.a = other.a
     this.b = other.b
@@ -50,10 +50,10 @@ export class Digest128 {
     this.word(Math.round((value - low) / 4294967296))
   }
 
-  /** A text, or as much of its beginning as is said: the length, then the code units, two a word. */
+  /** A text or, with `length`, that many code units of its beginning: first the length, then the code units, two per word. */
   text(value: string, length: number = value.length): void {
     this.word(length)
-    // As `word`, with the lanes at hand: this loop is most of what a key costs.
+    // Inlines `word` with the lanes in local variables: this loop is most of the cost of digesting a key.
     let { a, b, c, d } = this
     for (let at = 0; at < length; at += 2) {
       const word = at + 1 < length ? value.charCodeAt(at) | (value.charCodeAt(at + 1) << 16) : value.charCodeAt(at)

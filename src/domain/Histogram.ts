@@ -1,10 +1,10 @@
 /**
- * How long things take, counted in buckets that never change. Recording adds to numbers in place and makes nothing but those at
- * the first, so that the hot path may do it for every request, and what never happens costs nothing; the bounds are those of
- * Prometheus' own kind, from what a turn of the writer takes to what nobody waits for.
+ * Durations counted in fixed buckets. Recording updates numbers in place and allocates only on the first call, so that the hot path can
+ * record every request, and a stage that never occurs takes no memory. The bounds are Prometheus' usual ones, extended down to the length
+ * of one of the writer's turns.
  */
 
-/** Upper bounds of the buckets but for the last, which has none, in seconds. */
+/** Upper bounds of the buckets, in seconds; the last bucket has none. */
 export const boundsSeconds: ReadonlyArray<number> = [
   0.000_01,
   0.000_025,
@@ -29,14 +29,14 @@ export const boundsSeconds: ReadonlyArray<number> = [
 
 const boundsNanos: ReadonlyArray<number> = boundsSeconds.map((seconds) => Math.round(seconds * 1e9))
 
-/** Behind the counts of the buckets: all of them together, and what they add up to. */
+/** After the bucket counts come the total count and the sum in nanoseconds. */
 const countAt = boundsNanos.length + 1
 const sumAt = countAt + 1
 
 export class Histogram {
   private slots: Float64Array | undefined = undefined
 
-  /** Counts one duration in nanoseconds. A clock that was set back makes none shorter than nothing. */
+  /** Counts one duration in nanoseconds. A negative one, from a clock that was set back, adds nothing to the sum. */
   record(nanos: number): void {
     const slots = this.slots ??= new Float64Array(sumAt + 1)
     let bucket = 0
@@ -46,17 +46,17 @@ export class Histogram {
     if (nanos > 0) slots[sumAt]! += nanos
   }
 
-  /** How many were recorded. */
+  /** How many durations were recorded. */
   get count(): number {
     return this.slots?.[countAt] ?? 0
   }
 
-  /** What they add up to, in seconds. */
+  /** The sum of all durations, in seconds. */
   get sumSeconds(): number {
     return (this.slots?.[sumAt] ?? 0) / 1e9
   }
 
-  /** How many were at most as long as each of `boundsSeconds`, in their order. */
+  /** For each of `boundsSeconds`, in the same order, how many durations were at most that long. */
   cumulative(): ReadonlyArray<number> {
     let below = 0
     return boundsNanos.map((_, bucket) => below += this.slots?.[bucket] ?? 0)

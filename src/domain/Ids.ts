@@ -1,15 +1,15 @@
 /**
- * Identifiers as clients see them. Those born in the engine are an ordinal (journal sequence and index
- * within the record) in base 36, so that replay gives the same ones. Opaque to clients.
+ * Identifiers as clients see them. Those that the engine creates are an ordinal (journal sequence and index within the record) in base 36,
+ * so that replay creates the same ones. Opaque to clients.
  */
 
-/** How many ids of one kind a single record may give birth to. */
+/** Most ids of one kind that a single record may create. */
 export const idsPerRecord = 64
 
-/** The ordinal of the `index`th thing born in the record `sequence`. */
+/** The ordinal of the `index`th thing created by the record `sequence`. */
 export const ordinal = (sequence: number, index: number): number => sequence * idsPerRecord + index
 
-/** The record in which what has an ordinal was born. */
+/** The sequence of the record that created the thing with this ordinal. */
 export const sequenceOf = (ordinal: number): number => Math.floor(ordinal / idsPerRecord)
 
 const text = (prefix: string, value: number): string => prefix + value.toString(36)
@@ -22,21 +22,21 @@ const parse = (prefix: string, id: string): number | undefined => {
 
 /** `ord_...` of an order number. */
 export const orderId = (orderNumber: number): string => text("ord_", orderNumber)
-/** The order number of an `ord_...`, or undefined for anything that no order could be called. */
+/** The order number of an `ord_...`, or undefined where the text cannot be an order id. */
 export const parseOrderId = (id: string): number | undefined => parse("ord_", id)
-/** `acc_...` of an account's birth ordinal. */
+/** `acc_...` of an account's ordinal. */
 export const accountId = (born: number): string => text("acc_", born)
-/** The birth ordinal of an `acc_...`, or undefined for anything that no account could be called. */
+/** The ordinal of an `acc_...`, or undefined where the text cannot be an account id. */
 export const parseAccountId = (id: string): number | undefined => parse("acc_", id)
 
-/** The insurance fund's account: its ordinal is the word itself, and so large that no record ever gives birth to it. */
+/** The insurance fund's account: its ordinal is the word itself read in base 36, too large for any record to create. */
 export const insuranceFundId = "acc_insurance"
 export const insuranceFundBorn = Number.parseInt("insurance", 36)
 
 /** `trg_...` of a bracket's number. */
 export const triggerId = (bracketNumber: number): string => text("trg_", bracketNumber)
 
-/** `pos_...` of an episode's birth ordinal. */
+/** `pos_...` of the ordinal of a position's episode. */
 export const positionId = (born: number): string => text("pos_", born)
 /** The episode of a position id; undefined for any other text. */
 export const parsePositionId = (id: string): number | undefined => parse("pos_", id)
@@ -44,21 +44,21 @@ export const parsePositionId = (id: string): number | undefined => parse("pos_",
 /** `trd_...` of a fill's ordinal. */
 export const tradeId = (ordinal: number): string => text("trd_", ordinal)
 
-/** `dep_...` of a deposit's number, `wdr_...` of a withdrawal's, `pch_...` of a change of ledger party's. */
+/** `dep_...` of a deposit's number, `wdr_...` of a withdrawal's, `pch_...` of a ledger party change's. */
 export const depositId = (number: number): string => text("dep_", number)
 export const withdrawalId = (number: number): string => text("wdr_", number)
 export const partyChangeId = (number: number): string => text("pch_", number)
-/** The number of a `dep_...`, `wdr_...` or `pch_...`, or undefined for anything that none could be called. */
+/** The number of a `dep_...`, `wdr_...` or `pch_...`, or undefined where the text cannot be such an id. */
 export const parseDepositId = (id: string): number | undefined => parse("dep_", id)
 export const parseWithdrawalId = (id: string): number | undefined => parse("wdr_", id)
 export const parsePartyChangeId = (id: string): number | undefined => parse("pch_", id)
 
-/** What a deposit is called in one of its parts: `fin_...` what its owner asked for, `adm_...` the treasury's, `eng_...` the credit. */
+/** The id of one part of a deposit: `fin_...` for the owner's request, `adm_...` for the treasury's step, `eng_...` for the credit. */
 export const partOfDeposit = (prefix: "fin_" | "adm_" | "eng_", number: number): string => text(prefix, number)
 
-/** The `req_...` of an answer that a record decided: the id that the request drew, and the record's sequence. */
+/** The `req_...` of an answer that a record decided: the random id of the request, and the record's sequence. */
 export const requestId = (drawn: string, sequence: number): string => `${drawn}_${sequence.toString(36)}`
-/** What a request's id says: undefined for what is none, without a sequence where no record decided anything. */
+/** The sequence in a request's id, undefined where no record decided the answer; undefined altogether for a text that is no such id. */
 export const parseRequestId = (id: string): { readonly sequence: number | undefined } | undefined => {
   const [, drawn, suffix] = /^(req_[0-9a-f]{24})(?:_([0-9a-z]{1,11}))?$/.exec(id) ?? []
   if (drawn === undefined) return undefined
@@ -75,14 +75,14 @@ export const marketIdPattern = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/
 
 /** The pattern of a clientOrderId, as contracts publish it. */
 export const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
-/** Its longest, in characters. */
+/** The longest such id, in characters. */
 export const maxClientOrderIdLength = 64
 /** Whether a text may be a clientOrderId: 1..64 of `[A-Za-z0-9._:-]`. */
 export const isClientOrderId = (value: string): boolean => clientOrderIdPattern.test(value)
 
 /** The pattern of an Idempotency-Key, as contracts publish it. */
 export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/
-/** Its longest, in characters. */
+/** The longest such key, in characters. */
 export const maxIdempotencyKeyLength = 255
 /** Whether a text may be an Idempotency-Key: 1..255 visible ASCII characters. */
 export const isIdempotencyKey = (value: string): boolean => idempotencyKeyPattern.test(value)

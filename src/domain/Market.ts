@@ -1,4 +1,4 @@
-/** A market's parameters, their rules, and what follows from them. */
+/** A market's parameters, their rules, and what is derived from them. */
 import * as Schema from "effect/Schema"
 import * as Ids from "./Ids.js"
 import { bpsOne, moneyScale, powerOfTen } from "./Units.js"
@@ -19,7 +19,7 @@ export const mayMove = (from: Status, to: Status): boolean => {
 /** Whether the public sees a market in this status. */
 export const isListed = (status: Status): boolean => status !== "draft" && status !== "backfilling"
 
-/** What a market is on, in the order of their codes in the journal: added to at the end. */
+/** A market's kind of underlying, in the order of the codes in the journal: new ones are appended. */
 export const types = ["crypto", "equity", "commodity", "forex", "index"] as const
 export type Type = (typeof types)[number]
 
@@ -33,27 +33,27 @@ const Asset = Schema.String.pipe(Schema.pattern(/^[A-Z0-9]{1,12}$/))
 /** One slice of the maintenance schedule: notional above the threshold (money atoms) costs this many bps. */
 export const MaintenanceTier = Schema.Struct({ notionalThresholdAtoms: Atoms, maintenanceMarginBps: Bps })
 
-/** Longest and shortest time between two payments of funding; a day holds a whole number of intervals. */
+/** Shortest and longest funding interval, in milliseconds; a day holds a whole number of intervals. */
 const fundingIntervals = { least: 10_000, most: 86_400_000 }
 
 /**
- * How a market's index is judged, its mark made and its funding reckoned. What is left out of a markets file or of an
- * operator's request is as `riskDefaults` says.
+ * How a market's index is checked, its mark derived and its funding computed. Parameters that a markets file or an operator's request omits
+ * are those of `riskDefaults`.
  */
 const risk = {
-  /** An index price is fresh for so long after its source saw it, milliseconds. */
+  /** How long an index price is fresh after the time its source gives for it, in milliseconds. */
   indexStaleMs: Schema.Int.pipe(Schema.between(1_000, 366 * 86_400_000)),
   /** A step of the index by more than this is held back until later samples agree with it. */
   indexStepMaxBps: Bps,
-  /** How far the mark may lie from the index. */
+  /** How far the mark may lie from the index, in basis points. */
   markBandBps: Schema.Int.pipe(Schema.between(0, 9_999)),
-  /** The notional, money atoms, whose average price on either side of the book stands for that side. */
+  /** The notional, in money atoms, at whose average execution price either side of the book is measured. */
   impactNotionalAtoms: Schema.Int.pipe(Schema.between(1, Number.MAX_SAFE_INTEGER)),
-  /** Time between two payments of funding, aligned to the UTC epoch. */
+  /** The funding interval in milliseconds, aligned to the UTC epoch. */
   fundingIntervalMs: Schema.Int.pipe(Schema.between(fundingIntervals.least, fundingIntervals.most)),
-  /** Most that an hour of funding may come to, in 10^-9 of the notional, either way. */
+  /** Cap on an hour's funding in either direction, in 10^-9 of the notional. */
   fundingCapE9: Schema.Int.pipe(Schema.between(0, 1_000_000_000)),
-  /** What a liquidation pays into the insurance fund, of the notional that it closes. */
+  /** The fee that a liquidation pays into the insurance fund, in basis points of the notional it closes. */
   liquidationFeeBps: Bps
 } as const
 
@@ -90,8 +90,8 @@ export type Parameters = typeof Parameters.Type
 export type RiskParameters = Pick<Parameters, keyof typeof risk>
 
 /**
- * What the risk parameters are where nobody says otherwise. The mark's band and the fee of a liquidation are the usual ones,
- * or as much of them as the market's margins allow.
+ * The risk parameters where none are given. The mark's band is 100 bps and the liquidation fee 10 bps, or as much of either as the market's
+ * margins allow.
  */
 export const riskDefaults = (
   { initialMarginBps, maintenanceMarginTiers }: Pick<Parameters, "initialMarginBps" | "maintenanceMarginTiers">
@@ -109,8 +109,8 @@ export const riskDefaults = (
 }
 
 /**
- * What tells parameters from others: of the risk parameters those that are not what they are unless somebody names them. So
- * parameters without any are what they were before there were any, and saying a default says nothing else.
+ * Parameters in the form in which they are digested: risk parameters equal to their defaults are left out. So parameters from before the
+ * risk parameters existed keep their digest, and stating a default changes nothing.
  */
 export const withoutDefaults = (parameters: Parameters): object => {
   const defaults: Partial<Parameters> = riskDefaults(parameters)
@@ -121,7 +121,7 @@ const { fields } = Parameters
 
 const names = Object.keys(fields) as ReadonlyArray<keyof Parameters>
 
-/** Parameters with their members in one order: what is digested of them does not depend on how they came to be. */
+/** Parameters with their members in a fixed order, so that their digest does not depend on how the object was built. */
 export const inOrder = (parameters: Parameters): Parameters =>
   Object.fromEntries(names.map((name) => [name, parameters[name]])) as unknown as Parameters
 
@@ -154,7 +154,7 @@ export const ListedParameters = Schema.transform(
 export const notionalFactor = (market: Pick<Parameters, "priceScale" | "quantityScale">): number =>
   powerOfTen(moneyScale - market.priceScale - market.quantityScale)
 
-/** The price at which so much changed hands for so many money atoms, exactly but for the last atom: half up. */
+/** The average price, in price atoms, of a quantity that traded for so many money atoms: exact, rounded half up. */
 export const averagePriceAtoms = (
   market: Pick<Parameters, "priceScale" | "quantityScale">,
   notionalAtoms: bigint,
@@ -173,7 +173,7 @@ const hasNegativeZero = (market: Parameters): boolean =>
 
 /** The first rule that a parameter set breaks, as a sentence; undefined when it is valid. */
 export const fault = (market: Parameters): string | undefined => {
-  // A zero with a sign is the same number, and yet other bits wherever it is multiplied on: it does not come in.
+  // A negative zero equals zero but has other bits, and keeps them when it is multiplied: it is not let in.
   if (hasNegativeZero(market)) return "no number may be a negative zero"
   if (market.priceScale + market.quantityScale > moneyScale) return "priceScale + quantityScale must be at most 6"
   if (market.marketId !== `${market.baseAsset}-${market.quoteAsset}-PERP`) return "marketId must be BASE-QUOTE-PERP"

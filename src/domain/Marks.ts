@@ -1,10 +1,10 @@
 /**
- * Marks in branches that are rarely taken, by name: whoever runs the code on purpose, the simulator above all, counts which
- * of them were reached, and so sees what no run came to. In a venue nobody counts, and they cost nothing.
+ * Names of rarely taken branches. A test harness, above all the simulator, counts which of them were reached, and so sees what no run
+ * covers. In a venue nobody counts them, and they cost nothing.
  */
 import * as Context from "effect/Context"
 
-/** All there are. */
+/** All marks. */
 export const names = [
   // Matching and the checks of an order.
   "a maker was cancelled for margin",
@@ -56,7 +56,7 @@ export const names = [
   "triggers were left to be worked off with the next record",
   "a bracket was done",
   "a bracket was trimmed",
-  // What is due.
+  // Timers and expiries.
   "a dead-man switch fired",
   "an order expired",
   "something fell due under a halt",
@@ -88,7 +88,7 @@ export const names = [
   "a market opened its session",
   "a session reached its cutoff by itself",
   "a session closed by itself",
-  // Who may act.
+  // Credentials and sign-in.
   "a challenge was answered too late",
   "a challenge made room for another one of its address",
   "an agent made room for another one of its address",
@@ -99,7 +99,7 @@ export const names = [
   "a grant outlived its process",
   "an ended key was forgotten",
   "wrong user codes locked an account",
-  // The writer.
+  // The writer's inbox.
   "the inbox wrapped",
   "the inbox was full",
   "a placement found the inbox kept for others",
@@ -109,7 +109,7 @@ export const names = [
   "a turn waited for blocks in flight",
   "a reader waited for a block in flight",
   "a command waited for the block that is being built",
-  // Starts.
+  // Starting up.
   "a snapshot was not vouched for",
   "a snapshot was begun with",
   "another version's state was taken over",
@@ -130,10 +130,10 @@ export const names = [
 
 export type Mark = (typeof names)[number]
 
-/** Told of each mark that is reached. */
+/** Called with each mark that is reached. */
 export type Reached = (mark: Mark) => void
 
-/** Who is told: nobody, unless one who runs the code says otherwise. */
+/** The callback for reached marks: undefined, unless a test harness provides one. */
 export class Marks extends Context.Reference<Marks>()("venue/domain/Marks", {
   defaultValue: (): Reached | undefined => undefined
 }) {}

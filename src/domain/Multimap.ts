@@ -1,4 +1,4 @@
-/** Many values under each key, each once, in the order in which they were added. A key without values is not kept. */
+/** Several values under each key, each once, in the order in which they were added. A key without values is not kept. */
 import { StepwiseLine } from "./Stepwise.js"
 
 export class Multimap<K extends number | string, V> {
@@ -36,7 +36,7 @@ export class Multimap<K extends number | string, V> {
     else own.add(value)
   }
 
-  /** Takes a value out, if it is in. */
+  /** Removes a value, if it is there. */
   remove(key: K, value: V): void {
     const own = this.sets.get(key)
     if (own === undefined) return

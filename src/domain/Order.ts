@@ -18,21 +18,21 @@ export const gtc = 0
 export const ioc = 1
 export type TimeInForce = 0 | 1
 
-/** Self-trade prevention modes by code, as ordered by the incoming order. */
+/** Self-trade prevention modes by code; the incoming order chooses. */
 export const selfTradePreventions = ["cancel_resting", "cancel_incoming", "cancel_both"] as const
 export const cancelResting = 0
 export const cancelIncoming = 1
 export const cancelBoth = 2
 export type SelfTradePrevention = 0 | 1 | 2
 
-/** Order statuses by code: `closed` is fully filled, `canceled` also a partly filled one whose rest was cancelled. */
+/** Order statuses by code: `closed` is fully filled; `canceled` includes a partly filled order whose remainder was cancelled. */
 export const statuses = ["open", "closed", "canceled"] as const
 export const open = 0
 export const closed = 1
 export const canceled = 2
 export type Status = 0 | 1 | 2
 
-/** Why a rest was cancelled, by code; 0 is none. */
+/** Why an order's remainder was cancelled, by code; 0 where it was not. */
 export const cancelReasons = [
   "",
   "user",

@@ -1,11 +1,11 @@
-/** Codes by which affiliates are named: of letters that are not mistaken for each other and make no words. */
+/** Affiliates' referral codes, from letters that cannot be mistaken for each other and that form no words. */
 import { assert } from "./Assert.js"
 
 const alphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
 const letters = 8
 const codes = alphabet.length ** letters
 
-/** Shares no factor with how many codes there are, so that no two accounts have the same; and leaps, so that neighbours look apart. */
+/** Coprime to the number of codes, so that no two accounts share one; and large, so that consecutive accounts get dissimilar codes. */
 const step = 6_364_136_223
 const first = 141_592_653_589
 

@@ -1,7 +1,6 @@
 /**
- * Every refusal a command can meet, by code, grouped by the stage that refuses. One table says how each
- * looks from outside: error code, guard, HTTP status, the compatibility layer's name and what to do next.
- * Refusals are values: nothing here is thrown.
+ * Every refusal that a command can meet, by code, grouped by the stage that refuses. One table says how each looks from outside: error
+ * code, guard, HTTP status, the compatibility layer's name and what the client can do next. Refusals are values: nothing here is thrown.
  */
 
 import type { Unit } from "./Unit.js"
@@ -34,7 +33,7 @@ export interface Description {
   readonly dependency?: "journal" | "ledger" | "read_model" | "workload_issuer"
   /** `apiKeyRejection` of the native envelope. */
   readonly apiKeyRejection?: string
-  /** `realtimeTicketFailure` of the native envelope: why a ticket is none. */
+  /** `realtimeTicketFailure` of the native envelope: why a ticket is not accepted. */
   readonly realtimeTicketFailure?: "missing" | "invalid" | "expired" | "rotated" | "revoked"
   /** `withdrawalFailure` of the native envelope: how far the withdrawal had come. */
   readonly withdrawalFailure?: "requested" | "approval" | "submission" | "completion"
@@ -50,7 +49,7 @@ export interface Description {
   readonly nearestIn?: Unit
 }
 
-/** Said of an order that margin does not cover where what would back it is below zero. */
+/** Shown for an order that margin does not cover where the equity that would back it is below zero. */
 export const backingBelowZero = "What would back it is below zero: the account's margin equity is less than what its open orders "
   + "and this one would lose at once against the mark."
 
@@ -66,7 +65,7 @@ export const Refusal = {
   keyExpired: 6,
   keyScopeMissing: 7,
   keyAccountMismatch: 8,
-  /** As rules 1 and 2 decided it: remembered requests are answered in these words. */
+  /** As the first two versions of the engine's rules decided it: answers remembered from then keep this wording. */
   fenced: 9,
   marketClearing: 10,
   fenceStands: 11,
@@ -150,7 +149,7 @@ export const Refusal = {
   transferNotFound: 114,
   stepConflict: 115,
   passkeyTooNew: 116,
-  // What the driver of the ledger brought and nothing becomes of.
+  // A fact reported by the ledger driver that changes nothing.
   ledgerFactKnown: 117,
   ledgerFactConflict: 118,
   ledgerFactOutOfBounds: 119,
@@ -188,7 +187,7 @@ const invalid = (name: string, compares: Unit | undefined, safeMessage: string, 
   compares
 })
 
-/** A passkey's assertion that proves nothing: what was wrong with it is for the account's owner, not for whoever sent it. */
+/** A passkey assertion that proves nothing. What was wrong with it is shown to the account's owner, not to the sender. */
 const rejectedAssertion = (name: string, safeMessage: string): Description => ({
   name,
   status: 401,
@@ -200,7 +199,7 @@ const rejectedAssertion = (name: string, safeMessage: string): Description => ({
   compares: undefined
 })
 
-/** A realtime ticket that is not taken: another one is minted with the key. */
+/** A realtime ticket that is not accepted: the client mints another one with its API key. */
 const rejectedTicket = (
   name: string,
   realtimeTicketFailure: Description["realtimeTicketFailure"] & string,
@@ -217,7 +216,7 @@ const rejectedTicket = (
   compares: undefined
 })
 
-/** A deposit or a withdrawal that was asked for and does not come to stand. */
+/** A requested deposit or withdrawal that is not created. */
 const rejectedTransfer = (
   code: "deposit_rejected" | "withdrawal_rejected",
   name: string,
@@ -237,7 +236,7 @@ const rejectedTransfer = (
   compares
 })
 
-/** What does not fit how far a transfer has come. */
+/** A step that does not fit the transfer's present state. */
 const stepConflicts = (name: string, guard: string | undefined, safeMessage: string): Description => ({
   name,
   status: 409,
@@ -375,7 +374,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "OnMaintenance",
       "The market takes no such order in its present state."
     )],
-  // `limit` is when the next session opens, or where the running one ceased to take such orders; `actual` when it was decided.
+  // `limit` is when the next session opens, or when the current one stopped taking such orders; `actual` is the time of the decision.
   [Refusal.sessionClosed,
     rejected("SessionClosed", "market_not_accepting", "epoch_ms", "OnMaintenance", "The market is closed between its sessions.")],
   [Refusal.sessionCutoff,
@@ -710,5 +709,5 @@ export const describe = (refusal: Refusal): Description => {
   return description
 }
 
-/** Every refusal with its description, for catalogues and tests. */
+/** Every refusal with its description, for the error catalogue and tests. */
 export const all: ReadonlyArray<readonly [number, Description]> = [...descriptions]

@@ -1,6 +1,6 @@
 /**
- * What is dear to make and the same each time, made once for each key. Of so many keys at most: where there are more, all are made anew
- * as they are asked for.
+ * Caches the results of a costly pure function by key. At most `most` results are kept: when there are more, all are dropped and made again
+ * as they are needed.
  */
 export const remembered = <K, A>(most: number, make: (key: K) => A): (key: K) => A => {
   const known = new Map<K, A>()

@@ -1,31 +1,34 @@
 /**
- * How long what was decided is remembered: keys, fences, and orders that have ended. A setting of the venue, journaled; each
- * of them keeps the one under which it was decided.
+ * How long decisions are remembered: idempotency keys, fences, and orders that have ended. It is a journaled setting of the venue; each
+ * decision keeps the retention under which it was made.
  */
 import { assert } from "./Assert.js"
 
-/** A retention is whole minutes: so it fits into a row beside other things. */
+/** Retentions are whole minutes, so that one fits into a table row beside other values. */
 export const minuteMs = 60_000
 
 /** The retention until an operator sets another. */
 export const retentionMs = 24 * 60 * minuteMs
 
-/** Long enough for a client that lost its answer to ask again. */
+/** The shortest: long enough for a client that lost its answer to repeat the request. */
 export const leastRetentionMs = 10 * minuteMs
 
-/** With more, tables would have to hold months of orders. */
+/** The longest: beyond this, tables would have to hold months of orders. */
 export const mostRetentionMs = 30 * 24 * 60 * minuteMs
 
-/** What is told again to whoever comes back, of an account: at least so many of the journal's latest records, and at least so long. */
+/**
+ * What a returning client can still be sent of an account's events: at least this many of the journal's latest records, and at least this
+ * long.
+ */
 export interface ToldAgain {
   readonly records: number
   readonly ms: number
 }
 
-/** Records of the journal that are told again however fast they came: snapshots are kept so that this begins near. */
+/** Records of the journal that can be sent again however fast they were written: snapshots are kept so that a replay can start near. */
 export const replayedRecords = 1_000_000
 
-/** The bounds that a venue has: a million records, and a week. */
+/** The venue's usual bounds: a million records, and a week. */
 export const toldAgain: ToldAgain = { records: replayedRecords, ms: 7 * 24 * 60 * minuteMs }
 
 /** Whether a retention may be set. */

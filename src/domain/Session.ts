@@ -1,15 +1,15 @@
-/** A market's trading session: what it is at a time, and the moments that come next. */
+/** A market's trading session: its state, and the times of its next changes. */
 
-/** What a session may be, in the order of their codes in the journal. */
+/** Session states, in the order of their codes in the journal. */
 export const states = ["open", "reduce_only", "closed"] as const
 export type State = (typeof states)[number]
 
-/** What a session is, and its moments; 0 for one that is not known. */
+/** A session's state and its next times, in milliseconds since 1970; 0 for a time that is not known. */
 export interface Session {
   readonly state: State
   readonly nextOpenEpochMs: number
   readonly nextCloseEpochMs: number
-  /** When the session that closes next ceases to take what increases risk. */
+  /** When the session stops taking orders that increase risk, before its next close. */
   readonly riskIncreasingOrderCutoffEpochMs: number
 }
 
@@ -18,13 +18,13 @@ export const isSame = (one: Session, other: Session): boolean =>
   one.state === other.state && one.nextOpenEpochMs === other.nextOpenEpochMs && one.nextCloseEpochMs === other.nextCloseEpochMs
   && one.riskIncreasingOrderCutoffEpochMs === other.riskIncreasingOrderCutoffEpochMs
 
-/** When a session becomes another by itself: at its cutoff, at its close; `Infinity` for a closed one, which somebody has to open. */
+/** When a session next changes by itself, at its cutoff or its close; `Infinity` for a closed one, which only a command opens. */
 export const endOf = ({ nextCloseEpochMs, riskIncreasingOrderCutoffEpochMs, state }: Session): number => {
   if (state === "closed") return Number.POSITIVE_INFINITY
   return state === "open" ? Math.min(riskIncreasingOrderCutoffEpochMs, nextCloseEpochMs) : nextCloseEpochMs
 }
 
-/** What a session has become of itself by a time. */
+/** The session as it stands at a time, after the changes that happen by themselves. */
 export const heldTo = (session: Session, atEpochMs: number): Session => {
   if (endOf(session) > atEpochMs) return session
   return session.nextCloseEpochMs <= atEpochMs

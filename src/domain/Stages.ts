@@ -1,7 +1,7 @@
 /**
- * The stages of a command's way and how long each takes: `edge`, from the framed request to the inbox; `inbox`, until a turn takes
- * it; `engine`, a turn's deciding, for each block; `disk`, from there until the block is durable; `stream`, from deciding a
- * record to giving what it changed to the sockets, for each record that changes what somebody asks for.
+ * How long each stage of a command's processing takes: `edge`, from the parsed request to the inbox; `inbox`, until one of the writer's
+ * turns takes it; `engine`, deciding a block; `disk`, from there until the block is durable; `stream`, from deciding a record to handing
+ * its changes to the sockets, for each record with changes that somebody is subscribed to.
  */
 import type * as Clock from "effect/Clock"
 import { Histogram } from "./Histogram.js"
@@ -19,7 +19,7 @@ export const make = (): Stages => ({
   stream: new Histogram()
 })
 
-/** A clock that nobody sets, in nanoseconds since this was called: so few that a number holds each of them. */
+/** Monotonic time in nanoseconds since this was called: small enough for a number to hold it exactly. */
 export const nanosOf = (clock: Clock.Clock): () => number => {
   const origin = clock.unsafeCurrentTimeNanos()
   return () => Number(clock.unsafeCurrentTimeNanos() - origin)

@@ -1,22 +1,22 @@
 /**
- * Maps that grow step by step. A `Map` of a hundred thousand entries that doubles copies all of them within one command:
- * milliseconds in which nobody is served, tens of them with a million. These copy a few thousand entries at once at most, however
+ * Maps that grow in small steps. A `Map` of a hundred thousand entries that doubles copies all of them within one command: milliseconds
+ * during which nothing else is served, and tens of them with a million. These maps copy a few thousand entries at a time at most, however
  * many they hold.
  */
 
-/** From this many entries on a map is many small ones. */
+/** From this many entries on a map is split into many small ones. */
 const spreadFrom = 4_096
-/** How many small maps there are: a million entries are four thousand in each. */
+/** How many small maps there are: with a million entries, four thousand in each. */
 const parts = 256
 
-/** What a text comes to as a number: FNV-1a. */
+/** Hash of a text (FNV-1a, 32 bits). */
 const numberOf = (key: string): number => {
   let mixed = 0x811c9dc5
   for (let at = 0; at < key.length; at++) mixed = Math.imul(mixed ^ key.charCodeAt(at), 0x01000193)
   return mixed
 }
 
-/** The part of a key: keys that follow each other are spread, so that the parts do not all grow with the same few commands. */
+/** The part a key belongs to. Consecutive keys are spread over the parts, so that not all parts grow during the same few commands. */
 const partOf = (key: number | string): number => {
   const number = typeof key === "number" ? key : numberOf(key)
   const mixed = Math.imul(number | 0, 0x9e3779b1) ^ Math.imul(Math.floor(number / 2 ** 32), 0x85ebca6b)
@@ -24,8 +24,8 @@ const partOf = (key: number | string): number => {
 }
 
 /**
- * A map by whole numbers, such as those of orders and accounts, or by texts. It has no order of its own: who goes through it puts
- * what it finds in one.
+ * A map keyed by whole numbers, such as those of orders and accounts, or by texts. Iteration order is arbitrary: a caller that needs an
+ * order has to sort.
  */
 export class StepwiseMap<K extends number | string, V> {
   private whole: Map<K, V> | undefined = new Map<K, V>()
@@ -64,17 +64,17 @@ export class StepwiseMap<K extends number | string, V> {
     this.held = 0
   }
 
-  /** The keys with their values, in no order that means anything. */
+  /** The keys with their values, in arbitrary order. */
   *[Symbol.iterator](): IterableIterator<readonly [K, V]> {
     for (const part of this.parts()) yield* part
   }
 
-  /** The keys, in no order that means anything. */
+  /** The keys, in arbitrary order. */
   *keys(): IterableIterator<K> {
     for (const part of this.parts()) yield* part.keys()
   }
 
-  /** The values, in no order that means anything. */
+  /** The values, in arbitrary order. */
   *values(): IterableIterator<V> {
     for (const part of this.parts()) yield* part.values()
   }
@@ -94,16 +94,16 @@ export class StepwiseMap<K extends number | string, V> {
   }
 }
 
-/** So many entries come to a run of a line before the next begins. */
+/** Entries added to one run before the next run begins. */
 const runLength = 4_096
 
-/** A map that is gone through in the order in which its keys came, as the language's own is. */
+/** A map that iterates in insertion order, as the language's own does. */
 export class StepwiseLine<K extends number | string, V> {
-  /** Which run a key is in. */
+  /** The run that holds each key. */
   private readonly runOf = new StepwiseMap<K, Map<K, V>>()
-  /** What came earlier is in an earlier one. The last takes what comes; of the others none is empty. */
+  /** Runs in insertion order. New entries go to the last; of the others none is empty. */
   private readonly runs: Array<Map<K, V>> = [new Map()]
-  /** Entries that ever came to the last run. */
+  /** Entries ever added to the last run. */
   private came = 0
 
   get size(): number {
@@ -118,7 +118,7 @@ export class StepwiseLine<K extends number | string, V> {
     return this.runOf.has(key)
   }
 
-  /** A key that is there keeps its place. */
+  /** An existing key keeps its place. */
   set(key: K, value: V): void {
     let run = this.runOf.get(key)
     if (run === undefined) {
@@ -139,12 +139,12 @@ export class StepwiseLine<K extends number | string, V> {
     return true
   }
 
-  /** The keys, whoever came first before the others. */
+  /** The keys, in insertion order. */
   *keys(): IterableIterator<K> {
     for (const run of [...this.runs]) yield* run.keys()
   }
 
-  /** The values, whoever came first before the others. What goes meanwhile is not met; what comes may be missed. */
+  /** The values, in insertion order. Entries removed during the iteration are skipped; entries added may be missed. */
   *values(): IterableIterator<V> {
     for (const run of [...this.runs]) yield* run.values()
   }

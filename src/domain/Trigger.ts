@@ -1,6 +1,6 @@
-/** Prices that a trigger may name. In commands, journal and engine they are small integers; their names face clients. */
+/** Prices that a trigger may watch. In commands, journal and engine they are small integers; clients see their names. */
 
-/** What a trigger goes by, by code. */
+/** The watched prices, by code. */
 export const triggerPrices = ["mark", "last", "index"] as const
 export const mark = 0
 export const last = 1

@@ -1,4 +1,4 @@
-/** What a number counts. Prices and sizes are on their market's grid, money in millionths of USDC. */
+/** Units of numbers. Prices and sizes are on their market's grid, money in millionths of USDC. */
 export type Unit =
   | "price_atoms"
   | "size_atoms"
@@ -6,12 +6,12 @@ export type Unit =
   | "epoch_ms"
   | "duration_ms"
   | "bps"
-  /** 10^-9 of what it is a share of. */
+  /** 10^-9 of the whole. */
   | "e9"
   | "scale"
   | "leverage"
   | "count"
   | "bits"
   | "version"
-  /** The place of a status in the list of a market's statuses. */
+  /** The index of a status in the list of market statuses. */
   | "market_status"

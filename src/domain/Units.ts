@@ -9,7 +9,7 @@ import { assert } from "./Assert.js"
 /** Decimals of USDC, the settlement asset: money atoms are 10^-6 USDC. */
 export const moneyScale = 6
 
-/** Basis points in one. */
+/** Basis points per one. */
 export const bpsOne = 10_000
 
 /** Powers of ten that are exact in a double, by exponent. */
@@ -43,14 +43,14 @@ export const mulDivCeil = (a: number, b: number, c: number): number => {
 /** floor(a * b / c + 1/2) for a, b >= 0 and c > 0, exact: half goes up. */
 export const mulDivHalfUp = (a: number, b: number, c: number): number => Number((2n * BigInt(a) * BigInt(b) + BigInt(c)) / (2n * BigInt(c)))
 
-/** Why a decimal string is not an amount of atoms. */
+/** Why a decimal string does not denote atoms. */
 export type DecimalFault = "malformed" | "too_fine" | "too_large"
 
 const plainDecimal = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/
 
 /**
- * Atoms of a plain decimal string with at most `scale` decimals; with scale 0 also of a whole number with `.0`, which is how
- * `formatDecimal` writes it. No exponent, no plus sign, no leading zeros. `too_large` is beyond 2^53 - 1 atoms either way.
+ * Atoms of a plain decimal string with at most `scale` decimals; with scale 0 also of a whole number followed by `.0`, as `formatDecimal`
+ * writes it. No exponent, plus sign or leading zeros. `too_large` means beyond 2^53 - 1 atoms in either direction.
  */
 export const parseDecimal = (text: string, scale: number): number | DecimalFault => {
   if (text.length > 40 || !plainDecimal.test(text)) return "malformed"
@@ -77,15 +77,15 @@ export const formatDecimal = (atoms: number | bigint, scale: number): string => 
 }
 
 /**
- * Atoms of a JSON number that lies exactly on the grid of `scale` decimals, judged by its shortest
- * decimal printing; a fault otherwise. Never rounds.
+ * Atoms of a JSON number that lies exactly on the grid of `scale` decimals, judged by its shortest decimal form; a fault otherwise. Never
+ * rounds.
  */
 export const parseNumber = (value: number, scale: number): number | DecimalFault => {
   if (!Number.isFinite(value)) return "malformed"
   return parseDecimal(plainText(value), scale)
 }
 
-/** The shortest round-trip printing of a finite number, with an exponent written out. */
+/** The shortest decimal form of a finite number that reads back as the same number, without an exponent. */
 export const plainText = (value: number): string => {
   const text = String(value)
   const at = text.indexOf("e")
@@ -105,11 +105,11 @@ export const plainText = (value: number): string => {
   return negative ? `-${body}` : body
 }
 
-/** A sum of atoms, each of them exact: a bigint where a number does not hold it. */
+/** The exact sum of two numbers of atoms: a bigint where a number cannot hold it. */
 export const exactSum = (left: number, right: number): number | bigint => {
   const sum = left + right
   return Number.isSafeInteger(sum) ? sum : BigInt(left) + BigInt(right)
 }
 
-/** The number nearest to atoms at a scale: what `/v2` shows. It prints as the exact decimal for any amount below 10^15 atoms. */
+/** The number nearest to an amount of atoms at a scale, as `/v2` shows it. It prints as the exact decimal below 10^15 atoms. */
 export const toNumber = (atoms: number, scale: number): number => atoms / powerOfTen(scale)

@@ -1,2 +1,2 @@
-/** The version of the program, as package.json says; a test holds it to that. */
+/** The program's version, as in package.json; a test compares the two. */
 export const programVersion = "0.8.0"

@@ -1,7 +1,6 @@
 /**
- * Agents that wait for an owner's decision: by the code that the owner types, and by the digest of the code that the agent
- * polls with. They are in this process only: with a new start they are over, and the agent begins anew. What an owner has
- * approved is in the journal.
+ * Agents that wait for an owner's decision, found by the user code that the owner types, or by the digest of the device code with which the
+ * agent polls. They exist only in this process: after a restart the agent has to begin again. What an owner has approved is in the journal.
  */
 import type * as Context from "effect/Context"
 import type { Reached } from "../domain/Marks.js"
@@ -12,19 +11,19 @@ import { isOpen } from "../domain/Lasting.js"
 import { minuteMs, Windows } from "./RateLimits.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
-/** How long an agent may wait. */
+/** How long an agent may wait, in milliseconds. */
 export const waitMs = 10 * 60 * 1000
-/** How long an agent waits between two polls at least. */
+/** The shortest time between an agent's polls, in seconds. */
 export const pollSeconds = 5
-/** Agents that may wait at one time: with one more, the network that holds most of them loses its oldest. */
+/** Most agents that wait at one time: beyond that, the network that holds most of them loses its oldest. */
 const mostWaiting = 16_384
 /**
- * And of one remote address: with another one its own oldest waits no more. What its owner has approved by then is in the journal
- * and is fetched all the same.
+ * Most agents that wait from one remote address: beyond that, the address loses its oldest. What an owner has approved is in the journal
+ * and can still be fetched.
  */
 export const mostOfAddress = 16
 
-/** Letters and digits that are not mistaken for each other, and make no words. */
+/** Letters and digits that cannot be mistaken for each other, and form no words. */
 const alphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
 const groupLength = 4
 /** Bytes at and above this are drawn again, so that all letters are equally likely. */
@@ -33,7 +32,7 @@ const fairBytes = 256 - 256 % alphabet.length
 /** A user code as it is shown: two groups of four. */
 export const userCodePattern = /^[BCDFGHJKLMNPQRSTVWXZ2-9]{4}-[BCDFGHJKLMNPQRSTVWXZ2-9]{4}$/
 
-/** What an agent asks for. */
+/** An agent's request. */
 export interface Asked {
   readonly clientName: string
   readonly scopes: number
@@ -47,27 +46,27 @@ export interface Waiting extends Asked {
   readonly deviceSha256: string
   readonly requestedAtEpochMs: number
   readonly expiresAtEpochMs: number
-  /** When it was last polled; 0 before. */
+  /** When it was last polled; 0 if never. */
   polledAtEpochMs: number
   /**
-   * `deciding`: the owner has approved, and it is not journaled yet. `fetching`: the agent asks for the key that it was let have, and that
+   * `deciding`: the owner has approved, but that is not journaled yet. `fetching`: the agent is fetching the key it was granted, and that
    * is not journaled yet.
    */
   state: "pending" | "deciding" | "approved" | "fetching" | "fetched" | "denied"
   /** The account whose owner has approved; -1 before. */
   account: number
-  /** When that was decided; 0 before. */
+  /** When the owner approved; 0 before. */
   approvedAtEpochMs: number
-  /** The id of the key that was fetched; empty before. */
+  /** The id of the fetched key; empty before. */
   keyId: string
 }
 
-/** What a poll comes to, but for what the journal knows of. */
+/** The result of a poll, apart from what only the journal knows. */
 export type Poll = "pending" | "too_fast" | "denied" | "approved" | "unknown"
 
-/** Wrong user codes of an account within a minute, at most: whichever of its sessions typed them, and whoever signs in anew. */
+/** Most wrong user codes for an account within a minute, over all its sessions. */
 const mostWrongCodes = 10
-/** Accounts whose wrong codes are counted each for itself at one time; more than these share some counts. */
+/** Most accounts that have counts of their own; further accounts share `shared` counts. */
 const counted = 16_384
 const shared = 256
 
@@ -75,7 +74,7 @@ export class AgentConnect {
   private readonly byUserCode = new Map<string, Waiting>()
   private readonly byDevice = new Map<string, Waiting>()
   private readonly places: FairPlaces<Waiting>
-  /** By account: its wrong codes, and the one that locked it, from which on it is locked for a minute. */
+  /** Per account: its wrong codes, and the wrong code that locked it for a minute. */
   private readonly wrong = new Windows(mostWrongCodes, minuteMs, counted, shared)
   private readonly locks = new Windows(1, minuteMs, counted, shared)
 
@@ -101,7 +100,7 @@ export class AgentConnect {
     return letters
   }
 
-  /** Lets an agent wait that asks from an address, with the device code that is shown to it alone. */
+  /** Registers a waiting agent from an address. Only the agent is shown the device code. */
   begin(asked: Asked, address: string, atEpochMs: number): { readonly deviceCode: string; readonly waiting: Waiting } {
     this.forget(atEpochMs)
     let userCode = `${this.letters()}-${this.letters()}`
@@ -128,14 +127,14 @@ export class AgentConnect {
     return { deviceCode, waiting }
   }
 
-  /** The agent that an owner may look at and approve: one that waits, or that the owner's own account has approved already. */
+  /** The agent that an owner may see and approve: one that waits, or that this account has approved already. */
   findApprovable(userCode: string, account: number, atEpochMs: number): Waiting | undefined {
     const waiting = this.known(userCode, atEpochMs)
     const isOwn = waiting?.account === account && waiting.state !== "denied"
     return waiting?.state === "pending" || isOwn ? waiting : undefined
   }
 
-  /** The agent that an owner may deny: one that waits, or that the owner's own account has approved. */
+  /** The agent that an owner may deny: one that waits, or that this account has approved. */
   findDeniable(userCode: string, account: number, atEpochMs: number): Waiting | undefined {
     const waiting = this.known(userCode, atEpochMs)
     return waiting?.state === "pending" || waiting?.account === account ? waiting : undefined
@@ -146,7 +145,7 @@ export class AgentConnect {
     return waiting !== undefined && isOpen(waiting.expiresAtEpochMs, waitMs, atEpochMs) ? waiting : undefined
   }
 
-  /** Notes a poll by a device code. Whoever waits is held to the interval, and whoever may fetch a key as well. */
+  /** Handles a poll with a device code. The polling interval holds for waiting agents and for those that may fetch a key. */
   poll(deviceSha256: string, atEpochMs: number): Poll {
     const waiting = this.byDevice.get(deviceSha256)
     if (waiting === undefined || !isOpen(waiting.expiresAtEpochMs, waitMs, atEpochMs)) return "unknown"
@@ -158,7 +157,7 @@ export class AgentConnect {
     return state === "pending" || state === "deciding" ? "pending" : "approved"
   }
 
-  /** The owner of an account has decided; nobody else decides any more. Behind a denial nothing is approved. */
+  /** Records the decision of an account's owner; other accounts can no longer decide. After a denial nothing is approved. */
   decide(waiting: Waiting, state: Waiting["state"], account: number, atEpochMs = 0): void {
     if (waiting.state === "denied") return
     waiting.state = state
@@ -166,7 +165,7 @@ export class AgentConnect {
     waiting.approvedAtEpochMs = atEpochMs
   }
 
-  /** An agent that was let have a key asks for it by a device code; undefined where another of its requests does already. */
+  /** Begins the fetching of a key by an approved agent; undefined where another of its requests is fetching already. */
   fetch(deviceSha256: string): Waiting | undefined {
     const waiting = this.byDevice.get(deviceSha256)
     if (waiting?.state !== "approved") return undefined
@@ -174,13 +173,13 @@ export class AgentConnect {
     return waiting
   }
 
-  /** What came of that: the key's id, or none. */
+  /** Ends the fetching with the key's id, or without a key. */
   fetched(waiting: Waiting, keyId: string | undefined): void {
     waiting.state = keyId === undefined ? "approved" : "fetched"
     waiting.keyId = keyId ?? ""
   }
 
-  /** An agent was told that the approval it waited by is no more: it asks no more, and nobody approves it again. */
+  /** Removes an agent whose approval no longer exists, once it has been told: it need not poll again, and nobody can approve it again. */
   end(deviceSha256: string): void {
     const waiting = this.byDevice.get(deviceSha256)
     if (waiting?.state !== "approved") return
@@ -188,12 +187,12 @@ export class AgentConnect {
     this.remove(waiting)
   }
 
-  /** Whether too many wrong codes were typed for an account. */
+  /** Whether an account is locked because of too many wrong codes. */
   isLocked(account: number, atEpochMs: number): boolean {
     return this.locks.isUsedUp(account, atEpochMs)
   }
 
-  /** Counts a wrong code that was typed for an account; whether it locks the account. */
+  /** Counts a wrong code for an account. Returns whether it locks the account. */
   noteWrong(account: number, atEpochMs: number): boolean {
     this.wrong.take(account, atEpochMs)
     if (this.wrong.remaining > 0) return false

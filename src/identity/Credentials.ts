@@ -1,4 +1,4 @@
-/** Whoever acts for an account, by the credential in a request's `Authorization` header: an API key, or the session of its owner. */
+/** Who acts for an account, by the credential in a request's `Authorization` header: an API key, or the owner's session. */
 import type { Reads, Trader } from "../engine/Reads.js"
 import * as ApiKeys from "./ApiKeys.js"
 import * as SessionTokens from "./SessionTokens.js"
@@ -6,7 +6,7 @@ import * as SessionTokens from "./SessionTokens.js"
 /** Why a credential may not act. */
 export type Rejection = ApiKeys.Rejection | "session_ended"
 
-/** Who acts by a header, if they may at this time; otherwise why not. */
+/** The holder of a header's credential if it may act at this time; otherwise why not. */
 export const identify = (
   header: string | undefined,
   reads: Pick<Reads, "findApiKey" | "findSession">,

@@ -1,30 +1,30 @@
 /**
- * Places in a table that anybody may take one of without a credential. Each address has so many; with another one its own oldest
- * is left. Where all are taken, the newcomer gets that of the network which holds most, the oldest of it: so whoever fills
- * the table crowds out himself, and nobody who holds few of them is refused. Whatever comes, no more are taken than there are.
+ * A bounded table in which anybody may take a place without a credential. Each address may hold only so many: beyond that it loses its own
+ * oldest. Where the table is full, a newcomer gets the oldest place of the network that holds most, so that whoever floods the table crowds
+ * out only himself, and newcomers with few places are never refused.
  */
 import { Multimap } from "../domain/Multimap.js"
 
 /**
- * The network that an address belongs to, as requests are counted for it: of version 6, where it is the first 64 bits, the first
- * 48, which one customer has to himself. One of version 4 stands for itself.
+ * The network of an address as rate limits count it. An IPv6 address, given as its first 64 bits, belongs to the network of the first 48,
+ * which a single customer may have. An IPv4 address is a network of its own.
  */
 export const networkOf = (address: string): string => address.endsWith("::/64") ? `${address.split(":", 3).join(":")}::/48` : address
 
-/** Why a place was left for a newcomer. */
+/** Why a place was lost to a newcomer: its address held too many, or the table was full. */
 export type Crowd = "address" | "all"
 
 export class FairPlaces<Id> {
   private readonly addressOf = new Map<Id, string>()
   private readonly byAddress = new Multimap<string, Id>()
   private readonly byNetwork = new Multimap<string, Id>()
-  /** Networks by how many places they hold, and the most that one holds. */
+  /** Networks by the number of places they hold, and the largest such number. */
   private readonly bySize = new Multimap<number, string>()
   private largest = 0
 
   constructor(private readonly most: number, private readonly mostOfAddress: number) {}
 
-  /** Takes a place. Whoever has to leave for it is told of first, once. */
+  /** Takes a place. `leaves` is called first with the holder, if any, that loses its place to the newcomer. */
   take(id: Id, address: string, leaves: (id: Id, crowd: Crowd) => void): void {
     if (this.byAddress.countOf(address) >= this.mostOfAddress) this.evict(this.byAddress.oldestOf(address)!, "address", leaves)
     else if (this.addressOf.size >= this.most) this.evict(this.oldestOfLargest(), "all", leaves)
@@ -33,7 +33,7 @@ export class FairPlaces<Id> {
     this.resize(networkOf(address), (network) => this.byNetwork.add(network, id))
   }
 
-  /** Leaves a place, if it is taken. */
+  /** Gives up a place, if it is held. */
   leave(id: Id): void {
     const address = this.addressOf.get(id)
     if (address === undefined) return
@@ -51,7 +51,7 @@ export class FairPlaces<Id> {
     return this.byNetwork.oldestOf(this.bySize.oldestOf(this.largest)!)!
   }
 
-  /** Changes what a network holds, by one: so the most that one holds changes by one at most. */
+  /** Changes a network's number of places by one, and so the largest number by one at most. */
   private resize(network: string, change: (network: string) => void): void {
     this.bySize.remove(this.byNetwork.countOf(network), network)
     change(network)

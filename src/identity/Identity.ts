@@ -1,4 +1,4 @@
-/** What the venue knows in this process of who asks to act: challenges that are open, agents that wait, what is counted of them. */
+/** What this process knows about those who ask to act: open challenges, waiting agents, and counts for rate limits. */
 import type * as Context from "effect/Context"
 import type { Reached } from "../domain/Marks.js"
 import { AgentConnect, mostOfAddress as mostAgents } from "./AgentConnect.js"
@@ -10,15 +10,15 @@ import * as SecurityNotes from "./SecurityNotes.js"
 import { Tickets } from "./Tickets.js"
 import type { WorkloadIdentity } from "./WorkloadIdentity.js"
 
-/** Where the owner's pages are, as it is set: without an origin at `localhost`, on whatever port the venue listens. */
+/** Where the owner's pages are, as configured. Without an origin it is `localhost`, at the port on which the venue listens. */
 export interface SiteSetting {
   readonly publicOrigin?: string
-  /** Of that origin, where none is set. */
+  /** The scheme of the default origin. */
   readonly scheme?: "http" | "https"
   readonly rpId: string
 }
 
-/** Where the owner's pages of a venue are that listens on a port. */
+/** The site of a venue that listens on a port. */
 export const siteAt = ({ publicOrigin, rpId, scheme = "http" }: SiteSetting, port: number): Site => ({
   publicOrigin: publicOrigin ?? `${scheme}://localhost:${port}`,
   rpId
@@ -32,7 +32,7 @@ export interface Site {
   readonly rpId: string
 }
 
-/** How much one remote address may begin and leave open, without a credential. */
+/** How much one remote address may start and leave open without a credential. */
 export interface OfAddress {
   readonly challenges: number
   readonly agents: number
@@ -42,13 +42,13 @@ const usualOfAddress: OfAddress = { challenges: mostChallenges, agents: mostAgen
 export interface Identity extends Site {
   readonly challenges: Challenges
   readonly agents: AgentConnect
-  /** Notes of failed sign-ins, by account. */
+  /** Limits the notes of failed sign-ins, by account. */
   readonly notes: Windows
   readonly tickets: Tickets
   readonly verifier: Context.Tag.Service<PasskeyVerifier>
   readonly workloads: Context.Tag.Service<WorkloadIdentity>
   readonly random: Context.Tag.Service<SecureRandom>
-  /** Told of rare branches, where somebody counts them. */
+  /** Called for rarely taken branches, where a test harness counts them. */
   readonly reached: Reached | undefined
 }
 

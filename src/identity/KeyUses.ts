@@ -1,8 +1,7 @@
 /**
- * When API keys are used, and from where. What is known of each key in this process costs a request one look into a map. It
- * is journaled rarely: of the keys that were used once a minute at most, and at the end; and at once where a key comes from an
- * address that it was not known to come from. Of keys that nobody was given by name, those of earlier programs' demo
- * accounts, nothing is journaled.
+ * When API keys are used, and from where. Noting a use costs each request one map lookup. Uses are journaled rarely: once a minute at most,
+ * and at shutdown; but at once where a key comes from an address that is new for it. Nothing is journaled of keys without a client name,
+ * which are those of demo accounts from earlier versions.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,33 +13,33 @@ import { type Outcome, withFields } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
 import * as SecurityNotes from "./SecurityNotes.js"
 
-/** How long uses are gathered before they are journaled. */
+/** How long uses are gathered before they are journaled, in milliseconds. */
 const gatherMs = 60_000
-/** Keys that are known at one time; beyond that all are forgotten once they are journaled, and looked up anew. */
+/** Most keys that are remembered; beyond that all are forgotten and looked up again. */
 const mostKeys = 65_536
 
-/** A key that was used since the process started. */
+/** A key used since the process started. */
 interface Seen {
   readonly apiKey: number
   readonly isNamed: boolean
-  /** The last address that it is known to come from. */
+  /** The last address from which it is known to come. */
   address: string
   usedAtEpochMs: number
   isPending: boolean
-  /** Whether a note of a new address is on its way. */
+  /** Whether a note of a new address is being journaled. */
   isNoting: boolean
 }
 
 type KeyReads = Pick<Reads, "clientName" | "keyAddresses" | "keyLastUsedAt">
 
 export class KeyUses extends Context.Tag("venue/identity/KeyUses")<KeyUses, {
-  /** Notes that a key was used, from an address. */
+  /** Notes a key's use from an address. */
   readonly note: (key: ApiKeyView, address: string, atEpochMs: number) => void
-  /** When a key was last used, as far as it is known; 0 where it is not. */
+  /** When a key was last used; 0 where that is not known. */
   readonly lastUsedAt: (apiKey: number) => number
-  /** Journals what is to be journaled; ends when that is durable, or refused. */
+  /** Journals the gathered uses; completes when they are durable, or refused. */
   readonly flush: Effect.Effect<void>
-  /** Goes on journaling, a minute after something was used. */
+  /** Keeps journaling, each time a minute after the first gathered use. */
   readonly drive: Effect.Effect<never>
 }>() {}
 
@@ -69,7 +68,7 @@ class Uses {
   }
 
   private meet({ credential: apiKey }: ApiKeyView): Seen {
-    // What is still owed is in a list of its own.
+    // Uses not journaled yet are kept in a list of their own.
     if (this.seen.size >= this.most) this.seen.clear()
     const isNamed = this.reads.clientName(apiKey) !== undefined
     const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false, isNoting: false }
@@ -82,7 +81,8 @@ class Uses {
       seen.address = address
       return
     }
-    // What finds no room, here or with the writer, is noted with a later use: the owner would never hear of this address.
+    // A note for which there is no room, here or with the writer, is tried again with the next use; otherwise the owner would never hear of
+    // this address.
     if (!this.notes.take(account, atEpochMs)) return
     seen.isNoting = true
     const what = { what: "key_used_from_new_address", ofAccount: account, credentialId: keyId, remoteAddress: address } as const
@@ -98,7 +98,7 @@ class Uses {
     if (this.pending.length === 1) this.wake()
   }
 
-  /** Ends once something is owed. */
+  /** Completes once there are uses to journal. */
   readonly owed: Effect.Effect<void> = Effect.async<void>((resume) => {
     if (this.pending.length > 0) return resume(Effect.void)
     this.wake = () => resume(Effect.void)
@@ -124,7 +124,7 @@ class Uses {
     )
     return Effect.forEach(batches, (batch) =>
       Effect.map(this.sent(batch), ({ refusal }) => {
-        // Nothing was written for want of room: it is told the next time.
+        // Refused for want of room: they are sent again next time.
         if (refusal !== Refusal.none) { for (const seen of batch) if (!seen.isPending) this.owe(seen) }
       }), { discard: true })
   })

@@ -1,4 +1,4 @@
-/** `PasskeyVerifier` by SimpleWebAuthn, and a look at the public key by the system's own cryptography. */
+/** `PasskeyVerifier` by SimpleWebAuthn, with a check of the public key by Node's cryptography. */
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from "@simplewebauthn/server"
 import { cose, decodeAttestationObject, decodeCredentialPublicKey, isoBase64URL, isoCBOR } from "@simplewebauthn/server/helpers"
 import { createPublicKey } from "node:crypto"
@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import { algorithms } from "./Passkeys.js"
 import { PasskeyVerifier, Unproven } from "./PasskeyVerifier.js"
 
-/** Moduli of RSA keys that are taken, bits, and the largest public exponent, bytes. */
+/** Accepted lengths of RSA moduli, in bits, and of public exponents, in bytes. */
 const modulus = { shortest: 2_048, longest: 4_096 } as const
 const longestExponent = 4
 
@@ -16,8 +16,8 @@ type Members = Map<number, number | Uint8Array>
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64url")
 
 /**
- * The members of a key that say which one it is, and nothing else that an authenticator may have put beside them. Throws where
- * the system's cryptography takes it for no key, as a point that lies off its curve, or for one too weak or too long.
+ * The members of a COSE key that identify it, without anything else that an authenticator may have added. Throws where Node's cryptography
+ * does not accept it as a key, for example because its point is not on the curve, or where it is too weak or too long.
  */
 const membersOf = (publicKey: Uint8Array): Members => {
   const decoded = decodeCredentialPublicKey(new Uint8Array(publicKey))
@@ -51,8 +51,8 @@ const membersOf = (publicKey: Uint8Array): Members => {
 }
 
 /**
- * Lets no attestation through but those that were asked for: none, or an authenticator's own signature, which browsers leave as it
- * is. Whatever names certificates is refused before anybody follows them.
+ * Throws for any attestation but those requested: none, or the authenticator's own signature, which browsers may pass on. An attestation
+ * with certificates is refused before anything follows their links.
  */
 const refuseAttestations = (attestationObject: string): void => {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject))
@@ -63,7 +63,7 @@ const refuseAttestations = (attestationObject: string): void => {
   if (!isNone && !isOwn) throw new Error(`an attestation that was not asked for: ${format}`)
 }
 
-/** What the library throws is about the response: it goes to the log, and whoever sent the response is told the reason alone. */
+/** The library's error describes the response, so it is only logged; the sender is told the reason alone. */
 const attempt = <A>(reason: string, evaluate: () => Promise<A>): Effect.Effect<A, Unproven> =>
   Effect.tryPromise(evaluate).pipe(
     Effect.tapError(({ error }) => Effect.logDebug(reason, error)),
@@ -100,7 +100,7 @@ export const layer: Layer.Layer<PasskeyVerifier> = Layer.succeed(PasskeyVerifier
         expectedOrigin: origin,
         expectedRPID: rpId,
         requireUserVerification: true,
-        // The counter is judged in the record's own turn: what it is now is not known here.
+        // The sign counter is checked when the record is decided: its current value is not known here.
         credential: { id: credentialId, publicKey: isoBase64URL.toBuffer(publicKey), counter: 0 }
       })
       if (!verified) throw new Error("not verified")

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** A secret could not be read or kept. */
+/** A secret could not be read or stored. */
 class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
   file: Schema.String,
   cause: Schema.Defect
@@ -20,8 +20,8 @@ export const operatorTokenFile = "operator-token"
 export const signerSecretFile = "signer-secret"
 
 /**
- * The secret kept under a name, made at the first start: 32 random bytes, base64url, mode 0600. Linked into
- * place whole, so that of two processes that start at once both read the same one.
+ * The secret stored under a name, created at the first start: 32 random bytes, base64url, mode 0600. The complete file is linked into
+ * place, so that two processes that start at once read the same secret.
  */
 export const keep = (dataDir: string, name: string): Effect.Effect<string, SecretUnavailable> =>
   Effect.try({

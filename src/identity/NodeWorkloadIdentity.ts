@@ -22,10 +22,10 @@ export interface Platform {
   readonly accounts: ReadonlyMap<string, string>
 }
 
-/** Only what is signed with a key that the venue does not have: no shared secret, and never nothing at all. */
+/** Asymmetric algorithms only: no shared secret, and never an unsigned token. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 
-/** What is wrong with each claim that the venue looks at. */
+/** The message for each claim that is checked. */
 const claimFaults: Readonly<Record<string, string>> = {
   iss: "The token is of another issuer.",
   aud: "The token is for another audience.",
@@ -34,7 +34,7 @@ const claimFaults: Readonly<Record<string, string>> = {
   sub: "The token says no subject."
 }
 
-/** What is wrong with a token; undefined where it is not the token that is wrong. */
+/** What is wrong with a token; undefined where the error is not the token's fault. */
 const faultOf = (error: unknown): string | undefined => {
   if (error instanceof errors.JWTExpired) return "The token has expired."
   if (error instanceof errors.JWTClaimValidationFailed) return claimFaults[error.claim] ?? "A claim of the token is not valid."
@@ -48,18 +48,18 @@ const faultOf = (error: unknown): string | undefined => {
   return error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid ? "The token is no signed JWT." : undefined
 }
 
-/** Whose tokens are taken: the platform without its keys. */
+/** Whose tokens are accepted: the platform without its keys. */
 export type Trust = Pick<Platform, "issuer" | "audience"> & { readonly accounts: Pick<Platform["accounts"], "get"> }
 
-/** Looks at a token's signature, and at its claims by what the venue asks of them. Fails with an error of `jose`'s. */
+/** Verifies a token's signature, and its claims against the venue's requirements. Fails with one of `jose`'s errors. */
 export type Check = (token: string, options: JWTVerifyOptions) => Effect.Effect<JWTPayload, unknown>
 
 const requiredClaims = ["exp", "sub"]
 
-/** Of a token whose times have been looked at before. They must be times all the same. */
+/** For a token whose times were checked when it was first shown; they must still be well-formed. */
 const whenever = { currentDate: new Date(0), clockTolerance: Number.MAX_SAFE_INTEGER }
 
-/** Decides by a check of tokens: what is asked of one, what is said of one that is not taken, and which account its subject has. */
+/** Verifies tokens with a given check: sets the requirements, translates the errors, and looks up the subject's account. */
 export const by = ({ accounts, audience, issuer }: Trust, check: Check): Context.Tag.Service<WorkloadIdentity> => ({
   verify: (token, atEpochMs) =>
     check(token, {

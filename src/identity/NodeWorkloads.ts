@@ -1,4 +1,4 @@
-/** The platform of workloads as it is set: its keys and its accounts, from files, URLs and lists, refused by the setting's name. */
+/** The configured platform of workloads: its keys and accounts, from files, URLs and lists. Errors name the setting. */
 import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -38,7 +38,7 @@ const keysOf = (jwks: string): Effect.Effect<NodeWorkloadIdentity.Platform["keys
 
 const listPattern = /=acc_[0-9a-z]+(?:,|$)/
 
-/** `subject=acc_...,subject=acc_...`: what stands before the last `=` is the subject. */
+/** `subject=acc_...,subject=acc_...`: everything before the last `=` is the subject. */
 const listed = (text: string): Either.Either<ReadonlyMap<string, string>, ConfigError.ConfigError> => {
   const pairs = text.split(",").map((pair) => /^(.+)=(acc_[0-9a-z]+)$/.exec(pair.trim()))
   return pairs.every((pair) => pair !== null)

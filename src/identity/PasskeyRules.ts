@@ -1,6 +1,6 @@
 /**
- * What the venue asks of a passkey's response beyond that it is well signed: that it comes from the venue's own pages and not
- * out of another's frame, and that it speaks of the credential that it says. Never is anything keyed by a signature's bytes.
+ * What the venue requires of a passkey's response beyond a valid signature: that it comes from the venue's own pages, outside any other
+ * site's frame, and that it concerns the credential that it names. Nothing is ever keyed by a signature's bytes.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -8,16 +8,16 @@ import * as Schema from "effect/Schema"
 /** The longest credential id that the protocol allows, bytes. */
 const maxCredentialIdBytes = 1_023
 
-/** The longest text of a response, characters: an attestation may hold certificates. */
+/** The longest text in a response, characters: an attestation may contain certificates. */
 const maxTextLength = 32_768
 
 const Base64url = Schema.String.pipe(Schema.maxLength(maxTextLength), Schema.pattern(/^[A-Za-z0-9_-]+$/))
 const Extensions = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
-/** Ways to reach an authenticator that browsers know; whatever else a response names is left out. */
+/** Ways to reach an authenticator that browsers know; any others in a response are left out. */
 export const transports: ReadonlyArray<string> = ["usb", "nfc", "ble", "smart-card", "hybrid", "internal", "cable"]
 
-/** A registration response, as the pages' library makes one: members that it may have are read by nobody here. */
+/** A registration response as the pages' library makes it. Optional members are not read. */
 export const RegistrationResponse = Schema.Struct({
   id: Base64url,
   rawId: Base64url,
@@ -37,7 +37,7 @@ export const RegistrationResponse = Schema.Struct({
 }).annotations({ identifier: "PasskeyRegistrationResponse" })
 export type RegistrationResponse = typeof RegistrationResponse.Type
 
-/** An authentication response, likewise. */
+/** An authentication response; here, too, optional members are not read. */
 export const AuthenticationResponse = Schema.Struct({
   id: Base64url,
   rawId: Base64url,
@@ -63,13 +63,13 @@ const ClientData = Schema.parseJson(Schema.Struct({
 
 const decodeClientData = Schema.decodeUnknownEither(ClientData)
 
-/** The challenge that client data (base64url) says it answers; undefined where it says none. */
+/** The challenge stated in client data (base64url); undefined where there is none. */
 export const challengeOf = (clientData: string): string | undefined => {
   const decoded = decodeClientData(Buffer.from(clientData, "base64url").toString("utf8"))
   return Either.isRight(decoded) ? decoded.right.challenge : undefined
 }
 
-/** What is wrong with a response whoever signed it; undefined where nothing is. */
+/** What is wrong with a response, regardless of its signature; undefined where nothing is. */
 export const fault = (
   { id, rawId, response }: RegistrationResponse | AuthenticationResponse,
   kind: "webauthn.create" | "webauthn.get",

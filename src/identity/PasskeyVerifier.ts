@@ -1,11 +1,11 @@
 /**
- * Verification of what authenticators say: the leaf behind which the cryptography is. The venue's own rules, which hold
- * whatever verifies, are in `PasskeyRules.ts`.
+ * Verification of authenticators' responses: the interface behind which the cryptography lies. The venue's own rules, which hold whatever
+ * the implementation, are in `PasskeyRules.ts`.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
-/** What a response is held to. */
+/** The expectations for a response. */
 export interface Expected {
   /** The challenge that it must answer, base64url. */
   readonly challenge: string
@@ -14,7 +14,7 @@ export interface Expected {
   readonly rpId: string
 }
 
-/** A passkey that was registered. */
+/** A registered passkey. */
 export interface Registered {
   /** base64url. */
   readonly credentialId: string
@@ -24,13 +24,13 @@ export interface Registered {
   readonly transports: ReadonlyArray<string>
 }
 
-/** What is known of the passkey that an assertion should be of. */
+/** The passkey with which an assertion is expected to be made. */
 export interface Known {
   readonly credentialId: string
   readonly publicKey: string
 }
 
-/** Why a response proves nothing, in words for whoever sent it. */
+/** Why a response proves nothing, in words for its sender. */
 export class Unproven {
   readonly _tag = "Unproven"
   constructor(readonly reason: string) {}
@@ -39,6 +39,6 @@ export class Unproven {
 export class PasskeyVerifier extends Context.Tag("venue/identity/PasskeyVerifier")<PasskeyVerifier, {
   /** The new credential of a registration response; `response` is any JSON. */
   readonly registered: (response: unknown, expected: Expected) => Effect.Effect<Registered, Unproven>
-  /** The sign counter of an assertion by a known passkey, whose counter itself is not judged here; `response` is any JSON. */
+  /** The sign counter in an assertion by a known passkey; whether the counter has advanced is not checked here. `response` is any JSON. */
   readonly asserted: (response: unknown, known: Known, expected: Expected) => Effect.Effect<number, Unproven>
 }>() {}

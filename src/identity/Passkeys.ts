@@ -1,6 +1,6 @@
 /**
- * The ceremonies of passkeys: challenges that are asked once, and what an authenticator is asked for. Challenges are in this
- * process only: with a new start those under way are over, and whoever was asked is asked again.
+ * The ceremonies of passkeys: single-use challenges, and the options for authenticators. Challenges exist only in this process: after a
+ * restart open ones are lost, and the user has to start over.
  */
 import type { Reached } from "../domain/Marks.js"
 import { FairPlaces } from "./FairPlaces.js"
@@ -8,18 +8,17 @@ import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type * as Context from "effect/Context"
 
-/** Algorithms of keys that are taken, as COSE numbers them: ES256, and RS256 for authenticators that have nothing else. */
+/** Accepted key algorithms, by their COSE numbers: ES256, and RS256 for authenticators that have nothing else. */
 export const algorithms = [-7, -257] as const
 
-/** How long a challenge may be answered. */
+/** How long a challenge may be answered, in milliseconds. */
 const challengeMs = 5 * 60 * 1000
-/** Challenges that may be open at one time: with one more, the network that holds most of them loses its oldest. */
+/** Most open challenges: beyond that, the network that holds most of them loses its oldest. */
 const mostChallenges = 65_536
 /**
- * And of one remote address: with another one its own oldest is over, and nobody else's. It is not refused instead, since most
- * that stay open were asked by a page that somebody has left: a refusal would hold everybody behind that address up for as long as
- * those last, by no more than 64 requests. At the limit of sign-ins the oldest is two minutes old by then, and whoever
- * still meant to answer it is asked again.
+ * Most open challenges of one remote address: beyond that, the address loses its oldest. A new request is not refused instead, since most
+ * challenges that stay open belong to pages that were left: with a refusal, 64 requests would block everybody behind that address until
+ * they expire. At the rate limit for sign-ins, the oldest is two minutes old by then; a user who still meant to answer it gets a new one.
  */
 export const mostOfAddress = 64
 
@@ -27,11 +26,11 @@ const challengeBytes = 32
 const identifierBytes = 16
 const userHandleBytes = 32
 
-/** What the answer of a challenge is for. Each is good for that alone. */
+/** What the answer to a challenge is for; it is good for nothing else. */
 export type Ceremony =
-  /** Registers the first passkey of an account that is opened by it. */
+  /** Registers the first passkey of an account, which it opens. */
   | { readonly purpose: "open_account"; readonly userHandle: string; readonly displayName: string }
-  /** Registers another passkey of an account, whose owner has proved one of its passkeys. */
+  /** Registers another passkey of an account, whose owner has signed with an existing one. */
   | {
     readonly purpose: "new_passkey"
     readonly account: number
@@ -39,7 +38,7 @@ export type Ceremony =
     readonly userHandle: string
     readonly displayName: string
   }
-  /** Proves a passkey: of an account that was named, or whichever one holds it. */
+  /** Proves possession of a passkey: of the named account, or of whichever account holds it. */
   | { readonly purpose: "sign_in" | "add_passkey" | "remove_passkey"; readonly account: number | undefined }
 export type Purpose = Ceremony["purpose"]
 
@@ -50,7 +49,7 @@ export interface Challenge {
   readonly expiresAtEpochMs: number
 }
 
-/** Open challenges by the identifier that whoever was asked answers with, in the order in which they were asked. */
+/** Open challenges by identifier, oldest first. */
 export class Challenges {
   private readonly open = new Map<string, Challenge>()
   private readonly places: FairPlaces<string>
@@ -72,12 +71,12 @@ export class Challenges {
     return Buffer.from(this.random.bytes(bytes)).toString("base64url")
   }
 
-  /** What authenticators keep for a new account. */
+  /** The user handle that authenticators store for a new account. */
   newUserHandle(): string {
     return this.text(userHandleBytes)
   }
 
-  /** A new challenge for an address, with its identifier. */
+  /** Issues a challenge to an address. Returns it with its identifier. */
   ask(ceremony: Ceremony, address: string, atEpochMs: number): readonly [challengeIdentifier: string, challenge: Challenge] {
     this.forget(atEpochMs)
     const identifier = `chl_${this.text(identifierBytes)}`
@@ -90,7 +89,7 @@ export class Challenges {
     return [identifier, challenge]
   }
 
-  /** Takes a challenge out, if it is open. */
+  /** Removes a challenge, if it is open. */
   private close(identifier: string): Challenge | undefined {
     const challenge = this.open.get(identifier)
     this.open.delete(identifier)
@@ -98,7 +97,7 @@ export class Challenges {
     return challenge
   }
 
-  /** Takes a challenge to be answered, once: whatever comes of the answer, it is over. Undefined where none is open for this. */
+  /** Takes a challenge to be answered, once: it is used up whatever the answer. Undefined where none is open for this purpose. */
   take<P extends Purpose>(
     identifier: string,
     purposes: ReadonlyArray<P>,
@@ -133,7 +132,7 @@ const descriptor = ({ credentialId, transports }: Descriptor) => ({
   transports: transports === "" ? [] : transports.split(",")
 })
 
-/** What a browser is asked to make a passkey by, in WebAuthn's JSON form. */
+/** The options with which a browser creates a passkey, in WebAuthn's JSON form. */
 export const creationOptions = (
   rpId: string,
   challenge: string,
@@ -150,7 +149,9 @@ export const creationOptions = (
   attestation: "none" as const
 })
 
-/** What a browser is asked to prove a passkey by, likewise; without credentials whichever it finds. */
+/**
+ * The options with which a browser signs with a passkey, in WebAuthn's JSON form; without known credentials it may use any that it finds.
+ */
 export const requestOptions = (rpId: string, challenge: string, known: ReadonlyArray<Descriptor>) => ({
   rpId,
   challenge,

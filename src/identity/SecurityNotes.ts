@@ -1,11 +1,13 @@
-/** How often what failed for an account, or is new of it, is journaled: whoever tries again and again fills nobody's journal. */
+/**
+ * Limits how many security notes (failures, new addresses) are journaled for an account, so that repeated attempts cannot fill the journal.
+ */
 import { minuteMs, Windows } from "./RateLimits.js"
 
-/** Notes of an account within a minute, at most. */
+/** Most notes of an account within a minute. */
 const mostNotes = 10
-/** Accounts that are counted each for itself at one time; more than these share some counts. */
+/** Most accounts that have counts of their own; further accounts share `shared` counts. */
 const counted = 16_384
 const shared = 256
 
-/** Counts of notes by account. */
+/** Counts notes by account. */
 export const make = (): Windows => new Windows(mostNotes, minuteMs, counted, shared)

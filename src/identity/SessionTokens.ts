@@ -1,6 +1,6 @@
 /**
- * Session tokens as text: `ses_` and 256 random bits. The venue knows a session by the SHA-256 of its token's whole text; the
- * text itself is shown once and kept nowhere.
+ * Session tokens as text: `ses_` and 256 random bits. The venue knows a session by the SHA-256 of its token's whole text; the text itself
+ * is shown once and not stored.
  */
 import * as ApiKeys from "./ApiKeys.js"
 
@@ -8,7 +8,7 @@ const prefix = "ses_"
 const pattern = /^ses_[A-Za-z0-9_-]{43}$/
 const bytes = 32
 
-/** The session token that an `Authorization` header carries; undefined where it carries none that could be one. */
+/** The session token in an `Authorization` header; undefined where there is none. */
 export const tokenOf = (header: string): string | undefined => {
   const token = ApiKeys.bearerToken(header)
   return token !== undefined && token.startsWith(prefix) && pattern.test(token) ? token : undefined

@@ -1,20 +1,20 @@
 /**
- * Realtime tickets as text: 32 bytes in base64url, 43 characters. A ticket proves itself: it says its family and its place in
- * it, under a key that only this venue has. So nothing of it is kept anywhere, and the same place has the same text also after
- * a restart.
+ * Realtime tickets as text: 32 bytes in base64url, 43 characters. A ticket is self-contained: it states its family and its place in it,
+ * authenticated with a key that only this venue has. So nothing has to be stored, and the same place yields the same text even after a
+ * restart.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
-/** A ticket's place: which family, and which of its tickets in turn. */
+/** A ticket's place: its family, and its number within the family. */
 export interface Place {
   readonly family: number
   readonly generation: number
 }
 
-/** What a ticket looks like. */
+/** The format of a ticket. */
 export const ticketPattern = /^[A-Za-z0-9_-]{43}$/
 
-/** What the key is for: the same secret makes others for other purposes. */
+/** The purpose of the derived key: the same secret yields other keys for other purposes. */
 const purpose = "realtime-ticket/v1"
 const familyBytes = 8
 const placeBytes = 12
@@ -39,11 +39,11 @@ export class Tickets {
     return Buffer.concat([place, this.proof(place)]).toString("base64url")
   }
 
-  /** The place of a ticket that this venue made; undefined for any other text. It says nothing of whether the ticket is still good. */
+  /** The place of a ticket that this venue issued; undefined for any other text. Whether the ticket is still valid is not checked. */
   verify(text: string): Place | undefined {
     if (!ticketPattern.test(text)) return undefined
     const bytes = Buffer.from(text, "base64url")
-    // The last character has two bits to spare: one way of writing them is the ticket's.
+    // The last character has two unused bits: only one spelling is accepted.
     if (bytes.length !== placeBytes + proofBytes || bytes.toString("base64url") !== text) return undefined
     const place = bytes.subarray(0, placeBytes)
     if (!timingSafeEqual(this.proof(place), bytes.subarray(placeBytes))) return undefined

@@ -1,12 +1,12 @@
 /**
- * Who a workload is, by the token that its platform gave it: the leaf behind which the cryptography and the platform's keys
- * are. A workload that is bound to an account here may have a bot's key of it.
+ * A workload's identity by the token that its platform issued: the interface behind which the cryptography and the platform's keys lie. A
+ * workload bound to an account here may obtain a bot's key for it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The platform whose workloads may have bots' keys: where its keys are, and which workload is bound to which account. */
+/** The platform whose workloads may obtain bots' keys: where its keys are, and which workload is bound to which account. */
 export interface WorkloadSetting {
   /** A file or a URL. */
   readonly jwks: string
@@ -16,32 +16,32 @@ export interface WorkloadSetting {
   readonly accounts: string
 }
 
-/** A workload that has proved who it is. */
+/** An authenticated workload. */
 export interface Workload {
   readonly subject: string
-  /** The account that it is bound to. */
+  /** The account to which it is bound. */
   readonly accountId: string
 }
 
-/** Why a token is not taken, in words for whoever sent it. */
+/** Why a token is not accepted, in words for its sender. */
 export class TokenRejected {
   readonly _tag = "TokenRejected"
   constructor(readonly reason: string) {}
 }
 
-/** Nothing can be said of the token: the platform's keys cannot be had now. */
+/** The token cannot be judged, since the platform's keys cannot be obtained now. */
 export class KeysUnavailable {
   readonly _tag = "KeysUnavailable"
   constructor(readonly cause: unknown) {}
 }
 
-/** The venue knows no platform. */
+/** The venue has no platform configured. */
 export class NotConfigured {
   readonly _tag = "NotConfigured"
 }
 
 export class WorkloadIdentity extends Context.Tag("venue/identity/WorkloadIdentity")<WorkloadIdentity, {
-  /** The workload of a token, as of a time; undefined: of one that was found good when it was first shown, whatever the time is now. */
+  /** The workload of a token at a time. Without a time, the token's times are not checked: it was found valid when it was first shown. */
   readonly verify: (
     token: string,
     atEpochMs: number | undefined

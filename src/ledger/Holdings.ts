@@ -1,4 +1,4 @@
-/** Which of a party's holdings a transaction spends: pure choices among them, and what is said where none will do. */
+/** Which of a party's holdings a transaction spends, and the refusal where no choice of them will do. Pure. */
 import { type Claims, codes, Refused } from "./Ledger.js"
 
 export interface Held {
@@ -6,12 +6,13 @@ export interface Held {
   readonly atoms: bigint
 }
 
-/** Holdings that one transfer spends, at most. */
+/** Most holdings that one transfer spends. */
 export const mostSpent = 12
 /**
- * Holdings that one transfer spends where fewer would do. An owner's spends small ones along up to the first number, so that they do not
- * pile up; the treasury's up to the second, but only while it has more than the third: each is what a withdrawal of its own can be paid
- * from. As many as the second are in a transaction that is well below its greatest length, however long the names of parties are.
+ * Holdings that one transfer spends where fewer would do, so that small ones do not pile up. An owner's transfer spends up to
+ * `ownersSpent`. The treasury's spends up to `sweptSpent`, but only while it has more than `keptPieces`: each holding it keeps can pay for
+ * a withdrawal of its own. A transaction with `sweptSpent` holdings stays well below the greatest length, however long the parties' names
+ * are.
  */
 const ownersSpent = 4
 export const sweptSpent = 6
@@ -19,13 +20,14 @@ const keptPieces = 32
 
 export const worthOf = (held: ReadonlyArray<Held>): bigint => held.reduce((sum, { atoms }) => sum + atoms, 0n)
 
-/** Holdings with the smallest first. */
+/** Holdings, smallest first. */
 export const leastFirst = (held: ReadonlyArray<Held>): ReadonlyArray<Held> =>
   held.toSorted((a, b) => a.atoms < b.atoms || (a.atoms === b.atoms && a.contractId < b.contractId) ? -1 : 1)
 
 /**
- * Of holdings, smallest first, those to spend for an amount: the smallest that suffices alone, so that larger ones are left for others, or
- * else the largest; and with them the smallest, up to so many. Undefined where as many as one transfer spends do not suffice.
+ * The holdings to spend for an amount, chosen from `least`, which is sorted smallest first: the smallest one that suffices alone, so that
+ * larger ones are left for other transfers, or else the largest ones; and with them the smallest, up to `wanted` in all. Undefined where
+ * the most that one transfer may spend do not suffice.
  */
 const chosenOf = (least: ReadonlyArray<Held>, amountAtoms: bigint, wanted: number): ReadonlyArray<Held> | undefined => {
   const alone = least.findIndex(({ atoms }) => atoms >= amountAtoms)
@@ -41,9 +43,9 @@ const chosenOf = (least: ReadonlyArray<Held>, amountAtoms: bigint, wanted: numbe
 }
 
 /**
- * What can be spent for an amount, the best first: of what nobody claims where that suffices, with small ones along; then as few as the
- * amount needs; then as few as it needs of what others have only asked for too. Each has fewer holdings than the one before it, for the
- * case that the transaction becomes too long.
+ * Choices of holdings to spend for an amount, best first: unclaimed ones, with small ones added; then only as few unclaimed ones as the
+ * amount needs; then as few as it needs, including those of transactions that still await approval. Each choice has fewer holdings than the
+ * one before it, in case the transaction is too long.
  */
 export const choicesOf = (least: ReadonlyArray<Held>, amountAtoms: bigint, claims?: Claims): ReadonlyArray<ReadonlyArray<Held>> => {
   const free = least.filter(({ contractId }) => claims?.underWay.has(contractId) !== true)
@@ -55,14 +57,14 @@ export const choicesOf = (least: ReadonlyArray<Held>, amountAtoms: bigint, claim
   return choices
 }
 
-/** How many of the largest are worth an amount. */
+/** How many of the largest holdings cover an amount. */
 export const neededOf = (least: ReadonlyArray<Held>, amountAtoms: bigint): number => {
   let count = 0
   for (let worth = 0n; worth < amountAtoms && count < least.length;) worth += least.at(-++count)!.atoms
   return count
 }
 
-/** Why an amount is not paid, where as many as the given number of holdings are in one transaction. */
+/** Why an amount is not paid, where one transaction has room for `most` holdings. */
 export const refusalOf = (party: string, least: ReadonlyArray<Held>, amountAtoms: bigint, most: number): Refused => {
   const largest = worthOf(least.slice(least.length - Math.min(most, least.length)))
   return largest >= amountAtoms

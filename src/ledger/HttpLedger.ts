@@ -1,6 +1,6 @@
 /**
- * The ledger behind a participant's JSON Ledger API, over HTTP. Every question has a time within which it is answered, every answer
- * a size; a connection that could not be made certainly sent nothing, one that broke may have.
+ * The ledger behind a participant's JSON Ledger API, over HTTP. Every request has a timeout and every answer a size limit. A connection
+ * that could not be made certainly sent nothing; one that broke may have.
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -15,11 +15,11 @@ import { Ledger } from "./Ledger.js"
 import { Lost, type Transport, Unsent } from "./Transport.js"
 
 export interface Settings extends JsonLedger.Settings {
-  /** Of the participant, without a path behind it. */
+  /** The participant's base URL, without a path. */
   readonly url: string
-  /** Sent as a bearer token, where there is one. */
+  /** Sent as a bearer token, if given. */
   readonly bearer: Redacted.Redacted | undefined
-  /** Within which an answer is there, whole. */
+  /** The time within which the whole answer must arrive. */
   readonly timeoutMs: number
 }
 
@@ -28,7 +28,7 @@ export const defaultTimeoutMs = 30_000
 /** Largest answer, in bytes: a page of 200 contracts, with room. */
 const answerLimit = 4 * 1024 * 1024
 
-/** What a connection fails with before anything was sent on it. */
+/** System error codes of connections that failed before anything was sent. */
 const beforeSending: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -43,7 +43,7 @@ const beforeSending: ReadonlySet<string> = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID"
 ])
 
-/** The codes that an error and what it was caused by have, as deep as clients nest them. */
+/** The codes of an error and of its causes, as deep as HTTP clients nest them. */
 const codesOf = (error: unknown, depth = 0): ReadonlyArray<string> => {
   if (typeof error !== "object" || error === null || depth > 5) return []
   const { cause, code, errors } = error as { readonly cause?: unknown; readonly code?: unknown; readonly errors?: unknown }
@@ -54,7 +54,7 @@ const codesOf = (error: unknown, depth = 0): ReadonlyArray<string> => {
 const failure = (error: HttpClientError.HttpClientError): Unsent | Lost => {
   const codes = codesOf(error)
   const text = `${error.message}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`
-  // Several addresses may have been tried; all of them have to have failed so.
+  // Several addresses may have been tried; nothing was sent only if all of them failed in this way.
   const isUnsent = error._tag === "RequestError"
     && (error.reason !== "Transport" || (codes.length > 0 && codes.every((code) => beforeSending.has(code))))
   return isUnsent ? new Unsent(text) : new Lost(text)
@@ -64,7 +64,7 @@ const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    // Some answers are plain text, also of a proxy before the ledger.
+    // Some answers are plain text, as are those of a proxy in front of the ledger.
     return text
   }
 }
@@ -81,7 +81,7 @@ const bounded = (stream: Stream.Stream<Uint8Array, HttpClientError.ResponseError
     Effect.map(({ chunks }) => Buffer.concat(chunks).toString("utf8"))
   )
 
-/** Questions over HTTP. */
+/** Sends requests over HTTP. */
 export const transport =
   (client: HttpClient.HttpClient, { timeoutMs, bearer, url }: Pick<Settings, "timeoutMs" | "bearer" | "url">): Transport => (question) => {
     const bare = HttpClientRequest.make(question.method)(`${url.replace(/\/+$/, "")}${question.path}`, {
@@ -90,7 +90,7 @@ export const transport =
     })
     const request = question.body === undefined ? bare : HttpClientRequest.bodyUnsafeJson(bare, question.body)
     return client.execute(request).pipe(
-      // Wherever else an answer may come from, it is not the participant's: a login page is no acceptance.
+      // A redirect would lead to something other than the participant, and a login page is no acceptance.
       Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
       Effect.mapError(failure),
       Effect.flatMap((response) => Effect.map(bounded(response.stream), (text) => ({ status: response.status, body: parsed(text) }))),

@@ -1,7 +1,6 @@
 /**
- * The ledger over the JSON Ledger API v2, whatever carries it. Which contracts a planned command is exercised on is looked up here;
- * everything answered is decoded and bounded, and definite and indefinite answers are told apart: only what says that it is definite
- * is believed to be.
+ * The ledger over the JSON Ledger API v2, over any transport. The contracts on which a planned command is exercised are looked up here.
+ * Every answer is decoded and bounded, and an error counts as definite only where the answer says that it is.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -32,38 +31,38 @@ import type { Question, Reply, Transport } from "./Transport.js"
 
 export interface Settings {
   readonly synchronizerId: string
-  /** How transactions are to be hashed. */
+  /** The hashing scheme for prepared transactions. */
   readonly scheme: HashingScheme
-  /** The settlement asset, for holdings. */
+  /** The settlement asset of the holdings. */
   readonly token: Custody["token"]
   readonly custodyPackageId: string
 }
 
-/** How long a ledger waits for something new before it answers what there is. */
+/** How long the ledger waits for new completions before it answers with those there are. */
 const idleMs = 2_000
 const mostCompletions = 200
 const pageSize = 200
-/** Pages of contracts that are read, at most: a party's contracts of one template. A page that is not full counts as one that is. */
+/** Most pages read of a party's contracts of one template. A page that is not full counts as a full one. */
 const mostPages = mostContracts / pageSize
-/** Longest text of the ledger that is told on. */
+/** The longest text of the ledger that is passed on, in characters. */
 const longestCause = 500
 
 const said = (text: string): string => text.length > longestCause ? `${text.slice(0, longestCause)}...` : text
 
-/** Whether a question changes anything: if so, an answer that is not definite leaves it open whether it did. */
+/** Whether a request changes anything: if so, an answer that is not definite leaves open whether it did. */
 type Nature = "read" | "effect"
 
 const unreadable = (route: string, reason: string): Unknown =>
   new Unknown({ code: undefined, cause: said(`the answer to ${route} cannot be read: ${reason}`) })
 
-/** What an answer that is no success means. */
+/** The meaning of an answer that is not a success. */
 const refusal = (nature: Nature, { body, status }: Reply): Refused | Unknown => {
   const error = Schema.decodeUnknownEither(Shapes.ErrorBody)(body)
   if (Either.isLeft(error)) {
     return new Unknown({ code: undefined, cause: said(`status ${status}: ${typeof body === "string" ? body : JSON.stringify(body)}`) })
   }
   const { cause, code, context, definiteAnswer } = error.right
-  // A question that changes nothing may simply be asked again, so that an error of its own making is one for certain.
+  // A request that changes nothing can be repeated, so that an error that blames the request is definite.
   const isDefinite = definiteAnswer === true || (nature === "read" && status >= 400 && status < 500)
   return isDefinite ? new Refused({ code, cause: said(cause), context: context ?? {} }) : new Unknown({ code, cause: said(cause) })
 }
@@ -96,15 +95,15 @@ class Asking {
   }
 }
 
-/** A contract that was found. */
+/** A contract found on the ledger. */
 interface Found {
   readonly contractId: string
   readonly argument: unknown
 }
 
-/** What a party holds of the settlement asset. */
+/** A party's holdings of the settlement asset. */
 interface Stock extends Pick<HeldAtOffset, "atoms" | "seen"> {
-  /** What can be spent: holdings of whole atoms. */
+  /** Holdings of whole atoms, which can be spent. */
   readonly spendable: ReadonlyArray<Holdings.Held>
 }
 
@@ -116,18 +115,18 @@ const HoldingArgument = Schema.Struct({
   amount: Schema.String
 })
 
-/** A planned command as the ledger takes it, whichever holdings it spends. */
+/** A planned command in the ledger's form, before the holdings to spend are fixed. */
 interface Draft {
-  /** The ways to give it, the best first: each where the transaction of the one before is too long. */
+  /** Alternative forms, best first: each is tried where the transaction of the one before is too long. */
   readonly commands: ReadonlyArray<Shapes.JsonCommand>
-  /** What is to be said where none will do. */
+  /** The error where none of them will do. */
   readonly beyond: (tooLong: LedgerError | undefined) => Effect.Effect<never, LedgerError>
 }
 
-/** The code of a transaction that is longer than the venue and its signer take. */
+/** The error code for a transaction longer than the venue and its signer accept. */
 const tooLongCode = "TRANSACTION_TOO_LONG"
 
-/** Whether a refusal may be one of the transaction's length: a participant that has a limit of its own has no code of its own for it. */
+/** Whether an error may mean that the transaction is too long: a participant with a limit of its own has no code of its own for that. */
 const isTooLong = (error: LedgerError): boolean =>
   error._tag === "Refused" && (error.code === tooLongCode || error.code === "INVALID_ARGUMENT")
 
@@ -154,7 +153,7 @@ class JsonLedger {
     }))
   )
 
-  /** Reads at the ledger's end; at its new one where the ledger has meanwhile forgotten what there was at the one before. */
+  /** Reads at the ledger's end; again at its new end where the ledger has meanwhile pruned the state at the first. */
   private atEnd<A>(read: (offset: number) => Effect.Effect<A, LedgerError>, again = 2): Effect.Effect<A, LedgerError> {
     const once = Effect.flatMap(this.end, ({ offset }) => read(offset))
     const isPruned = (error: LedgerError) => error._tag === "Refused" && error.code === codes.pruned
@@ -162,8 +161,8 @@ class JsonLedger {
   }
 
   /**
-   * Reads a party's active contracts of a template, as they are at an offset. Each page is given to `take`, which keeps what it
-   * needs of it, and says whether the next is wanted: most of them may be anybody's who means to be in the way. How many were read.
+   * Reads a party's active contracts of a template as of an offset. Each page is given to `take`, which keeps what it needs of it and says
+   * whether the next is wanted: anybody can create contracts for the party, so most of them may be junk. Returns how many were read.
    */
   private contracts(
     party: string,
@@ -202,7 +201,7 @@ class JsonLedger {
     })
   }
 
-  /** What a contract of a party's is worth as a holding of the settlement asset; undefined where it is none. */
+  /** The value of one of a party's contracts as a holding of the settlement asset; undefined where it is not one. */
   private worthTo(party: string, argument: unknown): Effect.Effect<ReturnType<typeof Templates.wholeAtomsOf>, Unknown> {
     const { token } = this.settings
     const decoded = Schema.decodeUnknownEither(HoldingArgument)(argument)
@@ -223,7 +222,7 @@ class JsonLedger {
           const worth = yield* this.worthTo(party, argument)
           if (worth === undefined) continue
           atoms += worth.atoms
-          // Finer than an atom, it has no place in a transaction that is accounted for in atoms, and anybody may send it.
+          // A holding that is not a whole number of atoms cannot be accounted for in atoms, and anybody may send one.
           if (worth.isExact) spendable.push({ contractId, atoms: worth.atoms })
         }
         if (spendable.length <= mostHoldings) return true
@@ -237,7 +236,7 @@ class JsonLedger {
       Effect.map(this.held(party, offset), ({ atoms, seen, spendable }) => ({ atoms, pieces: spendable.length, seen, offset }))
     )
 
-  /** A command that spends holdings of a party worth an amount, as far as others leave any. */
+  /** A command that spends a party's holdings worth an amount, leaving alone those that other transactions claim. */
   private spending(
     planned: PlannedCommand,
     amountAtoms: bigint,
@@ -253,7 +252,7 @@ class JsonLedger {
       const beyond: Draft["beyond"] = (tooLong) => {
         if (Holdings.worthOf(least) < amountAtoms) return Effect.fail(missing(`${party} does not hold the amount in whole atoms`))
         const needed = Holdings.neededOf(least, amountAtoms)
-        // Nothing that the choice of holdings could help.
+        // No choice of holdings could make it shorter.
         if (tooLong !== undefined && needed === 1) return Effect.fail(tooLong)
         const most = tooLong === undefined && needed <= Holdings.sweptSpent
           ? Effect.succeed(Holdings.mostSpent)
@@ -266,10 +265,10 @@ class JsonLedger {
   }
 
   /**
-   * How many of a party's largest holdings one transaction has room for, found out by having some prepared that nobody will sign: how long
-   * they are is known to the ledger alone. Each leaves an atom over, so that whatever they are worth less than has room too. The
-   * offer that an owner accepts with them is reckoned (`reckons`) closely while nothing was too long for the ledger yet, and amply after
-   * that, so that whoever was told too much is told less.
+   * How many of a party's largest holdings one transaction has room for, found by preparing transactions that nobody will sign: only the
+   * ledger knows their length. Each leaves an atom over as change, since a payment of less would too. The room for the offer that an owner
+   * accepts with them is estimated closely (`reckons`) as long as the ledger has called no transaction too long, and amply after that, so
+   * that the next answer is lower for a caller to whom too much was promised.
    */
   private mostInOne(
     planned: PlannedCommand,
@@ -317,20 +316,20 @@ class JsonLedger {
 
   private offer(planned: PlannedCommand, owner: string, reference: string, atOffset: number): Effect.Effect<string, LedgerError> {
     const templateId = Templates.templateText(planned.template)
-    // The owner sees the few that were made to him, the treasury those of everybody.
+    // The owner sees only the few offers made to him, the treasury those made to everybody.
     const isMeant = ({ argument }: Found) => {
       const decoded = Schema.decodeUnknownOption(OfferArgument)(argument)
       return decoded._tag === "Some" && decoded.value.owner === owner && decoded.value.reference === reference
         && decoded.value.treasury === planned.custody.treasury
     }
-    // Who makes the owner other offers only has more of them read: of all, one is kept.
+    // Somebody who makes the owner other offers only has more of them read: one of all is kept.
     let standing: Found | undefined
     const take = (page: ReadonlyArray<Found>) => Effect.sync(() => (standing = page.find(isMeant)) === undefined)
     return Effect.flatMap(this.contracts(owner, templateId, atOffset, take),
       () => standing === undefined ? Effect.fail(missing(`no offer ${reference} stands`)) : Effect.succeed(standing.contractId))
   }
 
-  /** A planned command as the ledger takes it, with the contracts that it is exercised on. */
+  /** A planned command in the ledger's form, with the contracts on which it is exercised. */
   private draft(planned: PlannedCommand, maxRecordTimeEpochMs: number, claims?: Claims): Effect.Effect<Draft, LedgerError> {
     const { custody, facts, template } = planned
     const create = (createArguments: Readonly<Record<string, unknown>>) =>
@@ -444,13 +443,13 @@ class JsonLedger {
         if ("Empty" in completionResponse) continue
         const isCompletion = "Completion" in completionResponse
         const value = isCompletion ? completionResponse.Completion.value : completionResponse.OffsetCheckpoint.value
-        // A checkpoint may repeat the offset that it is at; a completion that goes back would hide a gap.
+        // A checkpoint may repeat its own offset; a completion whose offset does not increase would hide a gap.
         if (value.offset < throughOffset || (isCompletion && value.offset === throughOffset)) {
           return Effect.fail(unreadable("completions", `offset ${value.offset} behind ${throughOffset}`))
         }
         throughOffset = value.offset
         if (isCompletion) completions.push(this.completionOf(completionResponse.Completion.value))
-        // A checkpoint's time holds for whatever is before it; that of a completion is its own alone.
+        // A checkpoint's time holds for everything before it; that of a completion is only its own.
         else recordTimeEpochMs = this.recordTimeOf(completionResponse.OffsetCheckpoint.value.synchronizerTimes ?? []) ?? recordTimeEpochMs
       }
       return Effect.succeed({ completions, throughOffset, recordTimeEpochMs })
@@ -461,7 +460,7 @@ class JsonLedger {
     const body = { transactionHash: Buffer.from(hash).toString("base64") }
     return Effect.flatMap(this.asking.reply("completion_by_hash", { body }),
       (reply): Effect.Effect<Completion | undefined, LedgerError> => {
-        // There is none, or the participant is one that cannot look it up.
+        // There is none, or the participant does not support the lookup.
         if (reply.status === 404 || reply.status === 405 || reply.status === 501) return Effect.succeed(undefined)
         if (reply.status < 200 || reply.status >= 300) return Effect.fail(refusal("read", reply))
         const decoded = Schema.decodeUnknownEither(Shapes.ByHashResponse)(reply.body)
@@ -509,14 +508,14 @@ class JsonLedger {
   }
 }
 
-/** Holdings that take as much room in a transaction as the offer that an owner accepts with them. */
+/** The number of holdings that take as much room in a transaction as the offer that an owner accepts with them. */
 const offersPlace = 2
-/** How many times as long as a holding the offer is, at most, by what was measured with short and long names of parties. */
+/** The length of the offer relative to that of a holding, at most; measured with short and long party names. */
 const offersLength = 1.35
-/** Bytes that a transaction of as many holdings may have more, as it has other figures. */
+/** Bytes by which a transaction with the same number of holdings may be longer because its amounts have more digits. */
 const figuresPlace = 64
 
-/** A command that can be given in one way alone. */
+/** A command that has only one form. */
 const only = (command: Shapes.JsonCommand): Draft => ({
   commands: [command],
   beyond: (tooLong) => Effect.fail(tooLong ?? missing("there is nothing to give"))
@@ -538,13 +537,13 @@ const signatureOf = (signature: Uint8Array, signedBy: string) => ({
   signingAlgorithmSpec: Shapes.crypto.ed25519
 })
 
-/** The ledger's name of an error, of which a status's message begins: `NAME(category,id): ...`. */
+/** The ledger's name of an error, with which a status message begins: `NAME(category,id): ...`. */
 const codeOf = (message: string): string => /^([A-Z][A-Z0-9_]{1,99})\(/.exec(message)?.[1] ?? "UNKNOWN"
 
-/** The ledger that a transport leads to. */
+/** The ledger behind a transport. */
 export const make = (transport: Transport, settings: Settings): Effect.Effect<Context.Tag.Service<Ledger>> => {
   const ledger = new JsonLedger(new Asking(transport), settings)
-  // Its name is asked again only until it was told.
+  // The participant's id is asked for until it is known.
   let known: string | undefined
   const participantId = Effect.suspend(() =>
     known === undefined

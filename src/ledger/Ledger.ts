@@ -1,7 +1,7 @@
 /**
- * The external ledger: prepares transactions for a party to sign, takes signed ones, and tells later what became of them. The
- * venue moves nothing on it by itself. What is taken is not yet decided: only a completion decides, and only completions prove
- * that a time of the ledger has passed.
+ * The external ledger: it prepares transactions for a party to sign, accepts signed ones, and reports later what became of them. The venue
+ * cannot move anything on it without a signature. An accepted submission is not yet decided: only a completion decides it, and only
+ * completions prove that a time of the ledger has passed.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -10,14 +10,14 @@ import type { PlannedCommand } from "./Planned.js"
 import type { HashingScheme } from "./prepared/PreparedTransaction.js"
 
 /**
- * The ledger said no, for certain: what was asked has no effect, nor will it have. Of an execution it says so of that submission
- * alone: an earlier one of the same command may have succeeded, and be the very reason.
+ * The ledger refused, definitely: the request has no effect and never will. For an execution this holds for that submission alone: an
+ * earlier one of the same command may have succeeded, and even be the reason for the refusal.
  */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   /** The ledger's name of the error: `DUPLICATE_COMMAND`, `PARTICIPANT_PRUNED_DATA_ACCESSED`, ... */
   code: Schema.String,
   cause: Schema.String,
-  /** What the ledger adds to it, by name: `earliest_offset`, `existing_submission_id`, ... */
+  /** Details that the ledger adds, by name: `earliest_offset`, `existing_submission_id`, ... */
   context: Schema.Record({ key: Schema.String, value: Schema.String })
 }) {
   override get message() {
@@ -25,9 +25,9 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   }
 }
 
-/** No definite answer: what was asked may have been done, may yet be done, or may never be. */
+/** No definite answer: the request may have been done, may yet be done, or may never be. */
 export class Unknown extends Schema.TaggedError<Unknown>()("Unknown", {
-  /** The ledger's name of the error, where it said one without a definite answer. */
+  /** The ledger's name of the error, where it gave one without a definite answer. */
   code: Schema.UndefinedOr(Schema.String),
   cause: Schema.String
 }) {
@@ -36,7 +36,7 @@ export class Unknown extends Schema.TaggedError<Unknown>()("Unknown", {
   }
 }
 
-/** Certainly nothing was sent. */
+/** Nothing was sent, for certain. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", { cause: Schema.String }) {
   override get message() {
     return `the ledger cannot be reached: ${this.cause}`
@@ -46,56 +46,58 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable"
 export type LedgerError = Refused | Unknown | Unavailable
 
 /**
- * Codes of errors that mean something of their own to who executes, more than whether they are definite. The ledger may answer them,
- * as `Refused` or as `Unknown`, or tell them by a rejected completion.
+ * Error codes that tell a caller who executes more than whether the error is definite. The ledger may give them in an answer, as `Refused`
+ * or `Unknown`, or in a rejected completion.
  */
 export const codes = {
-  /** An earlier submission of the same command succeeded within the deduplication period: look its completion up. */
+  /** An earlier submission of the same command succeeded within the deduplication period: its completion can be looked up. */
   duplicate: "DUPLICATE_COMMAND",
-  /** An earlier submission of the same command is not decided yet: wait. */
+  /** An earlier submission of the same command is not decided yet: the caller has to wait. */
   inFlight: "SUBMISSION_ALREADY_IN_FLIGHT",
-  /** Deduplication cannot reach back as far as was asked: whether an earlier submission succeeded can no longer be told. */
+  /** Deduplication cannot reach back as far as requested: whether an earlier submission succeeded can no longer be told. */
   period: "INVALID_DEDUPLICATION_PERIOD",
-  /** Completions as old as asked for are gone. */
+  /** The requested completions are too old and have been pruned. */
   pruned: "PARTICIPANT_PRUNED_DATA_ACCESSED",
-  /** The port's own: whoever pays holds enough, but other transactions that are under way spend it. */
+  /** Defined by this port: the payer holds enough, but other transactions in progress spend it. */
   inUse: "HOLDINGS_IN_USE",
-  /** The port's own: it holds enough, in more pieces than one transaction spends; `largestAtoms` tells what one could pay. */
+  /**
+   * Defined by this port: the payer holds enough, but in more pieces than one transaction can spend; `largestAtoms` is what one could pay.
+   */
   pieces: "TOO_MANY_HOLDINGS"
 } as const
 
-/** A transaction to sign, as the ledger prepared it. Nothing in it may be believed before `prepared/Check.ts`. */
+/** A transaction to sign, as the ledger prepared it. Nothing in it may be trusted until `prepared/Check.ts` has checked it. */
 export interface Preparation {
   /** Canton's PreparedTransaction, as bytes. */
   readonly preparedTransaction: Uint8Array
-  /** What the ledger says is to be signed: 32 bytes. */
+  /** The hash to be signed, as the ledger states it: 32 bytes. */
   readonly hash: Uint8Array
   readonly scheme: HashingScheme
 }
 
-/** Holdings that other transactions name. */
+/** Holdings that other transactions spend. */
 export interface Claims {
-  /** Of what waits for an approval that may never come: left alone where others do. */
+  /** Of transactions that wait for an approval, which may never come: avoided where others suffice. */
   readonly asked: ReadonlySet<string>
-  /** Of what is approved or executed, and not decided: never chosen. */
+  /** Of transactions that are approved or executed but not decided: never chosen. */
   readonly underWay: ReadonlySet<string>
 }
 
 /**
- * Holdings of a party's that can be spent and that can be read; beyond, neither what it holds nor what it could spend is known. Nor is it
- * where the party sees more contracts of the template than the second: anybody may make it holdings of another asset, or finer than an
- * atom, and who looks for the others reads them all.
+ * Most spendable holdings of a party that are read: with more, neither its balance nor what it could spend is known. The same holds where
+ * the party sees more than `mostContracts` contracts of the template: anybody may create holdings of another asset for it, or holdings
+ * finer than an atom, and all of them have to be read to find the others.
  */
 export const mostHoldings = 10_000
 export const mostContracts = 100_000
 
-/** What a party holds of the settlement asset, at an offset. */
+/** A party's holdings of the settlement asset at an offset. */
 export interface HeldAtOffset {
-  /** What the holdings are worth, each rounded down to an atom. */
+  /** Their value, each rounded down to an atom. */
   readonly atoms: bigint
-  /** How many there are that can be spent: of whole atoms. */
+  /** How many of them can be spent, being whole atoms. */
   readonly pieces: number
-  /** How many holdings the party sees, of whatever asset and however fine. */
+  /** How many holdings the party sees, of any asset and any precision. */
   readonly seen: number
   readonly offset: number
 }
@@ -106,24 +108,24 @@ export interface Submission {
   readonly scheme: HashingScheme
   /** Ed25519 over the hash: 64 bytes. */
   readonly signature: Uint8Array
-  /** Fingerprint of the key that signed. */
+  /** Fingerprint of the signing key. */
   readonly signedBy: string
   readonly party: string
-  /** Another for every submission. */
+  /** Unique to each submission. */
   readonly submissionId: string
   readonly userId: string
-  /** Refused as a duplicate where the same command succeeded behind this offset. */
+  /** The submission is refused as a duplicate if the same command succeeded after this offset. */
   readonly deduplicateFromOffset: number
 }
 
-/** What became of one submission. */
+/** The outcome of one submission. */
 export interface Completion {
   readonly commandId: string
-  /** Empty where the ledger does not tell. */
+  /** Empty where the ledger does not give it. */
   readonly submissionId: string
   readonly actAs: ReadonlyArray<string>
   readonly offset: number
-  /** Of the synchronizer, where it is the one that is asked about. */
+  /** The synchronizer's record time; undefined where the completion is of another synchronizer than the one asked about. */
   readonly recordTimeEpochMs: number | undefined
   readonly outcome: Accepted | Rejected
 }
@@ -133,49 +135,52 @@ export interface Accepted {
   readonly updateId: string
 }
 
-/** The submission has no effect. `code` is the ledger's name of the error: that of a duplicate says that another one has had its. */
+/**
+ * The submission has no effect. `code` is the ledger's name of the error; a duplicate's code says that another submission of the command
+ * succeeded.
+ */
 export interface Rejected {
   readonly _tag: "Rejected"
   readonly code: string
   readonly message: string
 }
 
-/** A stretch of completions without a gap. */
+/** A range of completions without a gap. */
 export interface Page {
   readonly completions: ReadonlyArray<Completion>
-  /** All completions behind the beginning up to here, inclusive, are in this page: where the next one begins. */
+  /** All completions from the beginning of the page through this offset, inclusive, are in it; the next page begins here. */
   readonly throughOffset: number
   /**
-   * The synchronizer's record time at `throughOffset`, rounded down: a command whose maximum is below it, and whose acceptance
-   * is not at or before that offset, will never be accepted. Undefined where the page says nothing of it.
+   * The synchronizer's record time at `throughOffset`, rounded down: a command whose maximum record time is below it, and which was not
+   * accepted at or before that offset, will never be accepted. Undefined where the page does not give it.
    */
   readonly recordTimeEpochMs: number | undefined
 }
 
 export class Ledger extends Context.Tag("venue/ledger/Ledger")<Ledger, {
-  /** Who executes and deduplicates. Asked of the ledger once; a step stays with one participant for good. */
+  /** The participant that executes and deduplicates. The ledger is asked for it once; a step stays with one participant for good. */
   readonly participantId: Effect.Effect<string, LedgerError>
   /**
-   * The last offset, and the synchronizer's record time where the ledger tells it. Where it does not, a maximum is reckoned from
-   * the venue's clock, which is safe: that a record time has passed is shown by completions alone.
+   * The last offset, and the synchronizer's record time where the ledger gives it. Where it does not, a maximum record time is computed
+   * from the venue's clock, which is safe: only completions show that a record time has passed.
    */
   readonly end: Effect.Effect<{ readonly offset: number; readonly recordTimeEpochMs: number | undefined }, LedgerError>
-  /** Has a planned command made into a transaction that can be recorded up to and including the given record time. */
+  /** Has a planned command prepared as a transaction that can be recorded up to and including the given record time. */
   readonly prepare: (planned: PlannedCommand, maxRecordTimeEpochMs: number, claims?: Claims) => Effect.Effect<Preparation, LedgerError>
-  /** Hands over a signed transaction. Success means taken, not decided. */
+  /** Submits a signed transaction. Success means that it was accepted, not that it is decided. */
   readonly execute: (submission: Submission) => Effect.Effect<void, LedgerError>
-  /** Completions behind an offset, oldest first, of commands of a user that any of the parties acted in; at most 200 of them. */
+  /** Completions after an offset, oldest first, of a user's commands in which any of the parties acted; at most 200 of them. */
   readonly completions: (query: {
     readonly userId: string
     readonly parties: ReadonlyArray<string>
     readonly beginExclusive: number
     readonly limit: number
   }) => Effect.Effect<Page, LedgerError>
-  /** The acceptance of the transaction with this hash. That there is none says nothing: not every ledger can look it up. */
+  /** The acceptance of the transaction with this hash. Undefined proves nothing: not every ledger can look it up. */
   readonly completionByHash: (hash: Uint8Array) => Effect.Effect<Completion | undefined, LedgerError>
   /**
-   * Makes an Ed25519 key (32 bytes) a party of the ledger. `sign` is given the hash to sign and the topology that it is of, which
-   * is known to hash to it. The same key and hint come to the same party, so it may be repeated.
+   * Allocates a party for an Ed25519 key (32 bytes). `sign` is given the hash to sign and the topology that it has been verified to be the
+   * hash of. The same key and hint yield the same party, so the call may be repeated.
    */
   readonly allocateParty: <E, R>(
     publicKey: Uint8Array,

@@ -1,21 +1,21 @@
 /**
- * The JSON Ledger API v2 as far as the venue speaks it: what is sent and what is answered. Answers may hold more than is read here,
- * and leave out or null what they may.
+ * The part of the JSON Ledger API v2 that the venue uses: requests and answers. Answers may have further members, and may omit or null
+ * optional ones.
  */
 import * as Schema from "effect/Schema"
 import { maxBytes } from "./prepared/PreparedTransaction.js"
 
-/** What may be left out, or null. */
+/** Optional, or null. */
 const maybe = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optional(Schema.NullOr(schema))
 
 const name = Schema.String.pipe(Schema.maxLength(512))
-/** Sizes of texts: a third more than the bytes that they are of. */
+/** Base64 with a bound on the bytes; the text is a third longer. */
 const base64 = (most: number) => Schema.Uint8ArrayFromBase64.pipe(Schema.filter((bytes) => bytes.length <= most))
 
-/** Offsets are numbers, or in some answers their text. */
+/** Offsets are numbers or, in some answers, numbers as text. */
 const Offset = Schema.Union(Schema.Number, Schema.NumberFromString).pipe(Schema.int(), Schema.nonNegative())
 
-/** Who is asked for what. */
+/** Method and path of each request. */
 export const routes = {
   prepare: ["POST", "/v2/interactive-submission/prepare"],
   execute: ["POST", "/v2/interactive-submission/execute"],
@@ -58,7 +58,10 @@ export const PrepareRequest = Schema.Struct({
 })
 
 export const PrepareResponse = Schema.Struct({
-  /** Longer than it may be is told apart from what cannot be read: fewer contracts help. */
+  /**
+   * More than the venue's own limit, so that a transaction that is too long can be told from an unreadable one: fewer holdings make it
+   * shorter.
+   */
   preparedTransaction: base64(32 * maxBytes),
   preparedTransactionHash: base64(64),
   hashingSchemeVersion: HashingScheme
@@ -120,7 +123,7 @@ export const CompletionsResponse = Schema.Array(
 export const ByHashRequest = Schema.Struct({ transactionHash: base64(64) })
 export const ByHashResponse = Schema.Struct({ acceptedCompletion: maybe(CompletionValue) })
 
-/** Canton's own answer has the offset alone. */
+/** Canton's own answer has only the offset. */
 export const EndResponse = Schema.Struct({ offset: maybe(Offset), synchronizerTimes: maybe(Schema.Array(SynchronizerTime)) })
 
 export const ContractsRequest = Schema.Struct({
@@ -152,7 +155,7 @@ export const ContractsResponse = Schema.Struct({
               createdEvent: Schema.Struct({ contractId: name, templateId: name, createArgument: Schema.Unknown })
             })
           }),
-          // Contracts on their way between synchronizers.
+          // Contracts in transit between synchronizers.
           Schema.Struct({ JsIncompleteAssigned: Schema.Object }),
           Schema.Struct({ JsIncompleteUnassigned: Schema.Object }),
           Schema.Struct({ JsEmpty: Schema.Object })
@@ -184,7 +187,7 @@ export const AllocateResponse = Schema.Struct({ partyId: name })
 
 export const ParticipantResponse = Schema.Struct({ participantId: name })
 
-/** How Canton says no. */
+/** Canton's error body. */
 export const ErrorBody = Schema.Struct({
   code: name,
   cause: Schema.String,
@@ -198,18 +201,18 @@ export const ErrorBody = Schema.Struct({
 export const crypto = {
   rawKey: "CRYPTO_KEY_FORMAT_RAW",
   curve25519: "SIGNING_KEY_SPEC_EC_CURVE25519",
-  /** Ed25519's own 64 bytes: both halves, one behind the other. */
+  /** Ed25519's usual 64 bytes: R followed by S. */
   concat: "SIGNATURE_FORMAT_CONCAT",
   ed25519: "SIGNING_ALGORITHM_SPEC_ED25519"
 } as const
 
-/** A record time in milliseconds since 1970, rounded down; undefined for what is no time. */
+/** A record time in milliseconds since 1970, rounded down; undefined for a text that is not a time. */
 export const epochMsOf = (text: string): number | undefined => {
   const epochMs = Date.parse(text)
   return Number.isSafeInteger(epochMs) ? epochMs : undefined
 }
 
-/** A time of the ledger, in microseconds since 1970, as the API writes it. */
+/** A time of the ledger, given in microseconds since 1970, in the API's notation. */
 export const timeText = (micros: number): string => {
   const epochMs = Math.floor(micros / 1_000)
   return `${new Date(epochMs).toISOString().slice(0, -1)}${String(micros % 1_000).padStart(3, "0")}Z`

@@ -1,11 +1,11 @@
 /**
- * The contracts that the venue deals in, as records of the ledger: which template and choice has which fields, in which order. What
- * they mean is in the folder's README. A record with another field, another order or another kind of value is none of them.
+ * The contracts that the venue uses, as the ledger's records: the fields of each template and choice, in order. Their meaning is in the
+ * folder's README. A record with other fields, another order or other kinds of values does not match.
  */
 import type * as Prepared from "./prepared/PreparedTransaction.js"
 import { moneyScale } from "../domain/Units.js"
 
-/** Packages as the ledger names them; which package is meant is said by its id. */
+/** Package names as the ledger lists them; the id determines which package is meant. */
 export const packageNames = { custody: "perpetuum-custody", token: "perpetuum-token" } as const
 
 export const moduleNames = { custody: "Perpetuum.Custody", token: "Perpetuum.Token" } as const
@@ -14,7 +14,7 @@ export const choices = {
   acceptOffer: "CustodyOffer_Accept",
   withdrawOffer: "CustodyOffer_Withdraw",
   transfer: "Holding_Transfer",
-  /** The choice that every template has, by which its signatories end a contract. */
+  /** The choice that every template has, with which its signatories archive a contract. */
   archive: "Archive"
 } as const
 
@@ -22,14 +22,14 @@ export const choices = {
 export const templateText = ({ entityName, moduleName, packageId }: Prepared.Identifier): string =>
   `${packageId}:${moduleName}:${entityName}`
 
-/** The venue's account contract with an owner's party. */
+/** The account contract between the venue and an owner's party. */
 export interface VenueAccount {
   readonly treasury: string
   readonly owner: string
   readonly accountId: string
 }
 
-/** The treasury's offer to take so much from an owner into custody. */
+/** The treasury's offer to take an amount from an owner into custody. */
 export interface CustodyOffer {
   readonly treasury: string
   readonly owner: string
@@ -40,7 +40,7 @@ export interface CustodyOffer {
   readonly reference: string
 }
 
-/** So much of an instrument in a party's hands. */
+/** A party's holding of an amount of an instrument. */
 export interface Holding {
   readonly admin: string
   readonly owner: string
@@ -48,13 +48,13 @@ export interface Holding {
   readonly amountAtoms: bigint
 }
 
-/** An owner gives a part of what it holds to another party, and keeps the rest. */
+/** An owner transfers a part of its holdings to another party, and keeps the rest. */
 export interface Transfer {
   readonly receiver: string
   readonly amountAtoms: bigint
   /** The transfer's id. */
   readonly reference: string
-  /** Contract ids of the holdings that are spent beside the one that the choice is exercised on. */
+  /** Contract ids of the further holdings spent, beside the one on which the choice is exercised. */
   readonly others: ReadonlyArray<string>
 }
 
@@ -70,7 +70,7 @@ export const numericText = (atoms: bigint): string => {
 
 const numericPattern = /^(0|[1-9][0-9]{0,27})(?:\.([0-9]{1,10}))?$/
 
-/** The whole atoms of an amount on the ledger, and whether it is no more than these; undefined for what is no amount. */
+/** The whole atoms of an amount on the ledger, and whether they are the exact amount; undefined for a text that is not an amount. */
 export const wholeAtomsOf = (text: string): { readonly atoms: bigint; readonly isExact: boolean } | undefined => {
   const match = numericPattern.exec(text)
   if (match === null) return undefined
@@ -78,7 +78,7 @@ export const wholeAtomsOf = (text: string): { readonly atoms: bigint; readonly i
   return { atoms: units / finer, isExact: units % finer === 0n }
 }
 
-/** The atoms that an amount on the ledger is; undefined for what is no amount, or finer than an atom. */
+/** The atoms of an amount on the ledger; undefined for a text that is not an amount, or an amount finer than an atom. */
 export const atomsOf = (text: string): bigint | undefined => {
   const whole = wholeAtomsOf(text)
   return whole?.isExact === true ? whole.atoms : undefined
@@ -117,7 +117,7 @@ const ids: Field<ReadonlyArray<string>> = { write: contracts, read: asContracts 
 export interface RecordType<A> {
   /** `id` is the record's type. */
   readonly write: (id: Prepared.Identifier, value: A) => Prepared.Value
-  /** Undefined for anything but this record with every field; its type is compared by whoever knows which it should be. */
+  /** Undefined for anything but this record with all its fields. Its type id is not checked here: the caller compares it. */
   readonly read: (value: Prepared.Value) => A | undefined
 }
 
@@ -168,13 +168,13 @@ export const transfer = recordType<Transfer>({
 })
 export const archive = recordType<object>({})
 
-/** Who signs a contract, and who else knows of it. */
+/** The parties that sign a contract, and those that also see it. */
 export interface Stakes {
   readonly signatories: ReadonlyArray<string>
   readonly stakeholders: ReadonlyArray<string>
 }
 
-/** Sets of parties are in the order of their texts, each party once. */
+/** Sets of parties are in lexicographic order, without repetition. */
 const partySet = (...members: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(members)].sort()
 
 export const stakesOf = {

@@ -1,10 +1,10 @@
-/** How a question gets to a ledger that speaks JSON, and its answer back. */
+/** Carries requests to a ledger's JSON API, and its answers back. */
 import type * as Effect from "effect/Effect"
 
 export interface Question {
   readonly method: "GET" | "POST"
   readonly path: string
-  /** What stands behind the path, by name. */
+  /** Query parameters, by name. */
   readonly query?: Readonly<Record<string, string>>
   /** JSON. */
   readonly body?: unknown
@@ -12,17 +12,17 @@ export interface Question {
 
 export interface Reply {
   readonly status: number
-  /** JSON, or the text where it is none. */
+  /** JSON, or the text where the answer is not JSON. */
   readonly body: unknown
 }
 
-/** The question certainly never left. */
+/** The request was certainly not sent. */
 export class Unsent {
   readonly _tag = "Unsent"
   constructor(readonly cause: string) {}
 }
 
-/** The question may have arrived; there is no answer, or none that could be read. */
+/** The request may have arrived; there was no answer, or none that could be read. */
 export class Lost {
   readonly _tag = "Lost"
   constructor(readonly cause: string) {}

@@ -1,14 +1,14 @@
-/** How late the event loop comes to what is due. Nobody measures it unless the process says so: the simulator's time has no such delay. */
+/** How late the event loop is. It is measured only in a real process: in the simulator's time there is no such delay. */
 import * as Context from "effect/Context"
 
-/** So large a share of what was due came at most so late. */
+/** One quantile of the delay: this share of timers was at most so late. */
 export interface Delay {
   readonly quantile: number
   readonly seconds: number
 }
 
 export interface Measured {
-  /** Of the last whole while, the same to everybody who asks; none before the first is over. */
+  /** The delays over the last full measuring interval, the same for every caller; empty before the first has passed. */
   readonly delays: () => ReadonlyArray<Delay>
 }
 

@@ -1,13 +1,13 @@
 /**
- * The event loop's delay by Node's own histogram, told of the last whole ten seconds: whoever scrapes sees the same, however
- * many there are and whenever they come.
+ * The event loop's delay by Node's own histogram, reported for the last full ten seconds: every scraper sees the same figures, however many
+ * there are and whenever they come.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Delay, EventLoop } from "./EventLoop.js"
 
-/** How often the loop is looked at: the histogram holds the time between two looks, of which this much is no delay. */
+/** How often the loop is sampled, in milliseconds: the histogram holds the time between samples, of which this much is no delay. */
 const resolutionMs = 10
 
 const whileMs = 10_000

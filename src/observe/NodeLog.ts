@@ -1,6 +1,6 @@
 /**
- * What a process that serves says of itself, on standard output, and its last word on standard error: a line of JSON for each
- * event where nobody sits in front of it, and for people at a terminal. Nothing that looks like a credential gets out in a line.
+ * Logs of a server process on standard output, and its final message on standard error: one line of JSON for each event where no terminal
+ * is attached, and readable text at a terminal. Anything that looks like a credential is removed.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { secretSettings } from "./SecretSettings.js"
 
-/** How it is said: `auto` is `pretty` at a terminal and `json` otherwise. */
+/** The log format: `auto` is `pretty` at a terminal and `json` otherwise. */
 const formats = ["auto", "json", "pretty"] as const
 type Format = (typeof formats)[number]
 
@@ -30,16 +30,16 @@ const setting: Config.Config<Format> = Config.nonEmptyString("LOG_FORMAT").pipe(
 
 const lost = (): void => {}
 
-/** Whoever reads what is said may go away: then lines are lost, and nothing else. Where nobody listens that would end the process. */
+/** The reader of the output may go away: then lines are lost, and nothing else. Without a listener the error would end the process. */
 const outlives = (stream: NodeJS.WriteStream): void => {
   if (!stream.listeners("error").includes(lost)) stream.on("error", lost)
 }
 
-/** Where no letter of a token stands beside it. */
+/** Word boundaries of a token: no character of the token's alphabet may be adjacent. */
 const begins = String.raw`(?<![A-Za-z0-9_-])`
 const ends = String.raw`(?![A-Za-z0-9_-])`
 
-/** What a bearer, a signed token (JWT), an API key, a session, a device code, a ticket or a secret of 256 bits looks like. */
+/** The forms of a bearer header, a signed token (JWT), an API key, a session, a device code, a ticket and a 256-bit secret. */
 const credentials = new RegExp(
   [
     String.raw`\bbearer\s+[^\s"',]+`,
@@ -51,10 +51,10 @@ const credentials = new RegExp(
 
 const hidden = "[hidden]"
 
-/** The longest text of one event, in characters: a cause may repeat what it was given. */
+/** The longest text of one event, in characters: an error's cause may repeat its input. */
 const longestText = 16_384
 
-/** A text without what nobody may read. `environment` is where the settings are. */
+/** A text with secrets and credentials replaced. `environment` holds the settings. */
 export const withoutCredentials = (text: string, environment: Readonly<Record<string, string | undefined>>): string => {
   let told = text
   for (const name of secretSettings) {
@@ -64,12 +64,12 @@ export const withoutCredentials = (text: string, environment: Readonly<Record<st
   return told.replace(credentials, hidden)
 }
 
-/** As much of a text is looked at for credentials: what is hidden makes it shorter, so that more is looked at than is said. */
+/** How much of a text is searched for credentials, in characters: more than is logged, since hiding them shortens the text. */
 const longestLooked = 4 * longestText
 
 /**
- * A text as it gets out. Credentials are hidden before it is shortened: of one that is cut in two no half looks like one. What ends
- * where no more was looked at may be such a half, so that as much as any credential is long is left out in front of there.
+ * A text as it is logged. Credentials are hidden before the text is shortened, since half of one would not be recognized. The end of the
+ * searched part may be such a half, so more than the length of any credential is dropped there.
  */
 const said = (text: string): string => {
   const isCut = text.length > longestLooked
@@ -81,7 +81,7 @@ const said = (text: string): string => {
 const textOf = (message: unknown): string =>
   Arr.ensure(message).map((part) => typeof part === "string" ? part : Inspectable.toStringUnknown(part, 0)).join(" ")
 
-/** An event as a line of JSON: `time`, `level` and `message`, what the event is annotated with (`requestId`), and `cause`. */
+/** An event as a line of JSON: `time`, `level` and `message`, the event's annotations (such as `requestId`), and `cause`. */
 export const json: Logger.Logger<unknown, string> = Logger.make(({ annotations, cause, date, logLevel, message }) => {
   const noted = Object.fromEntries(Array.from(HashMap.toEntries(annotations), ([name, value]) => [name, said(textOf(value))]))
   return JSON.stringify({
@@ -93,7 +93,7 @@ export const json: Logger.Logger<unknown, string> = Logger.make(({ annotations, 
   })
 })
 
-/** The same for people. */
+/** Events for people at a terminal. */
 const pretty: Logger.Logger<unknown, void> = Logger.mapInputOptions(
   Logger.prettyLoggerDefault,
   (options: Logger.Logger.Options<unknown>) => ({
@@ -106,7 +106,7 @@ const pretty: Logger.Logger<unknown, void> = Logger.mapInputOptions(
 const isJson = (format: string | undefined, stream: { readonly isTTY?: boolean }): boolean =>
   format === "json" || (format !== "pretty" && stream.isTTY !== true)
 
-/** Everything that is logged, as LOG_FORMAT has it. */
+/** The logger that LOG_FORMAT selects. */
 export const layer: Layer.Layer<never, ConfigError.ConfigError> = Layer.unwrapEffect(
   Effect.map(setting, (format) => {
     outlives(process.stdout)
@@ -115,7 +115,7 @@ export const layer: Layer.Layer<never, ConfigError.ConfigError> = Layer.unwrapEf
   })
 )
 
-/** What a process says before it ends, on standard error: also where it could not read its settings. */
+/** Writes a process's final message to standard error, even where it could not read its settings. */
 export const lastWord = (program: string, message: string): void => {
   const line = isJson(process.env["LOG_FORMAT"], process.stderr)
     ? JSON.stringify({ time: new Date().toISOString(), level: "fatal", message: said(`${program}: ${message}`) })

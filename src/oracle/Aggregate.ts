@@ -1,44 +1,45 @@
 /**
- * One price of several sources'. Pure: what came in, when, and the rules say all of it, and the order of the sources nothing.
+ * One price from several sources. Pure: the result depends only on the quotes, their times and the rules, not on the order of the sources.
  *
- *   1. A source that did not answer for `staleMs` is left out, and one whose answer lies ahead: the clock was set back since.
- *   2. The source furthest from the median of the others is left out, and so on, until none is more than `outlierBps` from it.
- *      Prices are compared by the ratio of the larger to the smaller, weights are not looked at: a source that is wrong is
- *      wrong whatever it weighs, and of two that disagree neither is right.
- *   3. Those that are left must be at least `minSources`, and more than half of those that answered.
+ *   1. A source that has not answered for `staleMs` is left out, and so is one whose answer lies in the future, since the clock has been
+ *      set back.
+ *   2. The source furthest from the median of the others is left out, repeatedly, until none is further than `outlierBps` from it. Prices
+ *      are compared by the ratio of the larger to the smaller. Weights are ignored here: a wrong source is wrong whatever its weight, and
+ *      of two that disagree neither counts as right.
+ *   3. The remaining sources must be at least `minSources`, and more than half of those that answered.
  *   4. The price is their weighted median.
  *
- * So as long as more than half of the sources that answer tell the truth, no other one moves the price beyond what the honest
- * ones say, by more than `outlierBps` in any case; where there is no such majority, there is no price.
+ * So as long as more than half of the answering sources are honest, no other source moves the price outside the honest range by more than
+ * `outlierBps`; without such a majority there is no price.
  */
 import { bpsOne } from "../domain/Units.js"
 
-/** What a source last said. */
+/** A source's latest answer. */
 export interface Quote {
   /** Positive and finite. */
   readonly price: number
   /** Positive. */
   readonly weight: number
-  /** When it was true: by its own time where it said one, otherwise when the source answered. */
+  /** When the price held: by the source's own time where it gives one, otherwise when the source answered. */
   readonly seenEpochMs: number
 }
 
 export interface Rules {
   readonly staleMs: number
   readonly outlierBps: number
-  /** At least 2: one source alone has nobody to contradict it. */
+  /** At least 2: with a single source nothing could contradict it. */
   readonly minSources: number
 }
 
-/** What became of a source's quote. */
+/** How a source's quote was used. */
 export type Verdict = "used" | "stale" | "outlier"
 
 export interface Aggregated {
-  /** Undefined where too few agree. */
+  /** Undefined where too few sources agree. */
   readonly price: number | undefined
-  /** When `minSources` of the sources that made the price had answered, the newest first: it is at least so fresh. */
+  /** The time of the `minSources`th newest quote among those used: the price is at least this fresh. */
   readonly sourceEpochMs: number
-  /** One for each quote, in their order. */
+  /** One for each quote, in the same order. */
   readonly verdicts: ReadonlyArray<Verdict>
 }
 
@@ -51,7 +52,7 @@ const median = (prices: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** The price with at most half of the weight on either side; halfway between two where each side has exactly half. */
+/** The price with at most half of the weight on either side; the midpoint of two where each side has exactly half. */
 const weightedMedian = (quotes: ReadonlyArray<Quote>): number => {
   const sorted = [...quotes].sort((left, right) => left.price - right.price)
   const total = sorted.reduce((sum, { weight }) => sum + weight, 0)
@@ -64,10 +65,10 @@ const weightedMedian = (quotes: ReadonlyArray<Quote>): number => {
   return sorted.at(-1)!.price
 }
 
-/** How far a price is from another, as a part of the smaller. */
+/** The distance between two prices, relative to the smaller. */
 const distance = (one: number, other: number): number => Math.abs(one - other) / Math.min(one, other)
 
-/** Those that agree, in the order in which they were given. */
+/** The quotes that agree, in the order given. */
 const agreeing = (quotes: ReadonlyArray<Quote>, { minSources, outlierBps }: Rules): ReadonlyArray<Quote> => {
   let kept = quotes
   while (kept.length >= minSources && kept.length > 1) {
@@ -81,7 +82,7 @@ const agreeing = (quotes: ReadonlyArray<Quote>, { minSources, outlierBps }: Rule
   return kept
 }
 
-/** The price of what sources last said, at a time. */
+/** The price from the sources' latest quotes at a time. */
 export const aggregate = (quotes: ReadonlyArray<Quote>, rules: Rules, nowEpochMs: number): Aggregated => {
   const fresh = quotes.filter(({ seenEpochMs }) => seenEpochMs <= nowEpochMs && seenEpochMs + rules.staleMs > nowEpochMs)
   const kept = agreeing(fresh, rules)

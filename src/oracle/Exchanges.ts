@@ -1,4 +1,4 @@
-/** The exchanges that an index is made of, as they are set, and what they call an underlying. */
+/** The exchanges configured as sources of an index, and their names for an underlying. */
 import * as Either from "effect/Either"
 
 /** One exchange. */
@@ -6,7 +6,7 @@ export interface ExchangeSetting {
   /** Its name in the `ccxt` package. */
   readonly id: string
   readonly weight: number
-  /** What it quotes in, where that is not what the underlying's name says. */
+  /** The asset in which it quotes, where that differs from the underlying's name. */
   readonly quote: string | undefined
 }
 
@@ -15,7 +15,7 @@ const mostExchanges = 16
 
 const settingPattern = /^([a-z0-9]{1,32})(?::([1-9][0-9]{0,2}))?(?::([A-Z][A-Z0-9]{0,11}))?$/
 
-/** `binance:1:USDT,kraken:2`: names, weights (1 unless told), and what they quote in where that is another asset; or what is wrong. */
+/** `binance:1:USDT,kraken:2`: names, weights (1 by default), and quote assets where they differ. Left: what is wrong with the text. */
 export const parseExchanges = (text: string): Either.Either<ReadonlyArray<ExchangeSetting>, string> => {
   const found: Array<ExchangeSetting> = []
   for (const part of text.split(",").map((each) => each.trim())) {
@@ -33,7 +33,10 @@ const isWeb = (text: string): boolean => {
   return url !== undefined && (url.protocol === "http:" || url.protocol === "https:") && url.search === "" && url.hash === ""
 }
 
-/** `kraken=http://127.0.0.1:9000,binance=https://mirror.example/b`: where exchanges are asked instead; or what is wrong. */
+/**
+ * `kraken=http://127.0.0.1:9000,binance=https://mirror.example/b`: URLs to use instead of exchanges' own. Left: what is wrong with the
+ * text.
+ */
 export const parseUrls = (
   text: string,
   exchanges: ReadonlyArray<ExchangeSetting>
@@ -49,10 +52,10 @@ export const parseUrls = (
   return Either.right(found)
 }
 
-/** The quote of an underlying that names none. */
+/** The quote asset of an underlying that names none. */
 const usualQuote = "USD"
 
-/** What an exchange calls an underlying: `BTC/USD`, or in what it quotes in. */
+/** An exchange's symbol for an underlying: `BTC/USD`, or with the exchange's own quote asset. */
 export const symbolOf = ({ quote }: ExchangeSetting, underlyingSymbol: string): string => {
   const [base = "", named = usualQuote] = underlyingSymbol.split("/")
   return `${base}/${quote ?? named}`

@@ -1,6 +1,6 @@
 /**
- * The index feed leaf: prices of the underlyings from outside. Every sample is submitted as a command and
- * takes effect only by its record.
+ * The index feed: prices of the underlyings from outside the venue. Every sample is submitted as a command and takes effect only through
+ * its record.
  */
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
@@ -17,54 +17,51 @@ import type { Submit } from "../sequencer/Submit.js"
 export interface Sample {
   readonly marketId: string
   readonly priceAtoms: number
-  /** When the source saw it. */
+  /** When the source observed it. */
   readonly sourceEpochMs: number
 }
 
-/** A market that wants an index: what it is a price of, and on which grid. */
+/** A market that needs an index: its underlying and its price grid. */
 export interface Quoted {
   readonly marketId: string
   readonly underlyingSymbol: string
   readonly priceScale: number
 }
 
-/** What one of several sources of an index is worth now, for whoever watches. */
+/** The present state of one of an index's sources, for monitoring. */
 export interface SourceView {
   readonly marketId: string
   readonly source: string
-  /** How long ago it last told a price; undefined where it never did. */
+  /** The age of its latest price, in milliseconds; undefined where it never gave one. */
   readonly ageMs: number | undefined
-  /** Whether it is among those that make the price, or would if they were enough. */
+  /** Whether it is among the sources that make the price, or would if there were enough. */
   readonly agrees: boolean
-  /** How many of its tickers since the start were no price. */
+  /** How many of its tickers since the start gave no usable price. */
   readonly refused: number
 }
 
 export class IndexFeed extends Context.Tag("venue/oracle/IndexFeed")<IndexFeed, {
-  /**
-   * Samples as they come, of the markets that `markets` tells whenever it is asked. Ends never; a source that is lost is
-   * simply silent.
-   */
+  /** Samples as they arrive, for the markets that `markets` lists at each moment. The stream never ends; a lost source is simply silent. */
   readonly samples: (markets: () => ReadonlyArray<Quoted>) => Stream.Stream<Sample>
-  /** Each source of each of these markets at a time; absent where an index is not made of several. */
+  /** Each source of each of these markets at a time; absent for feeds whose index does not have several sources. */
   readonly sources?: (markets: ReadonlyArray<Quoted>, nowEpochMs: number) => ReadonlyArray<SourceView>
 }>() {}
 
-/** Prices come by the operator's routes only. */
+/** Prices come only through the operator's routes. */
 export const layerPush: Layer.Layer<IndexFeed> = Layer.succeed(IndexFeed, { samples: () => Stream.never })
 
-/** Where a synthetic index walks: around a price, one step at a time. */
+/** A synthetic index: it moves around a price, step by step. */
 export interface Walk {
   readonly marketId: string
   readonly aroundAtoms: number
 }
 
-/** Time between the steps of a synthetic index. */
+/** Time between the steps of a synthetic index, in milliseconds. */
 const stepMs = 1000
 
 /**
- * For development: every second each index follows three slow waves around its starting price, within 2 %
- * of it. A function of the second alone, and so the same everywhere.
+ * For development: every second each index follows three slow waves around its starting price, within 2 % of it. A function of the second
+ * alone, and therefore the same everywhere.
  */
 export const layerSynthetic = (walks: ReadonlyArray<Walk>): Layer.Layer<IndexFeed> =>
   Layer.succeed(IndexFeed, {
@@ -82,7 +79,7 @@ export const layerSynthetic = (walks: ReadonlyArray<Walk>): Layer.Layer<IndexFee
       )
   })
 
-/** Three slow waves of unlike length around a price, within 2 % of it: a minute, seventeen minutes, four hours. */
+/** Three slow waves around a price, within 2 % of it, with periods of a minute, seventeen minutes and four hours. */
 const syntheticPrice = (aroundAtoms: number, phase: number, atEpochMs: number): number => {
   const seconds = Math.floor(atEpochMs / stepMs) % 1_000_000
   const wave = triangle(seconds + phase * 7, 61) * 10
@@ -99,7 +96,7 @@ const triangle = (seconds: number, period: number): number => {
 
 const fromFeed = internal(Principal.feed)
 
-/** Every market that may want an index: one in draft has no grid to be told on yet, and one that is delisted takes none. */
+/** Every market that may receive an index: a draft market does not show its price grid yet, and a delisted one takes no prices. */
 export const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
   const markets: Array<Quoted> = []
   for (let index = 0; index < reads.marketCount; index++) {
@@ -110,7 +107,7 @@ export const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
   return markets
 }
 
-/** Submits what the feed says for markets that exist, as long as it runs. */
+/** Submits the feed's samples for existing markets, for as long as it runs. */
 export const drive = (
   feed: Context.Tag.Service<typeof IndexFeed>,
   reads: Reads,

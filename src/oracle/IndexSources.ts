@@ -1,6 +1,6 @@
 /**
- * The index made of several sources that are asked again and again: each by itself, so that a slow one holds none up. Once in
- * a while every market's price is made of what they last said (see `Aggregate.ts`), and told where it is newer than the last one.
+ * An index from several sources that are polled independently, so that a slow one holds up no other. At regular intervals every market's
+ * price is computed from their latest answers (see `Aggregate.ts`), and passed on where it is newer than the last one.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import { IndexFeed, type Quoted, type Sample, type SourceView } from "./IndexFee
 import { toAtoms } from "./Price.js"
 import { priceOf, seenOf, type Ticker } from "./Ticker.js"
 
-/** A source did not answer, or not with tickers. */
+/** A source did not answer, or its answer was not tickers. */
 export class SourceFailed extends Schema.TaggedError<SourceFailed>()("SourceFailed", { reason: Schema.String }) {
   override get message() {
     return this.reason
@@ -22,34 +22,34 @@ export class SourceFailed extends Schema.TaggedError<SourceFailed>()("SourceFail
 export interface Source {
   readonly name: string
   readonly weight: number
-  /** What the source calls an underlying. */
+  /** The source's symbol for an underlying. */
   readonly symbolOf: (underlyingSymbol: string) => string
-  /** The tickers of those symbols that the source has. */
+  /** The tickers for those of the symbols that the source has. */
   readonly fetch: (symbols: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, Ticker>, SourceFailed>
 }
 
 export interface Options extends Rules {
-  /** Between two questions to a source, and between two prices of a market. */
+  /** The interval between polls of a source, and between prices of a market, in milliseconds. */
   readonly pollMs: number
 }
 
-/** The longest rest of a source that does not answer. */
+/** The longest pause before a failing source is polled again, in milliseconds. */
 const longestRestMs = 15_000
 
-/** A source and what it last said. */
+/** A source and its latest answers. */
 interface Asked {
   readonly source: Source
   /** By symbol. */
   readonly quotes: Map<string, Quote>
-  /** How many of its tickers were no price, by symbol. */
+  /** How many of its tickers gave no usable price, by symbol. */
   readonly refused: Map<string, number>
   /** Failures in a row. */
   failures: number
-  /** Symbols that it was found to know nothing of. */
+  /** Symbols that the source turned out not to have. */
   readonly unknown: Set<string>
 }
 
-/** Asks a source once, and keeps what it says. What is no price leaves the one before, until that is stale. */
+/** Polls a source once, and keeps its answers. An unusable ticker leaves the previous quote in place until that is stale. */
 const ask = (asked: Asked, markets: ReadonlyArray<Quoted>, staleMs: number): Effect.Effect<void, SourceFailed> =>
   Effect.gen(function*() {
     const { quotes, source } = asked
@@ -69,11 +69,11 @@ const ask = (asked: Asked, markets: ReadonlyArray<Quoted>, staleMs: number): Eff
     if (unknown.length > 0) yield* Effect.logWarning(`index source ${source.name} tells nothing of ${unknown.join(", ")}`)
   })
 
-/** Asks a source for ever. The first failure in a row is told, and its end. */
+/** Polls a source for ever. Logs the first failure of a series, and the recovery. */
 const poll = (asked: Asked, markets: () => ReadonlyArray<Quoted>, { pollMs, staleMs }: Options): Effect.Effect<never> => {
   const { source: { name } } = asked
   const once = Effect.suspend(() => ask(asked, markets(), staleMs)).pipe(
-    // What a source throws is a failure of its own, and not the end of its being asked.
+    // An exception from a source counts as a failure, and does not end the polling.
     Effect.catchAllDefect((defect) => new SourceFailed({ reason: String(defect) })),
     Effect.zipRight(Effect.suspend(() => asked.failures === 0 ? Effect.void : Effect.logInfo(`index source ${name} answers again`))),
     Effect.map(() => {
@@ -91,14 +91,14 @@ const poll = (asked: Asked, markets: () => ReadonlyArray<Quoted>, { pollMs, stal
   return Effect.forever(once)
 }
 
-/** What was last told of a market. */
+/** What was last reported for a market. */
 interface Told {
   sourceEpochMs: number
-  /** Undefined while nothing was said of it. */
+  /** Undefined until something has been logged about it. */
   hasPrice: boolean | undefined
 }
 
-/** Says why a market has no price, or that it has one. */
+/** Logs why a market has no price, or that it has one again. */
 const tellOf = (marketId: string, asked: ReadonlyArray<Asked>, { price, verdicts }: Aggregated): Effect.Effect<void> =>
   price !== undefined
     ? Effect.logInfo(`enough index sources agree on ${marketId}`)
@@ -108,11 +108,11 @@ const tellOf = (marketId: string, asked: ReadonlyArray<Asked>, { price, verdicts
 
 const neverSeen: Quote = { price: 1, weight: 1, seenEpochMs: Number.NEGATIVE_INFINITY }
 
-/** What each source last said of a market. */
+/** The latest quote of each source for a market. */
 const quotesOf = (asked: ReadonlyArray<Asked>, { underlyingSymbol }: Quoted): ReadonlyArray<Quote> =>
   asked.map(({ quotes, source }) => quotes.get(source.symbolOf(underlyingSymbol)) ?? neverSeen)
 
-/** What each source is worth to a market. */
+/** The monitoring view of each source for a market. */
 const viewsOf = (asked: ReadonlyArray<Asked>, market: Quoted, rules: Rules, now: number): ReadonlyArray<SourceView> => {
   const quotes = quotesOf(asked, market)
   const { verdicts } = aggregate(quotes, rules, now)
@@ -128,7 +128,7 @@ const viewsOf = (asked: ReadonlyArray<Asked>, market: Quoted, rules: Rules, now:
   })
 }
 
-/** What the sources come to, market by market. */
+/** The sources' aggregated prices, market by market. */
 const samplesOf = (
   asked: ReadonlyArray<Asked>,
   told: Map<string, Told>,
@@ -145,7 +145,7 @@ const samplesOf = (
       const { price, sourceEpochMs } = aggregated
       const last = told.get(marketId) ?? { sourceEpochMs: 0, hasPrice: undefined }
       told.set(marketId, last)
-      // Sources that have only just been asked are given the time to answer.
+      // Sources that have only just been polled are given time to answer.
       const isEarly = price === undefined && last.hasPrice === undefined && now - beganMs <= rules.staleMs
       if (!isEarly && last.hasPrice !== (price !== undefined)) {
         last.hasPrice = price !== undefined
@@ -159,7 +159,7 @@ const samplesOf = (
     return samples
   })
 
-/** The feed over these sources. They are asked from when it is listened to until it no longer is. */
+/** The feed over these sources. They are polled while somebody consumes the feed. */
 export const layer = (sources: ReadonlyArray<Source>, options: Options): Layer.Layer<IndexFeed> =>
   Layer.sync(IndexFeed, () => {
     const asked: ReadonlyArray<Asked> = sources.map((source) => ({

@@ -1,13 +1,13 @@
 /**
  * Index prices from a feed process, as a stream of numbered batches.
  *
- * A process opens a session and numbers its batches from 1, without gaps. A batch that was taken is never taken again: the
- * same number gets the answer that it got, or where that is no longer kept, that it was taken. So a process that lost an answer
- * or its connection sends the batch again, or asks for the last number and goes on behind it. Opening a session ends the
- * one before: of two processes that take themselves for the feed only the newest is heard.
+ * The process opens a session and numbers its batches from 1, without gaps. A batch is accepted only once: a repetition of its number gets
+ * the same answer or, where that is no longer kept, the information that it was accepted. So a process that lost an answer or its
+ * connection sends the batch again, or asks for the last number and continues after it. Opening a session ends the previous one: of two
+ * processes that both act as the feed only the newest is heard.
  *
- * Sessions live as long as the process. That is enough: a sample carries the time at which its source saw it, and the engine
- * refuses what is older than what stands, so nothing sent again into a new session can move the index back.
+ * Sessions live as long as the venue's process. That is enough: a sample carries the time at which its source observed it, and the engine
+ * refuses samples older than the present index, so that nothing sent again in a new session can move the index back.
  */
 import type * as Context from "effect/Context"
 import { isDelisted, type Reads } from "../engine/Reads.js"
@@ -19,41 +19,41 @@ import { toAtoms } from "./Price.js"
 /** Most samples of one batch. */
 export const maxSamples = 256
 
-/** Samples that may be taken in a second on average, and at once after a quiet time. */
+/** Samples accepted per second on average, and at once after a quiet time. */
 const rate = { perSecond: 1_000, burst: 2_000 } as const
-/** Samples that may be on their way to their decisions. */
+/** Most samples that are submitted and not yet decided. */
 const mostUndecided = 2_048
 
-/** A price as the feed process tells it. */
+/** A price as the feed process sends it. */
 export interface StreamedPrice {
   readonly marketId: string
   readonly price: number
   readonly sourceEpochMs: number
 }
 
-/** What became of a price: the decision on it, or why there is none. */
+/** The result for a price: the decision on it, or why there is none. */
 export type Decided = { readonly marketId: string; readonly outcome: Outcome | "market_unknown" | "market_delisted" | "price_invalid" }
 
-/** Where a stream stands. */
+/** The position of a stream. */
 export interface Position {
   readonly session: string
-  /** The number of the last batch that was taken; 0 before the first. */
+  /** The number of the last accepted batch; 0 before the first. */
   readonly lastSequence: number
 }
 
-/** What a batch that was taken came to. Its decisions are not told again once a later batch was taken. */
+/** The results of an accepted batch. They are not given again once a later batch has been accepted. */
 export interface Acknowledged extends Position {
   readonly repeated: boolean
   readonly decided: ReadonlyArray<Decided>
 }
 
-/** Why a batch is not taken. Nothing was done. */
+/** Why a batch is not accepted. Nothing was done. */
 export type NotTaken =
   | { readonly reason: "session_ended" }
   | { readonly reason: "gap"; readonly expected: number }
   | { readonly reason: "too_much" }
 
-/** One batch that was taken, until all of it is decided and beyond, for as long as it is the newest. */
+/** An accepted batch, kept until it is decided and for as long as it is the newest. */
 class Batch {
   readonly decided: Array<Decided> = []
   private readonly waiting: Array<() => void> = []
@@ -83,16 +83,16 @@ export class IndexStream {
     private readonly submit: Context.Tag.Service<Submit>["submit"],
     private readonly now: () => number,
     private readonly nextSession: () => string,
-    /** Told of each price that is none of its market's grid: nothing decides on it. */
+    /** Called for each price that is not on its market's grid: no decision is made on it. */
     private readonly refuse: (market: number, sender: "feed") => void
   ) {}
 
-  /** Where the stream stands; undefined before a session was opened. */
+  /** The stream's position; undefined before a session has been opened. */
   get position(): Position | undefined {
     return this.session === undefined ? undefined : { session: this.session, lastSequence: this.newest?.sequence ?? 0 }
   }
 
-  /** Opens a session, which ends the one before. */
+  /** Opens a session, which ends the previous one. */
   open(): Position {
     const session = this.nextSession()
     this.session = session
@@ -101,8 +101,8 @@ export class IndexStream {
   }
 
   /**
-   * Takes a batch, unless it was taken before, and calls back once all that it came to is decided and durable. Says at once, and
-   * never calls back, where it is not taken.
+   * Accepts a batch, unless it was accepted before, and calls back once everything in it is decided and durable. Where it does not accept
+   * the batch it returns the reason at once, and never calls back.
    */
   offer(
     session: string,
@@ -125,7 +125,7 @@ export class IndexStream {
     return undefined
   }
 
-  /** Tells of a batch that was taken before, once everything up to the newest is decided. */
+  /** Acknowledges a batch that was accepted before, once everything up to the newest is decided. */
   private repeat(session: string, sequence: number, acknowledge: (acknowledged: Acknowledged) => void): void {
     const newest = this.newest!
     newest.whenDecided(() =>
@@ -155,10 +155,10 @@ export class IndexStream {
     })
   }
 
-  /** Whether so many samples more are within what a stream may send; if so, they are counted. */
+  /** Whether so many more samples are within the stream's rate limit; if so, they are counted. */
   private mayTake(count: number): boolean {
     const now = this.now()
-    // A clock that was set back gives nothing, and takes nothing away.
+    // Setting the clock back neither adds to the allowance nor reduces it.
     const elapsedMs = Math.max(0, now - this.allowedAtMs)
     this.allowance = Math.min(rate.burst, this.allowance + (elapsedMs * rate.perSecond) / 1_000)
     this.allowedAtMs = now

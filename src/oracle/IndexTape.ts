@@ -1,12 +1,11 @@
 /**
- * The index played from a recorded file, for development, tests and rehearsals: one sample a line,
+ * An index played from a recorded file, for development, tests and rehearsals: one sample per line,
  *
  *   atMs,marketId,price
  *
- * in the order of time. Times are whole milliseconds that count from the first line's, so that a recording with the times of
- * its day plays like one that begins at 0. Empty lines and lines that begin with `#` say nothing. A line plays at its moment by
- * the venue's clock and is told as seen then; its price is rounded to the market's grid. Lines of a market that the venue does
- * not have are passed over.
+ * in order of time. Times are whole milliseconds and are taken relative to the first line's, so that a recording with absolute times
+ * plays like one that begins at 0. Empty lines and lines that begin with `#` are ignored. A line plays at its time by the venue's clock,
+ * which becomes its source time; its price is rounded to the market's grid. Lines of markets that the venue does not have are skipped.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -25,13 +24,13 @@ export interface Line {
   readonly price: number
 }
 
-/** Between the last line of a tape that is played again and the first one. */
+/** The pause between the last line of a looping tape and its first, in milliseconds. */
 const loopPauseMs = 1_000
 
 const timePattern = /^(?:0|[1-9][0-9]{0,14})$/
 const pricePattern = /^(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?$/
 
-/** What a line says, or what is wrong with it. */
+/** A parsed line, or what is wrong with it. */
 const lineOf = (text: string, earliestMs: number): Line | string => {
   const [time, marketId, price, ...more] = text.split(",").map((field) => field.trim())
   if (time === undefined || marketId === undefined || price === undefined || more.length > 0) return "is not atMs,marketId,price"
@@ -42,7 +41,7 @@ const lineOf = (text: string, earliestMs: number): Line | string => {
   return { atMs: Number(time), marketId, price: Number(price) }
 }
 
-/** The lines of a tape; what is wrong with the first bad one, by its number. */
+/** The lines of a tape; or what is wrong with the first bad one, by its number. */
 export const parse = (text: string): Either.Either<ReadonlyArray<Line>, string> => {
   const lines: Array<Line> = []
   for (const [index, raw] of text.split("\n").entries()) {
@@ -57,7 +56,7 @@ export const parse = (text: string): Either.Either<ReadonlyArray<Line>, string> 
   return Either.right(lines.map((line) => ({ ...line, atMs: line.atMs - first.atMs })))
 }
 
-/** Warns of what will not be heard. */
+/** Warns of lines for markets that the venue does not have. */
 const warnOfUnknown = (lines: ReadonlyArray<Line>, markets: ReadonlyArray<Quoted>): Effect.Effect<void> => {
   const known = new Set(markets.map(({ marketId }) => marketId))
   const unknown = [...new Set(lines.map(({ marketId }) => marketId))].filter((marketId) => !known.has(marketId))
@@ -66,7 +65,7 @@ const warnOfUnknown = (lines: ReadonlyArray<Line>, markets: ReadonlyArray<Quoted
     : Effect.logWarning(`the index tape has prices of markets that are not here: ${unknown.join(", ")}`)
 }
 
-/** Plays the lines once, the first of them at a time. */
+/** Plays the lines once, beginning with the first at a given time. */
 const round = (
   lines: ReadonlyArray<Line>,
   beginsAtMs: number,
@@ -90,7 +89,7 @@ const round = (
 
 const ended = Effect.logWarning("the index tape has ended: markets take only what reduces once their index is stale")
 
-/** Plays a tape from when the venue is ready on; over and over where it loops. */
+/** Plays a tape once the venue is ready; repeatedly where it loops. */
 export const layer = (lines: ReadonlyArray<Line>, loops: boolean): Layer.Layer<IndexFeed> => {
   const periodMs = (lines.at(-1)?.atMs ?? 0) + loopPauseMs
   return Layer.succeed(IndexFeed, {

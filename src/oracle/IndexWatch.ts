@@ -1,6 +1,6 @@
 /**
- * What became of index samples since the process started, by market and whoever sent them: for whoever watches the venue.
- * It decides nothing, and a new start begins to count anew.
+ * What became of index samples since the process started, by market and sender, for monitoring. It decides nothing, and counts from zero
+ * after a restart.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
@@ -9,22 +9,25 @@ import { Principal } from "../operations/Header.js"
 import { type Outcome, refusalOf } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
 
-/** What may become of a sample: the index now, a step that waits for others to agree, older than what stands, or no price at all. */
+/**
+ * The fates of a sample: it became the index, is held back as a step until others agree with it, is older than the index, or is no valid
+ * price.
+ */
 export const fates = ["taken", "held", "out_of_order", "refused"] as const
 export type Fate = (typeof fates)[number]
 
-/** Whom a sample is of: the index feed or its stream, or an operator. */
+/** The sender of a sample: the index feed or its stream, or an operator. */
 export const senders = ["feed", "operator"] as const
 export type Sender = (typeof senders)[number]
 
-/** How many samples of a market came to what. */
+/** How many of a market's samples had each fate. */
 export type Counts = Readonly<Record<Fate, number>>
 
-/** What a sample was refused for: as a command, or by the decision on it. */
+/** Why a sample was refused: as a command, or in the decision on it. */
 export const refusalOfSample = ({ entries: [entry], refusal }: Outcome): Refusal =>
   refusal !== Refusal.none || entry === undefined ? refusal : refusalOf(entry)
 
-/** What a sample came to. */
+/** The fate of a sample. */
 export const fateOf = (outcome: Outcome): Fate => {
   switch (refusalOfSample(outcome)) {
     case Refusal.none:
@@ -39,19 +42,19 @@ export const fateOf = (outcome: Outcome): Fate => {
 }
 
 export class IndexWatch extends Context.Tag("venue/oracle/IndexWatch")<IndexWatch, {
-  /** What became of a market's samples of a sender. */
+  /** The fates of a market's samples from a sender. */
   readonly counts: (market: number, sender: Sender) => Counts
-  /** Counts a sample of a market that was no price of its grid, and so never came to a decision. */
+  /** Counts a sample that was not on its market's grid, and so never came to a decision. */
   readonly refuse: (market: number, sender: Sender) => void
-  /** Whether the last sample of a market that told is held back: a step that waits for others to agree with it. */
+  /** Whether the latest informative sample of a market is held back: a step that waits for others to agree with it. */
   readonly isHeld: (market: number) => boolean
-  /** The way in, watched: every index sample that goes through it is counted. */
+  /** Wraps a submit service: every index sample submitted through the result is counted. */
   readonly over: (submit: Context.Tag.Service<Submit>) => Context.Tag.Service<Submit>
 }>() {}
 
 const nothing: Counts = { taken: 0, held: 0, out_of_order: 0, refused: 0 }
 
-/** Starts with nothing seen. */
+/** Starts with nothing counted. */
 export const make = (): Context.Tag.Service<IndexWatch> => {
   const counted = new Map<number, Record<Sender, Record<Fate, number>>>()
   const held = new Set<number>()
@@ -63,7 +66,7 @@ export const make = (): Context.Tag.Service<IndexWatch> => {
   }
 
   const note = (market: number, sender: Sender, outcome: Outcome): void => {
-    // What is told again under its key was counted when it was decided.
+    // A repeated answer to an idempotency key was counted when it was decided.
     if (outcome.replayed) return
     const fate = fateOf(outcome)
     count(market, sender, fate)

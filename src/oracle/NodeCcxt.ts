@@ -1,8 +1,7 @@
 /**
- * Exchanges as sources of an index, asked through the package `ccxt` in a process of its own (see `NodeCcxtProcess.ts`): exchanges'
- * lists of markets are megabytes of JSON that the writer must not stand still for, what an exchange answers may cost that
- * process and never the venue's, and the package sees none of the venue's secrets. A process that ends is begun anew with the next
- * question, and one that answers nothing any more is ended.
+ * Exchanges as sources of an index, through the package `ccxt` in a process of its own (see `NodeCcxtProcess.ts`). Exchanges' market lists
+ * are megabytes of JSON that would stall the writer; a bad answer can harm only that process and never the venue's; and the package sees
+ * none of the venue's secrets. A process that has ended is started again with the next request, and one that no longer answers is killed.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -14,24 +13,24 @@ import { type ExchangeSetting, symbolOf } from "./Exchanges.js"
 import { type Source, SourceFailed } from "./IndexSources.js"
 import type { Ticker } from "./Ticker.js"
 
-/** What the process is begun with: the exchanges, and where each is asked if not at its own address. */
+/** The process's start parameters: the exchanges, and the URL of each where it is not the exchange's own. */
 export interface Asking {
   readonly exchanges: ReadonlyArray<{ readonly id: string; readonly url: string | undefined }>
 }
 
-/** The process's first message: the exchanges that the package does not know. It asks nobody where there are any. */
+/** The process's first message: the exchanges that the package does not know. If there are any, it polls none. */
 export interface Begun {
   readonly unknown: ReadonlyArray<string>
 }
 
-/** What it is asked. */
+/** A request to the process. */
 export interface Question {
   readonly number: number
   readonly exchange: string
   readonly symbols: ReadonlyArray<string>
 }
 
-/** What it answers: tickers by symbol, or why there are none. */
+/** Its answer: tickers by symbol, or why there are none. */
 export type Answer =
   | { readonly number: number; readonly tickers: ReadonlyArray<readonly [string, Ticker]> }
   | { readonly number: number; readonly reason: string }
@@ -43,29 +42,29 @@ class ExchangesUnknown extends Schema.TaggedError<ExchangesUnknown>()("Exchanges
   }
 }
 
-/** What the process may hold: the longest answer that it takes, read in the worst way. */
+/** The process's heap limit, in MiB: enough for the longest accepted answer, parsed in the worst way. */
 const heapMiB = 1_024
 
-/** What of the environment the process is given. */
+/** The environment variables that the process inherits. */
 const inherited: ReadonlyArray<string> = ["PATH", "TZ", "NODE_EXTRA_CA_CERTS"]
 
-/** Answers are waited for so long, of whichever exchange: the process gives an exchange's answer up after ten seconds. */
+/** How long the process may stay silent in all, in milliseconds: it gives up on a single exchange's answer after ten seconds. */
 const hungMs = 60_000
 
-/** Longest reason that is told: an exchange's error may be a whole page. */
+/** The longest reason passed on, in characters: an exchange's error may be a whole page. */
 const reasonLength = 300
 
-/** The one process, and who waits for its answers. */
+/** The one process, and the callers that wait for its answers. */
 class Asker {
   private child: ChildProcess | undefined = undefined
   private readonly waiting = new Map<number, (answer: Answer) => void>()
   private questions = 0
-  /** Since when it has been asked and has said nothing; undefined where it has nothing to say. */
+  /** Since when it has been silent with requests open; undefined where none are. */
   private silentSinceMs: number | undefined = undefined
 
   constructor(private readonly asking: Asking) {}
 
-  /** Begins the process; tells which exchanges it does not know. */
+  /** Starts the process; `begun` is told which exchanges it does not know. */
   begin(begun: (begun: Begun) => void, failed: (reason: string) => void): void {
     const child = fork(fileURLToPath(new URL("NodeCcxtProcess.js", import.meta.url)), [JSON.stringify(this.asking)], {
       env: Object.fromEntries(inherited.flatMap((name) => process.env[name] === undefined ? [] : [[name, process.env[name]]])),
@@ -83,12 +82,12 @@ class Asker {
     })
     child.once("error", (cause) => this.end(child, String(cause), failed))
     child.once("exit", (code, signal) => this.end(child, `the process that asks exchanges ended with ${code ?? signal}`, failed))
-    // The venue's end does not wait for it.
+    // The process does not keep the venue's alive.
     child.unref()
     child.channel?.unref()
   }
 
-  /** Asks; `answer` is called once. What is given back takes the question back. */
+  /** Sends a request; `answer` is called once. The returned function withdraws the request. */
   ask(nowEpochMs: number, exchange: string, symbols: ReadonlyArray<string>, answer: (answer: Answer) => void): () => void {
     this.endHung(nowEpochMs)
     const number = ++this.questions
@@ -96,7 +95,7 @@ class Asker {
     try {
       if (this.child === undefined) this.begin(() => {}, () => {})
       this.silentSinceMs ??= nowEpochMs
-      // A process that the system could not begin has no way to be asked, and says why later than this.
+      // Where the system could not start the process there is no channel to it, and the error event with the cause comes later.
       this.child!.send({ number, exchange, symbols } satisfies Question, (cause) => {
         if (cause !== null) this.settle({ number, reason: String(cause) })
       })
@@ -106,7 +105,7 @@ class Asker {
     return () => void this.waiting.delete(number)
   }
 
-  /** Ends a process that has said nothing for too long, though it was asked: the next question begins another. */
+  /** Kills a process that has been silent for too long with requests open: the next request starts another. */
   private endHung(nowEpochMs: number): void {
     const { child, silentSinceMs } = this
     if (child === undefined || silentSinceMs === undefined) return

@@ -1,19 +1,19 @@
 /**
- * The process that asks exchanges, through the package `ccxt`. It is asked for tickers by messages, and answers each with tickers or
- * a reason. Its first argument is what it is begun with, as JSON. It ends with the venue's process.
+ * The process that polls exchanges, through the package `ccxt`. Requests for tickers come as messages, and each is answered with tickers or
+ * a reason. Its first argument is its start parameters, as JSON. It ends with the venue's process.
  */
 import ccxt, { BaseError, type Exchange } from "ccxt"
 import type { Answer, Asking, Begun, Question } from "./NodeCcxt.js"
 import type { Ticker } from "./Ticker.js"
 
-/** The package by its exchanges' names. */
+/** The package's classes by the exchanges' names. */
 const classes = ccxt as unknown as Readonly<Record<string, new(config: object) => Exchange>>
 
-/** How long an exchange may take for one answer, and how long that may be in bytes: its list of markets is the longest. */
+/** The time limit for an exchange's answer, in milliseconds, and its size limit in bytes: the list of markets is the longest. */
 const timeoutMs = 10_000
 const longestAnswer = 32 * 2 ** 20
 
-/** Fetches an answer whole, within the signal's time: the package itself waits for an answer's end without one, and for any length. */
+/** Fetches a whole answer, until the signal aborts it: the package itself reads a body without a time or size limit. */
 const boundedFetch = async (url: string, { body, headers, method, signal }: RequestInit): Promise<Response> => {
   const asked: RequestInit = { method: method!, headers: headers!, body: body ?? null, signal: signal!, redirect: "error" }
   const response = await fetch(url, asked)
@@ -28,7 +28,7 @@ const boundedFetch = async (url: string, { body, headers, method, signal }: Requ
   return new Response(length === 0 ? null : Buffer.concat(parts), { status, statusText, headers: response.headers })
 }
 
-/** An address of an exchange at another origin, with the path that it has. */
+/** An exchange's address moved to another origin, with the same path. */
 const moved = (address: unknown, origin: string): unknown => {
   if (typeof address === "string") return address.replace(/^https?:\/\/[^/]+/, origin)
   return typeof address === "object" && address !== null
@@ -38,7 +38,7 @@ const moved = (address: unknown, origin: string): unknown => {
 
 const made = ({ id, url }: Asking["exchanges"][number]): Exchange => {
   const exchange = new classes[id]!({ timeout: timeoutMs, fetchImplementation: boundedFetch, options: { defaultType: "spot" } })
-  // Only spot prices are asked for: where the package lists the types of markets that it loads, it loads no others.
+  // Only spot prices are needed: where the package lists the market types to load, all others are removed.
   const loaded = exchange.options["fetchMarkets"] as { types?: unknown } | string | undefined
   if (typeof loaded === "object" && Array.isArray(loaded.types) && loaded.types.includes("spot")) loaded.types = ["spot"]
   if (url !== undefined) exchange.urls["api"] = moved(exchange.urls["api"], url) as typeof exchange.urls["api"]
@@ -47,11 +47,11 @@ const made = ({ id, url }: Asking["exchanges"][number]): Exchange => {
 
 type Tickers = ReadonlyArray<readonly [symbol: string, ticker: Ticker]>
 
-/** What of the package's ticker goes to the venue. */
+/** The members of the package's ticker that are sent to the venue. */
 const entry = (symbol: string, ticker: Ticker | undefined): Tickers =>
   ticker === undefined ? [] : [[symbol, { bid: ticker.bid, ask: ticker.ask, last: ticker.last, timestamp: ticker.timestamp }]]
 
-/** Each symbol by itself; fails where none has a ticker, as the first of them. */
+/** Fetches each symbol separately; fails, with the first error, only where no symbol has a ticker. */
 const oneByOne = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
   const settled = await Promise.allSettled(symbols.map((symbol) => exchange.fetchTicker(symbol)))
   const [first] = settled
@@ -62,7 +62,10 @@ const oneByOne = async (exchange: Exchange, symbols: ReadonlyArray<string>): Pro
   })
 }
 
-/** All symbols at once. Where the package cannot read the answer, one bad ticker is not to cost the others. */
+/**
+ * Fetches all symbols at once. Where the package cannot parse the answer, each is fetched separately, so that one bad ticker does not cost
+ * the others.
+ */
 const atOnce = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
   try {
     const tickers = await exchange.fetchTickers([...symbols])
@@ -73,9 +76,9 @@ const atOnce = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promi
   }
 }
 
-/** The tickers of those symbols that the exchange has. */
+/** The tickers for those of the symbols that the exchange has. */
 const tickersOf = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
-  // Until there are any they are loaded anew: by itself the package would give a failure to load them again for ever.
+  // Forces a reload until markets are loaded: otherwise the package would return a failed load for ever.
   const markets = (exchange.markets as Exchange["markets"] | undefined) ?? await exchange.loadMarkets(true)
   const known = symbols.filter((symbol) => Object.hasOwn(markets, symbol))
   if (known.length === 0) return []
@@ -86,7 +89,7 @@ const { exchanges } = JSON.parse(process.argv[2] ?? "") as Asking
 const unknown = exchanges.filter(({ id }) => !ccxt.exchanges.includes(id)).map(({ id }) => id)
 const byId: ReadonlyMap<string, Exchange> = new Map(unknown.length > 0 ? [] : exchanges.map((each) => [each.id, made(each)]))
 
-/** Tells the venue, which may have ended meanwhile. */
+/** Sends to the venue, which may have ended meanwhile. */
 const tell = (message: Answer | Begun): void => {
   if (process.connected) process.send!(message)
 }
@@ -98,6 +101,6 @@ process.on("message", ({ exchange, number, symbols }: Question) => {
   )
 })
 process.once("disconnect", () => process.exit())
-// A terminal's interrupt goes to all processes, and the venue says when it no longer needs this one.
+// A terminal's interrupt goes to all its processes, but the venue decides when it no longer needs this one.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {})
 tell({ unknown })

@@ -1,7 +1,7 @@
-/** Prices from outside, brought to a market's grid. */
+/** Prices from outside, converted to a market's grid. */
 import { powerOfTen } from "../domain/Units.js"
 
-/** Price atoms nearest to a price, half up; undefined where it is no positive price that the grid has. */
+/** The nearest price atoms, half up; undefined where they are not a positive price within the grid's range. */
 export const toAtoms = (price: number, priceScale: number): number | undefined => {
   const atoms = Math.floor(price * powerOfTen(priceScale) + 0.5)
   return Number.isSafeInteger(atoms) && atoms > 0 ? atoms : undefined

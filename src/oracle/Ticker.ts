@@ -1,20 +1,20 @@
-/** What an exchange's public ticker says of a price. */
+/** The price in an exchange's public ticker. */
 
-/** The members of a ticker that an index is made of, as they came: nothing is known of them. */
+/** The members of a ticker from which an index price is made, unchecked. */
 export interface Ticker {
   readonly bid?: unknown
   readonly ask?: unknown
   readonly last?: unknown
-  /** When the exchange made it, epoch milliseconds. */
+  /** When the exchange made it, in milliseconds since 1970. */
   readonly timestamp?: unknown
 }
 
-/** A ticker older than this, by its own time, is of an exchange that answers and no longer trades. */
+/** A ticker older than this by its own time, in milliseconds, comes from an exchange that still answers but no longer trades. */
 const frozenMs = 60_000
 
 /**
- * When a ticker was true, as far as it says: its own time where it has one, and never later than when it was got. An exchange
- * that goes on answering what it said a while ago makes nothing fresh.
+ * The time at which a ticker held: its own where it has one, but never later than its receipt. So an exchange that keeps repeating an old
+ * answer makes nothing fresh.
  */
 export const seenOf = ({ timestamp }: Ticker, gotEpochMs: number): number =>
   Math.min(gotEpochMs, Math.floor(positive(timestamp) ?? gotEpochMs))
@@ -23,9 +23,9 @@ const positive = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined
 
 /**
- * The price of a ticker: the median of bid, ask and last, so the last trade where it lies between the best prices, and the
- * nearer of them where it does not; without a last trade the middle, without a two-sided book the last trade. Undefined where it
- * says none: what is no positive number says nothing, nor does a book that is crossed, nor a ticker that is frozen.
+ * The price of a ticker: the median of bid, ask and last. So it is the last trade where that lies between the best prices, and the nearer
+ * of them otherwise; without a last trade it is the mid price, and without a two-sided book the last trade. Undefined where there is no
+ * price: values that are not positive numbers are ignored, and so is a crossed book; a frozen ticker gives none.
  */
 export const priceOf = ({ ask, bid, last, timestamp }: Ticker, nowEpochMs: number): number | undefined => {
   const made = positive(timestamp)

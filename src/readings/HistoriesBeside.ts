@@ -14,7 +14,7 @@ import * as Histories from "../readmodel/Histories.js"
 import type { Source } from "../readmodel/HistoriesHost.js"
 import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
 
-/** Records that are given at once: well under a millisecond to copy. */
+/** Most records given at once: copying them takes well under a millisecond. */
 const recordsAtOnce = 1_024
 
 /** Most that is asked at once. */
@@ -26,23 +26,23 @@ export const openingMs = 2_000
 /** How long something that is read may take: the disk under the histories may not answer. */
 const patienceMs = 30_000
 
-/** How long is waited at an end for what is missing, and how long between two looks. */
+/** How long shutdown waits for missing records, and how often it checks, in milliseconds. */
 const lastWaitMs = 1_000
 const lookMs = 10
 
-/** Somebody who makes histories. */
+/** A connection to a process or thread that makes histories. */
 export interface Line {
   readonly tell: (asked: Asked, transfer: ReadonlyArray<ArrayBuffer>) => void
-  /** Has it end in good order, which may take so long. No other one begins before nothing of it goes on any more. */
+  /** Has it end in good order, within so many milliseconds. Another may begin only when nothing of it is running any more. */
   readonly end: (patienceMs: number) => Effect.Effect<void>
 }
 
-/** Begins one; `gone` is called once, when it has ended. */
+/** Starts one; `gone` is called once, when it has ended. */
 export type Dial = (begun: Begun, heard: (said: Said) => void, gone: (reason: string) => void) => Line
 
 class Beside {
   private line: Line | undefined
-  /** How far it is. */
+  /** How far the histories are. */
   private reached: Histories.Reached | undefined
   /** Done once it has said whether there is anything to read, or is gone; undefined from then on. */
   private opening: Deferred.Deferred<void> | undefined
@@ -68,7 +68,7 @@ class Beside {
     const note = (sequence: number): void => {
       Atomics.store(durableAt, 0, BigInt(sequence))
       this.behindSinceEpochMs ??= this.now()
-      // Counted from here on, though nobody may ask for a while.
+      // Counted from here on, since nobody may ask for a while.
       if (this.reached !== undefined) this.standstill.lookMs(this.reached, sequence)
     }
     source.listen(note)
@@ -87,7 +87,7 @@ class Beside {
     return Histories.standingOf(told, durableSequence, this.now(), this.standstill.lookMs(reached, durableSequence))
   }
 
-  /** Keeps one for as long as the venue lives. */
+  /** Keeps a worker running for as long as the venue lives. */
   get run(): Effect.Effect<never> {
     const { options: { endingMs, retryMs } } = this.source
     const one = Effect.acquireUseRelease(
@@ -110,7 +110,7 @@ class Beside {
     )
   }
 
-  /** Asks something; what is not answered in time ends whoever was asked. */
+  /** Sends a read; a worker that does not answer in time is ended. */
   read<A>(question: Question, parameters: ReadonlyArray<unknown>): Effect.Effect<Histories.Read<A>, Histories.Unavailable> {
     return Effect.zipRight(this.opened, Effect.suspend(() => {
       const { line } = this
@@ -195,15 +195,15 @@ class Beside {
     }
   }
 
-  /** Since when there is a durable record that they have not taken in; a record may have become so while they said that none is. */
+  /** Since when there has been a durable record that the histories lack; one may have become durable while they reported none. */
   private behindSince({ behindSinceEpochMs, place }: Histories.Reached): number | undefined {
     return place.sequence >= this.source.durableSequence() ? undefined : behindSinceEpochMs ?? this.now()
   }
 
   /**
-   * Waits a moment until all that is durable is taken in, also by one that has only begun. What is missing at an end is made again from
-   * the journal, but not where another version goes on: it would set all of them aside. Those that are made from the first record on
-   * are not waited for, which no moment would be enough for.
+   * Waits briefly at shutdown until the histories have every durable record, even where they were only just started. Normally the journal
+   * supplies what is missing at the next start; but another version of the program would discard such histories altogether. Histories that
+   * are being rebuilt from the first record are not waited for, since no short wait would be enough.
    */
   private get caughtUp(): Effect.Effect<void> {
     return Effect.gen(this, function*() {
@@ -215,7 +215,7 @@ class Beside {
     })
   }
 
-  /** Gives what memory has from a sequence on, once it is durable. */
+  /** Passes on what memory has from a sequence on, once it is durable. */
   private give(sequence: number, line: Line): Effect.Effect<void> {
     const { reached, run } = this.source
     return Effect.zipRight(reached(sequence), Effect.sync(() => {
@@ -234,7 +234,7 @@ class Beside {
   }
 }
 
-/** Has them made by whoever is dialled, with the scope that this is made in. */
+/** Histories made by a worker that `dial` starts, within the scope. */
 export const make = (dial: Dial, source: Source): Effect.Effect<Histories.Histories["Type"], never, Scope.Scope> =>
   Effect.gen(function*() {
     const clock = yield* Effect.clock

@@ -1,6 +1,6 @@
 /**
- * Makes the histories of a venue beside it, for `HistoriesBeside`: it is given what the venue's memory has, reads the journal itself where
- * that goes no further back, and answers what is asked of them.
+ * Makes a venue's histories beside it, for `HistoriesBeside`: it receives what the venue's memory has, reads older blocks from the journal
+ * itself, and answers reads.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -20,16 +20,16 @@ import { Turns } from "../sequencer/Turns.js"
 import { pauseOf } from "../sequencer/Writer.js"
 import type { Asked, Begun, Said } from "./HistoriesProtocol.js"
 
-/** Blocks that are read from the journal before it is asked again whether memory has what follows. */
+/** Blocks read from the journal before memory is asked again for what follows. */
 const askedEvery = 64
 
-/** Asks the venue for what its memory has, one thing at a time. */
+/** Requests blocks from the venue's memory, one request at a time. */
 class Memory {
   private asked: { readonly sequence: number; readonly answer: Deferred.Deferred<Feed.Run | undefined> } | undefined
 
   constructor(private readonly say: (said: Said) => void) {}
 
-  /** The blocks from the one that holds a sequence on, once there are any; undefined where memory does not have them. */
+  /** The blocks from the one that contains a sequence on, once there are any; undefined where memory does not have them. */
   from(sequence: number): Effect.Effect<Feed.Run | undefined> {
     return Effect.flatMap(Deferred.make<Feed.Run | undefined>(), (answer) => {
       this.asked = { sequence, answer }
@@ -39,12 +39,12 @@ class Memory {
   }
 
   given(sequence: number, run: Feed.Run | undefined): void {
-    // What nobody waits for any more, or asks for again, is passed over: the same is given then.
+    // An answer to a request that is no longer open is ignored: if it is repeated, the same blocks are given then.
     if (this.asked?.sequence === sequence) Deferred.unsafeDone(this.asked.answer, Exit.succeed(run))
   }
 }
 
-/** Reads on from a sequence: what memory has, and what it does not from the journal. */
+/** Reads on from a sequence: from memory where it has the blocks, otherwise from the journal. */
 class Reader implements Feed.Reading<Feed.Committed> {
   private blocks: ReadonlyArray<Feed.Committed> = []
   private index = 0
@@ -66,7 +66,7 @@ class Reader implements Feed.Reading<Feed.Committed> {
     })
   })
 
-  /** Reads no further from the journal. */
+  /** Stops reading from the journal. */
   get close(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { far } = this
@@ -87,7 +87,7 @@ class Reader implements Feed.Reading<Feed.Committed> {
   }
 }
 
-/** Begins to make them; `ended` is called when all is over that was asked for with `End`. */
+/** Begins to serve; `ended` is called once everything is closed after an `End`. */
 export const serve = (
   { durable, environment, hasBegun, options }: Begun,
   capacity: Capacity,
@@ -99,7 +99,7 @@ export const serve = (
     const durableSequence = (): number => Number(Atomics.load(durableAt, 0))
     const snapshots = yield* SnapshotStore
     const journal = JournalReading.reading(yield* Disk, () => [], durableSequence)
-    // Nobody waits for what is not durable: memory is asked for that.
+    // This reader never waits for records to become durable: memory supplies those.
     const head: Feed.Head = { durableSequence, at: () => undefined, read: () => undefined, reached: () => Effect.yieldNow() }
     const source: Feed.Source = { journal, snapshots, capacity, head, pause: pauseOf(yield* Turns) }
     const memory = new Memory(say)
@@ -133,7 +133,7 @@ export const serve = (
           const read = histories[question] as (...parameters: ReadonlyArray<unknown>) => Effect.Effect<Histories.Read<unknown>, unknown>
           const nothing = (): void => say({ _tag: "Found", id, read: undefined })
           const asks = Effect.map(Effect.suspend(() => read(...parameters)), (found) => say({ _tag: "Found", id, read: found }))
-          // A mistake of the program's own is told, and only who asked goes without an answer.
+          // A bug is logged, and only this read gets no answer.
           const told = Effect.catchAllDefect(asks,
             (defect) => Effect.zipRight(Effect.logError("the histories could not answer", defect), Effect.sync(nothing)))
           fork(Effect.catchAll(told, () => Effect.sync(nothing)))

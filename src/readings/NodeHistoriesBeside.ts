@@ -1,6 +1,6 @@
 /**
- * Whoever makes a venue's histories, as a thread of its own (`NodeHistoriesThread`). It ends by itself once it was asked to: a process that
- * ended it in the midst of SQLite could die of that.
+ * Makes a venue's histories in a thread of its own (`NodeHistoriesThread`). The thread ends by itself when asked to: terminating it in the
+ * midst of SQLite could crash the process.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -11,7 +11,7 @@ import { HistoriesHost } from "../readmodel/HistoriesHost.js"
 import * as HistoriesBeside from "./HistoriesBeside.js"
 import type { Begun, Said } from "./HistoriesProtocol.js"
 
-/** What the thread is started with. */
+/** The thread's start parameters. */
 export interface Started {
   readonly dataDir: string
   readonly capacity: Capacity
@@ -19,7 +19,7 @@ export interface Started {
 }
 
 const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => {
-  /** Over when the thread before has ended: two never write to the database at once. */
+  /** Resolves when the previous thread has ended: two never write to the database at once. */
   let before: Promise<void> = Promise.resolve()
   return (begun, heard, gone) => {
     let worker: Worker | undefined
@@ -39,7 +39,7 @@ const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => {
         resolve()
         gone(reason)
       })
-      // It alone does not keep the process.
+      // The thread alone does not keep the process alive.
       worker.unref()
     }
     const exited = before.then(() => new Promise<void>(begin)).catch((cause: unknown) =>
@@ -55,13 +55,13 @@ const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => {
           let timer: NodeJS.Timeout | undefined
           await Promise.race([exited, new Promise<void>((resolve) => void (timer = setTimeout(resolve, patienceMs)))])
           clearTimeout(timer)
-          // Whatever the disk does not answer is not waited for: what was not written is made again from the journal. The thread goes
-          // when the disk has answered, and nobody hears it until then.
+          // A disk that does not answer is not waited for: the journal supplies again what was not written. The thread ends when the disk
+          // has answered; until then its messages are ignored.
         })
     }
   }
 }
 
-/** Makes them of what whoever has this data directory writes. */
+/** Histories of the journal in this data directory. */
 export const layer = (dataDir: string, capacity: Capacity): Layer.Layer<HistoriesHost> =>
   Layer.succeed(HistoriesHost, { make: (source) => HistoriesBeside.make(dialTo(dataDir, capacity), source) })

@@ -1,6 +1,6 @@
 /**
- * The thread that makes the histories for `NodeHistoriesBeside`, with their database. The writer goes first where there is little of the
- * processor.
+ * The thread that makes the histories for `NodeHistoriesBeside`, with their database. It has a lower priority than the writer where the
+ * processor is short.
  */
 import { parentPort, workerData } from "node:worker_threads"
 import * as Effect from "effect/Effect"

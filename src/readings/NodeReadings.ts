@@ -1,4 +1,4 @@
-/** Whoever reads the journal for a venue, as a thread of its own (`NodeReadingsThread`). It dies with the process. */
+/** Reads the journal for a venue in a thread of its own (`NodeReadingsThread`), which ends with the process. */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { Worker } from "node:worker_threads"
@@ -8,7 +8,7 @@ import type { ReplayHost } from "../streams/ReplayHost.js"
 import type { Asked, Said } from "./Protocol.js"
 import * as Readings from "./Readings.js"
 
-/** What the thread is started with. */
+/** The thread's start parameters. */
 export interface Begun {
   readonly dataDir: string
   readonly capacity: Capacity
@@ -19,7 +19,7 @@ const dialTo = (workerData: Begun): Readings.Dial => (heard, gone) => {
   try {
     worker = NodeThreads.begin(new URL("./NodeReadingsThread.js", import.meta.url), workerData)
   } catch (cause) {
-    // The system may have no thread left now, and have one later. It is gone once whoever dialled has the line.
+    // The system may have no thread left now, and have one later. `gone` is called only after the caller has received the line.
     queueMicrotask(() => gone(`the thread that reads the journal did not begin: ${String(cause)}`))
     return { tell: () => {}, end: Effect.void }
   }
@@ -29,14 +29,14 @@ const dialTo = (workerData: Begun): Readings.Dial => (heard, gone) => {
     reason = `the thread that reads the journal has failed: ${String(cause)}`
   })
   worker.on("exit", () => gone(reason))
-  // It alone does not keep the process.
+  // The thread alone does not keep the process alive.
   worker.unref()
   return {
     tell: (asked: Asked) => worker.postMessage(asked),
-    // What it reads of a disk that does not answer is not waited for.
+    // A read from a disk that does not answer is not waited for.
     end: Effect.sync(() => void worker.terminate())
   }
 }
 
-/** Reads what whoever has this data directory has written. */
+/** Reads the journal in this data directory. */
 export const layer = (dataDir: string, capacity: Capacity): Layer.Layer<ReplayHost> => Readings.layer(dialTo({ dataDir, capacity }))

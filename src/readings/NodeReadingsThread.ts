@@ -1,4 +1,4 @@
-/** The thread that reads the journal for `NodeReadings`. The writer goes first where there is little of the processor. */
+/** The thread that reads the journal for `NodeReadings`. It has a lower priority than the writer where the processor is short. */
 import { parentPort, workerData } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,9 +1,9 @@
 /**
- * What a venue has read of its journal for clients somewhere else than beside its writer. To make an engine of a snapshot takes as long
- * as a start does, and the writer waits for none of it.
+ * Reads a venue's journal for clients outside the writer's thread. Building an engine from a snapshot takes as long as a start, and the
+ * writer waits for none of it.
  *
- * Whoever reads is begun when something is to be read, ended when nothing was for a while, and begun again where it died: what was
- * under way is asked for anew.
+ * A reader is started when something is to be read, ended when it has been idle for a while, and started again where it died: open requests
+ * are then repeated.
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -14,24 +14,24 @@ import type { Page, Piece, Replaying } from "../streams/Replay.js"
 import { ReplayHost } from "../streams/ReplayHost.js"
 import type { Asked, Said, Wanted } from "./Protocol.js"
 
-/** How long whoever reads is kept while nothing is read. */
+/** How long an idle reader is kept, in milliseconds. */
 const idleMs = 60_000
 
-/** How often something is asked for of one that dies over it, and how long it is waited in between. */
+/** How often a request is tried where the reader dies, and the pause in between, in milliseconds. */
 const attempts = 3
 const againMs = 100
 
-/** Somebody who reads. */
+/** A connection to a reader. */
 export interface Line {
   readonly tell: (asked: Asked) => void
-  /** Nothing of it is heard any more. */
+  /** Ends it; none of its messages are heard any more. */
   readonly end: Effect.Effect<void>
 }
 
-/** Begins one; `gone` is called once, when it has died by itself. */
+/** Starts a reader; `gone` is called once, when it has died by itself. */
 export type Dial = (heard: (said: Said) => void, gone: (reason: string) => void) => Line
 
-/** It died before it had answered. */
+/** The reader died before it had answered. */
 class Died {
   readonly _tag = "Died"
   constructor(readonly reason: string) {}
@@ -44,7 +44,7 @@ class Readings implements Replaying {
   private readonly waiting = new Map<number, Settle>()
   private ids = 0
   private standing = 0
-  /** Asked and not over. */
+  /** Requests that are not over. */
   private underway = 0
   private resting: Fiber.RuntimeFiber<void> | undefined
 
@@ -61,7 +61,7 @@ class Readings implements Replaying {
   readonly page: Replaying["page"] = (account, after, upTo, mostRecords) =>
     this.ask({ _tag: "Page", account, after, upTo, mostRecords }, (page: Page | undefined) => Effect.succeed(page))
 
-  /** Ends whoever reads. */
+  /** Ends the reader. */
   get end(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { line, resting } = this
@@ -70,7 +70,7 @@ class Readings implements Replaying {
     })
   }
 
-  /** Has something read and used. It counts among what is taken until that is over. */
+  /** Has something read and used. The result counts as held until `use` is over. */
   private ask<Found, A>(wanted: Wanted, use: (found: Found) => Effect.Effect<A>): Effect.Effect<A, Unread> {
     const once = Effect.acquireUseRelease(
       Effect.sync(() => {
@@ -140,7 +140,7 @@ class Readings implements Replaying {
     settle?.(answer)
   }
 
-  /** Ends whoever reads once nothing was asked for a while; what is asked later begins another one. */
+  /** Ends the reader once nothing has been requested for a while; a later request starts another. */
   private restIfIdle(): void {
     if (this.underway > 0 || this.resting !== undefined) return
     const asked = this.ids
@@ -157,7 +157,7 @@ class Readings implements Replaying {
   }
 }
 
-/** Has the journal read by whoever is dialled. */
+/** Reads the journal through a reader that `dial` starts. */
 export const layer = (dial: Dial): Layer.Layer<ReplayHost> =>
   Layer.scoped(ReplayHost, Effect.flatMap(Effect.runtime<never>(), (runtime) =>
     Effect.acquireRelease(Effect.sync(() =>

@@ -1,4 +1,4 @@
-/** Reads a journal beside its writer, for `Readings`: it takes no lock, writes nothing, and reads no further than it was told. */
+/** Reads a journal beside its writer, for `Readings`: it takes no lock, writes nothing, and reads no further than it is told is durable. */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,10 +17,12 @@ import { pauseOf } from "../sequencer/Writer.js"
 import { type Bounds, Replays, usualBounds } from "../streams/Replay.js"
 import type { Asked, Found, Said, Wanted } from "./Protocol.js"
 
-/** How often it is looked for what has become durable, where somebody reads on to where it ends. */
+/** How often to check what has become durable, where a reading has reached the end. */
 const lookEvery = "20 millis"
 
-/** Until it is over. `Effect.never` keeps a timer, and what takes no `resume` makes a signal each time, which is told of its end. */
+/**
+ * Waits until interrupted. `Effect.never` would keep a timer, and an effect that ignores `resume` would create an abort signal each time.
+ */
 const taken = Effect.async<never>((resume) => void resume)
 
 interface Parts extends Pick<Feed.Source, "snapshots" | "capacity" | "pause"> {
@@ -29,9 +31,9 @@ interface Parts extends Pick<Feed.Source, "snapshots" | "capacity" | "pause"> {
 }
 
 class Serving {
-  /** All up to here may be read. */
+  /** The last sequence that may be read. */
   private durable = 0
-  /** What is being read, or taken, by the number that it was asked for with. */
+  /** What is being read, or its result held, by the number of the request. */
   private readonly underway = new Map<number, Fiber.RuntimeFiber<void>>()
   private readonly replays: Replays
 
@@ -65,7 +67,7 @@ class Serving {
     }
   }
 
-  /** Reads something and tells it; a piece is taken until that is over. */
+  /** Reads something and sends it; a piece counts as held until the requester is done with it. */
   private read(id: number, wanted: Wanted): Effect.Effect<void, Feed.ReadError> {
     const found = (what: Found): Effect.Effect<void> => Effect.sync(() => this.say({ _tag: "Found", id, found: what }))
     switch (wanted._tag) {
@@ -87,7 +89,7 @@ class Serving {
   }
 }
 
-/** Begins to read for somebody: what that one says is to be heard by what this gives. */
+/** Begins to serve a venue: the returned function takes its messages. */
 export const serve = (
   capacity: Capacity,
   say: (said: Said) => void,

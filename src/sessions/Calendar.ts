@@ -1,6 +1,6 @@
 /**
- * The trading week of a market as its operator writes it down: wall-clock times in a zone of the IANA database, holidays and
- * shortened days by their local date. What it comes to at a moment is reckoned in `Reckoning.ts`.
+ * A market's trading week as its operator writes it: wall-clock times in a zone of the IANA database, and holidays and shortened days by
+ * local date. `Reckoning.ts` computes the session at a given time from it.
  */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
@@ -18,15 +18,15 @@ const TimeOfDay = Schema.String.pipe(
   Schema.pattern(new RegExp(`^(${clockTime}|24:00)$`), { message: () => "a time of day is 00:00 to 24:00" })
 )
 
-/** A market's week. */
+/** A market's trading week. */
 export const Calendar = Schema.Struct({
-  /** `America/New_York`. */
+  /** For example `America/New_York`. */
   timeZone: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)),
-  /** When the market opens and closes. A span may go over midnight, and from Sunday into Monday. */
+  /** When the market opens and closes. A span may cross midnight, and the end of the week from Sunday to Monday. */
   weekly: Schema.Array(Schema.Struct({ opens: TimeOfWeek, closes: TimeOfWeek })).pipe(Schema.minItems(1), Schema.maxItems(256)),
-  /** Local dates, from midnight to midnight, of which the market is closed. */
+  /** Local dates, from midnight to midnight, on which the market is closed. */
   holidays: Schema.optionalWith(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000)), { default: () => [] }),
-  /** Local dates on which of the week's spans only what lies within these hours is open. */
+  /** Local dates on which the market is open only where the weekly spans and these hours overlap. */
   shortenedDays: Schema.optionalWith(
     Schema.Array(Schema.Struct({
       date: Schema.String,
@@ -34,7 +34,7 @@ export const Calendar = Schema.Struct({
     })).pipe(Schema.maxItems(1_000)),
     { default: () => [] }
   ),
-  /** How long before each close nothing is taken any more that increases risk. */
+  /** How long before each close orders that increase risk stop being taken, in milliseconds. */
   riskIncreasingCutoffMs: Schema.Int.pipe(Schema.between(0, 86_400_000))
 }).annotations({ identifier: "Calendar" })
 export type Calendar = typeof Calendar.Type
@@ -42,7 +42,7 @@ export type Calendar = typeof Calendar.Type
 export const dayMs = 86_400_000
 export const weekMs = 7 * dayMs
 
-/** A run of local time: from a moment on, up to another and without it. */
+/** A half-open span of local time, from the first to before the second. */
 export type Span = readonly [from: number, to: number]
 
 /** Milliseconds since midnight. */
@@ -57,7 +57,7 @@ const timeOfWeek = (text: string): number => {
   return weekdays.findIndex((name) => name === day) * dayMs + timeOfDay(time)
 }
 
-/** The spans of the week in milliseconds since Monday, 00:00, the first first; one over the week's end is in two. */
+/** The spans of the week in milliseconds since Monday, 00:00, in order; one that crosses the end of the week is split in two. */
 export const weekOf = ({ weekly }: Calendar): ReadonlyArray<Span> =>
   weekly
     .map(({ closes, opens }): Span => [timeOfWeek(opens), timeOfWeek(closes)])
@@ -65,7 +65,7 @@ export const weekOf = ({ weekly }: Calendar): ReadonlyArray<Span> =>
     .filter(([from, to]) => from < to)
     .sort(([one], [other]) => one - other)
 
-/** A local date as the number of its day since 1970-01-01; undefined where there is no such date. */
+/** A local date as days since 1970-01-01; undefined where there is no such date. */
 const dayOf = (date: string): number | undefined => {
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date) ?? []
   if (day === undefined) return undefined
@@ -73,11 +73,11 @@ const dayOf = (date: string): number | undefined => {
   return new Date(epochMs).toISOString().startsWith(date) ? epochMs / dayMs : undefined
 }
 
-/** The hours of a shortened day, milliseconds since midnight. */
+/** The hours of a shortened day, in milliseconds since midnight. */
 const hoursOf = ({ hours }: Calendar["shortenedDays"][number]): ReadonlyArray<Span> =>
   hours.map(({ closes, opens }): Span => [timeOfDay(opens), timeOfDay(closes)])
 
-/** Of each date that is another than its weekday, by the number of its day: the hours that may be open, ms since midnight. */
+/** The permitted hours of each exceptional date, by its day number, in milliseconds since midnight. */
 export const exceptionsOf = ({ holidays, shortenedDays }: Calendar): ReadonlyMap<number, ReadonlyArray<Span>> =>
   new Map<number, ReadonlyArray<Span>>([
     ...shortenedDays.map((day) => [dayOf(day.date)!, hoursOf(day)] as const),

@@ -1,32 +1,32 @@
 /**
- * What a calendar says of a moment. Local times become moments by one rule, which daylight saving cannot make run backwards: a
- * wall-clock time stands for the first moment at which the zone's clocks show it or a later one. A time that the clocks skip
- * is the moment of the skip, and of a time that they show twice it is the first. So a span keeps its wall-clock hours, is as
- * much shorter or longer as the day is, and opens and closes once.
+ * The session that a calendar gives for a time. Local times are converted by a rule that daylight saving cannot make run backwards: a
+ * wall-clock time stands for the first moment at which the zone's clocks show it or a later one. A time that the clocks skip becomes the
+ * moment of the skip, and for a time that they show twice it is the first. So a span keeps its wall-clock hours, is as much shorter or
+ * longer as the day is, and opens and closes once.
  */
 import * as DateTime from "effect/DateTime"
 import { remembered } from "../domain/Remembered.js"
 import type { Session } from "../domain/Session.js"
 import { type Calendar, dayMs, exceptionsOf, type Span, weekMs, weekOf } from "./Calendar.js"
 
-/** What a market's session is at a moment, and until when it is that. */
+/** A market's session at a time, and until when it stays the same. */
 export interface Reckoned {
   readonly session: Session
   readonly untilEpochMs: number
 }
 
-/** A calendar with what every look at it needs. */
+/** A calendar prepared for lookups. */
 export interface Reckoning {
   readonly at: (epochMs: number) => Reckoned
 }
 
-/** 1970-01-01 was a Thursday, three days behind Monday. */
+/** 1970-01-01 was a Thursday, three days after Monday. */
 const firstWeekday = 3
 
-/** Moments that are remembered of a zone: more than one look asks for, and the next look asks for most of them again. */
+/** Most conversions remembered for a zone: more than one lookup needs, and the next lookup needs most of them again. */
 const mostKnown = 256
 
-/** Zones whose clocks are remembered. */
+/** Most zones whose clocks are remembered. */
 const mostZones = 64
 
 interface Clocks {
@@ -34,7 +34,7 @@ interface Clocks {
   readonly momentOf: (localMs: number) => number
 }
 
-/** A zone's clocks. Local times are milliseconds, as if the wall clock were that of UTC. */
+/** A zone's clocks. Local times are in milliseconds, as if the wall clock showed UTC. */
 const makeClocks = (timeZone: string): Clocks => {
   const zone = DateTime.zoneUnsafeMakeNamed(timeZone)
   const local = (epochMs: number): number => DateTime.toDate(DateTime.unsafeMakeZoned(epochMs, { timeZone: zone })).getTime()
@@ -44,7 +44,7 @@ const makeClocks = (timeZone: string): Clocks => {
   const find = (localMs: number): number => {
     const earlier = resolve(localMs, "earlier")
     if (local(earlier) === localMs) return earlier
-    // The clocks skip it, somewhere between the moments that it would have been by the offsets before and behind the skip.
+    // The clocks skip this time. The skip lies between the moments that the offsets before and after it would give.
     let before = earlier
     let behind = resolve(localMs, "later")
     while (behind - before > 1) {
@@ -60,10 +60,7 @@ const makeClocks = (timeZone: string): Clocks => {
   return { local, momentOf }
 }
 
-/**
- * Clocks by their zone. To ask the system for a zone's offsets is dear, and whoever reads a calendar asks for the same moments as others
- * of its zone.
- */
+/** Clocks by zone. Asking the system for a zone's offsets is slow, and all calendars of a zone ask for the same moments. */
 const clocksOf = remembered(mostZones, makeClocks)
 
 const intersect = (spans: ReadonlyArray<Span>, within: ReadonlyArray<Span>): ReadonlyArray<Span> =>
@@ -73,20 +70,20 @@ const intersect = (spans: ReadonlyArray<Span>, within: ReadonlyArray<Span>): Rea
       .filter(([first, last]) => first < last)
   )
 
-/** How many days a look goes back for what is open at a moment: further than a cutoff may lie before its close. */
+/** How many days back a lookup begins: further than a cutoff may lie before its close. */
 const daysBack = 2
-/** A look ahead is over with the session behind the next: by then both are whole. */
+/** A lookup ends with the third session found: by then the first two are complete. */
 const lookedAhead = 3
 
-/** A valid calendar, ready to be asked. */
+/** Prepares a valid calendar for lookups. */
 export const make = (calendar: Calendar): Reckoning => {
   const { local, momentOf } = clocksOf(calendar.timeZone)
   const week = weekOf(calendar)
   const exceptions = exceptionsOf(calendar)
-  // Every further week is as its spans say unless one of its dates is an exception.
+  // Every further week follows its spans unless one of its dates is an exception.
   const mostDays = 8 * (exceptions.size + lookedAhead + 1)
 
-  /** What is open on a local day, in local time. */
+  /** The open spans of a local day, in local time. */
   const openOn = (day: number): ReadonlyArray<Span> => {
     const midnight = day * dayMs
     const sinceMonday = (((day + firstWeekday) * dayMs) % weekMs + weekMs) % weekMs
@@ -94,7 +91,7 @@ export const make = (calendar: Calendar): Reckoning => {
     return intersect(week.map(([from, to]): Span => [midnight - sinceMonday + from, midnight - sinceMonday + to]), hours)
   }
 
-  /** Sessions from a day on that close behind a moment, the first first; what goes on over midnight is one. */
+  /** The sessions that close after a moment, in order; spans that meet, as at midnight, are joined. */
   const sessionsBehind = (epochMs: number): ReadonlyArray<Span> => {
     const today = Math.floor(local(epochMs) / dayMs)
     const found: Array<Span> = []

@@ -1,7 +1,7 @@
 /**
- * Journals what the calendars of the markets file say: at a start before anybody can trade, and at each moment at which a
- * session becomes another. It only says what is not journaled yet. A market closes without it, since the engine has the
- * moments; only an opening waits for it.
+ * Journals the sessions that the calendars of the markets file prescribe: at a start before anybody can trade, and at each change of a
+ * session. Only changes that are not journaled yet are submitted. A market closes without it, since the engine knows the times; only an
+ * opening depends on it.
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -24,23 +24,23 @@ export interface Scheduled {
 
 export interface Sessions {
   /**
-   * Journals what the calendars say now, and ends when that is durable, or refused because the disk is full: a start does not wait
-   * for that, as a market closes by itself, and one that should open stays closed until `drive` finds room.
+   * Journals the present sessions, and completes when they are durable, or refused because the disk is full: a start need not wait in that
+   * case, since a market closes by itself, and one that should open stays closed until `drive` finds room.
    */
   readonly journal: Effect.Effect<void>
-  /** Goes on with it, at each moment at which a session becomes another. */
+  /** Keeps journaling, at each change of a session. */
   readonly drive: Effect.Effect<never>
 }
 
 /**
- * The longest a sleep lasts before the clock is looked at again, as for whatever else is due: sleeps run on while a clock is
- * set forward, so this is how late a market may open after that.
+ * The longest sleep before the clock is read again, in milliseconds. A sleep does not end early where the clock is set forward, so this is
+ * how late a market may open after that.
  */
 const longestSleepMs = 500
 
 const fromClock = internal(Principal.timer)
 
-/** A calendar with what it was last found to say. */
+/** A calendar with its last lookup. */
 class Timetable {
   private reckoned: Reckoning.Reckoned | undefined
   private asOfEpochMs = 0
@@ -65,14 +65,14 @@ export const make = (
   { submit }: Context.Tag.Service<typeof Submit>
 ): Sessions => {
   const timetables = scheduled.map(({ calendar, marketId }) => new Timetable(marketId, calendar))
-  // A record's time never goes back, whatever the clock does: what it says is said of the later of the two.
+  // A record's time never goes back, whatever the clock does: sessions are looked up at the later of the two.
   const now = Effect.map(Clock.currentTimeMillis, (epochMs) => Math.max(epochMs, reads.atEpochMs))
 
-  /** What is to be journaled at a time: what of the calendars the engine does not come to by itself. */
+  /** The commands due at a time: for sessions that differ from what the engine arrives at by itself. */
   const commandsAt = (epochMs: number): ReadonlyArray<Command> =>
     timetables.flatMap((timetable): ReadonlyArray<Command> => {
       const market = reads.findMarket(timetable.marketId)
-      // An operator may have made another market of it before it was in the file, or have delisted it.
+      // The market may have been created by an operator with other parameters before it was in the file, or may be delisted.
       if (market < 0) return []
       const view = reads.market(market)
       if (!Market.hasSessions(view.parameters) || isDelisted(view)) return []
@@ -86,7 +86,7 @@ export const make = (
   const sent = (command: Command): Effect.Effect<Outcome> =>
     Effect.async((resume) => submit(command, (outcome) => resume(Effect.succeed(outcome))))
 
-  /** Journals what is to be journaled; whether there was room for all of it, as far as a wait would make any. */
+  /** Journals what is due. Returns whether that succeeded; a full disk counts as success, since waiting would not help. */
   const journalOnce = Effect.gen(function*() {
     const outcomes = yield* Effect.forEach(commandsAt(yield* now), sent, { concurrency: "unbounded" })
     return outcomes.every(({ refusal }) => refusal === Refusal.Refusal.none || refusal === Refusal.Refusal.journalFull)

@@ -1,5 +1,5 @@
 /**
- * What an owner's assertion signs: the challenges of approvals. The venue asks them of browsers, and the signer reckons them again
+ * The challenges that an owner's assertion signs to approve something. The venue puts them to browsers, and the signer computes them again
  * from what it has decoded itself, so that an assertion is good for one transaction, or one change of pins, and no other.
  */
 import canonicalize from "canonicalize"
@@ -13,7 +13,7 @@ export interface Approved {
   readonly id: string
   readonly step: Step
   readonly commandId: string
-  /** Of the prepared transaction. */
+  /** The hash of the prepared transaction. */
   readonly hash: Uint8Array
   /** Random, base64url. */
   readonly nonce: string
@@ -28,14 +28,14 @@ export interface ApprovedPins {
   readonly nonce: string
 }
 
-/** SHA-256 over RFC 8785's canonical JSON, base64url: what stands in the client data of an assertion. */
+/** SHA-256 over RFC 8785's canonical JSON, base64url: the challenge in an assertion's client data. */
 const challengeOf = (statement: Readonly<Record<string, string | number>>): string =>
   createHash("sha256").update(canonicalize(statement)!).digest("base64url")
 
-/** The challenge of a transaction's approval; the hash is in lowercase hex. */
+/** The challenge that approves a transaction; the hash enters it in lowercase hex. */
 export const approvalChallenge = ({ commandId, hash, id, kind, nonce, step }: Approved): string =>
   challengeOf({ domain: "venue/ledger-approval/v1", kind, id, step, commandId, hash: Buffer.from(hash).toString("hex"), nonce })
 
-/** The challenge of a change of pins. */
+/** The challenge that approves a change of pins. */
 export const pinsChallenge = ({ accountId, change, nonce, passkey, revision }: ApprovedPins): string =>
   challengeOf({ domain: "venue/signer-pins/v1", accountId, change, ...passkey, revision, nonce })

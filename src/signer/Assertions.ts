@@ -1,4 +1,4 @@
-/** Holds an owner's assertion to what it has to approve: the challenge, the venue's own pages, and a passkey that is pinned. */
+/** Checks an owner's assertion: the challenge, the origin of the venue's own pages, and that the passkey is pinned. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -9,7 +9,7 @@ import { SignerRefused } from "./PartySigner.js"
 import type { Account, Pinned } from "./Records.js"
 import type { Assertion } from "./Requests.js"
 
-/** Where owners approve. Without an origin, as in development alone, any port of this machine's own name. */
+/** Where owners approve. Without an origin, which only development allows, it is any port of `localhost`. */
 export interface Site {
   readonly publicOrigin?: string
   readonly rpId: string
@@ -17,7 +17,10 @@ export interface Site {
 
 const localOrigin = /^https?:\/\/localhost(?::[0-9]{1,5})?$/
 
-/** The one origin that an assertion may come from; of those that say to come from this machine the one that they say. */
+/**
+ * The one origin from which an assertion may come. Without a configured one it is the origin that the assertion states, if that is on this
+ * machine.
+ */
 const originOf = ({ publicOrigin }: Site, said: string): string => publicOrigin ?? (localOrigin.test(said) ? said : "http://localhost")
 
 const Said = Schema.parseJson(Schema.Struct({ challenge: Schema.String, origin: Schema.String }))
@@ -26,7 +29,7 @@ const decodeSaid = Schema.decodeUnknownEither(Said)
 const refused = (reason: "assertion_invalid" | "challenge_mismatch" | "passkey_not_pinned" | "replayed", detail: string) =>
   new SignerRefused({ reason, detail })
 
-/** The response that a browser made the assertion of, without what nobody looks at. */
+/** The browser's response from which the assertion was taken, without the members that nobody reads. */
 const responseOf = ({ authenticatorData, clientDataJSON, credentialId, signature }: Assertion): PasskeyRules.AuthenticationResponse => ({
   id: credentialId,
   rawId: credentialId,
@@ -35,10 +38,13 @@ const responseOf = ({ authenticatorData, clientDataJSON, credentialId, signature
   clientExtensionResults: {}
 })
 
-/** An authenticator that counts never says a number twice; one that does not says 0 for ever. */
+/**
+ * Whether a sign counter may follow the last one: an authenticator that counts never repeats a number, and one that does not always sends
+ * 0.
+ */
 const isAhead = (signCount: number, before: number): boolean => signCount > before || (signCount === 0 && before === 0)
 
-/** The account's passkeys once one of them has answered a challenge: what it counted is kept. */
+/** Verifies an assertion. Returns the account's passkeys with the new sign counter of the one that answered. */
 export const asserted = (
   verifier: Context.Tag.Service<PasskeyVerifier>,
   site: Site,

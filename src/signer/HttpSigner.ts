@@ -1,6 +1,6 @@
 /**
- * `PartySigner` at an address: the venue's side of the signer as a process of its own. It waits so long, reads so much, follows no
- * redirect, and believes no answer that is not of the protocol. No answer is unknown; where nothing was sent, it says so.
+ * `PartySigner` over HTTP: the venue's side of a signer in a process of its own. It limits time and size, follows no redirect, and rejects
+ * any answer that is not of the protocol. Without an answer the outcome is unknown, unless nothing was sent.
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -15,17 +15,17 @@ import { PartySigner, type SignerError, SignerRefused, SignerUnavailable, Signer
 import { calls, DetailBody, mostBodyBytes, RefusedBody, statuses } from "./Protocol.js"
 
 export interface Settings {
-  /** Without a slash at its end. */
+  /** The base URL, without a trailing slash. */
   readonly url: string
   readonly token: Redacted.Redacted
-  /** How long an answer may take. */
+  /** How long an answer may take, in milliseconds. */
   readonly timeoutMs: number
 }
 
-/** Reasons of the system for which no byte has left. */
+/** System error codes with which nothing was sent. */
 const unsent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"])
 
-/** The system's code somewhere below an error. */
+/** The system error code somewhere among an error's causes. */
 const codeIn = (error: unknown): string | undefined => {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     if ("code" in at && typeof at.code === "string") return at.code
@@ -35,7 +35,7 @@ const codeIn = (error: unknown): string | undefined => {
 
 const unknown = (detail: string): SignerUnknown => new SignerUnknown({ detail })
 
-/** Why there is no answer. The error itself is not told: it has the request in it. */
+/** Why there is no answer. The error itself is not passed on, since it contains the request. */
 const unanswered = (error: Error): Effect.Effect<never, SignerError> => {
   const code = codeIn(error)
   return Effect.fail(
@@ -45,7 +45,7 @@ const unanswered = (error: Error): Effect.Effect<never, SignerError> => {
   )
 }
 
-/** An answer's text, of which so much is read. */
+/** The text of an answer, up to the size limit. */
 const textOf = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string, SignerUnknown> =>
   response.stream.pipe(
     Stream.mapError(() => unknown("the answer broke off")),
@@ -59,7 +59,7 @@ const textOf = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<
 const decoded = <A, I>(schema: Schema.Schema<A, I>, text: string): Effect.Effect<A, SignerUnknown> =>
   Effect.mapError(Schema.decode(Schema.parseJson(schema))(text), () => unknown("the answer is not one of the signer's"))
 
-/** What an answer with another status than 200 says. */
+/** The error in an answer with a status other than 200. */
 const failed = (status: number, text: string): Effect.Effect<never, SignerError> => {
   if (status === statuses.refused) return Effect.flatMap(decoded(RefusedBody, text), (body) => new SignerRefused(body))
   if (status === statuses.unavailable) return Effect.flatMap(decoded(DetailBody, text), (body) => new SignerUnavailable(body))
@@ -71,7 +71,7 @@ const failed = (status: number, text: string): Effect.Effect<never, SignerError>
   )
 }
 
-/** Calls of the signer at an address. */
+/** Calls the signer at an address. */
 export const layer = ({ timeoutMs, token, url }: Settings): Layer.Layer<PartySigner, never, HttpClient.HttpClient> =>
   Layer.effect(
     PartySigner,

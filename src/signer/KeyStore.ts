@@ -1,9 +1,9 @@
-/** Where the signer keeps keys, pins and what it has signed: records by name, each written whole and durably. */
+/** Where the signer keeps keys, pins and the signatures it has given: records by name, each written atomically and durably. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** A record was not written, or it is not known whether it was. */
+/** A record was not written, or it is unknown whether it was. */
 export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed", {
   /** The system's error code: `EIO`, `ENOSPC`, ... */
   code: Schema.String
@@ -13,10 +13,10 @@ export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed"
   }
 }
 
-/** The store cannot be opened, in words for whoever starts the process. */
+/** The store cannot be opened; the reason is addressed to whoever starts the process. */
 export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", {
   reason: Schema.String,
-  /** The setting that is another than the store was made with. */
+  /** The setting that differs from the one with which the store was created. */
   setting: Schema.optional(Schema.String)
 }) {
   override get message() {
@@ -25,13 +25,13 @@ export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefus
 }
 
 export class KeyStore extends Context.Tag("venue/signer/KeyStore")<KeyStore, {
-  /** Every record by its name; refused where any of them is not what was written. */
+  /** All records by name; refused where any of them is not as it was written. */
   readonly load: Effect.Effect<ReadonlyMap<string, string>, StoreRefused>
   /**
-   * Replaces a record: once it succeeds, the new one is there whatever happens; if it fails, the old one or the new one is. A store
-   * that does not know which writes no more.
+   * Replaces a record. If it succeeds, the new one survives a crash; if it fails, the store holds either the old one or the new one. A
+   * store that does not know which refuses all further writes.
    */
   readonly write: (name: string, record: string) => Effect.Effect<void, StoreFailed>
-  /** 32 bytes that nobody can guess. */
+  /** 32 random bytes for a new private key. */
   readonly newSeed: Effect.Effect<Uint8Array>
 }>() {}

@@ -1,7 +1,7 @@
 /**
- * `KeyStore` in a directory: a file for each record, sealed with a key that scrypt makes of a secret (AES-256-GCM, another nonce for
- * each write, the record's name bound to it). A file is replaced whole: written beside, synced, renamed, the directory synced.
- * A secret that is not the directory's, and a file that was changed, are refused by name, and nothing is written over them.
+ * `KeyStore` in a directory: a file for each record, encrypted with a key that scrypt derives from a secret (AES-256-GCM, a new nonce for
+ * each write, the record's name authenticated with it). A file is replaced atomically: written beside the old one, synced, renamed, and the
+ * directory synced. A wrong secret or an altered file is refused by name, and nothing is overwritten.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto"
 import * as fs from "node:fs"
@@ -20,7 +20,7 @@ import { KeyStore, StoreFailed, StoreRefused } from "./KeyStore.js"
 export interface Options {
   readonly directory: string
   readonly secret: Redacted.Redacted
-  /** log2 of scrypt's cost, for a directory that is new. */
+  /** log2 of scrypt's cost parameter for a new directory. */
   readonly costLog2?: number
 }
 
@@ -30,7 +30,7 @@ const nonceBytes = 12
 const tagBytes = 16
 const saltBytes = 16
 const keyBytes = 32
-/** 128 MiB and some tenths of a second for each guess of a secret. */
+/** Costs 128 MiB and some tenths of a second for each guess of a secret. */
 const defaultCostLog2 = 17
 const blockSize = 8
 
@@ -38,7 +38,7 @@ const headerFile = "header.json"
 const lockFile = "lock.db"
 const suffix = ".sealed"
 const temporary = ".tmp"
-/** What the header seals, so that a wrong secret is told from a damaged record. */
+/** The name under which the header's check value is encrypted, so that a wrong secret can be told from a damaged record. */
 const headerName = "header"
 
 const Header = Schema.parseJson(Schema.Struct({
@@ -52,7 +52,7 @@ type Header = typeof Header.Type
 
 const recordName = /^[a-z0-9_]{1,64}$/
 
-/** Reckoned by the system's own threads: it takes a while, on purpose. */
+/** The derived key. It is computed on Node's thread pool, since it takes long on purpose. */
 const derived = (secret: Redacted.Redacted, salt: Uint8Array, costLog2: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const N = 2 ** costLog2
@@ -62,7 +62,7 @@ const derived = (secret: Redacted.Redacted, salt: Uint8Array, costLog2: number):
     })
   })
 
-/** What is sealed together with a record, so that one is never read as another. */
+/** Data authenticated together with a record, so that no record can be read as another. */
 const boundTo = (name: string): Buffer => Buffer.from(`perpetuum/signer/${format}/${name}`)
 
 const seal = (key: Buffer, name: string, record: string): Buffer => {
@@ -72,7 +72,7 @@ const seal = (key: Buffer, name: string, record: string): Buffer => {
   return Buffer.concat([magic, nonce, sealed, cipher.getAuthTag()])
 }
 
-/** What was sealed; undefined where it was changed, is another's, or the key is another one. */
+/** The decrypted record; undefined where it was altered or belongs to another name, or the key is wrong. */
 const unseal = (key: Buffer, name: string, file: Buffer): string | undefined => {
   const nonceEnd = magic.length + nonceBytes
   if (file.length < nonceEnd + tagBytes || !file.subarray(0, magic.length).equals(magic)) return undefined
@@ -98,7 +98,7 @@ const syncDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/** Writes a file beside the one that it is to replace, durably. */
+/** Writes the new content of a file beside it, durably. */
 const writeBeside = async (file: string, bytes: Buffer): Promise<void> => {
   const handle = await fs.promises.open(`${file}${temporary}`, "w", 0o600)
   try {
@@ -118,7 +118,7 @@ const refuse = (reason: string, setting?: string): never => {
   throw new StoreRefused({ reason, setting })
 }
 
-/** A header's key, where the secret is the one that it was made with. */
+/** The key for an existing header, if the secret is the one with which it was made. */
 const keyOf = async (file: string, { directory, secret }: Options): Promise<Buffer> => {
   const read = Schema.decodeUnknownEither(Header)(fs.readFileSync(file, "utf8"))
   if (Either.isLeft(read)) return refuse(`${file} is damaged, or of a newer version: the keys beside it cannot be opened without it`)
@@ -129,7 +129,7 @@ const keyOf = async (file: string, { directory, secret }: Options): Promise<Buff
     : key
 }
 
-/** The key of a directory, whose header is made where there is none and nothing sealed either. */
+/** The key of a directory. The header is created where there is neither a header nor any encrypted record. */
 const open = async (options: Options): Promise<Buffer> => {
   const { costLog2 = defaultCostLog2, directory, secret } = options
   const file = path.join(directory, headerFile)
@@ -146,7 +146,7 @@ const open = async (options: Options): Promise<Buffer> => {
   return key
 }
 
-/** Every record that is sealed in the directory; what an unfinished write left beside them is removed. */
+/** All records in the directory; removes what unfinished writes left. */
 const readAll = (directory: string, key: Buffer): ReadonlyMap<string, string> => {
   const records = new Map<string, string>()
   for (const file of fs.readdirSync(directory).sort()) {
@@ -159,7 +159,10 @@ const readAll = (directory: string, key: Buffer): ReadonlyMap<string, string> =>
   return records
 }
 
-/** The kernel drops it with the process: two of them would each forget what the other has signed. */
+/**
+ * Locks the directory; the kernel releases the lock when the process ends. Two processes would each be unaware of what the other has
+ * signed.
+ */
 const acquire = (directory: string): SqliteDatabase.Database => {
   const file = path.join(directory, lockFile)
   fs.closeSync(fs.openSync(file, "a", 0o600))
@@ -180,7 +183,7 @@ const acquire = (directory: string): SqliteDatabase.Database => {
   }
 }
 
-/** What the system says of a file is said to whoever starts the process; anything else is a bug. */
+/** A system error with a file is reported to whoever starts the process; anything else is a bug. */
 const refusalOf = (directory: string) => (cause: unknown): StoreRefused => {
   if (cause instanceof StoreRefused) return cause
   const code = codeOf(cause)
@@ -188,7 +191,7 @@ const refusalOf = (directory: string) => (cause: unknown): StoreRefused => {
   return new StoreRefused({ reason: `the keys in ${directory} cannot be opened: ${code}` })
 }
 
-/** Replaces records; once it does not know what the directory holds, it writes no more. */
+/** Replaces records; when it no longer knows what the directory holds, it refuses all further writes. */
 class Writer {
   private isLost = false
 
@@ -204,7 +207,7 @@ class Writer {
   }
 }
 
-/** What the system says of a write. */
+/** The failure for a system error of a write. */
 const failureOf = (cause: unknown): StoreFailed => {
   if (cause instanceof StoreFailed) return cause
   const code = codeOf(cause)
@@ -212,7 +215,7 @@ const failureOf = (cause: unknown): StoreFailed => {
   return new StoreFailed({ code })
 }
 
-/** Makes a directory, durably: its name lies in the one above it, and without that name all that was synced below it would be gone. */
+/** Creates a directory durably. Its entry is synced in the parent, since without it everything synced below would be lost. */
 const makeDirectory = async (directory: string): Promise<void> => {
   const first = fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   if (first === undefined) return
@@ -221,7 +224,7 @@ const makeDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/** A store over a directory, which is made if it is not there, and held by this process alone. */
+/** A store in a directory, which is created where it is missing and locked for this process. */
 export const layer = (options: Options): Layer.Layer<KeyStore, StoreRefused> => {
   const { directory } = options
   const attempt = <A>(evaluate: () => A): Effect.Effect<A, StoreRefused> => Effect.try({ try: evaluate, catch: refusalOf(directory) })

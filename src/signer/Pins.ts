@@ -1,4 +1,6 @@
-/** How an account's pins begin and change: at its first key as the venue says, after that by a pinned passkey alone. */
+/**
+ * How an account's pins begin and change: the venue names them with the account's first key; later only a pinned passkey can change them.
+ */
 import canonicalize from "canonicalize"
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -8,7 +10,7 @@ import { mostPasskeys, type NewParty, type Passkey, type Repin } from "./Request
 
 const isSame = (a: Passkey, b: Passkey): boolean => a.credentialId === b.credentialId && a.publicKey === b.publicKey
 
-/** An account that has no key yet. */
+/** A new account with its first passkeys pinned. */
 export const opened = ({ accountId, passkeys }: NewParty): Account => ({
   accountId,
   passkeys: passkeys.map((passkey) => ({ ...passkey, signCount: 0 })),
@@ -17,11 +19,11 @@ export const opened = ({ accountId, passkeys }: NewParty): Account => ({
   bound: []
 })
 
-/** Whether every passkey is pinned already: a key more pins nothing. */
+/** Whether all these passkeys are pinned already: a further key pins nothing. */
 export const areAllPinned = (account: Account, passkeys: ReadonlyArray<Passkey>): boolean =>
   passkeys.every((passkey) => account.passkeys.some((pinned) => isSame(pinned, passkey)))
 
-/** What a change is known by when it is asked again. */
+/** The digest by which a repeated change is recognized. */
 export const changeDigest = ({ change, passkey, revision }: Repin): string =>
   createHash("sha256").update(canonicalize({ change, ...passkey, revision })!).digest("hex")
 
@@ -41,7 +43,7 @@ const changed = (passkeys: ReadonlyArray<Pinned>, { change, passkey }: Repin): E
   return others.length === 0 ? Effect.fail(bound("the last passkey stays")) : Effect.succeed(others)
 }
 
-/** The account after an approved change; `passkeys` are its pins with what the approving one counted. */
+/** The account after an approved change; `passkeys` are its pins, with the sign counter of the passkey that approved. */
 export const repinned = (account: Account, passkeys: ReadonlyArray<Pinned>, request: Repin): Effect.Effect<Account, SignerError> =>
   Effect.map(changed(passkeys, request), (after) => ({
     ...account,

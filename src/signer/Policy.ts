@@ -1,9 +1,11 @@
-/** What the treasury gives at once and in a day, whoever has approved it. Days are UTC, and never go back with the clock. */
+/**
+ * The limits on the treasury's withdrawals, each and per day, whoever has approved them. Days are UTC, and never go back with the clock.
+ */
 import * as Records from "./Records.js"
 
 const dayMs = 86_400_000
 
-/** Money atoms. */
+/** In money atoms. */
 export interface Limits {
   readonly perWithdrawalAtoms: number
   readonly dailyAtoms: number
@@ -16,8 +18,8 @@ interface Given {
 }
 
 /**
- * The treasury once it has given this, or why it does not. The same transaction again counts nothing. One that is prepared anew
- * counts again: the signer cannot know that the first one never took effect.
+ * The treasury after a withdrawal, or the limit that forbids it. Repeating the same transaction counts nothing more. A newly prepared one
+ * counts again, since the signer cannot know that the first one never took effect.
  */
 export const judge = (
   treasury: Records.Treasury,

@@ -1,9 +1,9 @@
-/** The signer as a process of its own: which call is where, what it takes and what it answers, for both ends alike. */
+/** The protocol of a signer in a process of its own: the path of each call, its request and its answer, for both sides. */
 import * as Schema from "effect/Schema"
 import { RefusalReason } from "./PartySigner.js"
 import { AccountId, AccountKeys, NewParty, PartyKey, Repin, Signed, SignRequest, SignTopology } from "./Requests.js"
 
-/** The largest body of either direction, bytes. */
+/** The largest body in either direction, bytes. */
 export const mostBodyBytes = 128 * 1024
 
 /** An object without a member. */
@@ -24,7 +24,7 @@ export const calls = {
 
 export type CallName = keyof typeof calls
 
-/** What is answered where nothing is signed. */
+/** HTTP statuses of answers without a signature. */
 export const statuses = { refused: 422, unavailable: 503 } as const
 
 export const RefusedBody = Schema.Struct({ reason: RefusalReason, detail: Schema.String })

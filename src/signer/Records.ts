@@ -1,16 +1,16 @@
-/** What the signer knows, record by record: an account with its pins and keys, and the treasury with what it has given. */
+/** The signer's records: each account with its pins and keys, and the treasury with its withdrawals. */
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { AccountId, KeyId, mostPasskeys, Passkey } from "./Requests.js"
 
-/** Keys of an account: the first, and one for each change of its party. */
+/** Most keys of an account: the first, and one for each change of its party. */
 export const mostKeys = 16
-/** Signatures of an account that are remembered, newest last. */
+/** Most signatures remembered for each account; the newest is last. */
 const mostBound = 256
-/** Withdrawals that the treasury remembers having signed. */
+/** Most withdrawals that are remembered as signed. */
 const mostWithdrawals = 1_024
 
-/** A private key, which prints as nothing. */
+/** A private key, redacted when printed. */
 const Seed = Schema.Redacted(Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{43}$/)))
 
 const Key = Schema.Struct({
@@ -18,7 +18,7 @@ const Key = Schema.Struct({
   reference: Schema.String,
   /** Ed25519, base64url. */
   seed: Seed,
-  /** The party that it was bound to by its topology, and that topology's hash, hex. */
+  /** The party to which its topology bound it, and that topology's hash, hex. */
   party: Schema.optionalWith(Schema.Struct({ partyId: Schema.String, multiHash: Schema.String }), { exact: true })
 })
 export type Key = typeof Key.Type
@@ -26,15 +26,15 @@ export type Key = typeof Key.Type
 const Pinned = Schema.Struct({ ...Passkey.fields, signCount: Schema.NonNegativeInt })
 export type Pinned = typeof Pinned.Type
 
-/** What an approval was used for: its nonce and what it said are good for this hash and no other. */
+/** What an approval was used for: its nonce and its statement are good for this hash and no other. */
 const Bound = Schema.Struct({
-  /** Of the transaction, hex. */
+  /** The transaction's hash, hex. */
   hash: Schema.String,
   nonce: Schema.String,
   /** Digest of what the passkey signed, hex. */
   statement: Schema.String,
   commandId: Schema.String,
-  /** Digest of what the command does, hex: a command prepared again does the same. */
+  /** Digest of the command's effect, hex: the same where the command is prepared again. */
   plan: Schema.String
 })
 export type Bound = typeof Bound.Type
@@ -52,7 +52,7 @@ export type Account = typeof Account.Type
 
 const Treasury = Schema.Struct({
   key: Key,
-  /** The day of the latest withdrawal, days since the epoch, UTC, and what was given on it. */
+  /** The day of the latest withdrawal, in days since the epoch, UTC, and the sum of that day's withdrawals. */
   day: Schema.NonNegativeInt,
   givenAtoms: Schema.NonNegativeInt,
   withdrawals: Schema.Array(Schema.Struct({ hash: Schema.String, commandId: Schema.String, amountAtoms: Schema.NonNegativeInt }))
@@ -69,10 +69,10 @@ export const encodeAccount = Schema.encodeSync(AccountText)
 export const decodeTreasury = Schema.decodeEither(TreasuryText)
 export const encodeTreasury = Schema.encodeSync(TreasuryText)
 
-/** An account that has signed once more. */
+/** The account with one more signature. */
 export const withBound = (account: Account, bound: Bound): Account => ({ ...account, bound: [...account.bound, bound].slice(-mostBound) })
 
-/** A treasury that has given once more. */
+/** The treasury with one more withdrawal. */
 export const withGiven = (treasury: Treasury, day: number, given: Treasury["withdrawals"][number]): Treasury => ({
   ...treasury,
   day,
@@ -80,5 +80,5 @@ export const withGiven = (treasury: Treasury, day: number, given: Treasury["with
   withdrawals: [...treasury.withdrawals, given].slice(-mostWithdrawals)
 })
 
-/** The seed's bytes, for whoever signs at once. */
+/** The seed's bytes, to be used at once and not kept. */
 export const seedOf = ({ seed }: Key): Uint8Array => new Uint8Array(Buffer.from(Redacted.value(seed), "base64url"))

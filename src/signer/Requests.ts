@@ -1,15 +1,15 @@
 /**
- * What the signer is asked, and what it answers: types of the port, and schemas that bound every text and decode both ends of
- * the signer as a process of its own. Bytes are base64url in JSON, amounts digits.
+ * The signer's requests and answers: the types of the port, and the schemas that bound every text and that both sides of a signer in a
+ * process of its own decode with. In JSON, bytes are base64url and amounts are digits.
  */
 import * as Schema from "effect/Schema"
 import { Facts } from "../ledger/Planned.js"
 import { maxBytes } from "../ledger/prepared/PreparedTransaction.js"
 
-/** The largest topology transaction, bytes, and how many of them make a party. */
+/** The largest topology transaction, bytes, and most of them that create one party. */
 const mostTopologyBytes = 8_192
 const mostTopologyTransactions = 4
-/** Passkeys that an account may have pinned. */
+/** Most passkeys that an account may have pinned. */
 export const mostPasskeys = 32
 
 const bytes = (most: number) =>
@@ -20,12 +20,12 @@ const bytes = (most: number) =>
 const text = (most: number) => Schema.NonEmptyString.pipe(Schema.maxLength(most))
 const base64url = (most: number) => Schema.String.pipe(Schema.maxLength(most), Schema.pattern(/^[A-Za-z0-9_-]+$/))
 
-/** A party's key as ledgers name it: the fingerprint of its public half, which is also its party's namespace. */
+/** A key's id on the ledger: the fingerprint of its public key, which is also its party's namespace. */
 export const KeyId = Schema.String.pipe(Schema.pattern(/^1220[0-9a-f]{64}$/))
 
 export const AccountId = Schema.String.pipe(Schema.pattern(/^acc_[0-9a-z]{1,11}$/))
 
-/** A passkey as its registration left it. */
+/** A passkey as registered. */
 export const Passkey = Schema.Struct({
   credentialId: base64url(1_364),
   /** COSE, base64url. */
@@ -33,7 +33,7 @@ export const Passkey = Schema.Struct({
 })
 export type Passkey = typeof Passkey.Type
 
-/** What a browser gave as the assertion of a passkey, base64url. */
+/** The parts of a browser's passkey assertion, base64url. */
 export const Assertion = Schema.Struct({
   credentialId: base64url(1_364),
   clientDataJSON: base64url(8_192),
@@ -42,23 +42,23 @@ export const Assertion = Schema.Struct({
 })
 export type Assertion = typeof Assertion.Type
 
-/** A random text of the venue's that makes one approval differ from the next. */
+/** A random text from the venue that makes each approval unique. */
 const Nonce = base64url(128)
 
-/** What a step is of. */
+/** The kind of transfer that a step belongs to. */
 export const Kind = Schema.Literal("deposit", "withdrawal", "party_change")
 export type Kind = typeof Kind.Type
 
 export const NewParty = Schema.Struct({
   accountId: AccountId,
-  /** What the key is for, chosen by whoever asks: asked again with the same reference it is the same key. */
+  /** What the key is for, chosen by the caller: the same reference always yields the same key. */
   reference: text(64),
-  /** All of the account's, at its first key. Later they have to be pinned already. */
+  /** With the account's first key, all its passkeys. Later, passkeys that are pinned already. */
   passkeys: Schema.Array(Passkey).pipe(Schema.minItems(1), Schema.maxItems(mostPasskeys))
 })
 export type NewParty = typeof NewParty.Type
 
-/** A key that was made. */
+/** A created key. */
 export const PartyKey = Schema.Struct({
   keyId: KeyId,
   /** Ed25519, the raw 32 bytes. */
@@ -68,7 +68,7 @@ export type PartyKey = typeof PartyKey.Type
 
 export const SignTopology = Schema.Struct({
   keyId: KeyId,
-  /** As the ledger generated them: each signed hash is made of these again. */
+  /** As the ledger generated them: each signed hash is computed from these again. */
   topologyTransactions: Schema.Array(bytes(mostTopologyBytes)).pipe(Schema.minItems(1), Schema.maxItems(mostTopologyTransactions)),
   multiHash: bytes(64)
 })
@@ -79,23 +79,23 @@ export const Approval = Schema.Struct({ nonce: Nonce, assertion: Assertion })
 export type Approval = typeof Approval.Type
 
 /**
- * What is signed, and what it is said to be: the plan is made again from the facts and the signer's own settings, and the bytes are
- * held to it.
+ * What is to be signed, and what the venue says it is: the signer derives the plan from the facts and its own settings, and compares the
+ * bytes with it.
  */
 export const SignRequest = Schema.Struct({
   keyId: KeyId,
   accountId: AccountId,
   kind: Kind,
-  /** The transfer's. */
+  /** The transfer's id. */
   id: text(64),
   facts: Facts,
   commandId: text(128),
   preparedTransaction: bytes(maxBytes),
-  /** The scheme of its hash. */
+  /** The hashing scheme. */
   scheme: Schema.Literal(2, 3),
   hash: bytes(64),
   maxRecordTimeEpochMs: Schema.NonNegativeInt,
-  /** Of every step but `treasury_offer_withdrawal`, which moves nothing out. */
+  /** Required for every step but `treasury_offer_withdrawal`, which pays nothing out. */
   approval: Schema.optionalWith(Approval, { exact: true })
 })
 export type SignRequest = typeof SignRequest.Type
@@ -114,15 +114,15 @@ export type Change = typeof Change.Type
 export const Repin = Schema.Struct({
   accountId: AccountId,
   change: Change,
-  /** What is added; of what is removed the credential is what counts. */
+  /** The passkey to add or remove; for a removal only the credential id counts. */
   passkey: Passkey,
-  /** How often the pins have changed: an approval is good for this change and never for a later one. */
+  /** How often the pins have changed so far: an approval is good for this change and never for a later one. */
   revision: Schema.NonNegativeInt,
   approval: Approval
 })
 export type Repin = typeof Repin.Type
 
-/** What the signer holds of an account, none of it secret. */
+/** What the signer holds for an account, without secrets. */
 export const AccountKeys = Schema.Struct({
   accountId: AccountId,
   keys: Schema.Array(

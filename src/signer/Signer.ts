@@ -1,7 +1,7 @@
 /**
- * The signer's own decisions, over a store of records: keys that are made, pins that change, and what is signed. One request is
- * decided at a time. What an approval was used for, the passkey's counter and what the treasury gave are durable before a signature
- * leaves; so whoever asks again after a crash gets the same signature, or none.
+ * The signer's decisions over a store of records: creating keys, changing pins and signing. One request is decided at a time. The use of an
+ * approval, the passkey's sign counter and the treasury's withdrawals are durable before a signature is returned; so a caller that repeats
+ * a request after a crash gets the same signature, or none.
  */
 import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
@@ -26,26 +26,26 @@ import * as Records from "./Records.js"
 import { type AccountKeys, type Approval, NewParty, type PartyKey, Repin, type Signed, SignRequest, SignTopology } from "./Requests.js"
 import * as Signing from "./Signing.js"
 
-/** From which part of its bound on it is said with each further account that the bound is near. */
+/** The share of the limit on accounts from which on each new account logs a warning. */
 const warnedShare = 0.875
 
-/** What the signer is told by its own settings, and by nobody who asks it. */
+/** The signer's own settings, which no request can change. */
 export interface Settings {
   readonly custody: Signing.Custody
   readonly site: Site
   readonly limits: Policy.Limits
-  /** Most accounts that it holds keys of: as many as a venue may have, where it is not said. */
+  /** Most accounts for which it holds keys; by default as many as a venue may have. */
   readonly mostAccounts?: number
 }
 
-/** A treasury is made before the first account's key: where it is missing, so is more of what the directory held. */
+/** The treasury's key is created before any account's: where it is missing, more of the directory has been lost. */
 const withoutTreasury = "it holds no key of the treasury"
 
 const refuse = (reason: RefusalReason, detail: string) => Effect.fail(new SignerRefused({ reason, detail }))
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-/** What a passkey signed, but for the signature, of which it may make many. */
+/** Digest of what a passkey signed. The signature itself is left out, since a passkey can sign the same thing more than once. */
 const statementOf = ({ assertion: { authenticatorData, clientDataJSON, credentialId } }: Approval): string =>
   createHash("sha256").update([credentialId, clientDataJSON, authenticatorData].join(".")).digest("hex")
 
@@ -56,7 +56,7 @@ const signedBy = (key: Records.Key, message: Uint8Array): Signed => ({
   signedBy: key.keyId
 })
 
-/** A key, and how it is written once it has a party. */
+/** A key, and the function that stores it once it has a party. */
 interface Found {
   readonly key: Records.Key
   readonly keep: (key: Records.Key) => Effect.Effect<void, SignerUnavailable>
@@ -64,7 +64,7 @@ interface Found {
 
 class Signer {
   private readonly accounts = new Map<string, Records.Account>()
-  /** The account of each key: there may be a million of them, and each new party is asked for by its key. */
+  /** The account of each key: there may be a million of them, and each request for a new party names only its key. */
   private readonly accountOfKey = new Map<string, string>()
   private treasury: Records.Treasury | undefined
 
@@ -74,7 +74,7 @@ class Signer {
     private readonly verifier: Context.Tag.Service<PasskeyVerifier>
   ) {}
 
-  /** Takes what the store holds; the name of a record that cannot be read. */
+  /** Takes over the store's records. Returns the name of a record that cannot be read. */
   take(records: ReadonlyMap<string, string>): string | undefined {
     for (const [name, record] of records) {
       if (name === Records.treasuryName) {
@@ -83,7 +83,7 @@ class Signer {
         this.treasury = treasury.right
       } else {
         const account = Records.decodeAccount(record)
-        // What is wrong with it is not said: it would be said with what the record holds.
+        // The error is not reported, since it would contain the record.
         if (Either.isLeft(account) || account.right.accountId !== name) return name
         this.know(account.right)
       }
@@ -96,7 +96,7 @@ class Signer {
     for (const { keyId } of account.keys) this.accountOfKey.set(keyId, account.accountId)
   }
 
-  /** Writes a record, and knows it only then. */
+  /** Writes a record, and applies the change in memory only once it is durable. */
   private write(name: string, record: string, then: () => void): Effect.Effect<void, SignerUnavailable> {
     return this.store.write(name, record).pipe(
       Effect.mapError(({ message }) => new SignerUnavailable({ detail: message })),
@@ -178,7 +178,7 @@ class Signer {
     })
   }
 
-  /** The key of this id, and how it is written with its party. */
+  /** The key with this id, and the function that stores it with its party. */
   private keyAt(keyId: string): Found | undefined {
     const { treasury } = this
     if (treasury?.key.keyId === keyId) return { key: treasury.key, keep: (key) => this.writeTreasury({ ...treasury, key }) }
@@ -222,7 +222,7 @@ class Signer {
     })
   }
 
-  /** The account once it has approved this transaction: unchanged where that very approval was taken before. */
+  /** The account after it has approved this transaction: unchanged where this approval was used for it before. */
   private approved(account: Records.Account, request: SignRequest, { plan, planned }: Signing.Place) {
     return Effect.gen(this, function*() {
       const { approval, commandId, id, kind } = request
@@ -242,7 +242,7 @@ class Signer {
     })
   }
 
-  /** The treasury once it has given what a withdrawal takes out: unchanged for everything else. */
+  /** The treasury after a withdrawal's payment; unchanged for all other steps. */
   private given({ commandId, facts, hash }: SignRequest, atEpochMs: number): Effect.Effect<Records.Treasury | undefined, SignerRefused> {
     if (facts.step !== "treasury_withdrawal" || this.treasury === undefined) return Effect.succeed(this.treasury)
     const { limits } = this.settings
@@ -265,17 +265,17 @@ class Signer {
   }
 }
 
-/** Says in the log what was refused, and why. */
+/** Logs a refusal with its reason. */
 const warned = <A>(what: string, act: Effect.Effect<A, SignerError>): Effect.Effect<A, SignerError> =>
   Effect.tapError(act, ({ message }) => Effect.logWarning(`signer: not ${what}: ${message}`))
 
-/** Says in the log what was signed, and what was refused and why. */
+/** Logs a success, or a refusal with its reason. */
 const logged = <A>(what: string, act: Effect.Effect<A, SignerError>): Effect.Effect<A, SignerError> =>
   Effect.tap(warned(what, act), () => Effect.logInfo(`signer: ${what}`))
 
 const treasuryTold = "told the treasury's key"
 
-/** A signer over the store that is provided. */
+/** A signer over the provided store. */
 export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused, KeyStore | PasskeyVerifier> =>
   Layer.effect(
     PartySigner,

@@ -1,6 +1,6 @@
 /**
- * The signer over HTTP: a bearer that only the venue has, one call to a path, and answers that tell a refusal from a failure. It
- * listens nowhere itself: it makes responses of requests.
+ * The signer over HTTP: authenticated by a bearer token that only the venue has, with one path for each call, and with answers that tell a
+ * refusal from a failure. It does not listen itself: it maps requests to responses.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import * as Cause from "effect/Cause"
@@ -13,7 +13,7 @@ import { type CallName, calls, DetailBody, mostBodyBytes, RefusedBody, statuses 
 
 type Service = Context.Tag.Service<PartySigner>
 
-/** Of a request, what is looked at. */
+/** The parts of a request that are read. */
 export interface Request {
   readonly method: string
   readonly target: string
@@ -33,12 +33,12 @@ const json = (status: number, body: unknown): Response => ({
   body: JSON.stringify(body)
 })
 
-/** An answer that says one sentence. */
+/** An answer of one sentence. */
 export const told = (status: number, detail: string): Response => json(status, Schema.encodeSync(DetailBody)({ detail }))
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Whether a header carries the token: compared in a time that tells nothing of either. */
+/** Whether a header carries the token, compared in constant time. */
 const isBearer = (authorization: string | undefined, token: Redacted.Redacted): boolean =>
   timingSafeEqual(digest(authorization ?? ""), digest(`Bearer ${Redacted.value(token)}`))
 
@@ -53,7 +53,7 @@ const failed = (error: SignerError): Response => {
   }
 }
 
-/** One call: its body decoded, done, its answer encoded. What is wrong with a body is not said, as it would be said with the body. */
+/** One call: decodes the body, acts, and encodes the answer. Why a body is invalid is not reported, since that would repeat parts of it. */
 const call = <A, I, B, J>(
   request: Schema.Schema<A, I>,
   answer: Schema.Schema<B, J>,
@@ -83,7 +83,7 @@ const routes = (signer: Service): ReadonlyMap<string, (body: unknown) => Effect.
 
 const decodeJson = Schema.decodeUnknownOption(Schema.parseJson())
 
-/** Answers requests; it never fails. */
+/** Answers requests; never fails. */
 export const make = (signer: Service, token: Redacted.Redacted): (request: Request) => Effect.Effect<Response> => {
   const byPath = routes(signer)
   return ({ body, headers, method, target }) =>

@@ -1,6 +1,6 @@
 /**
- * What of a request to sign is decided without a passkey: which key it is for, what the command has to be, and whether the bytes are
- * that command. The plan is made of the signer's own settings and parties; of what the venue says only the facts go in.
+ * The parts of a signing request that are decided without a passkey: the key, the planned command, and whether the bytes are that command.
+ * The plan is derived from the signer's own settings and parties; the venue contributes only the facts.
  */
 import canonicalize from "canonicalize"
 import { createHash } from "node:crypto"
@@ -10,24 +10,27 @@ import { SignerRefused } from "./PartySigner.js"
 import type { Account, Key, Treasury } from "./Records.js"
 import type { SignRequest } from "./Requests.js"
 
-/** Where the venue deals on the ledger. The treasury's party the signer knows by itself. */
+/** Where the venue acts on the ledger. The treasury's party is left out, since the signer knows it by itself. */
 export type Custody = Omit<Planned.Custody, "treasury">
 
-/** How far ahead of the signer's clock a transaction may still be recorded: the venue asks for ten minutes, by the ledger's own time. */
+/**
+ * How far ahead of the signer's clock a transaction's maximum record time may be, in milliseconds: the venue asks for ten minutes by the
+ * ledger's time.
+ */
 const longestAheadMs = 60 * 60 * 1000
 
 const mismatch = (detail: string): SignerRefused => new SignerRefused({ reason: "prepared_mismatch", detail })
 const unknown = (detail: string): SignerRefused => new SignerRefused({ reason: "unknown_key", detail })
 
-/** What is signed, by which key, once the bytes are known to be it. */
+/** What is signed, and with which key, once the bytes have been checked. */
 export interface Place {
   readonly key: Key
   readonly planned: Planned.PlannedCommand
-  /** Digest of what the command does, hex: the same for every transaction that is prepared for it. */
+  /** Digest of the command's effect, hex: the same for every transaction prepared for it. */
   readonly plan: string
 }
 
-/** Whether a step is one of such a transfer, and of this one. */
+/** Whether the step fits this kind of transfer, and belongs to this transfer. */
 const isOfTransfer = ({ accountId, facts, id, kind }: SignRequest): boolean => {
   switch (facts.step) {
     case "owner_account_acceptance":
@@ -41,14 +44,14 @@ const isOfTransfer = ({ accountId, facts, id, kind }: SignRequest): boolean => {
   }
 }
 
-/** The key that a step is signed with: the treasury's for what the treasury does, else the account's own. */
+/** The key that signs a step: the treasury's for the treasury's steps, otherwise the account's own. */
 const keyFor = ({ facts, keyId }: SignRequest, account: Account, treasury: Treasury): Key | SignerRefused => {
   const key = Planned.isOwners(facts.step) ? account.keys.find((each) => each.keyId === keyId) : treasury.key
   if (key === undefined || key.keyId !== keyId) return unknown("the key is not the one that this step is signed with")
   return key.party === undefined ? unknown("the key has no party yet") : key
 }
 
-/** Whether the owner whom the facts name is the account's own party; whoever is paid may be anybody but the treasury. */
+/** Whether the owner named in the facts is the account's own party. The receiver of a withdrawal may be anybody but the treasury. */
 const isOwnersParty = (facts: Planned.Facts, account: Account, key: Key): boolean => {
   if (facts.step === "treasury_withdrawal") return true
   return Planned.isOwners(facts.step)
@@ -56,7 +59,7 @@ const isOwnersParty = (facts: Planned.Facts, account: Account, key: Key): boolea
     : account.keys.some(({ party }) => party?.partyId === facts.owner)
 }
 
-/** The key and the plan of a request, or why there is none. */
+/** The key and the plan for a request, or the refusal. */
 export const place = (
   custody: Custody,
   request: SignRequest,
@@ -76,11 +79,11 @@ export const place = (
   return { key, planned, plan: createHash("sha256").update(does).digest("hex") }
 }
 
-/** Why the bytes are not to be signed as the planned command; undefined where they are. */
+/** Why the bytes must not be signed as the planned command; undefined where they may. */
 export const faultOfBytes = (request: SignRequest, { planned }: Place, atEpochMs: number): SignerRefused | undefined => {
   const { hash, maxRecordTimeEpochMs, preparedTransaction, scheme } = request
   if (maxRecordTimeEpochMs > atEpochMs + longestAheadMs) return mismatch("it could be recorded for too long")
   const checked = Check.check({ preparedTransaction, hash, scheme, maxRecordTimeEpochMs }, planned)
-  // Where it differs is said, and not what the bytes hold there: that may be anything.
+  // The place of the difference is reported, but not what the bytes hold there, which may be anything.
   return checked instanceof Check.Mismatch ? mismatch(`the transaction is not the planned one: ${checked.what}`) : undefined
 }

@@ -1,19 +1,18 @@
 /**
- * Incident bundles: one file that holds all it takes to run a stretch of a journal again elsewhere, and to know
- * that it came out the same. This file owns the format; it is pure over bytes.
+ * Incident bundles: one file that holds everything needed to run a range of a journal again elsewhere, and to check that the result is the
+ * same. This file defines the format; it is pure over bytes.
  *
- *   write(contents: Contents): Buffer                           throws `AssertionFailed` for contents that are no bundle
- *   read(bytes: Uint8Array): Bundle                             throws `Damaged` or `OtherVersion`
- *   blocksOf(bytes: Uint8Array): ReadonlyArray<Sealed>          journaled blocks one behind the other; throws `Damaged`
+ * write(contents: Contents): Buffer                           throws `AssertionFailed` for invalid contents
+ * read(bytes: Uint8Array): Bundle                             throws `Damaged` or `OtherVersion`
+ * blocksOf(bytes: Uint8Array): ReadonlyArray<Sealed>          consecutive journaled blocks; throws `Damaged`
  *
- * Whoever has blocks and no `Contents` gets them from `Collect.describe`, which runs the blocks: a bundle of a failing
- * run is `Bundle.write(Collect.describe({ base: undefined, blocks, capacity, asked, notes }))`.
+ * Blocks without `Contents` are turned into some by `Collect.describe`, which runs them: a bundle of a failing run is
+ * `Bundle.write(Collect.describe({ base: undefined, blocks, capacity, asked, notes }))`.
  *
- * Layout: the line `perpetuum incident bundle 2`; one line of JSON, the manifest; the body, gzip of the sections
- * one behind the other; SHA-256 over every byte before it. Sections, with their lengths in the manifest: those
- * of the state to begin with, as a snapshot has them, their names behind `state/`; then `blocks`, the journal's
- * blocks as they were written. What is compared: each block carries the digest of what it decided, the manifest
- * those of the first state and of the last.
+ * Layout: the line `perpetuum incident bundle 2`; one line of JSON, the manifest; the body, which is gzip of the concatenated sections; and
+ * SHA-256 over all bytes before it. The manifest lists the sections with their lengths: those of the initial state, as in a snapshot, with
+ * names that begin with `state/`; then `blocks`, the journal's blocks as they were written. For comparison, each block carries the digest
+ * of its decisions, and the manifest those of the first and the last state.
  */
 import * as crypto from "node:crypto"
 import * as zlib from "node:zlib"
@@ -27,7 +26,7 @@ import * as Block from "../../journal/Block.js"
 import type { Section, Snapshot } from "../../journal/SnapshotStore.js"
 import { versions } from "../../sequencer/Versions.js"
 
-/** Another version of the program made the bundle, and decides or writes otherwise: nothing is wrong with it. */
+/** Another version of the program made the bundle, with other rules or another format: the bundle itself is intact. */
 export class OtherVersion extends Error {
   override readonly name = "OtherVersion"
   constructor(made: string) {
@@ -35,7 +34,7 @@ export class OtherVersion extends Error {
   }
 }
 
-/** The bytes are no bundle, or not the one that was written. */
+/** The bytes are not a bundle, or not as it was written. */
 export class Damaged extends Error {
   override readonly name = "Damaged"
 }
@@ -45,20 +44,20 @@ const Whole = Schema.Int.pipe(Schema.nonNegative())
 const Positive = Schema.Int.pipe(Schema.positive())
 const Bound = Schema.Union(Whole, Schema.Record({ key: Schema.String, value: Whole }))
 
-/** What the file says of itself. Digests in lowercase hex; sequences inclusive. */
+/** The file's description of itself. Digests are lowercase hex; sequences are inclusive. */
 export const Manifest = Schema.Struct({
   /** Versions of the program and of Node that made the bundle. */
   program: Schema.String,
   node: Schema.String,
   environment: Schema.String,
-  /** The version of the rules that ran the blocks when the bundle was made, and of the format that they are written in. */
+  /** The versions of the rules that ran the blocks when the bundle was made, and of the blocks' format. */
   rules: Whole,
   codec: Whole,
-  /** The settings of the venue that decide with the commands, by the names of their variables. */
+  /** The venue's settings that influence decisions, by the names of their variables. */
   settings: Schema.Struct({ ORDER_CAPACITY: Positive, IDEMPOTENCY_CAPACITY: Positive }),
-  /** Bounds that decide too and are not a venue's own, as simulated ones have them, by their names in `Capacity`. */
+  /** Bounds that also influence decisions and are not a venue's own, such as a simulation's, by their names in `Capacity`. */
   bounds: Schema.optional(Schema.Record({ key: Schema.String, value: Bound })),
-  /** What was asked for. The blocks are whole, and begin where the state at hand did. */
+  /** The requested range. The blocks are complete, and begin where the initial state ends. */
   asked: Schema.Struct({ from: Positive, to: Positive }),
   firstSequence: Positive,
   lastSequence: Positive,
@@ -67,17 +66,17 @@ export const Manifest = Schema.Struct({
   previousDigest: Digest,
   /** Digest of the last block. */
   headDigest: Digest,
-  /** The state to begin with; null: a new journal's. */
+  /** The initial state; null: that of a new journal. */
   base: Schema.NullOr(Schema.Struct({ sequence: Positive, schema: Positive, sectionsDigest: Digest })),
-  /** The state at the end; null where whoever made the bundle could not come to one. */
+  /** The final state; null where none could be reached when the bundle was made. */
   finalStateDigest: Schema.NullOr(Digest),
-  /** The first sequence of the block that was decided otherwise when the bundle was made; null: none was. */
+  /** The first sequence of the block whose decisions differed when the bundle was made; null: none did. */
   divergedAt: Schema.NullOr(Positive),
-  /** The account for whom everything of others is under pseudonyms; null: nothing is. */
+  /** The account for which everything that belongs to others is pseudonymized; null: nothing is. */
   redactedFor: Schema.NullOr(Schema.String),
-  /** Whatever else is worth telling, by name. */
+  /** Further information, by name. */
   notes: Schema.Record({ key: Schema.String, value: Schema.String }),
-  /** Names and lengths in bytes of the sections, in their order. */
+  /** Names of the sections and their lengths in bytes, in order. */
   sections: Schema.Array(Schema.Tuple(Schema.String, Whole)),
   /** The compressed body's length, in bytes. */
   bodyBytes: Positive
@@ -91,7 +90,7 @@ export interface Sealed {
   readonly digest: Buffer
 }
 
-/** What goes into a bundle. */
+/** The contents of a bundle. */
 export interface Contents {
   readonly program: string
   readonly node: string
@@ -99,7 +98,7 @@ export interface Contents {
   readonly rules: number
   readonly capacity: Capacity
   readonly asked: { readonly from: number; readonly to: number }
-  /** The state to begin with, of the block before the first; undefined where that is block 1. */
+  /** The initial state, after the block before the first; undefined where the first is block 1. */
   readonly base: Snapshot | undefined
   /** At least one, chained, each as `Block.place` sealed it. */
   readonly blocks: ReadonlyArray<Uint8Array>
@@ -110,7 +109,7 @@ export interface Contents {
   readonly notes: Readonly<Record<string, string>>
 }
 
-/** A bundle that was read, and whose digests and chain hold. */
+/** A bundle that was read, and whose digests and chain are correct. */
 export interface Bundle {
   readonly manifest: Manifest
   readonly capacity: Capacity
@@ -123,7 +122,7 @@ const anyFirstLine = /^perpetuum incident bundle ([0-9]+)/
 const statePrefix = "state/"
 const blocksName = "blocks"
 
-/** Most bytes that a bundle holds before compression. */
+/** Most uncompressed bytes of a bundle. */
 export const maxBytes = 1 << 30
 /** Most bytes of a manifest. */
 const maxManifestBytes = 1 << 20
@@ -137,11 +136,11 @@ const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
   return hash.digest("hex")
 }
 
-/** The bounds of a capacity beside its tables, if it has any. What scatters tables and who counts branches decide nothing. */
+/** The bounds in a capacity other than its table sizes, if any. The hash key and the counting of branches influence no decision. */
 const boundsOf = ({ hashKey: _, idempotencyKeys: __, orders: ___, reached: ____, ...bounds }: Capacity): Pick<Manifest, "bounds"> =>
   Object.keys(bounds).length === 0 ? {} : { bounds: Schema.decodeUnknownSync(Schema.Record({ key: Schema.String, value: Bound }))(bounds) }
 
-/** The file. The same contents give the same bytes under one version of zlib. */
+/** The file. The same contents yield the same bytes with the same version of zlib. */
 export const write = (contents: Contents): Buffer => {
   const { base } = contents
   const blocks = contents.blocks.map(asBuffer)
@@ -180,7 +179,7 @@ export const write = (contents: Contents): Buffer => {
   return Buffer.concat([whole, Block.sha256(whole)])
 }
 
-/** Reads a file, and checks every byte of it: its digest, its chain of blocks, its first state. Throws `Damaged`. */
+/** Reads a file and verifies all of it: its digest, its chain of blocks, its first state. Throws `Damaged` or `OtherVersion`. */
 export const read = (bytes: Uint8Array): Bundle => {
   const file = asBuffer(bytes)
   const { bodyAt, manifest } = readManifest(file)
@@ -200,7 +199,7 @@ export const read = (bytes: Uint8Array): Bundle => {
   return { manifest, capacity, base, blocks }
 }
 
-/** Blocks that lie one behind the other, oldest first, as views of the bytes. Throws `Damaged` unless they are a chain. */
+/** Consecutive blocks, oldest first, as views of the bytes. Throws `Damaged` unless they form a chain. */
 export const blocksOf = (bytes: Uint8Array): ReadonlyArray<Sealed> => {
   const blocks = chain(asBuffer(bytes))
   if (typeof blocks === "string") throw new Damaged(blocks)
@@ -216,7 +215,7 @@ const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bod
   const begins = file.toString("latin1", 0, firstLine.length)
   const intact = file.length > Block.digestBytes
     && Block.sha256(file.subarray(0, -Block.digestBytes)).equals(file.subarray(-Block.digestBytes))
-  // The digest at the end of the file stays where it is in every format: a flipped number is damage, and no other version.
+  // The digest at the end of the file is in the same place in every format: a flipped version number is damage, not another version.
   const written = intact ? Number(anyFirstLine.exec(begins)?.[1] ?? 0) : 0
   if (written === 1) throw new OtherVersion(`by version ${Block.writers.get(1)!} under rules 1`)
   if (written > 2) throw new OtherVersion(`by a newer version, in format ${written} of bundles`)
@@ -263,7 +262,7 @@ const inflate = (compressed: Buffer, manifest: Manifest): Buffer => {
 
 const readBase = ({ base, previousDigest }: Manifest, sections: ReadonlyMap<string, Buffer>): Snapshot | undefined => {
   const state = [...sections].flatMap(([name, bytes]): ReadonlyArray<Section> =>
-    // A copy of its own, where columns of 8-byte numbers may lie.
+    // Copied into memory of its own, so that columns of 8-byte numbers are aligned.
     name.startsWith(statePrefix) ? [{ name: name.slice(statePrefix.length), bytes: new Uint8Array(bytes) }] : []
   )
   if (state.length + 1 !== sections.size) throw new Damaged("it has sections that no bundle has")
@@ -301,7 +300,7 @@ const checkEnds = (manifest: Manifest, blocks: ReadonlyArray<Sealed>): void => {
   }
 }
 
-/** The blocks of a section, or why they are no chain. Copies nothing. */
+/** The blocks of a section, or why they do not form a chain. Copies nothing. */
 const chain = (bytes: Buffer): ReadonlyArray<Sealed> | string => {
   const blocks: Array<Sealed> = []
   let atEpochMs = 0

@@ -1,7 +1,4 @@
-/**
- * Puts a bundle together from a data directory, and says what this program makes of it. Reads only, also beside a
- * running venue.
- */
+/** Builds a bundle from a data directory, with the results of running it under this program. Only reads, and may run beside a venue. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { AssertionFailed } from "../../domain/Assert.js"
@@ -19,25 +16,25 @@ import { programVersion } from "../../domain/Version.js"
 import * as Bundle from "./Bundle.js"
 import * as RawBlocks from "./RawBlocks.js"
 
-/** There is more than one bundle may hold. */
+/** The range holds more than a bundle may. */
 export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly sequence: number }> {
   override get message() {
     return `by sequence ${this.sequence} the blocks have more than ${Bundle.maxBytes} bytes: ask for fewer (--from, --to)`
   }
 }
 
-/** Sequences, inclusive: from 1 on, and not beyond what is durable. */
+/** Sequences, inclusive: from 1, and not beyond what is durable. */
 export interface Range {
   readonly from: number
   readonly to: number
 }
 
-/** What Contents say of who made them. */
+/** The versions of the program and of Node that make bundles here. */
 export const maker = { program: programVersion, node: process.version } as const
 
 /**
- * The blocks that hold `range`, behind the newest intact snapshot before it which belongs to this journal. Without
- * such a snapshot, or where `range` begins at 1, they begin with the journal's first.
+ * The blocks that hold `range`, from the newest intact snapshot before it that belongs to this journal. Without such a snapshot, or where
+ * `range` begins at 1, they begin with the journal's first.
  */
 export const collect = (
   range: Range,
@@ -59,7 +56,7 @@ export const collect = (
     return describe({ base, blocks, capacity, asked: range, notes })
   })
 
-/** The newest state that ends before a range and that the journal vouches for. */
+/** The newest state that ends before a range and that the journal confirms. */
 const snapshotBefore = Effect.fnUntraced(function*({ from }: Range, capacity: Capacity) {
   for (const { load } of yield* keptBefore(yield* SnapshotStore, from)) {
     const loaded = yield* load
@@ -73,7 +70,7 @@ const isLoadable = (snapshot: Snapshot, capacity: Capacity): boolean => {
     engineOf(snapshot, capacity)
     return true
   } catch {
-    // As when a venue starts, the journal can always do without.
+    // As when a venue starts, the journal can always be replayed without a snapshot.
     return false
   }
 }
@@ -86,7 +83,7 @@ const isVouched = (snapshot: Snapshot): Effect.Effect<boolean, Unreadable | Disk
     })).pipe(Effect.map(() => vouched))
 }
 
-/** What there is, before anyone has run it. */
+/** The collected state and blocks, before they are run. */
 export interface Found {
   /** As in `Bundle.Contents`. */
   readonly base: Snapshot | undefined
@@ -96,7 +93,7 @@ export interface Found {
   readonly notes: Readonly<Record<string, string>>
 }
 
-/** Runs the blocks, and adds what they come to: the final state, or the first block that is decided otherwise. */
+/** Runs the blocks and adds the results: the final state, or the first block that is decided differently. */
 export const describe = ({ asked, base, blocks, capacity, notes }: Found): Bundle.Contents => {
   const { divergedAt, engine } = run(base, blocks, capacity)
   return {
@@ -114,11 +111,11 @@ export const describe = ({ asked, base, blocks, capacity, notes }: Found): Bundl
   }
 }
 
-/** The engine of a snapshot, whatever schema it was written in. */
+/** The engine of a snapshot, whichever schema it was written in. */
 const engineOf = ({ schema, sections }: Snapshot, capacity: Capacity): Engine =>
   new Engine(EngineSnapshot.unsafeDecode(EngineSnapshot.migrate(sections, schema), capacity))
 
-/** A divergence does not keep a bundle from being made: it may be what the bundle is about. */
+/** A divergence does not prevent the bundle: it may be the very subject of it. */
 const run = (base: Snapshot | undefined, blocks: ReadonlyArray<Bundle.Sealed>, capacity: Capacity) => {
   const engine = base === undefined ? Engine.make(capacity) : engineOf(base, capacity)
   for (const block of blocks) {

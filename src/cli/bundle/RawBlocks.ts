@@ -1,4 +1,4 @@
-/** A journal's blocks as they lie on the disk, read without the lock and without writing, also beside a running venue. */
+/** A journal's blocks as they are on the disk, read without the lock and without writing, possibly beside a running venue. */
 import * as Effect from "effect/Effect"
 import * as Block from "../../journal/Block.js"
 import { Disk, type DiskError } from "../../journal/Disk.js"
@@ -8,8 +8,8 @@ import * as Segment from "../../journal/Segment.js"
 import type { Sealed } from "./Bundle.js"
 
 /**
- * Shows, oldest first, every block that holds a sequence in `from..to`, each in bytes of its own. `to` is at most
- * the last sequence that was durable when the journal was opened.
+ * Visits, oldest first, every block that holds a sequence in `from..to`, each in a buffer of its own. `to` is at most the last sequence
+ * that was durable when the journal was opened.
  */
 export const each = <E, R>(
   from: number,
@@ -22,7 +22,7 @@ export const each = <E, R>(
     while (segment !== undefined && segment <= to) segment = yield* Effect.scoped(eachOfSegment(segment, from, to, visit))
   })
 
-/** Reads one segment; gives the next, or undefined where `to` was reached. */
+/** Reads one segment. Returns the next, or undefined where `to` was reached. */
 const eachOfSegment = Effect.fnUntraced(function*<E, R>(
   segment: number,
   from: number,
@@ -41,7 +41,7 @@ const eachOfSegment = Effect.fnUntraced(function*<E, R>(
     for (const found of piece.blocks) {
       if (found.header.firstSequence > to) return undefined
       if (found.header.lastSequence < from) continue
-      // A view would keep the whole piece in memory.
+      // A view would keep the whole chunk in memory.
       const bytes = Buffer.from(piece.bytes.subarray(found.at, found.at + found.header.blockBytes))
       yield* visit({ bytes, header: found.header, digest: found.digest })
     }

@@ -1,12 +1,11 @@
 /**
- * A bundle that may be handed to whoever is concerned with one account. README.md says what is hidden and what is
- * not.
+ * A bundle that may be given to somebody concerned with a single account. README.md lists what is hidden and what is not.
  *
- * Texts decide nothing by what they say, only by which are equal. So each text of others becomes a pseudonym, equal
- * for equal texts of one owner, under a key that is drawn for the bundle and kept nowhere. The stream is run twice
- * from the journal's first record, as it was and redacted, and nothing is copied from the first run to the bundle:
- * blocks and their chain are built anew, and the state to begin with is that of the redacted run. Every block must
- * decide, number for number, what the original's digest says; and all that the account has must come out equal.
+ * Texts influence decisions only by which of them are equal. So each text of others becomes a pseudonym, the same for equal texts of one
+ * owner, under a key that is random for each bundle and not stored. The stream is run twice from the journal's first record, once as it was
+ * and once redacted, and nothing is copied from the first run into the bundle: blocks and their chain are built anew, and the initial state
+ * is that of the redacted run. The decisions of every redacted block must equal, number for number, those in the original's digest; and
+ * everything that the account has must be the same in both runs.
  */
 import * as crypto from "node:crypto"
 import * as Data from "effect/Data"
@@ -41,7 +40,7 @@ class UnknownAccount extends Data.TaggedError("UnknownAccount")<{ readonly accou
   }
 }
 
-/** Pseudonyms under a key: equal for equal texts of one owner, valid wherever the text was, telling nothing of it. */
+/** Pseudonyms under a key: the same for equal texts of one owner, valid in place of the text, and revealing nothing about it. */
 export const pseudonymsOf = (key: Uint8Array): Pseudonyms => {
   const digest = (kind: string, owner: number, text: string): string =>
     crypto.createHmac("sha256", key).update(`${kind}\n${owner}\n${text}`).digest("hex")
@@ -57,9 +56,9 @@ export const pseudonymsOf = (key: Uint8Array): Pseudonyms => {
 }
 
 /**
- * A record with everything under pseudonyms that is not `keptId`'s, whose index is `kept` (-1 before it was opened). `leads` are of
- * the redacted run so far: what is the kept account's is there under its own names. Where somebody else sent what is of the
- * account, an operator or the venue, the key that it came under and its body stay its sender's.
+ * A record in which everything that is not `keptId`'s is pseudonymized; `kept` is that account's index (-1 before it was opened). `leads`
+ * look things up in the redacted run, where the kept account's things have their real names. Where an operator or the venue sent a command
+ * that belongs to the account, its idempotency key and body digest remain the sender's, and are hidden.
  */
 export const redact = (pseudonyms: Pseudonyms, record: Record, keptId: string, kept: number, leads: Leads): Command => {
   const { command, sequence } = record
@@ -74,13 +73,13 @@ export interface Options {
   readonly range: Range
   readonly capacity: Capacity
   readonly accountId: string
-  /** 32 secret bytes, drawn for this bundle: whoever has them can try texts out. */
+  /** 32 secret bytes, random for this bundle: with them, guesses of the hidden texts could be tested. */
   readonly key: Uint8Array
 }
 
 /**
- * The blocks that hold `range`, redacted, behind the state of the redacted run before them. A journal that this
- * program decides otherwise cannot be redacted: nothing could be compared.
+ * The blocks that hold `range`, redacted, after the state of the redacted run before them. A journal that this program decides differently
+ * cannot be redacted, since nothing could be compared.
  */
 export const collect = (
   { accountId, capacity, key, range }: Options
@@ -108,7 +107,7 @@ export const collect = (
 const decode = (sealed: Bundle.Sealed): Effect.Effect<Block.Block, Unreadable> =>
   Effect.suspend((): Effect.Effect<Block.Block, Unreadable> => {
     const { codec, firstSequence } = sealed.header
-    // What another version decided cannot be run again here, so nothing could be compared.
+    // Blocks that another version decided cannot be run here, so nothing could be compared.
     if (codec !== Block.codecVersion) return new OlderFormat({ sequence: firstSequence, codec })
     try {
       return Effect.succeed(Bundle.decode(sealed))
@@ -118,10 +117,10 @@ const decode = (sealed: Bundle.Sealed): Effect.Effect<Block.Block, Unreadable> =
     }
   })
 
-/** The redacted run: an engine beside the original's, and the blocks that it leaves. */
+/** The redacted run: an engine that runs beside the original's, and the blocks that it produces. */
 class Redaction {
   readonly engine: Engine
-  /** Of what goes into the bundle so far. */
+  /** Bytes that go into the bundle so far. */
   bytes = 0
   private readonly leads: Leads
   private readonly builder = new Block.Builder()
@@ -140,7 +139,7 @@ class Redaction {
     this.leads = leadsOf(this.engine.state)
   }
 
-  /** Takes the state to begin with, where the block is the first of the bundle. */
+  /** Takes the initial state, if the block is the bundle's first. */
   before(block: Block.Block): void {
     if (this.blocks.length > 0 || block.lastSequence < this.range.from || block.firstSequence === 1) return
     const sections = EngineSnapshot.encode(this.engine.state)
@@ -195,7 +194,7 @@ class Redaction {
   }
 }
 
-/** All that an account has, as lines. */
+/** Everything that an account has, as lines. */
 const ownLines = (engine: Engine, account: number): ReadonlyArray<string> => {
   const everything = Number.POSITIVE_INFINITY
   return [

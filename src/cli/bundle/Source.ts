@@ -1,4 +1,4 @@
-/** A bundle as a journal to run again: its blocks behind its first state. Nothing can be appended to it. */
+/** A bundle as a journal that can be replayed: its blocks after its first state. Nothing can be appended to it. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Engine } from "../../engine/Engine.js"
@@ -8,7 +8,7 @@ import { Corrupt, Fenced, Journal, type Unreadable } from "../../journal/Journal
 import type { Source } from "../replay/Follow.js"
 import * as Bundle from "./Bundle.js"
 
-/** What damage is called by, where a journal would name a segment. */
+/** The location named in reports of damage, where a journal would name a segment. */
 const place = "the bundle"
 
 /** The bundle as a journal. A block or a state that this program could not have written is `Corrupt`. */

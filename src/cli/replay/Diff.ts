@@ -1,6 +1,6 @@
 /**
- * Holds snapshots to replay: the state that a snapshot holds against the one that the journal makes of its start up
- * to there, thing by thing as a person would name them.
+ * Compares snapshots with replay: the state in a snapshot and the state that the journal yields up to the same sequence, thing by thing
+ * under readable names.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -16,17 +16,17 @@ import { applyBlock, type Diverged } from "../../sequencer/Recovery.js"
 import { stateDigest } from "../../sequencer/StateDigest.js"
 import { begin, type Source } from "./Follow.js"
 
-/** Differences of one kind of thing. */
+/** The differences among things of one kind. */
 export interface Group {
   readonly name: string
-  /** A line for each: what it is, and what the snapshot and replay say of it. */
+  /** One line for each: the thing, and its values in the snapshot and in the replay. */
   readonly lines: ReadonlyArray<string>
 }
 
-/** What came of one snapshot. */
+/** The result for one snapshot. */
 export interface Finding {
   readonly sequence: number
-  /** `differs` tells a snapshot of this block whose state is another; `unusable`, why there is nothing to compare. */
+  /** `differs`: the snapshot belongs to this block but holds another state; `unusable`: why there is nothing to compare. */
   readonly found: "equal" | "differs" | "unusable"
   readonly detail: string
   readonly groups: ReadonlyArray<Group>
@@ -34,7 +34,10 @@ export interface Finding {
 
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
 
-/** Compares the snapshots of `sequences`, ascending, listed before the journal was opened. Replays no further than the last. */
+/**
+ * Compares the snapshots at `sequences`, which are ascending and were listed before the journal was opened. Replays no further than the
+ * last.
+ */
 export const compareAll = (
   journal: Source,
   snapshots: SnapshotsService,
@@ -126,7 +129,7 @@ const differingSections = (
   ]
 }
 
-/** The differences between two states, in groups; none where they hold the same. */
+/** The differences between two states, in groups; empty where they are the same. */
 export const compare = (snapshot: State, replayed: State): ReadonlyArray<Group> => {
   const [held, expected] = [contentOf(snapshot), contentOf(replayed)]
   return [
@@ -138,7 +141,7 @@ export const compare = (snapshot: State, replayed: State): ReadonlyArray<Group> 
   ].filter(({ lines }) => lines.length > 0)
 }
 
-/** The order in which a person asks. */
+/** In the order in which a reader would look. */
 const groupNames = [
   "Venue",
   "Markets",
@@ -154,10 +157,10 @@ const groupNames = [
 ] as const
 type GroupName = (typeof groupNames)[number]
 
-/** What a state says of a thing: values by name. */
+/** A thing's values in a state, by name. */
 type Fields = ReadonlyMap<string, string>
 
-/** Which thing a canonical line is of: its group, how many words behind the first name it, and its fields' names. */
+/** The form of a canonical line: the group of its thing, how many words after the first name it, and its fields' names. */
 interface Shape {
   readonly group: GroupName
   readonly name: (words: ReadonlyArray<string>, state: State) => string
@@ -173,7 +176,7 @@ const accountName = (state: State, account: string | undefined): string => {
 const marketName = (state: State, market: string | undefined): string =>
   state.markets[Number(market)]?.parameters.marketId ?? `market ${market}`
 
-/** Lines of words: `Snapshot.canonical` has them in this order. */
+/** Lines that consist of words, in the order of `Snapshot.canonical`. */
 export const shapes: Readonly<Record<string, Shape>> = {
   totals: {
     group: "Venue",
@@ -305,11 +308,11 @@ export const shapes: Readonly<Record<string, Shape>> = {
 
 interface Content {
   readonly things: ReadonlyMap<GroupName, ReadonlyMap<string, Fields>>
-  /** Orders by the name of the list they are in, in its order. */
+  /** For each list, by name, its orders in sequence. */
   readonly lists: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
-/** What a state holds, by the lines of its canonical form. */
+/** A state's contents, from the lines of its canonical form. */
 const contentOf = (state: State): Content => {
   const things = new Map<GroupName, Map<string, Fields>>()
   const lists = new Map<string, Array<string>>()
@@ -332,7 +335,7 @@ const contentOf = (state: State): Content => {
     const shape = shapes[kind]
     if (shape !== undefined) {
       const name = shape.name(words, state)
-      // The lists of an account's orders follow its switch.
+      // The lists of an account's orders follow the line of its dead-man switch.
       if (kind === "switch") owner = accountName(state, words[0])
       put(shape.group, name, fieldsOf(words.slice(shape.naming), shape.fields))
     } else if (kind === "own") listed(`all orders of ${owner}`, orderName(words[0]))
@@ -374,7 +377,7 @@ const orderName = (number: string | undefined): string => Ids.orderId(Number(num
 const fieldsOf = (values: ReadonlyArray<string>, names: ReadonlyArray<string>): Fields =>
   new Map(values.map((value, index) => [names[index] ?? `field ${index + 1}`, value]))
 
-/** The members of an object in JSON, each as text, but for those that are secret. */
+/** The members of a JSON object as text, without the secret ones. */
 const parse = (json: string, secret: ReadonlyArray<string> = []): Map<string, string> =>
   new Map(
     Object.entries(JSON.parse(json) as object)
@@ -382,7 +385,7 @@ const parse = (json: string, secret: ReadonlyArray<string> = []): Map<string, st
       .map(([name, value]: [string, unknown]) => [name, typeof value === "string" ? value : JSON.stringify(value)])
   )
 
-/** What names a thing among those of who may act, and which of its members nobody is shown: digests of what only its holder has. */
+/** The members that name each identity record, and those that are never shown: digests of secrets that only the holder has. */
 const identityShapes: Readonly<Record<string, { readonly named: ReadonlyArray<string>; readonly secret: ReadonlyArray<string> }>> = {
   passkey: { named: ["credentialId"], secret: ["publicKey", "userHandle"] },
   session: { named: ["number"], secret: ["tokenSha256"] },
@@ -391,7 +394,7 @@ const identityShapes: Readonly<Record<string, { readonly named: ReadonlyArray<st
   security: { named: ["account", "ordinal"], secret: [] }
 }
 
-/** A thing of who may act: an object in JSON, or a number that names it and words about it. */
+/** An identity record: a JSON object, or a number that names it followed by words. */
 const putIdentity = (put: Put, kind: string, rest: string, state: State): void => {
   if (!rest.startsWith("{")) {
     const [named = "", ...words] = rest.split(" ")
@@ -405,7 +408,7 @@ const putIdentity = (put: Put, kind: string, rest: string, state: State): void =
   put("Who may act", `${kind} ${name}`, fields)
 }
 
-/** What names a thing of money on the ledger. */
+/** How each funds record is named. */
 const fundsShapes: Readonly<Record<string, (fields: Fields, state: State) => string>> = {
   funds: () => "totals",
   transfer: (fields) => `transfer ${fields.get("number")}`,
@@ -413,7 +416,7 @@ const fundsShapes: Readonly<Record<string, (fields: Fields, state: State) => str
   transfers: () => "transfers in line"
 }
 
-/** An object in JSON, or a list of transfers by what they are in line for. What was prepared, and how it was approved, is not shown. */
+/** A JSON object, or a queue of transfers. Prepared transactions and approvals are not shown. */
 const putFunds = (put: Put, kind: string, rest: string, state: State): void => {
   if (!rest.startsWith("{")) {
     const [what = "", ...numbers] = rest.split(" ")
@@ -430,7 +433,7 @@ const bytesOfSteps: ReadonlySet<string> = new Set(["preparedTransaction", "clien
 const withoutBytes = (steps: string): string =>
   JSON.stringify(JSON.parse(steps), (name, value: unknown) => bytesOfSteps.has(name) ? undefined : value)
 
-/** A market's dump, then its minutes as numbers. */
+/** A market's record, followed by its minutes as numbers. */
 const putMarket = (put: Put, rest: string): void => {
   const end = rest.lastIndexOf("}") + 1
   const dump = JSON.parse(rest.slice(0, end)) as { readonly parameters: { readonly marketId: string } }
@@ -439,7 +442,7 @@ const putMarket = (put: Put, rest: string): void => {
   put("Markets", parameters.marketId, fields.set("minutes", rest.slice(end + 1)))
 }
 
-/** A remembered key: account, key digest, body digest, when it was queued, outcome. */
+/** A remembered key: account, key digest, body digest, the time it was queued, and the outcome. */
 const putKey = (put: Put, words: ReadonlyArray<string>, rest: string, state: State): void => {
   const digest = words.slice(1, 5).join(" ")
   const owner = words[0] === "-1" ? "the operator" : accountName(state, words[0])

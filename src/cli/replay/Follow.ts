@@ -1,6 +1,6 @@
 /**
- * Runs a journal's records again, one by one, and shows each with what it decided. What a block decided is
- * compared with its digest, so that nothing is told that did not happen.
+ * Replays a journal's records one by one, and shows each with its decision. Each block's decisions are compared with its digest, so that
+ * nothing is reported that did not happen.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -16,31 +16,31 @@ import { type Diverged, divergence } from "../../sequencer/Recovery.js"
 
 export type JournalService = Context.Tag.Service<typeof Journal>
 
-/** A journal to run again. One that begins behind a state of its own has an engine with that state. */
+/** A journal to replay. One that begins after a state of its own provides an engine with that state. */
 export interface Source extends JournalService {
   readonly base?: Effect.Effect<Engine, Unreadable>
 }
 
-/** The engine that a source's first record belongs to. */
+/** The engine to which a source's first record applies. */
 export const begin = (source: Source, capacity: Capacity): Effect.Effect<Engine, Unreadable> =>
   source.base ?? Effect.sync(() => Engine.make(capacity))
 
-/** Whoever looks on. */
+/** Called during a replay. */
 export interface Visitor {
-  /** Whether the record is still to be applied; the first that is not ends it. */
+  /** Whether the record is to be applied; the first one that is not ends the replay. */
   readonly wants: (record: Record) => boolean
-  /** Before a record is applied, with the engine as it was then. */
+  /** Called before a record is applied, with the engine as it is then. */
   readonly before?: (engine: Engine, record: Record) => void
-  /** After a record was applied, with what it came to and its events. */
+  /** Called after a record was applied, with its outcome and its events. */
   readonly applied: (engine: Engine, record: Record, outcome: Outcome, events: () => ReadonlyArray<DecodedEvent>) => void
-  /** After each whole block. */
+  /** Called after each complete block. */
   readonly block: (block: Block.Block) => void
 }
 
-/** Wants everything and looks at nothing. */
+/** Applies everything and reports nothing. */
 export const passive: Visitor = { wants: () => true, applied: () => {}, block: () => {} }
 
-/** An engine that has applied every record the visitor wanted, from the first on. */
+/** An engine that has applied every record that the visitor wanted, from the first. */
 export const follow = (
   journal: Source,
   capacity: Capacity,
@@ -65,7 +65,7 @@ export const follow = (
     return engine
   })
 
-/** Whether all of the block was wanted. */
+/** Applies a block's records. Returns whether all of them were wanted. */
 const applyRecords = (engine: Engine, block: Block.Block, visitor: Visitor): boolean => {
   const { events } = engine.state
   events.clear()

@@ -1,6 +1,6 @@
 /**
- * What was decided of deposits, withdrawals and ledger parties, as lines of text: with offsets and updates of the ledger, so that
- * the life of each can be held to what the ledger tells of it.
+ * Decisions about deposits, withdrawals and ledger parties, as lines of text: with the ledger's offsets and update ids, so that each
+ * transfer can be compared with the ledger's own records.
  */
 import * as Ids from "../../domain/Ids.js"
 import type { DecodedEvent } from "../../engine/EventLog.js"
@@ -97,7 +97,7 @@ const partyBound = (state: State, { account, isConfirmed, transfer }: FundsEvent
     : `the signer made the ledger party ${partyId} for ${change === undefined ? accountName(state, account) : idOf(change)}`
 }
 
-/** What has become of a step, as it stands behind the record. */
+/** A step's change, with the step as it is after the record. */
 const stepChange = (command: Command, { change }: FundsEvent & { readonly event: "StepMoved" }, step: Step): string => {
   const { approval, binding, confirmation, preparation, submissions } = step
   switch (stepChanges[change]!) {

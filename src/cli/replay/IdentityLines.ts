@@ -1,4 +1,4 @@
-/** What was decided of who may act, and of what is said of accounts, as lines of text. */
+/** Decisions about credentials, sign-in and accounts' display settings, as lines of text. */
 import type { DecodedEvent } from "../../engine/EventLog.js"
 import { kinds } from "../../engine/identity/SecurityLog.js"
 import type { State } from "../../engine/State.js"
@@ -25,7 +25,7 @@ type IdentityEvent = Extract<DecodedEvent, { event: (typeof names)[number] }>
 
 export const isIdentityEvent = (event: DecodedEvent): event is IdentityEvent => (names as ReadonlyArray<string>).includes(event.event)
 
-/** The account that an event is about. */
+/** The account that an event concerns. */
 const accountOf = ({ apiKeys }: State, event: IdentityEvent): number => "account" in event ? event.account : apiKeys.account(event.apiKey)
 
 export const identityLines = (state: State, event: IdentityEvent, who: Who): ReadonlyArray<string> =>

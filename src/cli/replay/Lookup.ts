@@ -1,6 +1,6 @@
 /**
- * Which orders a text names: the id of one, the clientOrderId that an account gave, or the Idempotency-Key of whatever placed,
- * changed or cancelled them. What is an order's id is taken as one wherever the journal knows that order.
+ * Finds the orders that a text names: an order id, a clientOrderId of an account, or the Idempotency-Key of a command that placed, changed
+ * or cancelled them. A text in the form of an order id is taken as one if the journal knows that order.
  */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
@@ -15,18 +15,18 @@ import { type Ended, usage } from "../Exit.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { accountName, ownerOf } from "./Names.js"
 
-/** Orders, oldest first, all of one account, and what the text is to them. */
+/** Orders, oldest first, all of one account, and how the text names them. */
 export interface Named {
   readonly orderNumbers: ReadonlyArray<number>
   readonly accountId: string
   readonly by: "order id" | "name"
 }
 
-/** Most orders that one text may stand for: an account may use a clientOrderId again when the order is forgotten. */
+/** Most orders that one text may name: an account may use a clientOrderId again once the order is forgotten. */
 const mostOrders = 64
-/** Most matches kept to tell what is ambiguous. */
+/** Most matches kept to recognize an ambiguous text. */
 const mostMatches = 1_024
-/** Most accounts told of in a sentence. */
+/** Most accounts listed in a message. */
 const mostAccounts = 8
 
 /** A record in which an account used the text. */
@@ -34,11 +34,11 @@ interface Match {
   readonly account: number
   readonly sequence: number
   readonly orderNumbers: ReadonlyArray<number>
-  /** What the command was, for one that names no order. */
+  /** The kind of command, where the text is the key of one that names no order. */
   readonly label: string
 }
 
-/** The orders that a record uses a text for; undefined where it does not use it. */
+/** The orders that a record associates with a text; undefined where it does not use it. */
 const ordersIn = ({ command, sequence }: Record, text: string): ReadonlyArray<number> | undefined => {
   const isKey = command.idempotencyKey === text
   switch (command.kind) {
@@ -57,7 +57,7 @@ const ordersIn = ({ command, sequence }: Record, text: string): ReadonlyArray<nu
   }
 }
 
-/** Whose an order is that the record at hand may have brought; undefined where it is not known. */
+/** The owner of an order that this record may have placed; undefined where it is not known. */
 const bornTo = (state: State, { command, sequence }: Record, orderNumber: number): number | undefined => {
   const { account } = ownerOf(state, orderNumber)
   if (account >= 0) return account
@@ -65,7 +65,7 @@ const bornTo = (state: State, { command, sequence }: Record, orderNumber: number
   return command.kind === "PlaceOrders" && index >= 0 && index < command.entries.length ? command.account : undefined
 }
 
-/** What a state remembers under a text: of a journal that begins behind one, what was placed before it. */
+/** What a state remembers for a text: for a journal that begins after a state, this covers what was placed before. */
 const rememberedIn = (engine: Engine, text: string): ReadonlyArray<Match> =>
   Array.from({ length: engine.state.accounts.count }, (_, account): Match => {
     const client = engine.findClientOrder(account, text)
@@ -77,7 +77,7 @@ const rememberedIn = (engine: Engine, text: string): ReadonlyArray<Match> =>
     return { account, sequence: engine.sequence, orderNumbers, label: "" }
   }).filter(({ orderNumbers }) => orderNumbers.length > 0)
 
-/** What a text names, in the whole of a journal; a wrong command line where that is nothing, or not one account's. */
+/** What a text names in the whole journal. Fails as a wrong command line where that is nothing, or belongs to more than one account. */
 export const find = (
   journal: Source,
   capacity: Capacity,
@@ -97,7 +97,7 @@ export const find = (
       before: (engine) => {
         if (hasBegun) return
         hasBegun = true
-        // Behind a state of its own, a journal does not hold what placed the orders that the state remembers.
+        // A journal that begins after a state does not hold the records that placed the orders in it.
         if (engine.sequence === 0) return
         const { account } = ownerOf(engine.state, orderNumber ?? none)
         if (account >= 0) owner = account

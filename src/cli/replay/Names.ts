@@ -1,11 +1,11 @@
-/** What a story calls the things of a state, and whom a line of it concerns. */
+/** Readable names for the things in a state, and the subject that a report is restricted to. */
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
 import { idOf } from "../../engine/funds/Transfer.js"
 import type { State } from "../../engine/State.js"
 import * as Format from "./Format.js"
 
-/** The subject by engine numbers; -1 for what it is not, or not yet. */
+/** The subject, by the engine's numbers; -1 where it is not of that kind, or does not exist yet. */
 export interface Who {
   readonly orderNumber: number
   readonly account: number
@@ -13,10 +13,10 @@ export interface Who {
   readonly transfer: number
 }
 
-/** Nobody: to be told of one thing, that is put in its place. */
+/** No subject: a base from which to select a single thing. */
 export const nobody: Who = { orderNumber: -1, account: -1, market: -1, transfer: -1 }
 
-/** Whoever: every line is told. */
+/** No restriction: every line is reported. */
 export const everyone: Who = { orderNumber: Number.NaN, account: Number.NaN, market: Number.NaN, transfer: Number.NaN }
 
 export interface Concerned {
@@ -36,7 +36,7 @@ export const concerns = (who: Who, { accounts = [], markets = [], orders = [], t
 export const accountName = (state: State, account: number): string =>
   account >= 0 && account < state.accounts.count ? Ids.accountId(state.accounts.born(account)) : `account ${account}`
 
-/** A transfer by its id; one that is not kept any more by its number. */
+/** A transfer's id; the number of one that is no longer kept. */
 export const transferName = (state: State, number: number): string => {
   const transfer = state.funds.transfers.find(number)
   return transfer === undefined ? `transfer ${number}` : idOf(transfer)
@@ -55,7 +55,7 @@ export const sizeOf = (state: State, market: number, atoms: number): string => {
   return parameters === undefined ? `${atoms} atoms` : Format.size(parameters, atoms)
 }
 
-/** Market and owner of an order that the state remembers; -1 for one that it does not. */
+/** The market and owner of an order that the state remembers; -1 for any other. */
 export const ownerOf = (state: State, orderNumber: number): { readonly market: number; readonly account: number } => {
   const slot = state.orders.find(orderNumber)
   return slot < 0 ? { market: -1, account: -1 } : { market: state.orders.market(slot), account: state.orders.account(slot) }

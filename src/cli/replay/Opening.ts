@@ -1,4 +1,4 @@
-/** What there is to replay: a data directory or a bundle, opened to be read, with the bounds that it ran under. */
+/** Opens what is to be replayed, a data directory or a bundle, for reading, with the table sizes under which it ran. */
 import { SingleBar } from "cli-progress"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
@@ -17,20 +17,20 @@ import { Ended, unreadableCode, usage } from "../Exit.js"
 import * as Others from "../Others.js"
 import type { Source } from "./Follow.js"
 
-/** Replay came to something else. */
+/** The replay's result differs. */
 export const differsCode = 1
 
-/** What is replayed, and the bounds that it ran under. */
+/** What is replayed, and the table sizes under which it ran. */
 export interface Subject {
   readonly journal: Source
   readonly capacity: Capacity
-  /** The first sequence there is. */
+  /** The first sequence that it holds. */
   readonly firstSequence: number
 }
 
 /**
- * A data directory's journal, from its start, or from the state that its last step to other rules began with: what is
- * before that is verified by its chain alone, and replayed by the version that wrote it.
+ * A data directory's journal, from its beginning or from the state with which its last step to new rules began: of the part before, only
+ * the chain is verified, since the version that wrote it has to replay it.
  */
 export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | DiskError, Disk> = Effect.gen(function*() {
   const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
@@ -55,10 +55,10 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | 
   return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
 })
 
-/** Where a replay gets what it replays. */
+/** Opens a subject for replay. */
 export type Open<R> = Effect.Effect<Subject, Ended | Unreadable | Unknown | DiskError, R>
 
-/** A bar on standard error, where a person looks on. */
+/** Shows a progress bar on standard error at a terminal. */
 export const withProgress = <A, E, R>(
   { firstSequence, journal }: Subject,
   use: (progress: (block: Block.Block) => void) => Effect.Effect<A, E, R>
@@ -83,11 +83,11 @@ export const withProgress = <A, E, R>(
   )
 }
 
-/** A journal that is decided otherwise, as a tool ends. */
+/** Ends a tool where the journal's decisions differ. */
 export const divergedError = (error: Diverged): Ended =>
   new Ended({ code: differsCode, text: `diverged: ${error.message}\nrun --verify for what was decided there` })
 
-/** A bundle of a file. */
+/** The bundle in a file. */
 export const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>
   Effect.gen(function*() {
     const bytes = yield* Effect.try({
@@ -103,7 +103,7 @@ export const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>
     })
   })
 
-/** What a bundle holds, to be replayed. */
+/** A bundle's contents, ready to be replayed. */
 export const bundleSubject = (bundle: Bundle.Bundle): Subject => ({
   journal: BundleSource.make(bundle),
   capacity: bundle.capacity,

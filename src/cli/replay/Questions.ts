@@ -1,4 +1,4 @@
-/** What may be asked of a journal, wherever it comes from: its state at a moment, the lives of things, one record, a statement. */
+/** The questions about a journal, whatever its source: its state at a time, the history of things, one record, a statement. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -17,11 +17,11 @@ import * as Story from "./Story.js"
 import * as Stretch from "./Stretch.js"
 import * as Why from "./Why.js"
 
-/** Says a report: as an object, or as text. */
+/** Prints a report as JSON or as text. */
 export const say = (json: boolean, report: () => object, text: () => string): Effect.Effect<void> =>
   Effect.suspend(() => Console.log(json ? JSON.stringify(report()) : text()))
 
-/** The account and the market that a state is narrowed to; a wrong command line where there is none of them. */
+/** The account and the market to which a state is narrowed; fails as a wrong command line where one does not exist. */
 const narrowedTo = (engine: Engine, { account, market }: Parsed): Effect.Effect<StateAt.Narrowed, Ended> => {
   const [accountId, marketId] = [Option.getOrUndefined(account), Option.getOrUndefined(market)]
   const found = {
@@ -49,12 +49,12 @@ const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
     yield* say(parsed.json, () => StateJson.report(engine, parsed.limit, narrowed), () => StateAt.draw(engine, parsed.limit, narrowed))
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 
-/** Whose story is told, and how it is called. */
+/** The subject of a history, and how a report names it. */
 interface Asked {
   readonly subject: Story.Subject
-  /** As a report names the kind of it. */
+  /** Its kind in a report. */
   readonly report: "order" | "account" | "market" | "transfer" | "request"
-  /** What was asked for, by the ids that clients know. */
+  /** Its ids, in the form that clients know. */
   readonly ids: ReadonlyArray<string>
 }
 
@@ -153,7 +153,7 @@ const statement = <R>(open: Open<R>, accountId: string, stretch: Stretch.Stretch
     }
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 
-/** Options that narrow or change another, without what they belong to. */
+/** An option that is used without the option it belongs to. */
 const misplaced = (parsed: Parsed): string | undefined => {
   const [at, byOrder, byRequest, account, market] = [parsed.at, parsed.order, parsed.request, parsed.account, parsed.market].map(
     Option.isSome
@@ -165,7 +165,7 @@ const misplaced = (parsed: Parsed): string | undefined => {
   return market === true && (byOrder === true || byRequest === true) ? "--market narrows --at, and no order or request" : undefined
 }
 
-/** What is asked of a journal, wherever it comes from. */
+/** Answers the questions on the command line, whatever the journal's source. */
 export const questions = <R>(open: Open<R>, parsed: Parsed) => {
   const wrong = misplaced(parsed)
   if (wrong !== undefined) return [usage(wrong)]

@@ -1,4 +1,4 @@
-/** What `npm run replay` does: it opens a journal or a bundle, runs it again, and says what was asked. */
+/** `npm run replay`: opens a journal or a bundle, replays it, and answers the questions asked. */
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -18,11 +18,11 @@ import type { Parsed } from "./Options.js"
 import { questions, say } from "./Questions.js"
 import * as Verify from "./Verify.js"
 
-/** Proves a data directory's journal and its snapshots. */
+/** Verifies a data directory's journal and its snapshots. */
 const verify = ({ invariantsEvery, json }: Parsed) =>
   Effect.gen(function*() {
     const snapshots = yield* SnapshotStore.SnapshotStore
-    // Before the journal is opened: see `Verify.verify`.
+    // Listed before the journal is opened: see `Verify.verify`.
     const sequences = yield* snapshots.list
     const started = yield* Clock.currentTimeMillis
     const subject = yield* dataSubject
@@ -34,21 +34,21 @@ const verify = ({ invariantsEvery, json }: Parsed) =>
     }
   })
 
-/** How a subject is verified and told of. */
+/** How a subject is verified and reported. */
 interface Proving {
   readonly snapshots: SnapshotsService
   readonly sequences: ReadonlyArray<number>
   readonly everyBlocks: number
-  /** When it began. */
+  /** When the verification began. */
   readonly started: number
   readonly json: boolean
-  /** What the state must come to, where that is known. */
+  /** The digest that the final state must have, where it is known. */
   readonly expectedStateDigest?: string
-  /** Of a bundle. */
+  /** The manifest, where the subject is a bundle. */
   readonly manifest?: Bundle.Manifest
 }
 
-/** Verifies a subject and says what it is. */
+/** Verifies a subject and reports the result. */
 const prove = (subject: Subject, { everyBlocks, expectedStateDigest, json, manifest, sequences, snapshots, started }: Proving) =>
   Effect.gen(function*() {
     const { capacity, journal } = subject
@@ -70,7 +70,7 @@ const prove = (subject: Subject, { everyBlocks, expectedStateDigest, json, manif
       ))
   )
 
-/** What a report tells of the bundle that was verified. */
+/** The part of a report that describes the verified bundle. */
 const bundleTold = (manifest: Bundle.Manifest | undefined): object => {
   if (manifest === undefined) return {}
   const { sections: _, bodyBytes: __, ...bundle } = manifest
@@ -79,7 +79,7 @@ const bundleTold = (manifest: Bundle.Manifest | undefined): object => {
 
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore.SnapshotStore>
 
-/** Lines of a diverged block that are shown. */
+/** Most lines shown of a diverged block. */
 const decidedLines = 400
 
 const drawReport = (report: Verify.Report, { firstSequence, journal }: Subject, isBundle: boolean, seconds: number): string => {
@@ -134,13 +134,13 @@ const diff = ({ json, limit, snapshot: only }: Parsed) =>
     }
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 
-/** A finding as a report has it, with at most `limit` lines of each group. */
+/** A finding for a JSON report, with at most `limit` lines for each group. */
 const boundedFinding = ({ groups, ...finding }: Diff.Finding, limit: number): object => ({
   ...finding,
   groups: groups.map(({ lines, name }) => ({ name, lines: lines.slice(0, limit), more: Math.max(0, lines.length - limit) }))
 })
 
-/** A finding, with at most `limit` lines of each group. */
+/** A finding as text, with at most `limit` lines for each group. */
 const drawFinding = ({ detail, found, groups, sequence }: Diff.Finding, limit: number): ReadonlyArray<string> => [
   `snapshot ${sequence} ${found}: ${detail}`,
   ...groups.flatMap(({ lines, name }) => [
@@ -150,17 +150,17 @@ const drawFinding = ({ detail, found, groups, sequence }: Diff.Finding, limit: n
   ])
 ]
 
-/** What may be asked of a journal, wherever it comes from. */
+/** Options that ask a question about a journal, whatever its source. */
 const asking = "--at, --order, --request, --account, --market, --deposit, --statement"
 
-/** The one thing asked for. */
+/** The one question asked; fails where there are several. */
 const one = <A extends Effect.Effect<void, unknown, unknown>>(asked: ReadonlyArray<A>, names: string): A | Ended => {
   const [only] = asked
   return only === undefined || asked.length > 1 ? usage(`ask for one of ${names}`) : only
 }
 
 const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
-  // The disk would make the directory.
+  // Opening the disk would create the directory.
   if (!fs.existsSync(parsed.data)) return usage(`there is no directory ${parsed.data}`)
   const asked = [
     ...(parsed.verify ? [verify(parsed)] : []),
@@ -196,7 +196,7 @@ const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> 
     })
   )
 
-/** A bundle has no snapshots but the state that it begins with, which reading has held to its digest. */
+/** A bundle has no snapshots but its initial state, whose digest was verified when it was read. */
 const noSnapshots: SnapshotsService = {
   save: () => Effect.dieMessage("a bundle is only read"),
   latest: Effect.succeed(undefined),
@@ -227,7 +227,7 @@ const maker = ({ node, program }: Bundle.Manifest): string => `program ${program
 
 const drawBase = ({ base }: Bundle.Manifest): string => base === null ? "a new journal" : `the state at ${base.sequence}`
 
-/** A bundle may come from anywhere: no control character of it reaches a terminal. */
+/** A bundle may come from anywhere, so its control characters must not reach a terminal. */
 const drawManifest = (manifest: Bundle.Manifest): string =>
   [
     `made by       ${maker(manifest)}`,
@@ -240,7 +240,7 @@ const drawManifest = (manifest: Bundle.Manifest): string =>
     ...Object.entries(manifest.notes).map(([name, value]) => `${name.padEnd(13)} ${value}`)
   ].map((line) => line.replace(/\p{Cc}/gu, " ")).join("\n")
 
-/** Does what a command line of `npm run replay` asks for. */
+/** Runs a command line of `npm run replay`. */
 export const replay = (parsed: Parsed): Effect.Effect<void, Ended> =>
   Effect.gen(function*() {
     if (parsed.limit < 1 || parsed.invariantsEvery < 1) return yield* usage("--limit and --invariants-every are at least 1")

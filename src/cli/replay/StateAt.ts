@@ -13,15 +13,15 @@ import type { Diverged } from "../../sequencer/Recovery.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import * as Format from "./Format.js"
 
-/** A moment in the journal: after a record, or after the last record not later than a time. */
+/** A time in the journal: after a record, or after the last record that is not later than a given time. */
 export type Moment =
   | { readonly _tag: "Sequence"; readonly sequence: number }
   | { readonly _tag: "Time"; readonly atEpochMs: number }
 
-/** Numbers from here on are epoch milliseconds; below, sequences: no venue was open in 1970's first four months. */
+/** Numbers from here on are milliseconds since 1970, smaller ones sequences: no venue was open in the first four months of 1970. */
 const earliestEpochMs = 10_000_000_000
 
-/** A sequence, epoch milliseconds, or an ISO time; undefined for anything else. */
+/** A sequence, milliseconds since 1970, or an ISO time; undefined for anything else. */
 export const parseMoment = (text: string): Moment | undefined => {
   if (/^[0-9]+$/.test(text)) {
     const value = Number(text)
@@ -32,7 +32,7 @@ export const parseMoment = (text: string): Moment | undefined => {
   return Number.isNaN(atEpochMs) ? undefined : { _tag: "Time", atEpochMs }
 }
 
-/** The engine at a moment. Behind the journal's end it is the engine at the end. */
+/** The engine at a time; after the end of the journal, the engine at its end. */
 export const engineAt = (
   journal: Source,
   capacity: Capacity,
@@ -49,18 +49,18 @@ export const engineAt = (
 
 /** Levels drawn on each side of a book. */
 export const depth = 10
-/** Columns of the longest bar of a book. */
+/** Width of a book's longest bar, in columns. */
 const barColumns = 24
 
-/** What of a state is looked at, by its numbers; undefined: all accounts, all markets. */
+/** The part of a state that is shown, by the engine's numbers; undefined: all accounts, all markets. */
 export interface Narrowed {
   readonly account?: number
   readonly market?: number
 }
 
 /**
- * What is shown of a state. An account comes with its positions and open orders, and the markets of these; a market with its
- * book, and with those who hold or ask for something in it.
+ * The part of a state that is shown. An account is shown with its positions and open orders, and their markets; a market with its book, and
+ * with the accounts that have positions or orders in it.
  */
 export const shownOf = (engine: Engine, { account, market }: Narrowed) => {
   const everybody = Array.from({ length: engine.state.accounts.count }, (_, index) => index)
@@ -79,10 +79,10 @@ export const shownOf = (engine: Engine, { account, market }: Narrowed) => {
   }
 }
 
-/** The state as text, or what it is narrowed to; at most `limit` rows in each table of accounts, positions and orders. */
+/** The state, or the part it is narrowed to, as text; at most `limit` rows in each table of accounts, positions and orders. */
 export const draw = (engine: Engine, limit: number, narrowed: Narrowed = {}): string => {
   const { accounts, markets, orders, positions } = shownOf(engine, narrowed)
-  // The books of others are not what an account is looked at for.
+  // A reader who asks for an account does not want the books of everybody.
   const books = narrowed.account === undefined ? markets.filter((market) => engine.state.books[market.index]!.orderCount > 0) : []
   return [
     header(engine),
@@ -130,7 +130,7 @@ const drawMarkets = (engine: Engine, markets: ReadonlyArray<MarketView>): string
     })
   )
 
-/** A book as a person would draw it: asks above, best prices in the middle, bars for size. */
+/** A book: asks above, best prices in the middle, bars for size. */
 export const drawBook = (engine: Engine, market: MarketView): string => {
   const book = engine.state.books[market.index]!
   const { asks, bids } = engine.book(market.index, depth)
@@ -175,7 +175,7 @@ const drawAccounts = (balances: ReadonlyArray<BalanceView>): string =>
     ])
   )
 
-/** The price at which a position was entered on average. */
+/** The average entry price of a position. */
 export const entryPrice = (parameters: Market.Parameters, { entryNotionalAtoms, quantityAtoms }: PositionView): string =>
   Format.price(parameters, mulDivHalfUp(entryNotionalAtoms, 1, Math.abs(quantityAtoms) * Market.notionalFactor(parameters)))
 

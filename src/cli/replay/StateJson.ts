@@ -1,4 +1,4 @@
-/** The venue as it was after one record, as values: what `StateAt` draws as tables. Amounts are decimals in strings. */
+/** The venue as it was after one record, as JSON values: the data that `StateAt` draws as tables. Amounts are decimal strings. */
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
 import type { Engine } from "../../engine/Engine.js"
@@ -6,7 +6,7 @@ import type { BalanceView, MarketView, OrderView, PositionView } from "../../eng
 import * as Format from "./Format.js"
 import { depth, entryPrice, type Narrowed, shownOf } from "./StateAt.js"
 
-/** The first of many, and how many there are. */
+/** The first `limit` entries, and the number of all. */
 const bounded = <A, B>(all: ReadonlyArray<A>, limit: number, value: (each: A) => B) => ({
   count: all.length,
   shown: all.slice(0, limit).map(value)
@@ -82,7 +82,7 @@ const orderValue = (engine: Engine, order: OrderView) => {
   }
 }
 
-/** The report of a state, or of what it is narrowed to; at most `limit` of the accounts, positions and orders. */
+/** The report of a state, or of the part it is narrowed to; at most `limit` accounts, positions and orders. */
 export const report = (engine: Engine, limit: number, narrowed: Narrowed): object => {
   const { accounts, markets, orders, positions } = shownOf(engine, narrowed)
   return {

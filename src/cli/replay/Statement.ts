@@ -1,6 +1,6 @@
 /**
- * An account's statement over a stretch of a journal: what it had, each fill, and each change of its balance with its cause, and
- * what it came to. It is made of what the engine notes of each change, and held to what the account had before and after every record.
+ * An account's statement for a range of a journal: opening balance, each fill, each change of the balance with its cause, and closing
+ * balance. It is built from the changes that the engine records, and checked against the account's balance before and after every record.
  */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
@@ -18,20 +18,20 @@ import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { marketName, priceOf, sizeOf, transferName } from "./Names.js"
 import * as Stretch from "./Stretch.js"
 
-/** One line. Quantity and price are decimals; empty where a line has none. */
+/** One line. Quantity and price are decimals, empty where a line has none. */
 export interface Line {
   readonly sequence: number
   readonly atEpochMs: number
-  /** A cause of the ledger of balances; or `fill`, `taken_over`, `deleveraged`, `settled`, which move nothing themselves. */
+  /** A cause from the balance ledger; or `fill`, `taken_over`, `deleveraged`, `settled`, which themselves move no money. */
   readonly kind: string
   readonly marketId: string
   readonly side: string
   readonly quantity: string
   readonly price: string
-  /** The order that was filled, or the transfer. */
+  /** The id of the filled order, or of the transfer. */
   readonly reference: string
   readonly amountAtoms: number
-  /** Behind this line. */
+  /** After this line. */
   readonly balanceAtoms: number
 }
 
@@ -40,21 +40,21 @@ export interface Statement {
   readonly openingAtoms: number
   readonly lines: ReadonlyArray<Line>
   readonly closingAtoms: number
-  /** The first and the last record that were looked at; 0 where there is none. */
+  /** The first and the last record in the range; 0 where there is none. */
   readonly first: number
   readonly last: number
   /** Whether there were more lines than a statement may have. */
   readonly isCut: boolean
-  /** Whether the journal knows the account at the end of the stretch. */
+  /** Whether the account exists at the end of the range. */
   readonly known: boolean
-  /** The first record behind which the balance is another than the lines make it. */
+  /** The first record after which the balance differs from the sum of the lines. */
   readonly brokenAt: number | undefined
 }
 
 /** Most lines of a statement. */
 export const mostLines = 1_000_000
 
-/** Whether opening and lines make each balance, and the closing one, to the atom. */
+/** Whether the opening balance and the lines yield each balance, and the closing one, to the atom. */
 export const addsUp = ({ brokenAt, closingAtoms, lines, openingAtoms }: Omit<Statement, "accountId" | "known">): boolean => {
   let balanceAtoms = openingAtoms
   for (const line of lines) {
@@ -69,7 +69,7 @@ type Told = Omit<Line, "sequence" | "atEpochMs" | "balanceAtoms">
 
 const plain: Told = { kind: "", marketId: "", side: "", quantity: "", price: "", reference: "", amountAtoms: 0 }
 
-/** What an event did to an account's position, as a line that moves no money; undefined for any other. */
+/** An event's effect on an account's position, as a line that moves no money; undefined for any other event. */
 const execution = (state: State, account: number, event: DecodedEvent): Told | undefined => {
   switch (event.event) {
     case "Traded": {
@@ -102,7 +102,7 @@ const executed = (
   price: priceOf(state, market, priceAtoms)
 })
 
-/** The transfers that moved an account's money in a record, in their order. */
+/** The transfers that moved an account's money in a record, in order. */
 const transfersOf = (state: State, account: number, events: ReadonlyArray<DecodedEvent>): Array<string> =>
   events.flatMap((event) => {
     if (event.event === "DepositCredited") return event.account === account ? [transferName(state, event.transfer)] : []
@@ -110,7 +110,7 @@ const transfersOf = (state: State, account: number, events: ReadonlyArray<Decode
     return event.account === account ? [transferName(state, event.transfer)] : []
   })
 
-/** What a record changed of an account's balance, oldest first. */
+/** A record's changes of an account's balance, oldest first. */
 const changesBy = ({ balances }: State, account: number, sequence: number): ReadonlyArray<BalanceChange> => {
   for (let limit = 16;; limit *= 2) {
     const latest = balances.of(account, anyMarket, undefined, limit)
@@ -119,7 +119,7 @@ const changesBy = ({ balances }: State, account: number, sequence: number): Read
   }
 }
 
-/** An execution with what came of it: the account's fee, and its balance behind it. */
+/** An execution with its money: the account's fee, and its balance afterwards. */
 interface Executed {
   readonly told: Told
   readonly feeAtoms: number
@@ -131,7 +131,7 @@ const feeOf = (account: number, event: DecodedEvent): number => {
   return event.takerAccount === account ? event.takerFeeAtoms : event.makerFeeAtoms
 }
 
-/** What a record executed of an account's, in order. */
+/** An account's executions in a record, in order. */
 const executionsOf = (state: State, account: number, events: ReadonlyArray<DecodedEvent>): Array<Executed> => {
   const found: Array<Executed> = []
   for (const event of events) {
@@ -144,15 +144,15 @@ const executionsOf = (state: State, account: number, events: ReadonlyArray<Decod
   return found
 }
 
-/** Whether a change that begins the money of an execution, a realised profit or loss or a fee without one, is this one's. */
+/** Whether a balance change belongs to this execution, being the first of its money: a realized profit or loss, or a fee without one. */
 const isOf = ({ amountAtoms, balanceAtoms, cause }: Money, executed: Executed): boolean =>
   causes[cause] === "realized_pnl"
     ? executed.balanceAtoms === balanceAtoms - executed.feeAtoms
     : executed.balanceAtoms === balanceAtoms && executed.feeAtoms === -amountAtoms
 
 /**
- * The lines of one record: what it executed, each before the money that came of it (a realised profit or loss, then a fee; of some
- * executions none), and the other changes where they were made.
+ * The lines of one record: each execution, followed by the money that it moved (a realized profit or loss, then a fee; some executions move
+ * none), and the other balance changes where they occurred.
  */
 const linesOf = (
   state: State,
@@ -180,7 +180,7 @@ const linesOf = (
   return [...told, ...executions.map((executed) => executed.told)]
 }
 
-/** The statement of an account over a stretch. */
+/** The statement of an account for a range. */
 export const draw = (
   journal: Source,
   capacity: Capacity,

@@ -1,4 +1,4 @@
-/** A statement as a file for a spreadsheet, and as JSON. */
+/** A statement as CSV for a spreadsheet, and as JSON. */
 import * as Format from "./Format.js"
 import { addsUp, type Line, type Statement } from "./Statement.js"
 
@@ -18,7 +18,7 @@ const row = ({ amountAtoms, atEpochMs, balanceAtoms, kind, marketId, price, quan
     Format.money(balanceAtoms)
   ].join(",")
 
-/** Comma-separated values (RFC 4180), with a line for the opening and one for the closing balance. No value needs quotes. */
+/** Comma-separated values (RFC 4180), with one line for the opening and one for the closing balance. No value needs quotes. */
 export const csv = ({ closingAtoms, lines, openingAtoms }: Statement): string =>
   [headings, `,,opening,,,,,,,${Format.money(openingAtoms)}`, ...lines.map(row), `,,closing,,,,,,,${Format.money(closingAtoms)}`].join("\n")
 
@@ -26,7 +26,7 @@ const money = (name: string, atoms: number) => ({ [name]: Format.money(atoms), [
 
 const orNull = (text: string): string | null => text === "" ? null : text
 
-/** The report of it. */
+/** The statement as a JSON report. */
 export const report = (statement: Statement): object => ({
   report: "statement",
   accountId: statement.accountId,

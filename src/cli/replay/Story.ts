@@ -1,4 +1,4 @@
-/** What happened to one order, account, market or transfer, in the order in which it happened. */
+/** What happened to one order, account, market or transfer, in order. */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import type { Engine } from "../../engine/Engine.js"
@@ -16,15 +16,15 @@ import { everyone, nobody, type Who } from "./Names.js"
 import * as Stretch from "./Stretch.js"
 import * as Why from "./Why.js"
 
-/** Whom a story is about, by the id that clients know. */
+/** The subject of a history, by the id that clients know. */
 export type Subject =
   | { readonly _tag: "Order"; readonly orderNumber: number }
-  /** Several at once: each line tells of which. */
+  /** Several at once: each line names its order. */
   | { readonly _tag: "Orders"; readonly orderNumbers: ReadonlyArray<number> }
   | { readonly _tag: "Account"; readonly accountId: string }
   | { readonly _tag: "Market"; readonly marketId: string }
   | { readonly _tag: "Transfer"; readonly number: number }
-  /** Whatever happened, as when one record is looked at. */
+  /** Everything that happened, as when a single record is shown. */
   | { readonly _tag: "Everything" }
 
 /** One thing that happened. */
@@ -32,34 +32,34 @@ export interface Line {
   readonly sequence: number
   readonly atEpochMs: number
   readonly text: string
-  /** On the first line of a record that refused something, where that was asked for: what it was decided from. */
+  /** On the first line of a record with a refusal, if requested: what it was decided from. */
   readonly why?: ReadonlyArray<Why.Reason>
 }
 
-/** The first lines of a story. */
+/** The first lines of a history. */
 export interface Story {
   readonly lines: ReadonlyArray<Line>
   /** Lines beyond the limit. */
   readonly more: number
-  /** Samples of the index feed, which a market's story leaves out. */
+  /** Samples of the index feed, which a market's history omits. */
   readonly feedSamples: number
   /** Whether the journal knows the subject at all. */
   readonly known: boolean
-  /** The first and the last record that anything is told of, also beyond the limit; 0 where there is none. */
+  /** The first and the last record with a line, including lines beyond the limit; 0 where there is none. */
   readonly first: number
   readonly last: number
-  /** The engine where the story ends. */
+  /** The engine where the history ends. */
   readonly engine: Engine
 }
 
 export interface Bounds extends Stretch.Stretch {
   /** Most lines kept. */
   readonly limit: number
-  /** Whether refusals are told with what they were decided from. */
+  /** Whether refusals are explained by what they were decided from. */
   readonly why?: boolean
 }
 
-/** The story of a subject. The whole journal up to the end of the stretch is replayed; what comes before it is not told. */
+/** The history of a subject. The journal is replayed up to the end of the range, and lines before the range are left out. */
 export const tell = (
   journal: Source,
   capacity: Capacity,
@@ -103,7 +103,7 @@ export const tell = (
     return Effect.map(follow(journal, capacity, visitor), (engine): Story => ({ lines, ...counts, known, engine }))
   })
 
-/** What a record did to any of those asked for. */
+/** What a record did to any of the subjects. */
 const textsOf = (
   state: State,
   record: Record,
@@ -116,7 +116,8 @@ const textsOf = (
   const decoded = events()
   if (only === everyone) {
     const texts = linesOf(state, record, outcome, decoded, everyone)
-    // Of the venue's own and the operator's commands only refusals are told beside what they changed.
+    // The venue's and the operator's commands normally appear only if refused, beside their effects; here each record gets at least one
+    // line.
     return texts.length > 0 ? texts : [auditLine(state, record.command, outcome)]
   }
   if (others.length === 0) return linesOf(state, record, outcome, decoded, only)

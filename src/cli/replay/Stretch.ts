@@ -1,6 +1,6 @@
 /**
- * The part of a journal that is told of. Sequences count on both sides. Of times the first counts and the last does not, so that
- * stretches by time that follow each other have nothing in common.
+ * The range of a journal that is reported. Sequences are inclusive at both ends. A start time is inclusive and an end time exclusive, so
+ * that consecutive ranges by time do not overlap.
  */
 import type { Record } from "../../journal/Record.js"
 import * as StateAt from "./StateAt.js"
@@ -9,16 +9,18 @@ export interface Stretch {
   /** Sequences, inclusive. */
   readonly from: number
   readonly to: number
-  /** No record before it. */
+  /** Records before this time are left out. */
   readonly fromEpochMs?: number
-  /** No record of it or later. */
+  /** Records at this time or later are left out. */
   readonly untilEpochMs?: number
 }
 
-/** All there is. */
+/** Everything. */
 export const whole: Stretch = { from: 1, to: Number.MAX_SAFE_INTEGER }
 
-/** What `--from` and `--to` name: sequences, ISO times or epoch milliseconds; the option that names none of them. */
+/**
+ * The range that `--from` and `--to` give, as sequences, ISO times or milliseconds since 1970; or the name of the option that is invalid.
+ */
 export const parse = (from: string | undefined, to: string | undefined): Stretch | "--from" | "--to" => {
   const [begins, ends] = [from, to].map((text) => text === undefined ? undefined : StateAt.parseMoment(text))
   if (from !== undefined && begins === undefined) return "--from"
@@ -30,16 +32,16 @@ export const parse = (from: string | undefined, to: string | undefined): Stretch
   }
 }
 
-/** Whether a stretch ends before it begins. Of a sequence and a time nobody can say without the journal. */
+/** Whether a range ends before it begins. A sequence and a time cannot be compared without the journal. */
 export const isBackward = ({ from, fromEpochMs = 0, to, untilEpochMs = Number.POSITIVE_INFINITY }: Stretch): boolean =>
   to < from || untilEpochMs < fromEpochMs
 
 type Placed = Pick<Record, "sequence" | "atEpochMs">
 
-/** Whether a record lies before a stretch. */
+/** Whether a record comes before a range. */
 export const isBefore = ({ from, fromEpochMs = 0 }: Stretch, { atEpochMs, sequence }: Placed): boolean =>
   sequence < from || atEpochMs < fromEpochMs
 
-/** Whether a record and all that follow lie behind a stretch. */
+/** Whether a record and all that follow come after a range. */
 export const isBehind = ({ to, untilEpochMs = Number.POSITIVE_INFINITY }: Stretch, { atEpochMs, sequence }: Placed): boolean =>
   sequence > to || atEpochMs >= untilEpochMs

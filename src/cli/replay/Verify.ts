@@ -1,6 +1,6 @@
 /**
- * Proves a journal and its snapshots: every block decides again what it says, every snapshot is the state at
- * its sequence and leads to the same decisions from there on, and the invariants hold.
+ * Verifies a journal and its snapshots: replaying every block yields the decisions in its digest, every snapshot is the state at its
+ * sequence and leads to the same decisions from there on, and the invariants hold.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -22,12 +22,12 @@ import { stateDigest } from "../../sequencer/StateDigest.js"
 import { begin, type Source } from "./Follow.js"
 import { allLinesOf } from "./Lines.js"
 
-/** Something is not as the journal says it was, or as it must be. */
+/** Something differs from the journal's record of it, or violates an invariant. */
 export class Differs extends Schema.TaggedError<Differs>()("ReplayDiffers", {
   /** The first sequence that may be affected. */
   sequence: Schema.Number,
   reason: Schema.String,
-  /** What replay decided there, a line for each thing. */
+  /** What replay decided there, one line each. */
   decided: Schema.Array(Schema.String)
 }) {
   override get message() {
@@ -35,10 +35,10 @@ export class Differs extends Schema.TaggedError<Differs>()("ReplayDiffers", {
   }
 }
 
-/** What a snapshot turned out to be. Only a proven one may start a venue; the others are passed over when it starts. */
+/** The result for a snapshot. Only a proven one may start a venue; the venue skips others when it starts. */
 export interface SnapshotFinding {
   readonly sequence: number
-  /** `gone`: a venue beside the replay removed it. */
+  /** `gone`: a running venue has removed it meanwhile. */
   readonly found: "proven" | "damaged" | "foreign" | "gone"
   readonly detail: string
 }
@@ -48,7 +48,7 @@ export interface Report {
   readonly blocks: number
   readonly firstEpoch: number
   readonly lastEpoch: number
-  /** How many epochs wrote something. */
+  /** How many epochs wrote blocks. */
   readonly epochs: number
   readonly firstAtEpochMs: number
   readonly lastAtEpochMs: number
@@ -61,25 +61,25 @@ export interface Report {
 
 export interface Options {
   readonly capacity: Capacity
-  /** Checks the invariants after every so many blocks, and at the end. */
+  /** The invariants are checked after every so many blocks, and at the end. */
   readonly invariantsEveryBlocks: number
-  /** What the state must come to, hex, where that is known. */
+  /** The digest that the final state must have, hex, where it is known. */
   readonly expectedStateDigest?: string
-  /** After each block. */
+  /** Called after each block. */
   readonly progress: (block: Block.Block) => void
 }
 
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
 
-/** One engine under replay, and where it started. */
+/** One engine being replayed, and where it started. */
 interface Run {
   readonly from: string
   readonly engine: Engine
 }
 
 /**
- * Replays everything. `sequences` are those of the snapshots to prove, listed before the journal was opened,
- * so that a venue beside this cannot have taken one that the journal read here does not reach.
+ * Replays everything. `sequences` are those of the snapshots to verify. They must be listed before the journal is opened, so that a running
+ * venue cannot have written one that is beyond the part of the journal read here.
  */
 export const verify = (
   journal: Source,
@@ -146,7 +146,7 @@ export const verify = (
     return { ...tally, records, lastAtEpochMs: main.engine.atEpochMs, stateDigest, snapshots: findings }
   })
 
-/** SHA-256 of an engine's state, hex: what snapshots and reports name it by. */
+/** SHA-256 of an engine's state, hex, by which snapshots and reports identify it. */
 export const digestOf = (engine: Engine): string => stateDigest(engine.state)
 
 const foreign = (sequence: number, detail: string): SnapshotFinding => ({ sequence, found: "foreign", detail })
@@ -180,7 +180,7 @@ const retell = (engine: Engine, block: Block.Block, outcomes: ReadonlyArray<Outc
   })
 }
 
-/** Holds a snapshot to the state of an engine that has applied the journal from its start up to the snapshot's block. */
+/** Compares a snapshot with the state of an engine that has applied the journal from its start up to the snapshot's block. */
 const prove = Effect.fnUntraced(function*(
   snapshots: SnapshotsService,
   sequence: number,

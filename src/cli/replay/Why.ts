@@ -1,6 +1,6 @@
 /**
- * What a refusal was decided from: the venue, the market around its touch, the account's margin and its open orders, as they were
- * right before the record that refused. What fell due with the record itself (funding, a liquidation) came after that.
+ * What a refusal was decided from: the venue, the market around its best prices, the account's margin and its open orders, as they were
+ * just before the refused record. Anything that fell due with the record itself (funding, a liquidation) happened after that.
  */
 import * as Ids from "../../domain/Ids.js"
 import { anyMarket } from "../../domain/None.js"
@@ -15,9 +15,9 @@ import { comparedBy } from "./CommandLines.js"
 import * as Format from "./Format.js"
 import { concerns, ownerOf, type Who } from "./Names.js"
 
-/** Levels told on each side of a book. */
+/** Levels shown on each side of a book. */
 const depth = 5
-/** Open orders told, of the market the oldest. */
+/** Most open orders shown: the oldest in the market. */
 const mostOrders = 10
 
 type Level = readonly [price: string, size: string]
@@ -47,35 +47,35 @@ interface AccountInputs {
   readonly mayTrade: boolean
   readonly collateral: string
   readonly equity: string
-  /** Collateral with unrealised losses only: what backs new risk. */
+  /** Collateral with unrealized losses but without unrealized profits: it backs new risk. */
   readonly marginEquity: string
   readonly initialMargin: string
   readonly maintenanceMargin: string
-  /** What the open orders would lose at once if filled. */
+  /** What the open orders would lose at once against the mark if filled. */
   readonly orderLoss: string
-  /** What is left for new orders. */
+  /** What is available for new orders. */
   readonly available: string
-  /** In the market; null without one, or where no market is meant. */
+  /** The position in the market; null where there is none, or no market is concerned. */
   readonly position: string | null
-  /** The most leverage set in the market; null where none is. */
+  /** The leverage limit set for the market; null where none is. */
   readonly leverageX: number | null
   readonly openOrders: {
     readonly inMarket: number
     readonly inAll: number
-    /** The oldest of the market. */
+    /** The oldest open orders in the market. */
     readonly shown: ReadonlyArray<string>
   }
 }
 
 interface Inputs {
-  /** The record that these are behind of. */
+  /** The record before the refused one: the inputs are as of this sequence. */
   readonly sequence: number
   readonly isHalted: boolean
   readonly market: MarketInputs | null
   readonly account: AccountInputs | null
 }
 
-/** An entry that may be refused, and what it would be refused from. */
+/** An entry that may be refused, and the inputs with which it would be decided. */
 export interface Suspect {
   readonly entry: number
   readonly market: number
@@ -84,13 +84,13 @@ export interface Suspect {
 
 /** Why an entry was refused. */
 export interface Reason extends Inputs {
-  /** Which entry of the command, from 1, and of how many. */
+  /** The entry's number within the command, from 1, and the number of entries. */
   readonly entry: number
   readonly entries: number
   readonly refusal: string
-  /** What was compared, in its unit: the bound, what there would have been, the nearest that would have passed. */
+  /** The compared values in their unit: the limit, the actual value, and the nearest one that would have passed. */
   readonly compared: Readonly<{ [what: string]: string }>
-  /** Of a refusal for margin: what all of it would have needed, and what there was. */
+  /** For a refusal for margin: the margin needed in total, and the margin available. */
   readonly margin: { readonly needed: string; readonly there: string } | null
 }
 
@@ -183,7 +183,7 @@ const entriesOf = (
   }
 }
 
-/** What a record about to be applied would be refused from, for each entry that concerns one of those asked for. */
+/** The inputs for each entry, among those that concern the subjects, of a record about to be applied. */
 export const suspectsOf = (engine: Engine, { command, sequence }: Record, whos: ReadonlyArray<Who>): ReadonlyArray<Suspect> =>
   entriesOf(engine, command, sequence).flatMap(({ market, order }, entry) =>
     whos.some((who) => concerns(who, { orders: [order], accounts: [command.account] }))
@@ -191,7 +191,7 @@ export const suspectsOf = (engine: Engine, { command, sequence }: Record, whos: 
       : []
   )
 
-/** Why each entry was refused that was. */
+/** The reasons of the entries that were refused. */
 export const reasonsOf = (state: State, suspects: ReadonlyArray<Suspect>, { entries }: Outcome): ReadonlyArray<Reason> =>
   suspects.flatMap(({ entry, inputs, market }) => {
     const decided = entries[entry]

@@ -1,4 +1,4 @@
-/** What an operator does about accounts: demo accounts, credits, flags, cancels. */
+/** An operator's tasks for accounts: demo accounts, credits, flags, cancels. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -67,7 +67,7 @@ const sayCanceled = (answer: OperatorCancel) =>
     }`
   )
 
-/** Cancels orders, whosever they are. */
+/** Cancels orders of any owner. */
 export const cancel = (parsed: Options.Of<typeof Options.cancel>) =>
   Effect.gen(function*() {
     const orderId = Option.getOrUndefined(parsed.order)

@@ -1,6 +1,6 @@
 /**
- * `venue audit`: what of a journal concerns security, a line a record: what operators did, and everything about who may act.
- * The digests of credentials are never told, nor is anything from which one could be made.
+ * `venue audit`: the security events in a journal, one line for each record: operators' actions, and everything about credentials. The
+ * digests of credentials are never shown, nor anything from which one could be derived.
  */
 import type * as Stream from "effect/Stream"
 import type { State } from "../../engine/State.js"
@@ -18,7 +18,7 @@ export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity
 
 const isSecurityRelevant = (command: Command): boolean => command.principal === Principal.operator || command.kind in capabilities.identity
 
-/** The accounts that a record is about: whoever it acted for, whose it is by what it names, and whom its events name. */
+/** The accounts that a record concerns: the one it acted for, the owner of what it names, and those that its events name. */
 const accountsOf = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<number> => {
   const accounts = [command.account, accountOf(command, leadsOf(state)),
     ...events.flatMap((event) => "account" in event ? [event.account] : [])]
@@ -39,6 +39,6 @@ const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): R
   return [`${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text.join(" ")}`]
 }
 
-/** The lines of what was asked for, oldest first; from the first record on that this version decided unless another was named. */
+/** The requested lines, oldest first; by default from the first record that this version decided. */
 export const lines = (asked: Asked): Stream.Stream<string, Tail.Failure | Ended, Tail.Needs> =>
   Tail.records({ ...asked, from: asked.from ?? "first", marketId: undefined }, (state, told) => lineOf(state, told, asked.accountId))

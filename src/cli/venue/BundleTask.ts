@@ -21,21 +21,21 @@ import { dataSubject } from "../replay/Opening.js"
 import * as Story from "../replay/Story.js"
 import * as Stretch from "../replay/Stretch.js"
 
-/** What is asked for. */
+/** The requested bundle. */
 export interface Asked {
   readonly file: string
-  /** Sequences, to either end unless told; or an order by any of its names, of an account where that is needed. */
+  /** Sequences, by default to either end; or an order by any of its names, with its account where that is needed. */
   readonly range:
     | { readonly from: number | undefined; readonly to: number | undefined }
     | { readonly order: string; readonly accountId: string | undefined }
-  /** The account to redact for, or undefined. */
+  /** The account to redact for; undefined for none. */
   readonly redact: string | undefined
   readonly capacity: Capacity
 }
 
 const refusedCode = 1
 
-/** Writes the bundle, to a new file, and says what is in it. */
+/** Writes the bundle to a new file, and reports what is in it. */
 export const make = (
   { capacity, file, range: wanted, redact }: Asked
 ): Effect.Effect<ReadonlyArray<string>, Ended | Unreadable | Unknown | DiskError, Disk | SnapshotStore> =>
@@ -58,7 +58,8 @@ export const make = (
       )
     const bytes = Bundle.write(contents)
     yield* Effect.try({
-      // `wx`: nothing that another wrote meanwhile is replaced. Whoever may not read the journal may not read a part of it either.
+      // `wx`: a file that another program has created meanwhile is not replaced. Users who may not read the journal may not read a part of
+      // it either.
       try: () => fs.writeFileSync(file, bytes, { flag: "wx", mode: 0o600 }),
       catch: (error) => usage(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
     })
@@ -72,7 +73,7 @@ export const make = (
     })
   )
 
-/** A redacted bundle is made by running the journal from its first record, which only who decided all of it can. */
+/** Redacting means running the journal from its first record, which only the version that decided all of it can do. */
 const unredacted = (error: Diverged, others: Others.Others | undefined): Ended =>
   new Ended({
     code: refusedCode,
@@ -80,7 +81,7 @@ const unredacted = (error: Diverged, others: Others.Others | undefined): Ended =
       + "a journal that is decided otherwise cannot be redacted; without --redact a bundle can be made"
   })
 
-/** The records from the placement of the orders that a text names to their end: to the last record while one of them is open. */
+/** The records from the placement of the orders that a text names to their end; to the last record while one of them is open. */
 const lifeOf = (text: string, accountId: string | undefined, capacity: Capacity) =>
   Effect.gen(function*() {
     const { journal } = yield* dataSubject

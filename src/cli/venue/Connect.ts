@@ -1,6 +1,6 @@
 /**
- * `venue connect`: an agent that asks an owner for a key. It shows a code and a link, waits for the owner's decision, fetches
- * the key and puts it into the user's own file. The key is never shown.
+ * `venue connect`: an agent asks an owner for a key. It shows a code and a link, waits for the owner's decision, fetches the key and stores
+ * it in the user's own file. The key is never shown.
  */
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -17,19 +17,19 @@ import { readKeys, type StoredKey } from "../../client/ccxt/KeyFile.js"
 import { AgentConnect, Exchanged } from "../../edge/identity/agentConnect.js"
 
 export interface Asked {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly name: string
   readonly scopes: ReadonlyArray<string>
   readonly keyLifetimeSeconds: number
   readonly keyFile: string
-  /** What proves that whoever fetches the key is who asked for it, base64url. */
+  /** Proves that the program that fetches the key is the one that asked for it, base64url. */
   readonly codeVerifier: string
 }
 
-/** The owner or the venue decided against it. */
+/** The owner or the venue refused. */
 class Denied extends Data.TaggedError("Denied")<{ readonly text: string }> {}
-/** There is no venue there, or none that speaks this contract. */
+/** There is no venue at this URL, or none that speaks this contract. */
 class NoVenue extends Data.TaggedError("NoVenue")<{ readonly text: string }> {}
 /** The key file cannot be read or written. */
 class NoFile extends Data.TaggedError("NoFile")<{ readonly text: string }> {}
@@ -37,7 +37,7 @@ class NoFile extends Data.TaggedError("NoFile")<{ readonly text: string }> {}
 export type Failure = Denied | NoVenue | NoFile
 
 const requestTimeout = Duration.seconds(10)
-/** So much slower after each answer that the venue was asked too often. */
+/** How much longer the polling interval becomes after each answer that the venue was asked too often. */
 const slowerBy = Duration.seconds(5)
 
 interface Answer {
@@ -66,7 +66,7 @@ const decode = <A, I>(url: string, schema: Schema.Schema<A, I>, text: string): E
 
 const Refusal = Schema.Struct({ code: Schema.String, safeMessage: Schema.String })
 
-/** What the venue says of a refusal; fails where a proxy answered in its place, and for a defect, which decides nothing. */
+/** The refusal in an answer; fails where a proxy answered instead, and for an internal error, which decides nothing. */
 const refusalIn = (url: string, { status, text }: Answer): Effect.Effect<typeof Refusal.Type, NoVenue> =>
   Effect.filterOrFail(
     decode(url, Refusal, text).pipe(Effect.mapError(() => new NoVenue({ text: `${url} answers ${status}, and not as a venue does` }))),
@@ -84,12 +84,12 @@ const usable = (file: string): Effect.Effect<void, NoFile> =>
     catch: (cause) => new NoFile({ text: `${file} cannot be used: ${String(cause)}` })
   })
 
-/** How long another program's turn with the file is waited for. */
+/** How long to wait for another program's lock on the file. */
 const turnMs = 5_000
 
 /**
- * Puts a key beside those that are there, or in the place of the one of its venue and name; for their user alone, whole or not at
- * all. Programs that do so at one time take turns, by a lock that the system drops with the process.
+ * Adds a key to the file, or replaces the one with the same venue and name; readable by the user only, and written atomically. Programs
+ * that do so at the same time take turns, by a lock that the system releases with the process.
  */
 export const put = (file: string, key: StoredKey): Effect.Effect<void, NoFile> =>
   Effect.try({
@@ -111,7 +111,7 @@ export const put = (file: string, key: StoredKey): Effect.Effect<void, NoFile> =
 
 type Fetched = typeof Exchanged.Type
 
-/** Asks until the owner has decided: every so often, and more rarely where the venue asks for that. */
+/** Polls until the owner has decided: at an interval, which grows where the venue asks for that. */
 const fetched = (
   { codeVerifier, url }: Pick<Asked, "codeVerifier" | "url">,
   begun: typeof AgentConnect.Type,
@@ -121,10 +121,10 @@ const fetched = (
     yield* Effect.sleep(interval)
     const again = (next: Duration.Duration) => fetched({ codeVerifier, url }, begun, next)
     const isOver = (yield* Clock.currentTimeMillis) >= begun.expiresAtEpochMs + Duration.toMillis(requestTimeout)
-    // Whether somebody decided is unknown in the end, where the venue did not tell it.
+    // Where the venue reported no decision until the end, it is unknown whether somebody decided.
     const undecided = isOver ? new NoVenue({ text: `${url} did not tell a decision in time` }) : again(interval)
     const answer = yield* Effect.option(post(url, "/v1/agent-connect/exchange", { deviceCode: begun.deviceCode, codeVerifier }))
-    // An answer that was lost, and a venue that starts anew, decide nothing.
+    // A lost answer or a restarting venue decides nothing.
     if (answer._tag === "None" || answer.value.status === 503 || answer.value.status === 429) return yield* undecided
     if (answer.value.status === 200) return yield* decode(url, Exchanged, answer.value.text)
     const refusal = yield* Effect.option(refusalIn(url, answer.value))
@@ -135,14 +135,14 @@ const fetched = (
     return yield* new Denied({ text: `${code}: ${safeMessage}` })
   })
 
-/** Gets a key and keeps it; what it is, but for its text. `show` is told what the owner has to be shown. */
+/** Obtains a key and stores it. Returns its description without the key itself. `show` receives what the owner has to see. */
 export const connect = <R>(
   asked: Asked,
   show: (lines: ReadonlyArray<string>) => Effect.Effect<void, never, R>
 ): Effect.Effect<Omit<StoredKey, "apiKey">, Failure, HttpClient.HttpClient | R> =>
   Effect.gen(function*() {
     const { codeVerifier, keyFile, keyLifetimeSeconds, name, scopes, url } = asked
-    // Looked at before anybody is asked: a key that cannot be kept would be lost.
+    // Checked before anybody is asked: a key that cannot be stored would be lost.
     yield* usable(keyFile)
     const codeChallenge = createHash("sha256").update(codeVerifier).digest("base64url")
     const first = yield* post(url, "/v1/agent-connect", { clientName: name, scopes, keyLifetimeSeconds, codeChallenge })

@@ -1,4 +1,4 @@
-/** What is done with a data directory's journal. */
+/** Tasks for a data directory's journal. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,7 +21,7 @@ import type * as Options from "./Options.js"
 import { beSure } from "./Sure.js"
 import * as Tail from "./Tail.js"
 
-/** Why a data directory's journal cannot be read, as a tool ends. */
+/** Ends the tool where a data directory's journal cannot be read. */
 const endedUnreadable = {
   JournalCorrupt: unreadable,
   JournalNewerFormat: unreadable,
@@ -29,17 +29,17 @@ const endedUnreadable = {
   DiskError: unreadable
 } as const
 
-/** Runs a task on a data directory that is there. */
+/** Runs a task on an existing data directory. */
 const onDisk = <A, E>(
   dataDir: string,
   task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>
 ): Effect.Effect<A, E | DiskError | Ended> =>
-  // The disk would make the directory.
+  // Opening the disk would create the directory.
   fs.existsSync(dataDir)
     ? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
     : usage(`there is no directory ${dataDir}`)
 
-/** The same for a task that writes there: whoever else made a file would leave one that the venue cannot open. */
+/** The same for a task that writes: it must run as the directory's owner, since the venue could not open another user's files. */
 const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>) =>
   Effect.suspend((): Effect.Effect<A, E | DiskError | Ended> => {
     const owner = fs.existsSync(dataDir) ? fs.statSync(dataDir).uid : process.geteuid?.()
@@ -52,7 +52,7 @@ const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | Snaps
 
 const sayLines = (lines: ReadonlyArray<string>) => Console.log(lines.join("\n"))
 
-/** Where a journal ends. */
+/** Prints where a journal ends. */
 export const info = (parsed: Options.Of<typeof Options.info>) =>
   onDisk(parsed.data, JournalTasks.info).pipe(
     Effect.flatMap(sayLines),
@@ -61,7 +61,7 @@ export const info = (parsed: Options.Of<typeof Options.info>) =>
 
 const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue is running on this data directory" })
 
-/** Gives up everything from a sequence on. */
+/** Discards everything from a sequence on. */
 export const cut = (parsed: Options.Of<typeof Options.cut>) =>
   Effect.gen(function*() {
     if (parsed.at < 1) return yield* usage("--at is a sequence, from 1")
@@ -77,7 +77,7 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
     yield* sayLines(yield* onOwnDisk(parsed.data, JournalTasks.cut(parsed.at)))
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))
 
-/** Whether anything but directories is in a place: those are what a copy leaves that came to nothing. */
+/** Whether a directory contains anything but directories, which a failed copy leaves behind. */
 const hasFiles = (place: string): boolean =>
   fs.existsSync(place) && fs.readdirSync(place, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory())
 
@@ -88,7 +88,7 @@ export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
     yield* sayLines(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
   }).pipe(Effect.catchTags(endedUnreadable))
 
-/** How what follows a journal ends that it cannot read on. */
+/** Ends a tool that follows a journal and cannot read any further. */
 const endedFollowing = {
   ...endedUnreadable,
   JournalUnknown: unreadable,
@@ -98,17 +98,17 @@ const endedFollowing = {
   CapacityTooSmall: (error: { readonly message: string }) => usage(error.message)
 } as const
 
-/** Makes the histories anew. */
+/** Rebuilds the histories. */
 export const rebuildHistories = ({ data }: Options.Of<typeof Options.info>) =>
   Effect.gen(function*() {
     const task = Histories.rebuilt(yield* capacity).pipe(Effect.provide(NodeHistories.layer(data)))
     yield* sayLines(yield* onOwnDisk(data, task))
   }).pipe(Effect.provide(warningsAside), settingTooSmall, Effect.catchTags({ Locked: lockedError, ...endedFollowing }))
 
-/** Standard output is the records' alone. */
+/** Standard output is for records only. */
 const warningsAside = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger))
 
-/** What records asked for and decided. */
+/** Prints records with their decisions. */
 export const tail = (parsed: Options.Of<typeof Options.tail>) =>
   Effect.gen(function*() {
     const from = Option.getOrUndefined(parsed.from)
@@ -128,7 +128,7 @@ export const tail = (parsed: Options.Of<typeof Options.tail>) =>
     Effect.catchTags(endedFollowing)
   )
 
-/** What concerns security. */
+/** Prints the security events. */
 export const audit = (parsed: Options.Of<typeof Options.audit>) =>
   Effect.gen(function*() {
     const from = Option.getOrUndefined(parsed.from)

@@ -1,4 +1,4 @@
-/** `venue histories rebuild`: the histories of a data directory, made anew from its journal while no venue runs on it. */
+/** `venue histories rebuild`: rebuilds a data directory's histories from its journal while no venue runs on it. */
 import { SingleBar } from "cli-progress"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import { Ended, unreadableCode } from "../Exit.js"
 import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
 
-/** Shows how far it is, at a terminal. */
+/** Shows progress at a terminal. */
 const withBar = <A, E>(records: number, use: (taken: (sequence: number) => void) => Effect.Effect<A, E>): Effect.Effect<A, E> => {
   if (!process.stderr.isTTY || records === 0) return use(() => {})
   return Effect.acquireUseRelease(
@@ -35,7 +35,10 @@ const withBar = <A, E>(records: number, use: (taken: (sequence: number) => void)
 const failed = (error: { readonly message: string }): Ended =>
   new Ended({ code: unreadableCode, text: `the histories cannot be written: ${error.message}` })
 
-/** Makes them anew, and says how far they go. Fails while a venue runs on the directory, and where another version decided all there is. */
+/**
+ * Rebuilds the histories and reports how far they reach. Fails while a venue runs on the directory, and where another version decided
+ * everything.
+ */
 export const rebuilt = (capacity: Capacity) =>
   Effect.scoped(Effect.gen(function*() {
     yield* (yield* Disk).lock(SegmentJournal.lockPath)
@@ -43,10 +46,10 @@ export const rebuilt = (capacity: Capacity) =>
     const { journal } = following
     const last = journal.opened.nextSequence - 1
     const snapshots = yield* SnapshotStore
-    // Records can be read only up to where the journal is known to be durable: behind this all of them can, by whoever reads the journal.
+    // Only records that are known to be durable can be read; opening the feed makes all of them so.
     const feed = yield* Feed.beside(following, snapshots, capacity, Duration.millis(1))
     const others = yield* Others.found(journal, capacity)
-    // What is there stays: the version that decided it has made it, and nothing of it can be made here.
+    // The existing histories stay: the version that decided the records has made them, and this one could not.
     if (others?.isAll === true) return yield* Others.refused(others)
     const standing = last === 0 ? Option.none() : yield* Stream.runHead(feed.standingFrom(last))
     const environment = Option.match(standing, { onNone: () => "", onSome: ({ engine }) => engine.environment })

@@ -1,4 +1,4 @@
-/** What an operator may do to a journal by hand: look at it, copy it, and cut a damaged one. */
+/** Manual work on a journal: inspecting it, copying it, and cutting a damaged one. */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { copyTo } from "../../journal/Copy.js"
@@ -11,7 +11,7 @@ import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import * as Format from "../replay/Format.js"
 
-/** Where the journal ends, in which segments, and its snapshots, as lines. Checks every block. */
+/** Where the journal ends, its segments, and its snapshots, as lines. Verifies every block. */
 export const info: Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
   function*() {
     const segments = yield* Scan.segments
@@ -38,7 +38,7 @@ export const info: Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, 
 const sizeOf = (segment: number): Effect.Effect<number, DiskError, Disk> =>
   Effect.scoped(Effect.flatMap(Disk, (disk) => Effect.flatMap(disk.open(Segment.pathOf(segment), "read"), ({ size }) => size)))
 
-/** Copies a data directory's journal and snapshots to another disk, and says how far they go. */
+/** Copies a data directory's journal and snapshots to another disk, and reports how far they reach. */
 export const copy = (
   to: Layer.Layer<Disk, DiskError>
 ): Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, Disk> =>
@@ -55,7 +55,7 @@ export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.sc
   Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
 )
 
-/** Whether the segment that ends before `sequence` has another size than its own: then a cut there restores it, and what follows stands. */
+/** Whether the segment that ends before `sequence` has the wrong size: then a cut there restores it, and keeps what follows. */
 const isOfWrongSize = (segments: ReadonlyArray<number>, sequence: number): Effect.Effect<boolean, DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
     const before = segments.findLast((first) => first < sequence)
@@ -65,15 +65,15 @@ const isOfWrongSize = (segments: ReadonlyArray<number>, sequence: number): Effec
     return whole?.chain.nextSequence === sequence
   }))
 
-/** What a cut would give up. */
+/** What a cut would discard. */
 interface GivenUp {
-  /** From where on: a block is given up as a whole, so that it may lie in front of the sequence asked for. */
+  /** Where it begins: a block is discarded as a whole, so this may be before the requested sequence. */
   readonly firstSequence: number
-  /** What of it can still be read. */
+  /** How much of it can still be read, in words. */
   readonly readable: string
 }
 
-/** What a cut at a sequence would give up: whoever decides on it is told before. */
+/** What a cut at a sequence would discard, to be shown before it is confirmed. */
 export const givenUp = (sequence: number): Effect.Effect<GivenUp, DiskError, Disk> =>
   Effect.gen(function*() {
     const segments = yield* Scan.segments
@@ -90,11 +90,11 @@ export const givenUp = (sequence: number): Effect.Effect<GivenUp, DiskError, Dis
     return { firstSequence: Math.min(sequence, found[0]!.firstSequence ?? sequence), readable: words }
   })
 
-/** Where a journal ends that was cut. */
+/** Where a journal ends after a cut. */
 const endOf = (segments: ReadonlyArray<number>, sequence: number): string =>
   segments.length === 0 || sequence === 1 ? "the journal is empty" : `the journal ends before sequence ${sequence}`
 
-/** Cuts, with the snapshots of what is given up, and says what is gone. */
+/** Cuts the journal, with the snapshots of the discarded part, and reports what is gone. */
 export const cut = (
   sequence: number
 ): Effect.Effect<ReadonlyArray<string>, Unreadable | Locked | DiskError, Disk> =>

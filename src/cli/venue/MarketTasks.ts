@@ -1,4 +1,4 @@
-/** What an operator does about markets. */
+/** An operator's tasks for markets. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -28,7 +28,7 @@ const issues = (error: ParseResult.ParseError): string =>
     .map(({ message, path }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
     .join("; ")
 
-/** A market's file: its name, and the body that puts it. */
+/** A market's file: the market's name, and the body of the request that creates or updates it. */
 const readMarket = (file: string) =>
   Effect.gen(function*() {
     const text = yield* Effect.try({
@@ -40,7 +40,7 @@ const readMarket = (file: string) =>
     )
   })
 
-/** Puts a market from a file, or shows what that would come to. */
+/** Creates or updates a market from a file, or previews the effect. */
 export const put = (parsed: Options.Of<typeof Options.put>) =>
   Effect.gen(function*() {
     const { marketId, ...body } = yield* readMarket(parsed.file)
@@ -66,7 +66,7 @@ const outcomeTexts = {
 
 const valueText = (value: unknown): string => value === null ? "-" : typeof value === "string" ? value : JSON.stringify(value)
 
-/** What is to be known before parameters are put. */
+/** What an operator should know before parameters are changed. */
 const previewLines = (preview: typeof MarketPreview.Type, effectiveAtEpochMs = 0): ReadonlyArray<string> => {
   const { differences, marketId, openInterest, openOrders, outcome, underInitialMargin, underMaintenanceMargin } = preview
   return [
@@ -110,7 +110,7 @@ export const list = (parsed: Options.Of<typeof Options.marketList>) =>
     ))
   })
 
-/** Shows a market, for a person or as a file that can be put. */
+/** Shows a market, as text or as a file for `put`. */
 export const show = (parsed: Options.Of<typeof Options.marketShow>) =>
   Effect.gen(function*() {
     const { markets } = yield* marketsOf(parsed)
@@ -129,7 +129,7 @@ export const show = (parsed: Options.Of<typeof Options.marketShow>) =>
     ]))
   })
 
-/** Delists a market, or withdraws that. */
+/** Delists a market, or withdraws an announced delisting. */
 export const delist = (parsed: Options.Of<typeof Options.delist>) =>
   Effect.gen(function*() {
     const at = Option.getOrUndefined(parsed.at)
@@ -157,7 +157,7 @@ export const index = (parsed: Options.Of<typeof Options.index>) =>
     yield* against(parsed, (target, key) => Operator.setIndexPrice(target, key, parsed.marketId, parsed.price)).pipe(
       Effect.flatMap(sayDone)
     )
-    // What is decided stands, whether the venue tells of its feed or not.
+    // The price is set, whether or not the venue says which feed it uses.
     const feed = yield* Effect.option(asked(Operator.indexFeed(parsed.url)))
     if (Option.isSome(feed) && feed.value !== undefined && feed.value !== "push") yield* Console.error(overwritten(String(feed.value)))
   })

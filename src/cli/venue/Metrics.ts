@@ -1,4 +1,4 @@
-/** Metrics in Prometheus' text form, read back for a table. */
+/** Parses metrics in Prometheus' text format, for a table. */
 
 /** One row of the table. */
 export interface Row {
@@ -17,7 +17,7 @@ interface Sample {
   readonly value: number
 }
 
-/** Whether the venue's metrics tell of a global halt; a venue that is still starting does not tell. */
+/** Whether the venue's metrics show a global halt; `unknown` while the venue is still starting. */
 export const trading = (text: string): "halted" | "not halted" | "unknown" => {
   const halted = samplesOf(text).find(({ name }) => name === "venue_halted")
   return halted === undefined ? "unknown" : halted.value === 1 ? "halted" : "not halted"
@@ -30,14 +30,14 @@ const samplesOf = (text: string): ReadonlyArray<Sample> =>
   })
 
 /**
- * The venue's own metrics, in their order: counters and gauges as they are, histograms as their count and mean.
- * Metrics of the runtime are left out.
+ * The venue's own metrics, in order: counters and gauges as they are, histograms as their count and mean. Metrics of the runtime are left
+ * out.
  */
 export const summarize = (text: string): ReadonlyArray<Row> => {
   const samples = samplesOf(text).filter(({ name }) => name.startsWith("venue_"))
   const valueOf = (name: string, labels: string): number | undefined =>
     samples.find((sample) => sample.name === name && sample.labels === labels)?.value
-  // What is told of each market stands in a table of its own.
+  // Metrics for each market are shown in a table of their own.
   return samples.filter(({ name }) => !perMarket.test(name)).flatMap(({ labels, name, value }): ReadonlyArray<Row> => {
     if (name.endsWith("_bucket") || name.endsWith("_sum")) return []
     const base = name.replace(/_count$/, "")

@@ -1,6 +1,6 @@
 /**
- * The operator's side of the contract: one request at a time, decoded with the contract's own schemas. A
- * request that got no answer is sent again under its key, so that what it asks for happens once.
+ * A client of the operator's routes: one request at a time, decoded with the contract's own schemas. A request without an answer is sent
+ * again under its key, so that it takes effect once.
  */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -31,16 +31,16 @@ import { MarketPreview } from "../../edge/operator/previewMarket.js"
 import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
 
-/** A venue, and what opens its operator routes. */
+/** A venue, and the token for its operator routes. */
 export interface Target {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly token: string
-  /** How often a request without an answer is sent again. */
+  /** How often a request without an answer is repeated. */
   readonly retries: number
 }
 
-/** The venue decided against it. */
+/** The venue refused. */
 class Refused extends Data.TaggedError("Refused")<{
   readonly status: number
   readonly code: string
@@ -48,35 +48,35 @@ class Refused extends Data.TaggedError("Refused")<{
 }> {}
 
 /**
- * The venue gave no answer: whether it did what was asked is unknown. Something on the way may have answered in its place, and a defect
- * of the venue may have come behind the decision.
+ * The venue gave no answer, so that it is unknown whether the request took effect. A proxy may have answered instead, and an internal error
+ * may have occurred after the decision.
  */
 class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly text: string }> {}
 
-/** The answer is not one of this contract's: a venue of another version or another program listens there. */
+/** The answer does not follow this contract: a venue of another version or another program listens there. */
 class Unexpected extends Data.TaggedError("Unexpected")<{ readonly text: string }> {}
 
 export type Failure = Refused | NoAnswer | Unexpected
 
 interface Call<A, I> {
-  /** The endpoint's name in the contract, which has its method and path. */
+  /** The endpoint's name in the contract, which determines its method and path. */
   readonly endpoint: Endpoint
-  /** For a path that names a market. */
+  /** For a path with a market. */
   readonly marketId?: string
-  /** For a path that names an account. */
+  /** For a path with an account. */
   readonly accountId?: string
-  /** For a path that names an API key. */
+  /** For a path with an API key. */
   readonly keyId?: string
   readonly key: string
   readonly body: unknown
   readonly answer: Schema.Schema<A, I>
-  /** How long its answer may take, where that is longer than usual. */
+  /** The time limit for its answer, where it is longer than usual. */
   readonly timeout?: Duration.Duration
 }
 
 type Endpoint = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof routes)[number]["endpoint"]>
 
-/** Method and path of an endpoint, with what it names in its place. */
+/** Method and path of an endpoint, with the ids filled in. */
 const placeOf = (
   { accountId = "", endpoint, keyId = "", marketId = "" }: Pick<Call<unknown, unknown>, "accountId" | "endpoint" | "keyId" | "marketId">
 ) => {
@@ -95,7 +95,7 @@ const placeOf = (
 
 const requestTimeout = Duration.seconds(10)
 
-/** A comparison of books asks the participant several times, each of which may take 30 s, and once more where something lacks. */
+/** A comparison of the books asks the participant several times, each time for up to 30 s, and once more where something is missing. */
 const comparisonTimeout = Duration.minutes(3)
 
 const longestPause = Duration.seconds(2)
@@ -106,10 +106,13 @@ const again = (retries: number) =>
     Schedule.intersect(Schedule.recurs(retries))
   )
 
-/** What says nothing of a request under the same key that was sent before: who asks is not known any more, or has asked too often. */
+/**
+ * Statuses that reveal nothing about an earlier attempt under the same key: the credential is no longer accepted, or the rate limit was
+ * exceeded.
+ */
 const saysNothing: ReadonlySet<number> = new Set([401, 403, 429])
 
-/** Sends one request, and again while there is no answer to it. */
+/** Sends one request, and repeats it while there is no answer. */
 const send = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure, HttpClient.HttpClient> =>
   Effect.suspend(() => {
     let mayBeDone = false
@@ -158,7 +161,7 @@ const isEnvelopeStatus = (status: number): status is Envelopes.Status => Envelop
 const envelopeIn = (text: string) => Option.getOrUndefined(Option.map(parsed(text), envelopeOf))
 const parsed = Schema.decodeUnknownOption(Schema.parseJson())
 
-/** What a refusal says beside its words: its guard, and what was compared. */
+/** The details of a refusal beside its message: its guard, and the compared values. */
 export const comparedText = (
   { actual, limit, nearest, rejectionGuard }: {
     readonly rejectionGuard?: string | undefined
@@ -174,8 +177,8 @@ export const comparedText = (
 ]
 
 /**
- * What an answer other than 200 says. Without an envelope it is a proxy's, which knows as little of the request as whoever sent it.
- * 503 is no decision: the venue is starting, stopping or overloaded.
+ * The error for an answer other than 200. Without an envelope it is a proxy's, which reveals nothing about the request. 503 is not a
+ * decision: the venue is starting, stopping or overloaded.
  */
 const fail = (target: Target, status: number, text: string): Effect.Effect<never, Failure> => {
   if (!isEnvelopeStatus(status) || envelopeIn(text) === undefined) {
@@ -199,7 +202,7 @@ export const putMarket = (target: Target, key: string, marketId: string, body: P
 export const listMarkets = (target: Target, key: string) =>
   send(target, { endpoint: "listOperatorMarkets", key, body: undefined, answer: OperatorMarkets })
 
-/** What parameters would come to, and whom they would touch; nothing is changed. */
+/** The effect of parameters, and the accounts that they would affect; nothing is changed. */
 export const previewMarket = (target: Target, key: string, marketId: string, body: PutMarketBody) =>
   send(target, { endpoint: "previewMarket", marketId, key, body, answer: MarketPreview })
 
@@ -211,7 +214,10 @@ export const setMarketStatus = (target: Target, key: string, marketId: string, s
 export const addToFund = (target: Target, key: string, amount: string) =>
   send(target, { endpoint: "addToFund", key, body: { amount }, answer: OperatorResult })
 
-/** Compares the treasury's holdings on the ledger with what the journal says. It is asked once: another would run beside it. */
+/**
+ * Compares the treasury's holdings on the ledger with the journal. It is not repeated, since a second comparison would run beside the
+ * first.
+ */
 export const reconcile = (target: Target, key: string) =>
   send({ ...target, retries: 0 }, { endpoint: "reconcile", key, body: undefined, answer: Reconciliation, timeout: comparisonTimeout })
 
@@ -221,19 +227,19 @@ export const stopWithdrawals = (target: Target, key: string) =>
 export const allowWithdrawals = (target: Target, key: string) =>
   send(target, { endpoint: "allowWithdrawals", key, body: undefined, answer: OperatorResult })
 
-/** Credits an account, USDC as a decimal, and so enables it for trading. */
+/** Credits an account with USDC as a decimal, which also enables it for trading. */
 export const credit = (target: Target, key: string, accountId: string, amount: string) =>
   send(target, { endpoint: "creditAccount", key, body: { accountId, amount }, answer: DemoCredit })
 
-/** Sets and clears flags of an account; without any it tells them. */
+/** Sets and clears flags of an account; without any it returns the present ones. */
 export const setAccountFlags = (target: Target, key: string, accountId: string, flags: Readonly<Record<string, boolean>>) =>
   send(target, { endpoint: "setAccountFlags", accountId, key, body: flags, answer: AccountFlags })
 
-/** Revokes an API key, whosever it is. */
+/** Revokes any account's API key. */
 export const revokeKey = (target: Target, key: string, keyId: string) =>
   send(target, { endpoint: "revokeKeyByOperator", keyId, key, body: undefined, answer: OperatorKeyRevoked })
 
-/** Delists a market at once, or announces it for a time, epoch milliseconds. */
+/** Delists a market at once, or announces it for a time, in milliseconds since 1970. */
 export const delist = (target: Target, key: string, marketId: string, effectiveAtEpochMs: number | undefined) =>
   send(target, {
     endpoint: "delistMarket",
@@ -243,18 +249,18 @@ export const delist = (target: Target, key: string, marketId: string, effectiveA
     answer: OperatorResult
   })
 
-/** Withdraws what was announced. */
+/** Withdraws an announced delisting. */
 export const withdrawDelisting = (target: Target, key: string, marketId: string) =>
   send(target, { endpoint: "withdrawDelisting", marketId, key, body: undefined, answer: OperatorResult })
 
-/** Publishes an index price, a decimal. */
+/** Publishes an index price, as a decimal. */
 export const setIndexPrice = (target: Target, key: string, marketId: string, price: string) =>
   send(target, { endpoint: "setIndexPrice", marketId, key, body: { price }, answer: OperatorResult })
 
 /** Refuses every trading command until resumed. */
 export const halt = (target: Target, key: string) => send(target, { endpoint: "haltEngine", key, body: undefined, answer: OperatorResult })
 
-/** Has what is decided from now on remembered for so long, milliseconds. */
+/** Sets how long future decisions are remembered, in milliseconds. */
 export const setRetention = (target: Target, key: string, idempotencyRetentionMs: number) =>
   send(target, { endpoint: "setLimits", key, body: { idempotencyRetentionMs }, answer: OperatorResult })
 
@@ -263,8 +269,8 @@ export const resume = (target: Target, key: string) =>
   send(target, { endpoint: "resumeEngine", key, body: undefined, answer: OperatorResult })
 
 /**
- * Cancels what is selected, a bounded number at a time, until none of it is open; `told` is given each answer as it comes.
- * Each request has a key of its own, made from `key`, so that the same again after a lost answer goes on where it was.
+ * Cancels the selected orders, a bounded number at a time, until none of them is open; `told` receives each answer. Each request has a key
+ * of its own, derived from `key`, so that a repetition after a lost answer continues where it was.
  */
 export const cancel = <E, R>(
   target: Target,
@@ -286,8 +292,8 @@ export const cancel = <E, R>(
 export type DemoAccount = (typeof DemoAccounts.Type)["accounts"][number]
 
 /**
- * Opens accounts with `collateral` USDC each and a key for `lifetime` seconds, so many at a time; each batch has a key of its own,
- * made from `key`.
+ * Opens accounts with `collateral` USDC each and a key valid for `lifetime` seconds, in batches; each batch has a key of its own, derived
+ * from `key`.
  */
 export const openDemoAccounts = (
   target: Target,
@@ -310,7 +316,7 @@ export const openDemoAccounts = (
 
 const Readiness = Schema.Union(Ready, NotReady)
 
-/** What a path answers that needs no token. */
+/** The answer of a path that needs no token. */
 const read = (url: string, path: string) =>
   Effect.gen(function*() {
     const client = yield* HttpClient.HttpClient
@@ -326,7 +332,7 @@ const read = (url: string, path: string) =>
 
 const withoutToken = (url: string): Target => ({ url, token: "", retries: 0 })
 
-/** Whether the venue takes requests, and its metrics as text: undefined where they do not come, since they wait for the writer. */
+/** Whether the venue accepts requests, and its metrics as text; undefined where these do not arrive, since they wait for the writer. */
 export const status = (url: string) =>
   Effect.gen(function*() {
     const readiness = yield* Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text))
@@ -334,14 +340,14 @@ export const status = (url: string) =>
     return { readiness, metrics: Option.getOrUndefined(Option.map(metrics, ({ text }) => text)) }
   })
 
-/** Where a venue's index comes from, by the name of the setting; undefined where it does not tell. */
+/** The source of a venue's index, by the name of the setting; undefined where the venue does not report it. */
 export const indexFeed = (url: string) =>
   Effect.map(
     Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text)),
     ({ details }) => details["indexFeed"]
   )
 
-/** What the venue published of its solvency at a sequence. */
+/** The venue's published solvency at a sequence. */
 export const solvency = (url: string, sequence: number) =>
   Effect.flatMap(
     read(url, `/v1/solvency?sequence=${sequence}`),

@@ -1,9 +1,9 @@
-/** A comparison of the venue's books with the ledger, as an operator reads it. */
+/** A comparison of the venue's books with the ledger, formatted for an operator. */
 import * as Units from "../../domain/Units.js"
 import type { Reconciliation } from "../../edge/operator/reconcile.js"
 import * as Format from "../replay/Format.js"
 
-/** Money atoms as USDC, to the last atom whatever their size. */
+/** Money atoms as USDC, exact for any amount. */
 const usdc = (atoms: string): string => {
   const digits = atoms.replace("-", "").padStart(Units.moneyScale + 1, "0")
   const whole = digits.slice(0, -Units.moneyScale)

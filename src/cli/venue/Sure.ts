@@ -1,10 +1,10 @@
-/** Asks whoever sits at the terminal before what cannot be taken back. */
+/** Asks for confirmation at the terminal before something that cannot be undone. */
 import * as Prompt from "@effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import { Ended, usage } from "../Exit.js"
 import { refusedCode } from "./Against.js"
 
-/** Goes on where the person says so. `does` is what the task does unasked with `--yes`, `undone` what is said where they do not. */
+/** Continues if the person agrees. `does` names what `--yes` would do without asking, `undone` is the message where the person declines. */
 export const beSure = (message: string, does: string, undone: string) =>
   Effect.gen(function*() {
     if (!process.stdin.isTTY) return yield* usage(`${message}\nnobody can be asked here: --yes ${does} without asking`)

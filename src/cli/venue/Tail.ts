@@ -1,6 +1,6 @@
 /**
- * `venue journal tail`: a data directory's journal, record by record, with what each decided; also beside a running
- * venue, and on as its blocks become durable.
+ * `venue journal tail`: a data directory's journal, record by record, each with its decision; also beside a running venue, and onwards as
+ * its blocks become durable.
  */
 import * as Duration from "effect/Duration"
 import * as Console from "effect/Console"
@@ -23,26 +23,26 @@ import * as Others from "../Others.js"
 import { accountOf, leadsOf } from "../Whose.js"
 
 export interface Asked {
-  /** The first sequence; undefined for the last few. */
+  /** The first sequence; undefined: the last few records. */
   readonly from: number | undefined
-  /** Only what concerns this account. */
+  /** Restricts to this account. */
   readonly accountId: string | undefined
-  /** Only what concerns this market. */
+  /** Restricts to this market. */
   readonly marketId: string | undefined
-  /** One JSON object a record. */
+  /** One JSON object for each record. */
   readonly json: boolean
-  /** Goes on with what is written from now on. */
+  /** Continues with new records as they are written. */
   readonly follow: boolean
   readonly capacity: Capacity
 }
 
-/** Records shown where no first one was asked for. */
+/** Records shown where no first sequence was given. */
 const lastFew = 20
 
-/** How many of the latest records are looked at for the last few that concern whom was asked for. */
+/** How many of the latest records are searched for the last few of an account or market. */
 const lookedBack = 20_000
 
-/** The last few of what was told of records, until all that were looked at are. */
+/** Keeps the last few records' lines until the search is over. */
 class LastFew {
   private readonly held: Array<ReadonlyArray<string>> = []
 
@@ -52,7 +52,7 @@ class LastFew {
     if (this.held.length > lastFew) this.held.shift()
   }
 
-  /** All that is held, with a word on how far was looked where there is more from the `first` record on. */
+  /** Everything kept, after a note on how far the search went, where more records begin at `first`. */
   leave(from: number, first: number): Effect.Effect<ReadonlyArray<string>> {
     const said = this.held.length < lastFew && from > first
       ? Console.error(`${this.held.length} found from record ${from} on; --from looks further back`)
@@ -61,23 +61,23 @@ class LastFew {
   }
 }
 
-/** How often a running venue's journal is looked at. */
+/** How often a running venue's journal is checked. */
 const lookEvery = Duration.millis(250)
 
 export type Failure = Feed.ReadError | Unreadable | DiskError | CapacityTooSmall
 export type Needs = Disk | SnapshotStore
 
-/** The lines of all records asked for, oldest first. */
+/** The lines of all requested records, oldest first. */
 export const lines = (asked: Asked): Stream.Stream<string, Failure | Ended, Needs> =>
   records(asked, (state, told) => linesOf(state, told, asked))
 
-/** What is to be told of, of which `first` are all that this version decided. */
+/** What is to be shown; `first` stands for the first record that this version decided. */
 type Wanted = Omit<Asked, "json" | "from"> & { readonly from: number | "first" | undefined }
 
 /**
- * What is told of all records from the first one asked for, oldest first. What another version decided is passed over with a word on
- * whose it is, and refused where it was asked for by its sequence, or is all there is. Without `follow` it ends where the journal ends by
- * now, and an account or a market that is not known there is a wrong command line.
+ * The lines of all requested records, oldest first. Records that another version decided are skipped with a note that names it; they are
+ * refused where they were asked for by sequence, or where there are no others. Without `follow` the output ends at the journal's present
+ * end, and an account or a market unknown there counts as a wrong command line.
  */
 export const records = (
   asked: Wanted,
@@ -88,7 +88,7 @@ export const records = (
     const snapshots = yield* SnapshotStore
     const last = following.journal.opened.nextSequence - 1
     const isNarrowed = asked.accountId !== undefined || asked.marketId !== undefined
-    // Only what is known to be durable can be read, and all of it is from here on.
+    // Only what is known to be durable can be read; from here on that is everything.
     const feed = yield* Feed.beside(following, snapshots, asked.capacity, lookEvery)
     const others = yield* Others.found(following.journal, asked.capacity)
     const first = Others.firstBehind(others)
@@ -119,18 +119,18 @@ export const records = (
 
 const marketOf = ({ marketById, marketBySymbol }: State, name: string): number => marketById.get(name) ?? marketBySymbol.get(name) ?? -1
 
-/** What was asked for and does not exist. */
+/** The requested thing that does not exist. */
 const unknownOf = (state: State, { accountId, marketId }: Pick<Asked, "accountId" | "marketId">): string | undefined => {
   if (accountId !== undefined && state.accounts.find(accountId) < 0) return `account ${accountId}`
   return marketId !== undefined && marketOf(state, marketId) < 0 ? `market ${marketId}` : undefined
 }
 
-/** A record with all that is known of it. */
+/** A record with its events and outcome. */
 export interface Told extends Feed.Decided {
   readonly outcome: Outcome
 }
 
-/** What is told of a record; nothing where it does not concern whom was asked for. */
+/** A record's lines; empty where it does not concern the requested account or market. */
 const linesOf = (state: State, decided: Told, asked: Asked): ReadonlyArray<string> => {
   const told = concerning(state, decided, asked)
   if (told === undefined) return []
@@ -140,7 +140,7 @@ const linesOf = (state: State, decided: Told, asked: Asked): ReadonlyArray<strin
   return (told.length === 0 ? [command.kind] : told).map((text) => `${heading}  ${text}`)
 }
 
-/** The lines that concern whom was asked for; undefined for a record that does not. */
+/** The lines that concern the requested account or market; undefined for a record that does not. */
 const concerning = (state: State, { events, outcome, record }: Told, asked: Asked): ReadonlyArray<string> | undefined => {
   const { accountId, marketId } = asked
   if (accountId === undefined && marketId === undefined) return Lines.allLinesOf(state, record, outcome, events)
@@ -153,10 +153,10 @@ const concerning = (state: State, { events, outcome, record }: Told, asked: Aske
   return told.length === 0 && !isOwn(state, record.command, asked) ? undefined : told
 }
 
-/** Whether a command is of an account that was asked for: it is told of also where it changed nothing. */
+/** Whether a command belongs to the requested account: it is shown even where it changed nothing. */
 const isOwn = (state: State, command: Command, { accountId, marketId }: Asked): boolean => {
   if (accountId === undefined || marketId !== undefined) return false
-  // What nobody sent has no account, and one that is not there yet is none either.
+  // A command without a sender has no account (-1), and neither has an account that does not exist yet: these must not be taken for equal.
   const account = state.accounts.find(accountId)
   return account >= 0 && (command.account === account || accountOf(command, leadsOf(state)) === account)
 }

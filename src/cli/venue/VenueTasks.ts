@@ -1,4 +1,4 @@
-/** What an operator does about the venue as a whole: how it stands, its halt, its limits, its funds. */
+/** An operator's tasks for the venue as a whole: its status, its halt, its limits, its funds. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,7 +14,7 @@ import type * as Options from "./Options.js"
 import * as Reconcile from "./Reconcile.js"
 import * as VerifySolvency from "./VerifySolvency.js"
 
-/** A market's session, and when it becomes another. */
+/** A market's session, and when it changes. */
 const sessionText = (session: typeof MarketSession.Type | undefined): string => {
   if (session === undefined) return "always open"
   const { nextCloseEpochMs, nextOpenEpochMs, riskIncreasingOrderCutoffEpochMs, state } = session
@@ -28,7 +28,7 @@ interface IndexAge {
   readonly indexAgeMs?: number | undefined
 }
 
-/** The market whose stale index is the oldest; one that never had a price before all others. */
+/** The market whose index has been stale for longest; one that never had a price comes first. */
 const oldestStale = (markets: ReadonlyArray<IndexAge>): string => {
   const age = ({ indexAgeMs = Number.POSITIVE_INFINITY }: IndexAge): number => indexAgeMs
   const [oldest] = markets.filter(({ indexStale }) => indexStale).sort((one, other) => age(other) - age(one) || 0)
@@ -36,7 +36,7 @@ const oldestStale = (markets: ReadonlyArray<IndexAge>): string => {
   return `${oldest.marketId}, ${oldest.indexAgeMs === undefined ? "never a price" : `${Format.count(oldest.indexAgeMs)} ms`}`
 }
 
-/** How the venue stands. */
+/** Prints the venue's status. */
 export const status = ({ url }: Options.Of<typeof Options.status>) =>
   Effect.gen(function*() {
     const { metrics, readiness } = yield* asked(Operator.status(url))
@@ -79,10 +79,10 @@ export const halt = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.
 /** Lifts the halt. */
 export const resume = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.resume), sayDone)
 
-/** Takes and approves no withdrawals from here on. */
+/** Stops accepting and approving withdrawals. */
 export const stopWithdrawals = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.stopWithdrawals), sayDone)
 
-/** Lets withdrawals go on. */
+/** Allows withdrawals again. */
 export const allowWithdrawals = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.allowWithdrawals), sayDone)
 
 const durations: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -93,7 +93,7 @@ const durationOf = (text: string): number => {
   return Number(count) * (durations[unit] ?? Number.NaN)
 }
 
-/** Shows the venue's limits, and sets how long what is decided is remembered. */
+/** Shows the venue's limits, or sets how long decisions are remembered. */
 export const limits = (parsed: Options.Of<typeof Options.limits>) =>
   Effect.gen(function*() {
     const retention = Option.getOrUndefined(parsed.retention)
@@ -106,7 +106,7 @@ export const limits = (parsed: Options.Of<typeof Options.limits>) =>
     yield* Console.log(Format.table(["what", "value"], Object.entries(told).map(([name, value]) => [name, String(value)])))
   })
 
-/** Compares what the treasury holds with what the venue owes. */
+/** Compares the treasury's holdings with the venue's liabilities. */
 export const reconcile = (parsed: Options.Of<typeof Options.remote>) =>
   Effect.gen(function*() {
     const report = yield* looking(parsed, Operator.reconcile)
@@ -124,7 +124,7 @@ const jsonOf = (file: string): Effect.Effect<unknown, Ended> =>
     catch: (error) => usage(`${file} cannot be read as JSON: ${String(error)}`)
   })
 
-/** Checks that an account's balance is counted in what the venue published. */
+/** Verifies that an account's balance is included in the venue's published solvency. */
 export const verifySolvency = (parsed: Options.Of<typeof Options.verifySolvency>) =>
   Effect.gen(function*() {
     const file = Option.getOrUndefined(parsed.published)

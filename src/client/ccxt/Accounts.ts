@@ -1,4 +1,4 @@
-/** What the venue tells an account of itself: money, positions, leverage and funding. Its orders are in `Orders.ts`. */
+/** Reads of the account's own data: money, positions, leverage and funding. Its orders are in `Orders.ts`. */
 import {
   type Account,
   type Balances,
@@ -36,7 +36,7 @@ export class Accounts extends Prices {
     return this.parseBalance(await this.request("v2/balance", "private", "GET", params))
   }
 
-  /** `total` is the equity, `free` what may back new orders. `used` is the difference of the two, to the last digit. */
+  /** `total` is the equity and `free` what can back new orders. `used` is the exact difference of the two. */
   override parseBalance(response: Dict): Balances {
     const info: Dict = response["info"]
     return this.safeBalance({
@@ -51,8 +51,8 @@ export class Accounts extends Prices {
   }
 
   /**
-   * Positions that are not flat. Margin is crossed: `collateral` is the account's whole equity, which every position stands on,
-   * and `marginRatio` what the account needs of it; at 1 it is liquidated. Both are read right behind the positions.
+   * Positions that are not flat. Margin is crossed: `collateral` is the whole account's equity, which backs every position, and
+   * `marginRatio` is the maintenance margin relative to it; at 1 the account is liquidated. Both are read just after the positions.
    */
   override async fetchPositions(symbols: Strings = undefined, params: Dict = {}): Promise<Array<Position>> {
     await this.loadMarkets()
@@ -71,15 +71,15 @@ export class Accounts extends Prices {
     return await this.fetchPositions([symbol], params)
   }
 
-  /** The position in one market; flat, it has 0 contracts and no side. */
+  /** The position in one market; a flat one has 0 contracts and no side. */
   override async fetchPosition(symbol: string, params: Dict = {}): Promise<Position> {
     const [position] = await this.fetchPositions([symbol], params)
     return position ?? this.parsePosition({ symbol: this.market(symbol).symbol, contracts: 0, info: {} })
   }
 
   /**
-   * Positions that have ended, oldest first: `timestamp` is when one was opened, `lastUpdateTimestamp` when it ended, `contracts` the most
-   * that was held. The first `limit` that ended from `since` on, or the latest.
+   * Closed positions, oldest first: `timestamp` is when a position was opened, `lastUpdateTimestamp` when it was closed, `contracts` the
+   * largest size held. The first `limit` that were closed from `since` on, or the latest.
    */
   override async fetchPositionsHistory(
     symbols: Strings = undefined,
@@ -96,7 +96,7 @@ export class Accounts extends Prices {
       ...params
     }
     const ended: Array<Dict> = []
-    // The newest ended come first, and before them those that are open.
+    // The venue lists open positions first, then the most recently closed.
     for await (const page of this.pages(Description.positionHistoryPath, target)) {
       const episodes: Array<Dict> = this.safeList(page, "episodes", [])
       const closed = episodes.filter((episode) => this.safeString(episode, "status") !== "open")
@@ -169,8 +169,8 @@ export class Accounts extends Prices {
   }
 
   /**
-   * What the account paid (negative) and received of funding, oldest first: the first `limit` from `since` on, or the latest. The venue
-   * tells the newest first, of all markets, on pages of 500: they are read as far back as that takes.
+   * Funding that the account paid (negative) and received, oldest first: the first `limit` payments from `since` on, or the latest. The
+   * venue lists the newest first, for all markets, on pages of 500, which are read as far back as needed.
    */
   override async fetchFundingHistory(
     symbol: Str = undefined,
@@ -205,14 +205,14 @@ export class Accounts extends Prices {
     }
   }
 
-  /** The most leverage that counts in a market: what was set, or what the market allows. */
+  /** The account's maximum leverage in a market: the one that was set, or the market's own. */
   override async fetchLeverage(symbol: string, params: Dict = {}): Promise<Leverage> {
     const market = await this.loadMarket(symbol)
     const target = { accountId: await this.loadAccountId(), marketId: market.id, ...params }
     return this.parseLeverage(this.asDict(await this.request(Description.leveragePath, "private", "GET", target)), market)
   }
 
-  /** The most leverage that counts in each of these markets, or in all of them: one request for each. */
+  /** The maximum leverage in each of these markets, or in all of them: one request for each. */
   override async fetchLeverages(symbols: Strings = undefined, params: Dict = {}): Promise<Leverages> {
     return await this.ofEach(symbols, (symbol) => this.fetchLeverage(symbol, params))
   }

@@ -1,16 +1,16 @@
 /**
- * How many requests the venue still takes from one credential or address, by what its answers say of it. A request waits only
- * where nothing is left until the window ends: whatever the venue allows goes out at once.
+ * How many requests the venue still accepts from one credential or address, according to its answers. A request waits only where nothing is
+ * left until the window ends: everything that the venue allows is sent at once.
  */
 import type { Dict } from "ccxt"
 
-/** How long a window of requests lasts: the venue begins it with the first request, and does not roll it. */
+/** The length of the rate limit's window, in milliseconds: it begins with the first request, and does not slide. */
 const windowMs = 60_000
 
-/** Two ends further apart than this are those of two windows: answers tell theirs in whole seconds, and travel. */
+/** Window ends further apart than this belong to different windows: answers give the end in whole seconds, and take time to arrive. */
 const sameWindowMs = 5_000
 
-/** A number from a header, whatever the case of its name. */
+/** A number from a header, whose name is matched without regard to case. */
 const numberOf = (headers: Dict, wanted: string): number | undefined => {
   const found = Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
   const value = Number(found)
@@ -21,7 +21,7 @@ export class Allowance {
   private limit: number | undefined = undefined
   private remaining = 0
   private endsAtEpochMs = 0
-  /** Whether the window's end is only expected, by when its first request was sent. */
+  /** Whether the window's end is only estimated, from the time at which its first request was sent. */
   private isExpected = false
 
   /** Milliseconds between two requests where they are spread evenly over a window; undefined before the first answer. */
@@ -30,8 +30,8 @@ export class Allowance {
   }
 
   /**
-   * Takes what an answer says. The least that was heard of one window holds, answers overtake one another; and so does the earliest
-   * end, since what is told in whole seconds, upwards, is never too early.
+   * Takes over the rate limit headers of an answer. Within a window the smallest remainder counts, since answers may arrive out of order;
+   * so does the earliest end, since whole seconds are rounded up and therefore never too early.
    */
   hear(headers: Dict, nowEpochMs: number): void {
     const limit = numberOf(headers, "ratelimit-limit")
@@ -41,7 +41,7 @@ export class Allowance {
     this.forgetIfSetBack(nowEpochMs)
     const endsAtEpochMs = nowEpochMs + resetSeconds * 1000
     const isSameWindow = this.limit !== undefined && Math.abs(endsAtEpochMs - this.endsAtEpochMs) < sameWindowMs
-    // An answer that was long under way speaks of a window that is over.
+    // A delayed answer that refers to a window that is over.
     if (!isSameWindow && endsAtEpochMs < this.endsAtEpochMs) return
     this.remaining = isSameWindow ? Math.min(this.remaining, remaining) : remaining
     this.endsAtEpochMs = isSameWindow && !this.isExpected ? Math.min(this.endsAtEpochMs, endsAtEpochMs) : endsAtEpochMs
@@ -49,7 +49,7 @@ export class Allowance {
     this.limit = limit
   }
 
-  /** Counts a request that is about to be sent, and tells 0; or tells how long it has to wait before it asks again. */
+  /** Counts a request that is about to be sent and returns 0; or returns how long to wait before trying again, in milliseconds. */
   take(nowEpochMs: number): number {
     if (this.limit === undefined) return 0
     this.forgetIfSetBack(nowEpochMs)
@@ -63,12 +63,12 @@ export class Allowance {
     return 0
   }
 
-  /** No window ends so late: the clock was set back, and when this one ends is not known any more. */
+  /** No window can end this late, so the clock was set back and the end is no longer known. */
   private forgetIfSetBack(nowEpochMs: number): void {
     if (this.endsAtEpochMs - nowEpochMs > windowMs + sameWindowMs) this.endsAtEpochMs = nowEpochMs
   }
 
-  /** Counts a request that is sent whatever is left. */
+  /** Counts a request that is sent regardless of the limit. */
   pass(): void {
     this.remaining = Math.max(0, this.remaining - 1)
   }

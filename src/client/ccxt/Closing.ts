@@ -1,25 +1,25 @@
-/** Take-profit and stop-loss, from the library's terms to the venue's: of an order, and of a whole position. */
+/** Take-profit and stop-loss, converted from the library's terms to the venue's: for an order, and for a whole position. */
 import { ArgumentsRequired, type Dict, InvalidOrder, NotSupported, type Num, type Position, Precise } from "ccxt"
 
-/** Whether an id is that of a pair, and of no order. */
+/** Whether an id is that of a take-profit and stop-loss pair, rather than of an order. */
 export const isTriggerId = (id: unknown): boolean => typeof id === "string" && id.startsWith("trg_")
 
-/** Whether pairs are asked for, as the library says it, and what else is. */
+/** Whether the library's parameters ask for trigger pairs, and the remaining parameters. */
 export const askedFor = ({ stop, trigger, ...rest }: Dict): { readonly isTrigger: boolean; readonly rest: Dict } => ({
   isTrigger: trigger === true || stop === true,
   rest
 })
 
-/** Members of `params` by which an order closes a position when a price is reached. */
+/** Members of `params` that close a position when a price is reached. */
 const closing = ["triggerPrice", "stopLossPrice", "takeProfitPrice"] as const
 
-/** Whether an order is none, but closes a whole position when a price is reached. */
+/** Whether this is not an order, but closes a whole position when a price is reached. */
 export const isClosing = (params: Dict): boolean => closing.some((name) => params[name] !== undefined)
 
-/** Prices that a trigger may go by, in the library's names. */
+/** Prices that a trigger may watch, in the library's names. */
 const priceTypes = ["mark", "last", "index"]
 
-/** Gives a price as the venue takes it. */
+/** Converts a price to the venue's form. */
 type Priced = (value: unknown) => string
 
 const triggerBy = (type: unknown): Dict => {
@@ -34,7 +34,7 @@ const trigger = (price: unknown, type: unknown, limit: unknown, priced: Priced):
   ...(limit === undefined ? undefined : { limitPrice: priced(limit) })
 })
 
-/** One of an order's own, as the library has it: `{ triggerPrice, price?, triggerPriceType? }`, or a price alone. */
+/** The take-profit or stop-loss of an order, in the library's form: `{ triggerPrice, price?, triggerPriceType? }`, or just a price. */
 const own = (name: string, value: unknown, priced: Priced): Dict | undefined => {
   if (value === undefined) return undefined
   if (typeof value !== "object" || value === null) return trigger(value, undefined, undefined, priced)
@@ -54,14 +54,17 @@ export const attached = ({ stopLoss, takeProfit }: Dict, priced: Priced): Dict |
   }
 }
 
-/** Refuses what closes no position when a price is reached. */
+/** Refuses a trigger price that would not close a position. */
 export const check = ({ reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice }: Dict): void => {
   if (triggerPrice === undefined) return
   if (reduceOnly !== true) throw new NotSupported("a triggerPrice closes a position, with reduceOnly, and opens none")
   if (stopLossPrice !== undefined || takeProfitPrice !== undefined) throw new InvalidOrder("a triggerPrice stands alone")
 }
 
-/** What closes a position, with `limit` as the worst price of either. A `triggerPrice` is what its side of the mark makes it. */
+/**
+ * The venue's body for closing a position, with `limit` as the worst price of either leg. Whether a `triggerPrice` is a take-profit or a
+ * stop-loss follows from its side of the mark.
+ */
 export const autoClose = (params: Dict, { markPrice, side }: Position, limit: Num, priced: Priced): Dict => {
   const { reduceOnly: _reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice, triggerPriceType, ...rest } = params
   const [odd] = Object.keys(rest).filter((name) => name !== "clientOrderId")
@@ -79,19 +82,19 @@ export const autoClose = (params: Dict, { markPrice, side }: Position, limit: Nu
 
 const legs = ["takeProfit", "stopLoss"] as const
 
-/** Whether a body names one of the two alone. */
+/** Whether a body names only one of the two legs. */
 export const isPartial = (body: Dict): boolean => legs.some((leg) => body[leg] === undefined)
 
-/** Whether a pair of the venue's listing closes something by now: one of an order that has opened nothing yet does not. */
+/** Whether a listed pair can close something now: that of an order which has opened nothing yet cannot. */
 export const isArmed = ({ status }: Dict): boolean => status !== "pending"
 
-/** Whether a pair closes all of a position. One that was set for all that was held then closes a part once the position has grown. */
+/** Whether a pair closes a whole position. One that was set for the whole position covers only a part once the position has grown. */
 export const isOfAll = (held: string) => ({ quantity }: Dict): boolean => Precise.stringEq(quantity, held)
 
 /**
- * A body with the leg that it does not name, as that is set for the whole position; undefined where what is set of that leg is of a part,
- * or differs, so that one body cannot keep it. `armed`: the pairs that the body would take the place of; `isWhole`: whether one of them
- * is for the whole position.
+ * A body completed with the leg that it does not name, as that is set for the whole position; undefined where one body cannot keep that
+ * leg, because what is set is for a part, or differs. `armed`: the pairs that the body would replace; `isWhole`: whether one of them is for
+ * the whole position.
  */
 export const withKept = (body: Dict, armed: ReadonlyArray<Dict>, isWhole: (pair: Dict) => boolean): Dict | undefined => {
   const missing = legs.find((leg) => body[leg] === undefined)

@@ -1,7 +1,7 @@
 /** Amounts and prices on a market's grid, in exact decimals. */
 import { type Exchange, type Num, Precise, type Str } from "ccxt"
 
-/** The step nearest to a positive decimal, half up, and never none at all. */
+/** The step nearest to a positive decimal, half up, but at least one step. */
 export const nearestStep = (text: string, step: Str): Str => {
   const rest = Precise.stringMod(text, step)
   const below = Precise.stringSub(text, rest)
@@ -9,7 +9,7 @@ export const nearestStep = (text: string, step: Str): Str => {
   return isUp ? Precise.stringAdd(below, step) : below
 }
 
-/** What a book's side gives for a cost: the amount in whole lots, and the price of the last level that it takes. */
+/** What a side of the book offers for a cost: the amount in whole lots, and the price of the last level used. */
 export const amountFor = (
   exchange: Exchange,
   levels: ReadonlyArray<readonly [Num, Num]>,

@@ -1,6 +1,6 @@
 /**
- * How requests reach the venue and answers come back: signed, under one idempotency key for each logical call,
- * repeated while that may help, and never left at a lost answer while the venue can still be asked.
+ * Sends requests to the venue and receives its answers: signed, under one idempotency key for each logical call, repeated while that may
+ * help, and never left with a lost answer while the venue can still be asked.
  */
 import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
@@ -11,32 +11,32 @@ import { Allowance } from "./Allowance.js"
 import * as Description from "./Description.js"
 import { errorOf, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 
-/** One HTTP request in the library's own terms. */
+/** One HTTP request, in the library's own terms. */
 type Request = readonly [path: string, api: string, method: string, params: Dict, headers: unknown, body: unknown, config: object]
 
-/** When a command's key was made, undefined where the caller gave it, and when this call first sent it. */
+/** When a command's key was created, undefined where the caller gave it, and when this call first sent it. */
 interface Age {
   readonly madeAtEpochMs: number | undefined
   readonly sentAtEpochMs: number
 }
 
-/** Whether the request may have left and its answer did not arrive whole. What is not the library's own comes from a socket. */
+/** Whether the request may have left without a complete answer. Errors that are not the library's come from a socket. */
 const isTransport = (error: unknown): boolean => error instanceof NetworkError || !(error instanceof BaseError)
 
-/** An order with a name: the caller's, or one that is made of the key, so that repeating the call sends the same body. */
+/** An order with a clientOrderId: the caller's, or one derived from the key, so that repeating the call sends the same body. */
 const named = (order: Dict, idempotencyKey: string, entry?: number): Dict => ({
   ...order,
   clientOrderId: order["clientOrderId"] ?? clientOrderIdOf(idempotencyKey, entry)
 })
 
-/** A command's body with every order in it named. */
+/** A command's body in which every order has a clientOrderId. */
 const withNames = (path: string, body: Dict): Dict => {
   if (path === Description.placePath) return named(body, body["idempotencyKey"])
   if (path !== Description.placeBatchPath || !Array.isArray(body["orders"])) return body
   return { ...body, orders: body["orders"].map((order: Dict, entry) => named(order, body["idempotencyKey"], entry)) }
 }
 
-/** The names of the orders that a command places. */
+/** The clientOrderIds of the orders that a command places. */
 const namesOf = (path: string, body: Dict): ReadonlyArray<string> => {
   if (path === Description.placePath) return [body["clientOrderId"]]
   return path === Description.placeBatchPath && Array.isArray(body["orders"])
@@ -45,8 +45,8 @@ const namesOf = (path: string, body: Dict): ReadonlyArray<string> => {
 }
 
 /**
- * Whether an answer that says that all went well is the venue's: a page of something in between may be JSON too. Whatever `/v1` answers
- * says what it is, and what `/v2` answers to a command has the native answer with it.
+ * Whether a successful answer is the venue's: a page from a proxy may be JSON too. Every answer of `/v1` states its version, and `/v2`'s
+ * answers to commands contain the native answer.
  */
 const isVenues = (route: string, method: string, response: unknown): boolean => {
   const { info, version }: Dict = typeof response === "object" && response !== null ? response : {}
@@ -54,13 +54,13 @@ const isVenues = (route: string, method: string, response: unknown): boolean => 
   return method === "GET" || !route.startsWith("/v2/") || (typeof info === "object" && info !== null)
 }
 
-/** Cancels are never held back: the venue has as many again for them, beyond what else it allows. */
+/** Cancels are never held back: the venue has a separate, equal allowance for them. */
 const isCancel = ([path, , method]: Request): boolean => method === "POST" && path.includes("/cancel")
 
 export class Delivery extends Exchange {
   /** Where the venue is, with its scheme: before `hostname` where both are given. */
   declare readonly baseURL?: string
-  /** What the venue lets the API key ask, and what it lets the address ask that sends no key. */
+  /** The rate limits of the API key, and of the address for requests without a key. */
   private readonly allowances = { private: new Allowance(), public: new Allowance() }
 
   /** Where the venue is, without a slash at the end. */
@@ -68,10 +68,10 @@ export class Delivery extends Exchange {
     return (this.baseURL ?? this.implodeHostname(this.urls.api["rest"])).replace(/\/+$/, "")
   }
 
-  /** The library's own would hold every call back: what the venue allows is asked for where a request is sent. */
+  /** The library's own throttle would hold back every call: the venue's allowance is checked where a request is sent. */
   override async throttle(_cost?: number): Promise<void> {}
 
-  /** Waits while the venue has said that it takes nothing more. A request that came first is not bound to go first. */
+  /** Waits while the venue accepts nothing more. Waiting requests are not served in order. */
   private async allowed(request: Request): Promise<void> {
     const [, api] = request
     if (api !== "public" && api !== "private") return
@@ -84,7 +84,7 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** Takes what an answer says of the limit of whoever asked; `rateLimit` is what calls may be spread by. */
+  /** Takes over an answer's limit for the credential or address that asked; `rateLimit` is the interval over which calls may be spread. */
   private hearLimit(responseHeaders: Dict, requestHeaders: unknown): void {
     const isKeyed = typeof requestHeaders === "object" && requestHeaders !== null && "Authorization" in requestHeaders
     const allowance = this.allowances[isKeyed ? "private" : "public"]
@@ -139,15 +139,16 @@ export class Delivery extends Exchange {
     }
     const error = errorOf(this.id, statusCode, responseHeaders, response)
     if (error !== undefined) throw error
-    // Something in between spoke. The library knows only some statuses, and takes the others, or a few of those, for an answer.
+    // Something between client and venue answered. The library knows only some statuses, and would take others, or some of these, for a
+    // proper answer.
     const Known: unknown = this.httpExceptions[String(statusCode)]
     if (typeof Known === "function" && Known.prototype instanceof NetworkError) return undefined
     throw new NetworkError(`${this.id} ${method} ${url} ${statusCode} was not answered by the venue`)
   }
 
   /**
-   * One logical request: the library's own, repeated while repeating may help. A command has one idempotency key
-   * from here on, and its orders have names, whoever calls: the unified methods or the implicit ones.
+   * One logical request: the library's own, repeated while repeating may help. From here on a command has one idempotency key and its
+   * orders have clientOrderIds, whether called through unified or implicit methods.
    */
   override async fetch2(
     path: string,
@@ -167,9 +168,9 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * Sends a request until it is answered for good, or the attempts are used up, or the venue may have forgotten its key: a machine that
-   * slept between two attempts would have it done again. `lost` hears of every answer that got lost.
-   * `sentAtEpochMs`: when it was first sent.
+   * Sends a request until it gets a final answer, or the attempts are used up, or the venue may have forgotten its key: after the machine
+   * slept between two attempts, a repetition could do it again. `lost` is called for each lost answer. `sentAtEpochMs`: when it was first
+   * sent.
    */
   private async repeat(request: Request, lost: () => void, sentAtEpochMs = this.milliseconds()): Promise<unknown> {
     const [path, api, method, params, headers, body, config] = request
@@ -192,8 +193,8 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * Sends a command, and where its answers were lost asks what became of it before anything is thrown. `madeAtEpochMs`: when its key
-   * was made, undefined where the caller gave it.
+   * Sends a command, and where its answers were lost finds out the outcome before anything is thrown. `madeAtEpochMs`: when its key was
+   * created, undefined where the caller gave it.
    */
   private async settle(request: Request, madeAtEpochMs: number | undefined): Promise<unknown> {
     const sentAtEpochMs = this.milliseconds()
@@ -207,15 +208,15 @@ export class Delivery extends Exchange {
       if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
       if (isRefused(error) && isDecision(error.details)) throw error
       if (isUncertain) return await this.recover(request, { madeAtEpochMs, sentAtEpochMs }, error)
-      // What was not sent at all says nothing of the venue.
+      // A request that was not sent at all says nothing about the venue.
       if (madeAtEpochMs !== undefined || !isRefused(error)) throw error
       return await this.notTaken(request, sentAtEpochMs, error)
     }
   }
 
   /**
-   * A command that the venue did not take now, under a key of the caller's. An earlier call under it may have acted, of which the
-   * refusal says nothing: it is thrown where the venue has never seen the key, and what was decided is told otherwise.
+   * A command that the venue did not accept at present, under a key of the caller's. An earlier call under it may have been decided, which
+   * the refusal does not reveal: the refusal is thrown only where the venue has never seen the key, and otherwise the decision is returned.
    */
   private async notTaken(request: Request, sentAtEpochMs: number, refusal: Error): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
@@ -224,12 +225,12 @@ export class Delivery extends Exchange {
     if (outcome !== undefined && outcome !== "never_seen" && outcome !== "unknown_expired") {
       return await this.decided(request, { sentAtEpochMs, askedAtEpochMs }, refusal)
     }
-    // What is wrong with a request, or with who sends it, is told as it is: no repetition would help.
+    // An invalid request, or one that this credential never permits, is reported as it is: repeating would not help.
     const isLasting = isRefused(refusal) && refusal.details.retryable === false
     throw outcome === "never_seen" || isLasting ? refusal : this.unknown(request, refusal, outcome ?? refusal)
   }
 
-  /** `cause`: why the command's own answer is not known; `why`: what stands in the way of finding out. */
+  /** `cause`: why the command's own answer is unknown; `why`: what prevents finding out. */
   private unknown([path, , , params]: Request, cause: unknown, why: unknown): OutcomeUnknown {
     return this.unknownUnder(path, this.safeString(params, "idempotencyKey", ""), cause, why)
   }
@@ -244,8 +245,8 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * The answer of what was decided: the same request gets the same one, as long as the venue remembers what was sent then.
-   * `askedAtEpochMs`: when it was asked whether it does; where a machine has slept since, it would perhaps do it again.
+   * The answer of a decided command: the identical request gets it again, as long as the venue remembers it. `askedAtEpochMs`: when the
+   * venue was asked whether it does; if the machine has slept since, a repetition could do it again.
    */
   private async decided(
     request: Request,
@@ -261,7 +262,7 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** What became of a command whose answers were lost: its decision, or the promise that there will be none. */
+  /** The outcome of a command whose answers were lost: its decision, or the guarantee that there will be none. */
   private async recover(request: Request, { madeAtEpochMs, sentAtEpochMs }: Age, cause: unknown): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     const askedAtEpochMs = this.milliseconds()
@@ -285,9 +286,9 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * The order that an earlier call has placed under a key of the caller's which the venue may have forgotten, as it is now; undefined where
-   * there was none, so that this call may be sent. The venue would take it for a new one: its orders are looked up by their names, which
-   * the venue tells however old they are.
+   * The order that an earlier call placed under a key of the caller's which the venue may have forgotten, in its present state; undefined
+   * where there is none, so that this call may be sent. The venue would take the command for a new one, so its orders are looked up by
+   * their clientOrderIds, which the venue finds however old they are.
    */
   private async placedEarlier(path: string, body: Dict): Promise<Dict | undefined> {
     const names = namesOf(path, body)
@@ -306,8 +307,8 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * The order of a name under a key that the venue has forgotten. A name that is made of the key is of that key's order alone; one of the
-   * caller's may be another order's, unless the venue says that it is the key's.
+   * The order with a clientOrderId, under a key that the venue has forgotten. An id derived from the key belongs to that key's order alone;
+   * one that the caller chose may be another order's, unless the venue says that it is the key's.
    */
   protected async orderNamed(path: string, idempotencyKey: string, name: string, entry?: number): Promise<Dict | undefined> {
     const target = { accountId: await this.loadAccountId(), clientOrderId: name }
@@ -327,8 +328,8 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * Reads what a command is made of. Under a key of the caller's an earlier call may have acted, of which a venue that cannot be asked
-   * says nothing.
+   * Reads what is needed to build a command. Under a key of the caller's an earlier call may have been decided, which stays unknown where
+   * the venue cannot be asked.
    */
   protected async prepared<A>(path: string, { idempotencyKey }: Dict, read: () => Promise<A>): Promise<A> {
     try {
@@ -339,12 +340,12 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** Whether the venue has seen a key, and what it came to. */
+  /** The outcome that the venue has recorded for a key. */
   protected async outcomeUnder(idempotencyKey: string): Promise<string> {
     return this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
   }
 
-  /** What the venue remembers under a key. */
+  /** Everything that the venue remembers under a key. */
   protected async seenUnder(idempotencyKey: string): Promise<Dict> {
     const target = { accountId: await this.loadAccountId(), idempotencyKey }
     const asked: Request = [Description.outcomesPath, "private", "GET", target, undefined, undefined, {}]
@@ -352,8 +353,8 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * The key stands for another body, so that something may be done that the caller was never told of: what it is, where the venue
-   * still tells.
+   * The key belongs to another body, so that something may have been done that the caller does not know of: the error says what, if the
+   * venue still remembers.
    */
   private async ofAnotherBody(request: Request, conflict: Error): Promise<OutcomeUnknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
@@ -371,10 +372,10 @@ export class Delivery extends Exchange {
     )
   }
 
-  /** Whether a key is barred from ever acting; false when something was decided under it meanwhile. */
+  /** Bars a key from ever acting; false where something was decided under it meanwhile. */
   private async fence(accountId: string, idempotencyKey: string): Promise<boolean> {
     const path = "v1/accounts/{accountId}/outcomes/fence"
-    // The fence has an identity of its own in the header; the one it bars is in the body.
+    // The fence's own idempotency key is in the header; the one it bars is in the body.
     const headers = { "Idempotency-Key": this.uuid() }
     const body = this.json({ idempotencyKey })
     try {
@@ -386,7 +387,7 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** The account that the API key belongs to: asked once. */
+  /** The API key's account; the venue is asked only once. */
   async loadAccountId(): Promise<string> {
     if (this.accountId === undefined || this.accountId === "") {
       const current = this.asDict(await this.request("v1/api-keys/current", "private", "GET"))

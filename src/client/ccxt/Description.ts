@@ -1,6 +1,6 @@
-/** What the exchange class says of itself: names, addresses, routes, and the unified methods that it serves. */
+/** The exchange class's description of itself: names, URLs, routes, and the unified methods that it supports. */
 
-/** Unified methods and capabilities that are there. Every other name that the library knows is set to false. */
+/** Supported unified methods and capabilities. All other names that the library knows are set to false. */
 export const served = [
   "publicAPI",
   "privateAPI",
@@ -91,69 +91,69 @@ export const served = [
   "watchTrades"
 ] as const
 
-/** Entries that one listing of the library's shapes may hold. */
+/** Most entries of one listing in the library's format. */
 export const maxListed = 500
 
-/** Entries of a page of a native listing. */
+/** Most entries on a page of a native listing. */
 export const maxPage = 100
 
-/** Lengths of candles, by the names that the venue has for them, which are the library's. */
+/** Candle lengths, by the venue's names, which are also the library's. */
 export const timeframes = Object.fromEntries(
   ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"].map((name) => [name, name])
 )
 
-/** Orders that one batch may place. */
+/** Most orders in one batch. */
 export const maxPlaced = 32
 
-/** Requests under way at a time where one is sent for each market. */
+/** Most concurrent requests where one is sent for each market. */
 export const readsAtOnce = 8
 
-/** Where what closes a position is set. */
+/** Sets the take-profit and stop-loss of a position. */
 export const autoClosePath = "v1/accounts/{accountId}/positions/{marketId}/auto-close"
 
-/** What closes the account's positions by itself, of one market or of all. */
+/** Lists the account's take-profits and stop-losses, of one market or of all, or cancels all of them. */
 export const triggersPath = "v1/accounts/{accountId}/triggers"
 
-/** Where one order is placed. */
+/** Places one order. */
 export const placePath = "v1/orders"
 
-/** Where up to `maxPlaced` of them are. */
+/** Places up to `maxPlaced` orders. */
 export const placeBatchPath = "v1/orders/batch"
 
-/** Where one order is cancelled. */
+/** Cancels one order. */
 export const cancelOrderPath = "v2/orders/{orderId}/cancel"
 
-/** Where several are. */
+/** Cancels several orders. */
 export const cancelBatchPath = "v1/orders/batch/cancel"
 
-/** Where all open orders are. */
+/** Cancels all open orders. */
 export const cancelAllPath = "v2/orders/cancel-all"
 
-/** Where the dead-man switch is armed. */
+/** Arms the dead-man switch. */
 export const cancelAllAfterPath = "v1/accounts/{accountId}/orders/cancel-all-after"
 
-/** What became of a key, or of an order by its name. */
+/** The outcome of a key, or an order by its clientOrderId. */
 export const outcomesPath = "v1/accounts/{accountId}/outcomes"
 
-/** Where an order is changed. */
+/** Amends an order. */
 export const editOrderPath = "v1/orders/{orderId}/amend"
 
 /** An account's fills, newest first. */
 export const fillsPath = "v1/accounts/{accountId}/fills"
 
-/** A market's ended funding intervals, newest first. */
+/** A market's past funding intervals, newest first. */
 export const fundingPath = "v1/markets/{marketId}/funding"
 
-/** An account's own payments of funding, newest first. */
+/** An account's funding payments, newest first. */
 export const fundingPaymentsPath = "v1/accounts/{accountId}/funding-payments"
 
-/** Candles of a market, oldest first. */
+/** A market's candles, oldest first. */
 export const candlesPath = "v2/markets/{symbol}/candles"
 
-/** An account's positions from their first fill until they were flat again, open ones first, then newest ended first. */
+/** An account's positions from their first fill until they were flat again: open ones first, then the most recently closed. */
 export const positionHistoryPath = "v1/accounts/{accountId}/positions/history"
 
-/** An account's leverage in a market: read and set. */
+/** Reads or sets an account's leverage in a market. */
 export const leveragePath = "v1/accounts/{accountId}/markets/{marketId}/leverage"
 
 /** Routes by section and method. Every one of them counts once against the rate limit. */

@@ -1,16 +1,16 @@
 /**
- * API keys in a file of the user's own: `venue connect` puts them there, and programs take them from there, so that no key is
- * ever on a command line, on a screen or in a program. JSON: `{"keys": [{url, name, accountId, keyId, scopes, expiresAtEpochMs, apiKey}]}`.
+ * API keys in a file of the user's own: `venue connect` stores them there and programs read them, so that no key appears on a command line,
+ * on a screen or in a program. JSON: `{"keys": [{url, name, accountId, keyId, scopes, expiresAtEpochMs, apiKey}]}`.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 
-/** A key, of which venue, and what it was asked for as. */
+/** A key with its venue and its terms. */
 export interface StoredKey {
-  /** Where the venue is, without a slash at the end. */
+  /** The venue's URL, without a trailing slash. */
   readonly url: string
-  /** What its user calls it: one for each venue and name. */
+  /** The user's name for it, unique for each venue. */
   readonly name: string
   readonly accountId: string
   readonly keyId: string
@@ -19,7 +19,7 @@ export interface StoredKey {
   readonly apiKey: string
 }
 
-/** Where keys are unless another file is named. */
+/** The default key file. */
 export const defaultKeyFile = (environment: Readonly<Record<string, string | undefined>> = process.env): string =>
   path.join(environment["XDG_CONFIG_HOME"] ?? path.join(os.homedir(), ".config"), "perpetuum", "keys.json")
 
@@ -32,7 +32,7 @@ const isStoredKey = (value: unknown): value is StoredKey => {
     && Number.isSafeInteger(key["expiresAtEpochMs"])
 }
 
-/** The keys of a file; none where there is no file. Throws where it is not one of keys. */
+/** The keys in a file; empty where there is no file. Throws where the file has another format. */
 export const readKeys = (file: string): ReadonlyArray<StoredKey> => {
   if (!fs.existsSync(file)) return []
   const parsed: unknown = JSON.parse(fs.readFileSync(file, "utf8"))
@@ -43,7 +43,7 @@ export const readKeys = (file: string): ReadonlyArray<StoredKey> => {
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, "")
 
-/** The API key of a venue, for `new Perpetuum({ apiKey, baseURL })`. Throws where the file has none, with the command that gets one. */
+/** The API key of a venue, for `new Perpetuum({ apiKey, baseURL })`. Throws where the file has none, with the command that obtains one. */
 export const apiKeyOf = (url: string, name: string = "default", file: string = defaultKeyFile()): string => {
   const found = readKeys(file).find((key) => key.url === withoutSlash(url) && key.name === name)
   if (found === undefined) {

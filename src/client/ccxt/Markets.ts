@@ -1,4 +1,4 @@
-/** What the venue tells anybody of its markets: their terms, books, fees and limits. */
+/** Public market data: terms, books, fees and limits. */
 import {
   type Dict,
   ArgumentsRequired,
@@ -94,7 +94,7 @@ export class Markets extends Delivery {
     })
   }
 
-  /** The book, with at most `limit` levels a side. The venue refuses more than 500. */
+  /** The book, with at most `limit` levels for each side. The venue refuses more than 500. */
   override async fetchOrderBook(symbol: string, limit: Int = undefined, params: Dict = {}): Promise<OrderBook> {
     const market = await this.loadMarket(symbol)
     const response = this.asDict(
@@ -109,7 +109,7 @@ export class Markets extends Delivery {
     return book
   }
 
-  /** Fees as the markets tell them: they are the same for every account. */
+  /** The markets' fees, which are the same for every account. */
   override async fetchTradingFees(_params: Dict = {}): Promise<TradingFees> {
     await this.loadMarkets()
     const fees: Record<string, TradingFeeInterface> = {}
@@ -144,7 +144,7 @@ export class Markets extends Delivery {
       const atoms = this.safeString(tier, "notionalThresholdAtoms")
       return atoms === undefined ? undefined : this.parseNumber(Precise.stringDiv(atoms, "1000000"))
     }
-    // No position has a greater notional: so many of the base at the highest price. A tier beyond that is never reached, and empty.
+    // The largest notional that a position can have: the greatest quantity at the highest price. A tier that begins beyond it is empty.
     const most = this.parseNumber(Precise.stringMul(this.safeString(details, "maxPositionQuantity"), this.safeString(details, "maxPrice")))
     const ended = (from: Num): Num => most === undefined || from === undefined ? most : Math.max(most, from)
     return tiers.map((tier, index) => ({
@@ -159,7 +159,7 @@ export class Markets extends Delivery {
     }))
   }
 
-  /** What one order may say in each market, as it is now: the least and the most of amount, price, cost and leverage. */
+  /** Current limits of an order in each market: minimum and maximum of amount, price, cost and leverage. */
   override async fetchTradingLimits(symbols: Strings = undefined, params: Dict = {}): Promise<Dict> {
     const limits: Dict = {}
     for (const market of await this.fetchMarketsOf(symbols, params)) limits[market.symbol] = { info: market.info, limits: market.limits }
@@ -175,7 +175,7 @@ export class Markets extends Delivery {
     return modes
   }
 
-  /** What was traded at last in each market, of one request for all of them; the venue tells neither when nor which side. */
+  /** The last traded price in each market, from a single request; the venue gives neither the time nor the side. */
   override async fetchLastPrices(symbols: Strings = undefined, params: Dict = {}): Promise<LastPrices> {
     const prices: Record<string, LastPrice> = {}
     for (const { info, symbol } of await this.fetchMarketsOf(symbols, params)) {
@@ -184,7 +184,7 @@ export class Markets extends Delivery {
         symbol,
         timestamp: undefined,
         datetime: undefined,
-        // The venue says 0 before the first trade.
+        // The venue gives 0 before the first trade.
         price: price === 0 ? undefined : price,
         side: undefined,
         info
@@ -193,9 +193,9 @@ export class Markets extends Delivery {
     return prices
   }
 
-  // What every method needs.
+  // Shared by all methods.
 
-  /** Markets as they are now, not as they were when they were loaded. */
+  /** The markets' current data, rather than that of the first load. */
   private async fetchMarketsOf(symbols: Strings, params: Dict): Promise<Array<MarketInterface>> {
     const chosen = new Set(await this.chosen(symbols))
     const markets: Array<MarketInterface> = []
@@ -209,7 +209,7 @@ export class Markets extends Delivery {
     return symbols === undefined ? this.symbols : symbols.map((symbol) => this.market(symbol).symbol)
   }
 
-  /** What is read of each of these markets, by symbol: a request for each, a few at a time. The first that fails ends it. */
+  /** Reads something for each of these markets, by symbol: one request for each, a few at a time. The first failure ends it. */
   protected async ofEach<A>(symbols: Strings, read: (symbol: string) => Promise<A>): Promise<Record<string, A>> {
     const chosen = [...await this.chosen(symbols)]
     const found: Record<string, A> = Object.fromEntries(chosen.map((symbol) => [symbol, undefined])) as Record<string, never>
@@ -221,7 +221,7 @@ export class Markets extends Delivery {
     return found
   }
 
-  /** The query of a listing: the venue answers with at most 500 entries. */
+  /** The query of a listing, whose answers hold at most 500 entries. */
   protected listing(since: Int, limit: Int): Dict {
     return {
       ...(since === undefined ? undefined : { since }),
@@ -229,7 +229,7 @@ export class Markets extends Delivery {
     }
   }
 
-  /** The pages of a listing of the account's own, as far as they are read: the newest first. */
+  /** The pages of one of the account's listings, newest first, read only as they are used. */
   protected async *pages(path: string, target: Dict): AsyncGenerator<Dict, void> {
     let cursor: Str = undefined
     do {

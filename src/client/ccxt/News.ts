@@ -1,6 +1,6 @@
 /**
- * What a stream has told, for those who ask what is new: the latest thing of each name, in the order in which they changed last. It
- * holds so many things at most; beyond, those that changed longest ago are forgotten.
+ * A stream's latest values by name, ordered by their last change, for callers that ask what is new. The number of values is bounded; beyond
+ * it, those that changed longest ago are dropped.
  */
 import { Wakers } from "../venue/Wakers.js"
 
@@ -13,7 +13,10 @@ interface Thing<A> {
 export class News<A> {
   private readonly things = new Map<string, Thing<A>>()
   private serial = 0
-  /** What was told last, by what is asked for: all symbols, one, or some. Of as many askings as things, those that were told last. */
+  /**
+   * How far each selection of symbols (all, one, or several) has been delivered. Bounded like the values; the least recently used is
+   * dropped.
+   */
   private readonly told = new Map<string, number>()
   private readonly wakers = new Wakers()
   private failure: unknown
@@ -24,7 +27,7 @@ export class News<A> {
     return this.things.get(name)?.value
   }
 
-  /** What is held and has another name than these. */
+  /** The held values whose names are not among these. */
   beside(names: ReadonlySet<string>): ReadonlyArray<readonly [name: string, value: A]> {
     return [...this.things].filter(([name]) => !names.has(name)).map(([name, { value }]) => [name, value])
   }
@@ -36,15 +39,15 @@ export class News<A> {
     this.wakers.wake()
   }
 
-  /** Whoever asks from now on is told of this. */
+  /** All further calls fail with this. */
   fail(failure: unknown): void {
     this.failure = failure
     this.wakers.wake()
   }
 
   /**
-   * What has changed since this was last asked of the same symbols, or of all of them; waits where that is nothing. With `isWhole`,
-   * everything that is held of them, once anything has changed.
+   * The values that changed since this was last called for the same symbols, or for all of them; waits where there are none. With
+   * `isWhole`, all values held for them, once anything has changed.
    */
   async next(symbols?: ReadonlyArray<string>, isWhole = false): Promise<Array<A>> {
     const wanted = symbols === undefined ? undefined : new Set(symbols)
@@ -55,7 +58,7 @@ export class News<A> {
       const held = [...this.things.values()].filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
       const fresh = held.filter(({ serial }) => serial > seen)
       if (fresh.length > 0) {
-        // Others who wait for the same are told it too, before anything further counts as told.
+        // Other callers that wait for the same selection get these values too, before they count as delivered.
         await Promise.resolve()
         this.tell(name, fresh.at(-1)!.serial)
         return (isWhole ? held : fresh).map(({ value }) => value)
@@ -64,7 +67,7 @@ export class News<A> {
     }
   }
 
-  /** Whoever asked for something that is forgotten here is told all that is held once more: too much, and never too little. */
+  /** A selection that was dropped here gets all held values again: too many, but never too few. */
   private tell(name: string, serial: number): void {
     const known = this.told.get(name) ?? 0
     this.told.delete(name)

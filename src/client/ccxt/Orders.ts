@@ -1,4 +1,4 @@
-/** What the venue tells an account of its orders and trades. */
+/** Reads of the account's orders and trades. */
 import {
   type Dict,
   ExchangeError,
@@ -28,12 +28,12 @@ export class Orders extends Accounts {
     return this.parseOrder(this.asDict(response))
   }
 
-  /** An order that is open now; any other is `OrderNotFound`. */
+  /** An open order; any other is `OrderNotFound`. */
   async fetchOpenOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
     return await this.fetchOrderThatIs("open", id, symbol, params)
   }
 
-  /** An order that was filled in full; any other is `OrderNotFound`. */
+  /** A completely filled order; any other is `OrderNotFound`. */
   async fetchClosedOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
     return await this.fetchOrderThatIs("closed", id, symbol, params)
   }
@@ -60,7 +60,7 @@ export class Orders extends Accounts {
     params: Dict = {}
   ): Promise<Array<Order>> {
     if (limit !== undefined && limit <= Description.maxListed) return await this.listOrders("open", symbol, since, limit, params)
-    // Who compares them with what should be open would place again what is left out: so they are all of them.
+    // All open orders have to be returned: a caller that compares them with those it expects would place the missing ones again.
     const found = new Map<string, Order>()
     let page = await this.listOrders("open", symbol, since, Description.maxListed, params)
     let from = since ?? 1
@@ -79,7 +79,7 @@ export class Orders extends Accounts {
     }
   }
 
-  /** Orders that were filled in full. */
+  /** Completely filled orders. */
   override async fetchClosedOrders(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -89,7 +89,7 @@ export class Orders extends Accounts {
     return await this.listOrders("closed", symbol, since, limit, params)
   }
 
-  /** Orders whose rest was cancelled, partly filled ones included. */
+  /** Orders whose remainder was cancelled, including partly filled ones. */
   override async fetchCanceledOrders(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -129,8 +129,8 @@ export class Orders extends Accounts {
   }
 
   /**
-   * The fills of one order, oldest first: of those that the venue keeps. They are looked for among the account's own from the
-   * order's placement on, a request for each 500.
+   * The fills of one order, oldest first, as far as the venue keeps them. They are searched for among the account's fills from the order's
+   * placement on, with one request for each 500.
    */
   override async fetchOrderTrades(
     id: string,
@@ -164,8 +164,8 @@ export class Orders extends Accounts {
   }
 
   /**
-   * An order's fills, read from the newest back to a time: where more of them are of one millisecond than an answer holds,
-   * so that reading on by time would not get beyond it.
+   * An order's fills, read from the newest back to a time. Needed where a single millisecond has more fills than an answer holds, since
+   * reading forward by time could not get past it.
    */
   private async fillsBackTo(sinceEpochMs: number, order: Order, market: MarketInterface): Promise<Array<Trade>> {
     const accountId = await this.loadAccountId()
@@ -178,7 +178,7 @@ export class Orders extends Accounts {
     return trades
   }
 
-  /** A fill of the native listing. */
+  /** A fill from the native listing. */
   protected parseFill(fill: Dict, market: MarketInterface): Trade {
     const timestamp = this.safeInteger(fill, "executedAtEpochMs")
     return this.safeTrade({
@@ -198,7 +198,7 @@ export class Orders extends Accounts {
     }, market)
   }
 
-  /** Orders of both families, and the entries of batches. Where the whole native record is there, its exact strings are taken. */
+  /** Orders of both route families, and entries of batches. Where the native record is included, its exact strings are used. */
   override parseOrder(order: Dict, market?: Market): Order {
     const info: Dict = this.safeDict(order, "info", order)
     const isEntry = this.safeBool(order, "accepted") === false
@@ -278,7 +278,7 @@ export class Orders extends Accounts {
     return this.parseOrders(this.asList(response), market, since, limit)
   }
 
-  /** An order's id, where the caller has only its clientOrderId. */
+  /** An order's id, where the caller may have given only its clientOrderId. */
   protected async resolveId(id: string, clientOrderId: unknown): Promise<string> {
     if (clientOrderId === undefined) return id
     const accountId = await this.loadAccountId()
@@ -290,8 +290,8 @@ export class Orders extends Accounts {
   }
 
   /**
-   * The orders that were placed under an idempotency key; none where the venue knows of none. A refusal is thrown again. For calls
-   * whose orders are made of how things stand when they are made: second ones would be others.
+   * The orders that were placed under an idempotency key; empty where the venue knows none. An earlier refusal is thrown again. For calls
+   * whose orders depend on the state in which they are made, so that a repetition would place different ones.
    */
   protected async placedUnder({ clientOrderId, idempotencyKey }: Dict, symbol: string): Promise<Array<Order>> {
     if (idempotencyKey === undefined) return []
@@ -309,7 +309,10 @@ export class Orders extends Accounts {
     })
   }
 
-  /** The orders of a forgotten key, as they are now, by the names that they were given: one alone, or a batch from its first on. */
+  /**
+   * The present state of the orders placed under a forgotten key, found by the names they were given: a single order, or a batch from its
+   * first on.
+   */
   private async placedByName(key: string, clientOrderId: string | undefined): Promise<Array<Order>> {
     const one = await this.orderNamed(Description.placePath, key, clientOrderId ?? clientOrderIdOf(key, undefined))
     if (one !== undefined || clientOrderId !== undefined) return one === undefined ? [] : [this.parseOrder(one)]

@@ -1,13 +1,12 @@
 /**
  * The venue as an exchange of the `ccxt` library: `new Perpetuum({ apiKey })` has the library's unified methods.
  *
- * Every command carries an idempotency key that is made once per call and kept over all of its repetitions, so a
- * lost answer never doubles an order. A command ends in the venue's decision, in `NothingDone`, or, where the
- * venue cannot be asked any more, in `OutcomeUnknown`. Numbers are never rounded on their way out.
+ * Every command carries an idempotency key that is created once for each call and kept through all repetitions, so that a lost answer never
+ * doubles an order. A command ends in the venue's decision, in `NothingDone`, or, where the venue can no longer be reached, in
+ * `OutcomeUnknown`. Numbers are never rounded before they are sent.
  *
- * Orders are placed over the native routes: they tell the fills of the same decision, and they take market orders
- * in batches, `IOC` and expiry. Everything else goes through `/v2`, which speaks the library's shapes. What is watched comes over the
- * venue's stream.
+ * Orders are placed over the native routes, which return the fills of the same decision and accept market orders in batches, `IOC` and
+ * expiry. Everything else uses `/v2`, which has the library's formats. The `watch...` methods use the venue's stream.
  */
 import {
   type CancellationRequest,
@@ -37,7 +36,7 @@ export { apiKeyOf } from "./KeyFile.js"
 export { isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 export type { Details, Refused } from "./Refusals.js"
 
-/** Members of `params` that the library knows and this venue has nothing for: refused here, so that none is lost in silence. */
+/** Members of `params` that the library defines but the venue does not support: they are refused, so that none is silently ignored. */
 const unservedParams = [
   "stopPrice",
   "trailingAmount",
@@ -45,23 +44,23 @@ const unservedParams = [
   "cost"
 ] as const
 
-/** A change of an open order, as it is sent. */
+/** A change to an open order, ready to be sent. */
 interface Amendment {
   readonly body: Dict
   readonly market: MarketInterface
 }
 
-/** How large a position is, and the side of the order that closes it. */
+/** The size of a position, and the side of the order that closes it. */
 const closing = ({ contracts = 0, side }: Position) => ({ contracts, against: side === "long" ? "sell" : "buy" })
 
 export class Perpetuum extends Watching {
   /**
-   * Places one order, and answers with what was decided, fills included. `params`: `clientOrderId`,
-   * `timeInForce` (`GTC`, `IOC`, `PO`), `postOnly`, `reduceOnly`, `selfTradePrevention`, `expiresAtEpochMs`,
-   * `stopLoss`, `takeProfit`, `idempotencyKey`. A market order's `price` is its worst price.
+   * Places one order and returns the decision, including fills. `params`: `clientOrderId`, `timeInForce` (`GTC`, `IOC`, `PO`), `postOnly`,
+   * `reduceOnly`, `selfTradePrevention`, `expiresAtEpochMs`, `stopLoss`, `takeProfit`, `idempotencyKey`. A market order's `price` is its
+   * worst price.
    *
-   * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice` and `reduceOnly`, it places none: it sets what closes the
-   * whole position. One of the two that is not named stays as it is set, or the call is refused.
+   * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice` and `reduceOnly`, it places no order: it sets the take-profit or
+   * stop-loss of the whole position. The leg that is not named stays as it is set; where it cannot, the call is refused.
    */
   override async createOrder(
     symbol: string,
@@ -80,8 +79,8 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Places 1 to 32 orders in one turn of the venue. A refused entry leaves its siblings alone: it comes back with
-   * `status` `rejected`, and its `info` tells `code`, `rejectionGuard` and the library's `errorName`.
+   * Places 1 to 32 orders in one turn of the venue. A refused entry does not affect the others: it is returned with `status` `rejected`,
+   * and its `info` holds `code`, `rejectionGuard` and the library's `errorName`.
    */
   override async createOrders(orders: Array<OrderRequest>, params: Dict = {}): Promise<Array<Order>> {
     const native = await this.prepared(Description.placeBatchPath, params, async () => {
@@ -95,8 +94,8 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Spends `cost` of the quote currency at most, or sells for as much, with one market order: of the amount that the book
-   * gives for it as it stands, in whole lots, and at no price worse than the last that this takes.
+   * Spends at most `cost` of the quote currency, or sells for about that much, with one market order: for the amount that the present book
+   * gives for it, in whole lots, and at no worse price than the last level that this uses.
    */
   override async createMarketOrderWithCost(symbol: string, side: OrderSide, cost: number, params: Dict = {}): Promise<Order> {
     const placed = await this.placedUnder(params, symbol)
@@ -136,9 +135,9 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Changes orders one after another, each as `{ id, symbol, amount, price, params }`. A refused one leaves its siblings alone: it
-   * comes back with `status` `rejected`, as in `createOrders`. Anything else that fails ends it, with what was changed
-   * before in the error's `edited`.
+   * Changes orders one after another, each given as `{ id, symbol, amount, price, params }`. A refused change does not affect the others:
+   * it is returned with `status` `rejected`, as in `createOrders`. Any other failure ends the call, with the changes made so far in the
+   * error's `edited`.
    */
   override async editOrders(orders: Array<OrderRequest & { readonly id?: string }>, params: Dict = {}): Promise<Array<Order>> {
     const amendments: Array<Amendment> = []
@@ -181,8 +180,8 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Closes the position in a market by a reduce-only market order, as far as the book goes; where one may not be as large by several in
-   * one turn of the venue, 32 at most, which are told as one. `side`, where it is given, is the position's: `long` or `buy`,
+   * Closes the position in a market with a reduce-only market order, as far as the book allows. A position larger than an order may be is
+   * closed with up to 32 orders in one turn of the venue, which are returned as one. `side`, if given, is the position's: `long` or `buy`,
    * `short` or `sell`.
    */
   override async closePosition(symbol: string, side: OrderSide = undefined, params: Dict = {}): Promise<Order> {
@@ -205,7 +204,7 @@ export class Perpetuum extends Watching {
     return this.inOne(await this.createOrders(sent, this.identified({}, idempotencyKey)), contracts)
   }
 
-  /** Orders of one side that did one thing, as one: its last one's, with what they come to together, and each of them in `info.closing`. */
+  /** Several orders of one side combined into one: the last order's data with the totals of all, and each of them in `info.closing`. */
   private inOne(orders: ReadonlyArray<Order>, wanted?: number): Order {
     const accepted = orders.filter(({ status }) => status !== "rejected")
     const last = accepted.at(-1)
@@ -229,9 +228,9 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Closes all positions, in as many orders as one may be large and as few batches as hold them, and tells how each of them
-   * stands then: `contracts` is what the book did not take, and `info.closing` the orders, refused ones with why.
-   * It may be called again whatever became of it: its orders only reduce.
+   * Closes all positions, with as few orders and batches as their limits allow, and returns how each position stands afterwards:
+   * `contracts` is what the book did not take, and `info.closing` holds the orders, including refused ones with the reason. It can be
+   * called again whatever the outcome, since its orders only reduce.
    */
   override async closeAllPositions(params: Dict = {}): Promise<Array<Position>> {
     const [odd] = Object.keys(params)
@@ -250,7 +249,7 @@ export class Perpetuum extends Watching {
     })
   }
 
-  /** The reduce-only market orders that close a position: more than one where it is larger than one may be. */
+  /** The reduce-only market orders that close a position: several where it is larger than an order may be. */
   private closingOrders(position: Position): Array<OrderRequest> {
     const symbol = position.symbol ?? ""
     const { against, contracts } = closing(position)
@@ -302,8 +301,8 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Cancels every open order, or those of one market. The venue tells how many in `info.canceled`, not which. With `trigger` in `params`
-   * all that closes positions by itself, and no order: `info.canceledTriggers`.
+   * Cancels all open orders, or those of one market. The venue returns their number in `info.canceled`, but not which they were. With
+   * `trigger` in `params` it cancels all take-profits and stop-losses instead of orders: `info.canceledTriggers`.
    */
   override async cancelAllOrders(symbol: Str = undefined, params: Dict = {}): Promise<Array<Order>> {
     const { isTrigger, rest } = Closing.askedFor(params)
@@ -326,7 +325,7 @@ export class Perpetuum extends Watching {
     )
   }
 
-  /** The most leverage that the account takes in a market, a whole number from 1. Its margin is crossed: both sides have the same. */
+  /** Sets the account's maximum leverage in a market, a whole number from 1. Margin is crossed, so both sides have the same. */
   override async setLeverage(leverage: number, symbol: Str = undefined, params: Dict = {}): Promise<Dict> {
     const named = this.required(symbol, "setLeverage")
     const target = await this.prepared(Description.leveragePath, params, async () => ({
@@ -361,7 +360,7 @@ export class Perpetuum extends Watching {
     return {
       accountId: await this.loadAccountId(),
       marketId: market.id,
-      // One that is not given is made of the idempotency key, once there is one.
+      // If omitted, it is derived from the idempotency key once there is one.
       clientOrderId,
       side,
       orderType: type,

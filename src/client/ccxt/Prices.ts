@@ -1,4 +1,4 @@
-/** What the venue tells anybody of trading: tickers, marks, trades, open interest and funding. */
+/** Public trading data: tickers, marks, trades, open interest and funding. */
 import {
   type Dict,
   type FundingRate,
@@ -51,7 +51,7 @@ export class Prices extends Markets {
     return ticker!
   }
 
-  /** Tickers that have nothing but these members and what says of which market and when they are. */
+  /** Tickers reduced to these members, with their market and time. */
   private async tickersWith(names: ReadonlyArray<string>, symbols: Strings, params: Dict): Promise<Tickers> {
     return await this.ofEach(symbols, async (symbol) => {
       const market = this.market(symbol)
@@ -68,7 +68,7 @@ export class Prices extends Markets {
     const stats = await this.fetchStats(market, params)
     return this.safeOpenInterest({
       symbol: market.symbol,
-      // The library's former names for the two behind them.
+      // The library's former names for the two members that follow.
       baseVolume: this.safeNumber(stats, "openInterestAmount"),
       quoteVolume: this.safeNumber(stats, "openInterestValue"),
       openInterestAmount: this.safeNumber(stats, "openInterestAmount"),
@@ -85,8 +85,8 @@ export class Prices extends Markets {
   }
 
   /**
-   * `fundingRate` is that of the running interval as its samples stand now, charged at `fundingTimestamp`;
-   * `previousFundingRate` was charged at the end of the last one. Rates are fractions per `interval`; positive: longs pay.
+   * `fundingRate` is the current interval's rate according to its samples so far, charged at `fundingTimestamp`; `previousFundingRate` was
+   * charged at the end of the previous interval. Rates are fractions per `interval`; positive: longs pay.
    */
   override async fetchFundingRate(symbol: string, params: Dict = {}): Promise<FundingRate> {
     const market = await this.loadMarket(symbol)
@@ -108,12 +108,12 @@ export class Prices extends Markets {
     return {
       info: stats,
       symbol: market.symbol,
-      // The venue says 0 before there were any.
+      // The venue gives 0 before these prices exist.
       ...price("markPrice"),
       ...price("indexPrice"),
       timestamp,
       datetime: this.iso8601(timestamp) ?? "",
-      // What the venue calls the next rate is the running interval's; the library counts from the one that is charged next.
+      // The venue's "next" rate is that of the current interval; the library names rates by which is charged next.
       fundingRate: number("nextFundingRate"),
       fundingTimestamp,
       fundingDatetime: this.iso8601(fundingTimestamp) ?? "",
@@ -124,7 +124,7 @@ export class Prices extends Markets {
     }
   }
 
-  /** Rates of ended intervals, oldest first. The venue keeps the latest 720 of a market and tells the latest 500. */
+  /** Rates of past intervals, oldest first. The venue keeps the latest 720 for each market and returns the latest 500. */
   override async fetchFundingRateHistory(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -132,7 +132,7 @@ export class Prices extends Markets {
     params: Dict = {}
   ): Promise<Array<FundingRateHistory>> {
     const market = await this.loadMarket(this.required(symbol, "fetchFundingRateHistory"))
-    // The venue tells the newest first, the library wants those from `since` on: then all have to be asked for.
+    // The venue returns the newest first, but the library wants the first from `since` on, so all have to be requested.
     const count = since === undefined ? limit : Description.maxListed
     const response = this.asDict(
       await this.request(Description.fundingPath, "public", "GET", {
@@ -160,8 +160,8 @@ export class Prices extends Markets {
   }
 
   /**
-   * Candles of trades, oldest first; those in which nothing was traded are left out. With `price: "index"` in `params` of the index,
-   * without a volume. At most 100: the first from `since` on, or the latest.
+   * Candles of trades, oldest first, without those in which nothing traded. With `price: "index"` in `params`, candles of the index,
+   * without volume. At most 100: the first from `since` on, or the latest.
    */
   override async fetchOHLCV(
     symbol: string,

@@ -1,6 +1,6 @@
 /**
- * What the venue says when it refuses, in the library's terms: both of its envelopes become the library's own
- * error classes, and every error carries what the envelope said for machines.
+ * The venue's refusals in the library's terms: both of its error envelopes become the library's own error classes, and every error carries
+ * the envelope's machine-readable details.
  */
 import {
   AccountNotEnabled,
@@ -20,7 +20,7 @@ import {
   RequestTimeout
 } from "ccxt"
 
-/** What an envelope told beside its message. `limit`, `actual` and `nearest` are decimal strings in the guard's unit. */
+/** An envelope's details beside its message. `limit`, `actual` and `nearest` are decimal strings in the guard's unit. */
 export interface Details {
   readonly status: number
   readonly code: string
@@ -32,25 +32,26 @@ export interface Details {
   readonly limit: string | undefined
   readonly actual: string | undefined
   readonly nearest: string | undefined
-  /** Milliseconds that the venue asks to be left alone; undefined where it did not ask. */
+  /** How long the venue asks clients to wait, in milliseconds; undefined where it does not ask. */
   readonly retryAfterMs: number | undefined
 }
 
-/** An error that the venue's envelope stands behind. */
+/** An error based on the venue's envelope. */
 export interface Refused extends Error {
   readonly details: Details
-  /** The nearest value that the venue would take, where it gave one: also in `details`. */
+  /** The nearest value that the venue would accept, where it gave one; also in `details`. */
   readonly nearest?: string
 }
 
-/** Whether the venue itself answered with this error, rather than the network or something in between. */
+/** Whether the venue itself returned this error, rather than the network or a proxy. */
 export const isRefused = (error: unknown): error is Refused => error instanceof Error && "details" in error
 
 /**
- * A command whose answer was lost, or that was not taken or not sent under a key of the caller's, and whose outcome the venue could not
- * tell either. The same call with `params.idempotencyKey` set to this key is done at most once, and tells, until the venue's retention has
- * passed since it was first sent; of orders later too. Or one whose key stands for an earlier call with another body, or is
- * forgotten where there is an order of its name: then the message says what there is, and repeating tells no more.
+ * The outcome of a command is unknown: its answer was lost, or, under a key of the caller's, it was not accepted or not sent, and the venue
+ * could not tell the outcome either. The same call with `params.idempotencyKey` set to this key takes effect at most once and returns the
+ * outcome, until the venue's retention has passed since it was first sent; for orders even later. It is also thrown where the key belongs
+ * to an earlier call with another body, or has been forgotten while an order with its name exists: then the message says what there is, and
+ * repeating the call tells no more.
  */
 export class OutcomeUnknown extends RequestTimeout {
   constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {
@@ -59,7 +60,7 @@ export class OutcomeUnknown extends RequestTimeout {
   }
 }
 
-/** A command whose answers were lost: the venue had never seen its key, and has fenced it. Nothing was or will be done. */
+/** A command whose answers were lost: the venue had never seen its key, and has fenced it. Nothing was done or will be. */
 export class NothingDone extends ExchangeNotAvailable {
   constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {
     super(message)
@@ -86,7 +87,7 @@ const byCompatName: Readonly<Record<string, Constructor>> = {
   ExchangeError
 }
 
-/** Where a native code needs no guard to be understood. */
+/** Error classes for native codes that are clear without a guard. */
 const byNativeCode: Readonly<Record<string, Constructor>> = {
   invalid_request: BadRequest,
   operation_not_available: NotSupported,
@@ -140,19 +141,19 @@ const asObject = (value: unknown): Json | undefined =>
 
 const text = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
 
-/** The class for a native code and its guard. A code of a later release is an `ExchangeError`. */
+/** The class for a native code and its guard. An unknown code of a later release becomes an `ExchangeError`. */
 const nativeClass = (code: string, guard: string | undefined): Constructor =>
   ((code === "order_rejected" || code === "withdrawal_rejected") && guard !== undefined ? byGuard[guard] : undefined) ?? byNativeCode[code]
     ?? ExchangeError
 
-/** Seconds of a Retry-After header, bounded by the minute that the venue promises, in milliseconds. */
+/** A Retry-After header, given in seconds, in milliseconds; capped at the minute that the venue promises. */
 const retryAfterMs = (headers: Json): number | undefined => {
   const found = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after")?.[1]
   const seconds = Number(found)
   return found === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : Math.min(60, seconds) * 1000
 }
 
-/** An error with what the venue said, the nearest value that it would take in the message too. */
+/** An error with the venue's details, and with the nearest acceptable value in its message too. */
 const refusedAs = (Class: Constructor, message: string, details: Details): Refused => {
   const { code, nearest, rejectionGuard } = details
   const why = (rejectionGuard === undefined ? code : `${code}: ${rejectionGuard}`) + (nearest === undefined ? "" : `, nearest ${nearest}`)
@@ -160,8 +161,8 @@ const refusedAs = (Class: Constructor, message: string, details: Details): Refus
 }
 
 /**
- * The error for an answer that is one of the venue's envelopes, or undefined where it is not: then something
- * between here and the venue spoke. `response` is the parsed body.
+ * The error for an answer that is one of the venue's envelopes; undefined where it is not, so that something between client and venue
+ * answered. `response` is the parsed body.
  */
 export const errorOf = (exchangeId: string, status: number, headers: Json, response: unknown): Refused | undefined => {
   const envelope = asObject(response)
@@ -189,10 +190,10 @@ export const errorOf = (exchangeId: string, status: number, headers: Json, respo
   return refusedAs(Class, `${exchangeId} ${text(native["safeMessage"]) ?? ""}`, details)
 }
 
-/** The class that a refused entry of a batch would have met alone, by name. */
+/** The name of the class that a batch's refused entry would have had as a single order. */
 export const entryErrorName = (code: string, guard: string | undefined): string => nativeClass(code, guard).name
 
-/** The error of a command that the venue refused earlier: as it remembers it, which is without what was compared. */
+/** The error of a command that the venue refused earlier, as far as it is remembered: without the compared values. */
 export const refusedEarlier = (exchangeId: string, entry: Json): Refused =>
   refusedEntry(exchangeId, entry, "this was refused when it was first asked for")
 

@@ -1,9 +1,9 @@
 /**
- * What closes positions by itself, as orders of the library: set, listed, read and cancelled. The venue has it as pairs of a take-profit
- * and a stop-loss, each pair under an id of its own (`trg_...`) that no order has.
+ * Take-profits and stop-losses as the library's orders: set, listed, read and cancelled. The venue holds them as pairs, each pair under an
+ * id of its own (`trg_...`) that no order has.
  *
- * The venue sets a pair for a whole position in the place of all that is armed for it. A call that names one of the two keeps the
- * other one, or is refused: a stop-loss is never lost in silence.
+ * A pair that is set for a whole position replaces everything that is armed for it. A call that names only one leg keeps the other one, or
+ * is refused: a stop-loss is never lost silently.
  */
 import {
   ArgumentsRequired,
@@ -28,11 +28,14 @@ import * as Description from "./Description.js"
 import { Orders } from "./Orders.js"
 import { isRefused, OutcomeUnknown } from "./Refusals.js"
 
-/** What ends when the next one may begin. */
+/** Resolves when the next operation may begin. */
 type Turn = Promise<unknown>
 
 export class Triggers extends Orders {
-  /** By market, who sets or cancels there. One waits for the other: of two that look at once each would take the place of the other's. */
+  /**
+   * The last operation in each market. Setting and cancelling wait for each other: two that read the same state would each replace the
+   * other's result.
+   */
   private readonly turns = new Map<string, Turn>()
 
   override async fetchOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
@@ -44,7 +47,7 @@ export class Triggers extends Orders {
     return this.parseTrigger(trigger)
   }
 
-  /** With `trigger` in `params` what closes positions by itself, but for what an order has brought that has opened nothing yet. */
+  /** With `trigger` in `params`, the armed pairs: without those of orders that have opened nothing yet. */
   override async fetchOpenOrders(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -58,8 +61,8 @@ export class Triggers extends Orders {
   }
 
   /**
-   * Cancels a pair. The venue cancels all that closes a position together, also what its open orders have brought: where there
-   * is more than this pair, it is refused.
+   * Cancels a pair. The venue can only cancel everything that would close a position at once, including pairs attached to its open orders:
+   * where there is more than this pair, the call is refused.
    */
   protected async cancelTrigger(id: string, symbol: string, params: Dict): Promise<Order> {
     const { idempotencyKey, ...rest } = Closing.askedFor(params).rest
@@ -84,7 +87,7 @@ export class Triggers extends Orders {
     })
   }
 
-  /** Cancels all that closes positions by itself, in one market or in all. */
+  /** Cancels all take-profits and stop-losses, in one market or in all. */
   protected async cancelTriggers(symbol: Str, params: Dict): Promise<Array<Order>> {
     const market = await this.prepared(Description.triggersPath, params, async () => {
       await this.loadMarkets()
@@ -96,8 +99,8 @@ export class Triggers extends Orders {
   }
 
   /**
-   * Sets the take-profit and the stop-loss of a whole position: the amount must be all of it. What was decided under the key before
-   * is told as it was, however the position stands by now.
+   * Sets the take-profit and the stop-loss of a whole position: the amount must be all of it. What was decided under the key before is
+   * returned as it was, however the position stands now.
    */
   protected async setClosing(request: OrderRequest, idempotencyKey: unknown): Promise<Order> {
     Closing.check(request.params ?? {})
@@ -112,7 +115,7 @@ export class Triggers extends Orders {
 
   private async setAnew(request: OrderRequest, market: MarketInterface, idempotencyKey: unknown, seen: string): Promise<Order> {
     const { amount, side, symbol } = request
-    // Of a key that was never seen nothing is unknown: what fails then is told as it is.
+    // A key that the venue has never seen leaves nothing in doubt: a failure is then reported as it is.
     const prepared = <A>(read: () => Promise<A>): Promise<A> =>
       this.prepared(Description.autoClosePath, seen === "never_seen" ? {} : { idempotencyKey }, read)
     const position = await prepared(() => this.fetchPosition(symbol))
@@ -122,7 +125,7 @@ export class Triggers extends Orders {
       || !Precise.stringEq(this.numberToString(amount), held)
     ) {
       const invalid = new InvalidOrder(`${this.id} a stop loss or take profit closes a whole position: ${held} in ${market.symbol}`)
-      // What the venue has forgotten may have been set while the position was another.
+      // Under a key that the venue has forgotten, a pair may have been set while the position was different.
       throw seen === "never_seen" ? invalid : this.unknownUnder(Description.autoClosePath, String(idempotencyKey), invalid, seen)
     }
     const named = this.named(request, market, position)
@@ -146,18 +149,19 @@ export class Triggers extends Orders {
   }
 
   /**
-   * Asks for the answer of what was decided under a key: the same request gets the same one, and nothing is set by it. What it kept is
-   * told by what is set now, or it kept nothing.
+   * Requests the answer of what was decided under a key: an identical request gets the same answer, and sets nothing. A leg that the
+   * earlier call kept is reconstructed from what is set now, or left out if there was none.
    */
   private async setEarlier(request: OrderRequest, market: MarketInterface, idempotencyKey: unknown): Promise<Order> {
-    // The order is against the position. What a `triggerPrice` was then, by a mark that is gone, only the answer tells.
+    // The order's side is opposite to the position's. Whether a `triggerPrice` was a take-profit or a stop-loss depended on the mark at
+    // that time, so both bodies are tried.
     const side = request.side === "sell" ? "long" : "short"
     const marks = request.params?.["triggerPrice"] === undefined ? [0] : [0, Infinity]
     const bodies = marks.map((markPrice) => this.named(request, market, { side, markPrice } as Position))
     if (bodies.some(Closing.isPartial)) {
       const armed = await this.prepared(Description.autoClosePath, { idempotencyKey }, () => this.fetchTriggers(request.symbol))
       const isOfAll = Closing.isOfAll(this.numberToString(request.amount ?? 0))
-      // What came with no order was set for all that was held then, however little of it is left.
+      // A pair without an order was set for the whole position of that time, however little of it is left.
       const isWhole = (pair: Dict): boolean => pair["orderId"] === undefined || isOfAll(pair)
       for (const body of [...bodies]) {
         const whole = Closing.withKept(body, armed.filter(Closing.isArmed), isWhole)
@@ -174,7 +178,7 @@ export class Triggers extends Orders {
     }
   }
 
-  /** The body of what a call names. */
+  /** The body for the legs that a call names. */
   private named({ params = {}, price, type }: OrderRequest, market: MarketInterface, position: Position): Dict {
     const limit = type === "market" ? undefined : price
     return Closing.autoClose(params, position, limit, (value) => this.onGrid(value as Num, market, "price"))
@@ -193,7 +197,7 @@ export class Triggers extends Orders {
     return this.asDict(await this.request(path, "private", "DELETE", { accountId, ...scope, ...params }))
   }
 
-  /** What the venue has seen of a key of the caller's. */
+  /** What the venue knows about a key of the caller's. */
   private async outcomeBefore(idempotencyKey: unknown): Promise<string> {
     if (idempotencyKey === undefined) return "never_seen"
     return await this.prepared(Description.autoClosePath, { idempotencyKey }, () => this.outcomeUnder(String(idempotencyKey)))
@@ -241,7 +245,7 @@ export class Triggers extends Orders {
 
   private async inTurn<A>({ id = "" }: MarketInterface, run: () => Promise<A>): Promise<A> {
     const turn = (this.turns.get(id) ?? Promise.resolve()).then(run)
-    // Whoever waits for a turn goes on behind one that failed: its own caller hears of that.
+    // The next in turn proceeds even if this one failed, since that concerns only its own caller.
     this.turns.set(id, turn.then(() => {}, () => {}))
     return await turn
   }
@@ -250,7 +254,7 @@ export class Triggers extends Orders {
     return idempotencyKey === undefined ? body : { ...body, idempotencyKey }
   }
 
-  /** A number as the decimal text that the venue takes. One between two ticks or lots is refused, never rounded. */
+  /** A number in the venue's decimal form. One that is not on the grid of ticks or lots is refused, never rounded. */
   protected onGrid(value: Num, market: MarketInterface, what: "price" | "amount"): string {
     if (value === undefined) throw new ArgumentsRequired(`${this.id} an order requires an ${what}`)
     const text = this.numberToString(value)

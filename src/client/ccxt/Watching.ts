@@ -1,7 +1,6 @@
 /**
- * What is watched: the library's `watch...` methods, over the venue's stream. Each answers with what has changed since it was last
- * asked, and waits where that is nothing. Connections that are lost, tickets and gaps are seen to by the client beneath; whoever watches
- * only waits longer.
+ * The library's `watch...` methods, over the venue's stream. Each returns what has changed since its last call, and waits where that is
+ * nothing. Lost connections, tickets and gaps are handled by the underlying client; the caller only waits longer.
  */
 import {
   type Balances,
@@ -33,24 +32,24 @@ import { News } from "./News.js"
 import { errorOf } from "./Refusals.js"
 import { Triggers } from "./Triggers.js"
 
-/** A thing that was told of, by its name and its market. */
+/** A value from the stream, with its name and its market. */
 type Told<A> = readonly [name: string, symbol: string, value: A]
 
-/** What is done about things that were told of and are missing from a snapshot, by their names. */
+/** Handles known values that are missing from a snapshot, by their names. */
 type End<A> = (
   left: ReadonlyArray<readonly [name: string, value: A]>,
   into: News<A>,
   sequence: number,
-  /** Follows the stream no more. */
+  /** Stops following the stream. */
   leave: () => void
 ) => void
 
-/** How long is waited where the venue could not be asked how an order has ended. */
+/** How long to wait before asking again, in milliseconds, where the venue could not be asked how an order has ended. */
 const askAgainMs = 2_000
 
 type AnyNews = News<unknown>
 
-/** What of a stream was told already: of trades and fills a snapshot tells some again. */
+/** How far a stream has been delivered: a snapshot repeats trades and fills. */
 interface Progress {
   sequence: number
 }
@@ -60,20 +59,20 @@ export class Watching extends Triggers {
   private readonly watched = new Map<string, AnyNews>()
 
   /**
-   * The book with at most `limit` levels a side, as it is whenever it has changed. Its checksum is verified, and one that is not the
-   * venue's now is waited for.
+   * The book with at most `limit` levels for each side, each time that it has changed. Its checksum is verified; while the book is not the
+   * venue's current one, the call waits.
    */
   override async watchOrderBook(symbol: string, limit: Int = undefined, _params: Dict = {}): Promise<OrderBook> {
     const market = await this.loadMarket(symbol)
     const news = this.newsOf<BookFeed>(`book:${market.id!}`, (into) => void this.followBook(market, into))
     for (;;) {
       const [feed] = await news.next(undefined)
-      // What was told of may be spoiled by now, or its connection lost: once it is mended that is told of, too.
+      // The book may have become invalid since, or the connection may be lost: once it is restored, that counts as a change.
       if (feed!.isCurrent) return this.localBook(feed!.book, market.symbol, limit)
     }
   }
 
-  /** Public trades, oldest first: at first the latest hundred. */
+  /** Public trades, oldest first; the first call returns the latest hundred. */
   override async watchTrades(symbol: string, since: Int = undefined, limit: Int = undefined, _params: Dict = {}): Promise<Array<Trade>> {
     const market = await this.loadMarket(symbol)
     const news = this.streamed("market.trades", market,
@@ -84,7 +83,7 @@ export class Watching extends Triggers {
     return this.filterBySinceLimit(await news.next(undefined, this.isWhole()), since, limit, "timestamp", true) as Array<Trade>
   }
 
-  /** The day's figures, mark and index, each time that they change. Best bid and offer are the book's: `watchOrderBook`. */
+  /** The daily figures, mark and index, each time that they change. For best bid and offer see `watchOrderBook`. */
   override async watchTicker(symbol: string, _params: Dict = {}): Promise<Ticker> {
     const market = await this.loadMarket(symbol)
     const news = this.streamed("market.ticker", market,
@@ -93,8 +92,8 @@ export class Watching extends Triggers {
   }
 
   /**
-   * Candles of trades that have changed, oldest first: at first those that the venue begins with. The last one is still open. With
-   * `price: "index"` in `params` of the index.
+   * Candles of trades that have changed, oldest first; the first call returns those of the venue's snapshot. The last one is still open.
+   * With `price: "index"` in `params`, candles of the index.
    */
   override async watchOHLCV(
     symbol: string,
@@ -114,7 +113,7 @@ export class Watching extends Triggers {
     return this.filterBySinceLimit(candles, since, limit, 0, true) as Array<OHLCV>
   }
 
-  /** The account's orders that have changed, each as it is now: at first those that are open. */
+  /** The account's orders that have changed, each in its present state; the first call returns the open ones. */
   override async watchOrders(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -131,7 +130,7 @@ export class Watching extends Triggers {
       "timestamp", true) as Array<Order>
   }
 
-  /** The account's own trades, oldest first: at first the latest hundred. */
+  /** The account's own trades, oldest first; the first call returns the latest hundred. */
   override async watchMyTrades(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -143,14 +142,14 @@ export class Watching extends Triggers {
       (event, progress) =>
         unseen(event, event.data as ReadonlyArray<Contract.Fill>, progress).map((fill) => {
           const market = this.safeMarket(fill.marketId)
-          // An account that trades with itself has two fills of one trade.
+          // A trade of the account with itself has two fills.
           return [`${fill.tradeId} ${fill.orderId}`, market.symbol, this.parseFill(fill, market)] as const
         }))
     return this.filterBySinceLimit(await news.next(only === undefined ? undefined : [only.symbol], this.isWhole()), since, limit,
       "timestamp", true) as Array<Trade>
   }
 
-  /** The account's positions that have changed, one that is flat with 0 contracts: at first all that are not. */
+  /** The account's positions that have changed, a flat one with 0 contracts; the first call returns all that are not flat. */
   override async watchPositions(
     symbols: Strings = undefined,
     since: Int = undefined,
@@ -158,7 +157,7 @@ export class Watching extends Triggers {
     _params: Dict = {}
   ): Promise<Array<Position>> {
     await this.loadMarkets()
-    // As elsewhere in the library, an empty list names all.
+    // As elsewhere in the library, an empty list stands for all.
     const wanted = symbols === undefined || symbols.length === 0 ? undefined : symbols.map((symbol) => this.market(symbol).symbol)
     const told = (position: Dict & { readonly marketId: string }): Told<Position> => {
       const market = this.safeMarket(position.marketId)
@@ -181,7 +180,7 @@ export class Watching extends Triggers {
     return (await news.next(undefined)).at(-1)!
   }
 
-  /** Ends all that is watched: who waits gets `ExchangeClosedByUser`. Watching again begins anew. */
+  /** Ends all watching: waiting calls get `ExchangeClosedByUser`. Watching again starts anew. */
   override async close(isCleaning = false): Promise<void> {
     const client = this.venueClient
     this.venueClient = undefined
@@ -192,7 +191,7 @@ export class Watching extends Triggers {
     await super.close(isCleaning)
   }
 
-  /** Whether the library is to tell all that it holds, and not only what is new. */
+  /** Whether calls return everything held rather than only what is new, as the library's `newUpdates` option has it. */
   private isWhole(): boolean {
     return this.newUpdates === false
   }
@@ -202,12 +201,12 @@ export class Watching extends Triggers {
     return symbol === undefined ? undefined : this.market(symbol)
   }
 
-  /** A method, since the library looks at every property of an exchange as it makes one. */
+  /** A method and not a getter, since the library reads every property of an exchange while constructing it. */
   private stream(): Client {
     return this.venueClient ??= new Client(nodePlatform, { url: this.venueUrl(), apiKey: () => this.apiKey })
   }
 
-  /** What is held of a stream; it is followed from the first time that it is asked for. */
+  /** The values held for a stream, which is followed from the first call on. */
   private newsOf<A>(key: string, follow: (into: News<A>) => void): News<A> {
     const held = this.watched.get(key)
     if (held !== undefined) return held as News<A>
@@ -216,14 +215,14 @@ export class Watching extends Triggers {
     try {
       follow(made)
     } catch (error) {
-      // Nobody feeds it: whoever asks next is not to wait for it.
+      // Nothing supplies values to it: the next caller must not wait for it.
       this.watched.delete(key)
       throw error
     }
     return made
   }
 
-  /** Follows a stream, with what its events tell as `read` has it. */
+  /** Follows a stream; `read` extracts the values from its events. */
   private streamed<C extends Channel, A>(
     channel: C,
     market: MarketInterface | undefined,
@@ -242,7 +241,7 @@ export class Watching extends Triggers {
       const progress = { sequence: 0 }
       const take = (event: StreamEvent<C>): void => {
         const told = read(event, progress)
-        // A snapshot has nothing of what has ended since the last event.
+        // A snapshot lacks whatever has ended since the last event.
         const left = event.type === "snapshot" ? into.beside(new Set(told.map(([thing]) => thing))) : []
         if (left.length > 0) end(left, into, event.sequence, () => following.close())
         for (const [thing, symbol, value] of told) into.put(thing, symbol, value)
@@ -251,7 +250,7 @@ export class Watching extends Triggers {
     })
   }
 
-  /** Asks how orders have ended that were open when last told of, and are missing from a snapshot: one after the other. */
+  /** Asks how orders have ended that were last known to be open and are missing from a snapshot, one after another. */
   private async tellEnded(left: ReadonlyArray<readonly [string, Order]>, into: News<Order>, leave: () => void): Promise<void> {
     const open = left.filter(([, { status }]) => status === "open")
     const key = "account.orders"
@@ -263,8 +262,8 @@ export class Watching extends Triggers {
         at++
       } catch (error) {
         if (error instanceof NetworkError) await this.sleep(askAgainMs)
-        // What the venue does not know any more cannot be told; anything else it refuses is said to who watches, and who watches again
-        // asks again.
+        // An order that the venue no longer knows cannot be reported. Any other refusal is thrown to the caller, who can watch again to
+        // retry.
         else if (error instanceof OrderNotFound) at++
         else {
           this.watched.delete(key)
@@ -284,7 +283,7 @@ export class Watching extends Triggers {
     }
   }
 
-  /** The venue refused a stream: who watches is told, and whoever watches again asks again. */
+  /** The venue refused a stream: waiting calls fail, and watching again retries. */
   private endedBy<A>(key: string, news: News<A>, refusal: Refusal | undefined): void {
     if (refusal === undefined) return
     this.watched.delete(key)
@@ -318,7 +317,7 @@ export class Watching extends Triggers {
 
   private statsTicker(stats: Contract.Stats, market: MarketInterface): Ticker {
     const { marketData } = stats
-    // The venue says 0 before there was any.
+    // The venue gives 0 before there was any.
     const known = (value: string): Str => Precise.stringEq(value, "0") ? undefined : value
     const ticker = this.safeTicker({
       info: stats,
@@ -341,7 +340,7 @@ export class Watching extends Triggers {
     return [openTimeEpochMs, Number(open), Number(high), Number(low), Number(close), Number(volume)]
   }
 
-  /** A position as the stream has it. What the whole account stands on is in `watchBalance`. */
+  /** A position from the stream. For the whole account's equity see `watchBalance`. */
   private nativePosition(position: Dict, market: Market): Position {
     const text = (name: string): string => this.safeString(position, name, "0")
     const notional = Precise.stringMul(text("quantity"), text("markPrice"))
@@ -367,10 +366,10 @@ export class Watching extends Triggers {
   }
 }
 
-/** One thing or several, as a list: a snapshot has one where an update has a list. */
+/** A single value or a list, as a list: a snapshot has one value where an update has a list. */
 const listOf = <A>(data: unknown): ReadonlyArray<A> => Array.isArray(data) ? data : [data as A]
 
-/** Of a snapshot, which has the newest first, those that were not told; of an update all. Oldest first. */
+/** From a snapshot, which is newest first, the entries not delivered yet; from an update all. Oldest first. */
 const unseen = <A extends { readonly sequence: number }>(
   { sequence, type }: StreamEvent,
   things: ReadonlyArray<A>,

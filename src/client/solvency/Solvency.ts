@@ -1,9 +1,9 @@
 /**
- * Checks what a venue published of its solvency, and that one's own balance is counted in it, without asking the venue for
- * anything but the two answers themselves. It needs `node:crypto` and nothing else.
+ * Verifies a venue's published solvency, and that one's own balance is included in it, using nothing from the venue but the two answers
+ * themselves. It needs only `node:crypto`.
  *
- * Nothing in an answer is believed but what follows from it: where each sibling goes is reckoned from the leaf's place and the number
- * of leaves, every sum is checked to be no less than nothing, and both children's sums are part of what each node is hashed as.
+ * Only what follows from an answer is trusted: each sibling's side is computed from the leaf's position and the number of leaves, every sum
+ * is checked to be non-negative, and both children's sums are part of each node's hash.
  */
 import { createHash } from "node:crypto"
 
@@ -47,14 +47,14 @@ export interface PublishedSolvency {
   } | null
 }
 
-/** One thing that was checked, in words. */
+/** One finding, in words. */
 export interface Finding {
   readonly holds: boolean
   readonly text: string
 }
 
 export interface Verdict {
-  /** Whether all that was checked holds. */
+  /** Whether all findings hold. */
   readonly holds: boolean
   readonly findings: ReadonlyArray<Finding>
 }
@@ -74,7 +74,7 @@ const zero = Buffer.alloc(1)
 const sha256 = (tag: string, ...parts: ReadonlyArray<Buffer>): Buffer =>
   createHash("sha256").update(Buffer.concat([Buffer.from(`perpetuum/solvency/${tag}/v1`), zero, ...parts])).digest()
 
-/** A text that ends with a zero byte, which none has within. */
+/** A text terminated by a zero byte, which it cannot contain itself. */
 const ended = (text: string): Buffer => Buffer.concat([Buffer.from(text), zero])
 
 const parent = (left: Node, right: Node): Node => ({
@@ -84,7 +84,7 @@ const parent = (left: Node, right: Node): Node => ({
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** Whether every member of an object is what its check says. */
+/** Whether every member of an object passes its check. */
 const isShaped = (value: unknown, checks: Readonly<Record<string, (member: unknown) => boolean>>): boolean =>
   typeof value === "object" && value !== null
   && Object.entries(checks).every(([name, check]) => check((value as Readonly<Record<string, unknown>>)[name]))
@@ -129,7 +129,7 @@ const isPublished = (value: unknown): value is PublishedSolvency =>
     entryImbalanceAtoms: matches(signedPattern),
     reservedAtoms: matches(unsignedPattern),
     feesAtoms: matches(signedPattern),
-    // Less than nothing would hide as much of what is owed.
+    // A negative pool would conceal an equal amount of liabilities.
     fundingPoolAtoms: matches(unsignedPattern),
     creditedAtoms: matches(signedPattern),
     confirmedDepositsAtoms: matches(unsignedPattern),
@@ -137,7 +137,7 @@ const isPublished = (value: unknown): value is PublishedSolvency =>
     treasury: (treasury) => treasury === null || isShaped(treasury, treasuryChecks)
   })
 
-/** The top of the tree as a proof has it; undefined where its path is not as long as its place needs. */
+/** The root of the tree according to a proof; undefined where its path is not as long as its position requires. */
 const topOf = ({ accountId, balanceAtoms, leafCount, leafIndex, salt, siblings }: SolvencyProof): Node | undefined => {
   let node: Node = {
     hash: sha256("leaf", ended(accountId), ended(balanceAtoms), Buffer.from(salt, "hex")),
@@ -146,7 +146,7 @@ const topOf = ({ accountId, balanceAtoms, leafCount, leafIndex, salt, siblings }
   let used = 0
   for (let index = leafIndex, width = leafCount; width > 1; index = Math.floor(index / 2), width = Math.ceil(width / 2)) {
     const isRight = index % 2 === 1
-    // The last of an odd number goes up as it is.
+    // Without a sibling, the last node of an odd level moves up unchanged.
     if (!isRight && index + 1 === width) continue
     const sibling = siblings[used++]
     if (sibling === undefined) return undefined
@@ -168,7 +168,7 @@ const verdict = (findings: ReadonlyArray<Finding>): Verdict => ({ holds: finding
 
 const finding = (holds: boolean, text: string, otherwise: string): Finding => ({ holds, text: holds ? text : otherwise })
 
-/** Whether what was published agrees with itself, and whether the treasury holds what is owed. */
+/** Whether the published figures are consistent, and whether the treasury covers the liabilities. */
 export const verifyPublished = (published: unknown): Verdict => {
   if (!isPublished(published)) return verdict([{ holds: false, text: "what was published is not an answer of GET /v1/solvency" }])
   const atoms = (name: Exclude<keyof PublishedSolvency, "treasury">): bigint => BigInt(published[name])
@@ -190,7 +190,7 @@ export const verifyPublished = (published: unknown): Verdict => {
   return verdict([...findings, ...treasuryFindings(published)])
 }
 
-/** What the treasury holds against what is owed: to owners and the insurance fund, and for funding on its way. */
+/** The treasury's holdings against the liabilities: to owners and the insurance fund, and for funding not yet paid out. */
 const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> => {
   const { treasury } = published
   if (treasury === null) {
@@ -219,7 +219,7 @@ const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> 
   ]
 }
 
-/** Whether the balance of a proof is counted in what was published. */
+/** Whether a proof's balance is included in the published total. */
 export const verifyProof = (proof: unknown, published: unknown): Verdict => {
   if (!isProof(proof)) {
     return verdict([{ holds: false, text: "the proof is not an answer of GET /v1/accounts/{accountId}/solvency-proof" }])

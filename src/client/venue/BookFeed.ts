@@ -1,6 +1,6 @@
 /**
- * A market's book, kept up to date. Its checksum is verified wherever the venue gives one: a book that is not right is told of, thrown
- * away, and asked for anew.
+ * A market's book, kept up to date. Its checksum is verified wherever the venue gives one: a book that does not match is reported,
+ * discarded, and requested again.
  */
 import type { SnapshotEvent, UpdateEvent } from "./Channels.js"
 import type { Following } from "./Following.js"
@@ -12,12 +12,12 @@ import { Wakers } from "./Wakers.js"
 export class BookFeed {
   readonly book = new LocalBook()
   private readonly following: Following<"market.book">
-  /** Counts changes of the book, and of whether it is current. */
+  /** Counts changes of the book, and interruptions. */
   private version = 0
   private isRight = false
-  /** Snapshots that were not right, one after another. */
+  /** Consecutive snapshots whose checksum was wrong. */
   private wrong = 0
-  /** Whether it is kept up no more. */
+  /** Whether the book is no longer updated. */
   isClosed = false
   private refusal: Refusal | undefined
   private readonly wakers = new Wakers()
@@ -30,7 +30,7 @@ export class BookFeed {
         this.version++
         this.wakers.wake()
       },
-      // Where nothing was missed nothing follows that would tell.
+      // If nothing was missed, no event follows that would wake waiting callers.
       resumed: () => this.wakers.wake(),
       ended: (refusal) => {
         this.isClosed = true
@@ -40,12 +40,12 @@ export class BookFeed {
     })
   }
 
-  /** Whether the book is the venue's, but for what is on its way. While it is not, it is as it was last. */
+  /** Whether the book is the venue's current one, apart from updates still in transit. Otherwise it is in its last known state. */
   get isCurrent(): boolean {
     return this.isRight && this.following.isCurrent
   }
 
-  /** Waits for a book that is current. Rejects with `Refusal` where the venue refuses it, and where the feed is closed. */
+  /** Waits until the book is current. Rejects with `Refusal` where the venue refuses it, and with an error where the feed is closed. */
   async ready(): Promise<LocalBook> {
     while (!this.isCurrent) {
       if (this.isClosed) throw this.refusal ?? new Error(`the book of ${this.marketId} is closed`)
@@ -55,8 +55,8 @@ export class BookFeed {
   }
 
   /**
-   * The book, each time that it has changed since it was last taken, or is current again: who is slow gets fewer of them, each as it is
-   * then. Ends with the feed; rejects with `Refusal` where the venue refuses it.
+   * The book, each time that it has changed since the last iteration, or is current again: a slow consumer skips intermediate states. Ends
+   * with the feed; rejects with `Refusal` where the venue refuses it.
    */
   async *changes(): AsyncGenerator<LocalBook, undefined> {
     for (let seen = 0;;) {

@@ -1,7 +1,7 @@
-/** The platform in a browser: the one file of the client's browser build that knows the network, the clock, timers and chance. */
+/** The platform in a browser: the only file of the client's browser build that touches the network, the clock, timers and randomness. */
 import type { Platform } from "./Platform.js"
 
-/** As much of a browser's socket as is used: the repository is compiled without a browser's types. */
+/** The used parts of a browser's socket: the repository is compiled without browser types. */
 interface BrowserSocket {
   onmessage: ((event: { readonly data: unknown }) => void) | null
   onclose: ((event: { readonly code: number; readonly reason: string }) => void) | null
@@ -10,7 +10,7 @@ interface BrowserSocket {
 }
 declare const WebSocket: new(url: string) => BrowserSocket
 
-/** `crypto.randomUUID` is there on secure origins alone, this everywhere. */
+/** `crypto.randomUUID` exists only in secure contexts; this exists everywhere. */
 const newKey = (): string => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
 
 export const browserPlatform: Platform = {

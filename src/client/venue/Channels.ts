@@ -1,7 +1,7 @@
-/** The stream's channels: what each is about, and what its snapshots and updates hold. */
+/** The stream's channels: the subject of each, and the contents of its snapshots and updates. */
 import type * as Contract from "./Contract.js"
 
-/** A level of a book that has changed: the size that it has now, `0` where nothing rests there any more. */
+/** A changed level of a book: its new size, `0` where the level is now empty. */
 export interface BookChange extends Contract.Level {
   readonly side: "bid" | "ask"
 }
@@ -13,7 +13,7 @@ export interface ClosedPosition {
   readonly lastSequence: number
 }
 
-/** What a snapshot holds: all of it. */
+/** A snapshot's data: the whole state. */
 export interface Snapshots {
   readonly "market.book": Contract.Book
   readonly "market.trades": ReadonlyArray<Contract.Trade>
@@ -28,7 +28,7 @@ export interface Snapshots {
   readonly "account.deposits": ReadonlyArray<Contract.Deposit>
 }
 
-/** What an update holds: everything that one record changed. */
+/** An update's data: everything that one record changed. */
 export interface Updates {
   readonly "market.book": ReadonlyArray<BookChange>
   readonly "market.trades": ReadonlyArray<Contract.Trade>
@@ -47,13 +47,13 @@ export type Channel = keyof Snapshots
 export type AccountChannel = Extract<Channel, `account.${string}`>
 export type MarketChannel = Exclude<Channel, AccountChannel>
 
-/** Which candles: how long each is, and of which prices they are; of trades where it is not given. */
+/** A selection of candles: their length, and the prices they are made of; of trades by default. */
 export interface Candles {
   readonly timeframe?: Contract.Timeframe
   readonly series?: Contract.CandleList["series"]
 }
 
-/** Which stream: a channel, with its market where it is of one, and which candles where it is of candles. */
+/** A stream: a channel, with its market where it has one, and the selection of candles where it needs one. */
 export interface StreamName<C extends Channel = Channel> extends Candles {
   readonly channel: C
   readonly marketId?: string
@@ -61,16 +61,16 @@ export interface StreamName<C extends Channel = Channel> extends Candles {
 
 export const isOfAccount = (channel: Channel): channel is AccountChannel => channel.startsWith("account.")
 
-/** What a stream is called in heartbeats. */
+/** The key of a stream in heartbeats. */
 export const keyOf = (
   { channel, marketId, series = "trade", timeframe }: { readonly [M in keyof StreamName]?: string | undefined }
 ): string =>
   [channel, marketId, timeframe, channel === "market.candles" ? series : undefined].filter((part) => part !== undefined).join(":")
 
-/** Why a snapshot came: it is the first, or what the client had is no good any more. */
+/** Why a snapshot was sent: it is the first, or the client's state is no longer usable. */
 export type SnapshotReason = "first" | "gap" | "retention" | "slow_consumer" | "projector_reset" | "checksum_mismatch"
 
-/** All of a stream. What was held of it before is to be thrown away. */
+/** A stream's whole state. It replaces everything held before. */
 export interface SnapshotEvent<C extends Channel = Channel> {
   readonly type: "snapshot"
   readonly name: StreamName<C>
@@ -79,14 +79,14 @@ export interface SnapshotEvent<C extends Channel = Channel> {
   readonly data: Snapshots[C]
 }
 
-/** What one record changed of a stream, or what several did, put together. */
+/** The changes of one record to a stream, or the merged changes of several. */
 export interface UpdateEvent<C extends Channel = Channel> {
   readonly type: "update"
   readonly name: StreamName<C>
   readonly previousSequence: number
   readonly sequence: number
   readonly data: Updates[C]
-  /** Of a book, in every hundredth update: of what it has come to be. */
+  /** For a book, with every hundredth update: the checksum of the resulting book. */
   readonly checksum?: string
 }
 

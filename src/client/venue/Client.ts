@@ -1,8 +1,8 @@
 /**
- * A client of the venue: commands whose outcome is always told, reads, and streams that go on over lost connections.
+ * A client of the venue: commands with a definite report of their outcome, reads, and streams that survive lost connections.
  *
- * A command answers with an `Outcome`: what the venue decided, that it never arrived, or that it cannot be known yet. Nothing is guessed,
- * and nothing is done twice. What only reads rejects with `Refusal` or `Unanswered`.
+ * A command returns an `Outcome`: the venue's decision, that it never arrived, or that this cannot be known yet. Nothing is guessed, and
+ * nothing is done twice. Reads reject with `Refusal` or `Unanswered`.
  */
 import { BookFeed } from "./BookFeed.js"
 import type { Candles, Channel, StreamName } from "./Channels.js"
@@ -19,57 +19,59 @@ import { type FrameAnswer, type Notice, type OrderFrame, Stream } from "./Stream
 import { Tickets, type TicketSource } from "./Tickets.js"
 
 export interface Options {
-  /** Where the venue is: `https://venue.example`. */
+  /** The venue's URL: `https://venue.example`. */
   readonly url: string
-  /** An API key, or an owner's session; a function where it may change. Undefined: only what is public. */
+  /** An API key, or an owner's session; a function where it may change. Without one, only public data is available. */
   readonly apiKey?: string | (() => string | undefined)
-  /** The account that the credential belongs to; asked of the venue where it is not given. */
+  /** The credential's account; the venue is asked for it by default. */
   readonly accountId?: string
-  /** Where tickets come from, for who keeps the key elsewhere. Made with the key where it is not given. */
+  /** The source of tickets, for callers that keep the key elsewhere. By default tickets are minted with the key. */
   readonly tickets?: TicketSource
-  /** How commands are sent: `rest` where it is not given. Over the socket they go wherever it can take them now, and by REST otherwise. */
+  /**
+   * How commands are sent, `rest` by default. With `socket` they use the stream where it can take them at the moment, and REST otherwise.
+   */
   readonly orders?: "rest" | "socket"
   /**
-   * Has the venue cancel the open orders that were placed over a connection when that ends. Orders are then placed over the stream alone,
-   * `orders` being `socket`: what it cannot take is `never_arrived`.
+   * Has the venue cancel the open orders that were placed over a connection when that connection ends. Orders are then placed over the
+   * stream only, with `orders` set to `socket`: those that it cannot take are `never_arrived`.
    */
   readonly cancelOnDisconnect?: boolean
-  /** How long one answer is waited for: 10,000 where it is not given. */
+  /** The time limit for one answer, in milliseconds; 10,000 by default. */
   readonly timeoutMs?: number
-  /** How often a request is sent at most: 5 where it is not given. */
+  /** Most attempts to send a request; 5 by default. */
   readonly maxAttempts?: number
-  /** How long is waited before the second attempt: 200 where it is not given. Twice as long before each further one. */
+  /** The delay before the second attempt, in milliseconds; 200 by default. It doubles before each further one. */
   readonly retryDelayMs?: number
-  /** How many events of a stream may wait to be taken: 10,000 where it is not given. */
+  /** Most events of a stream that may wait to be taken; 10,000 by default. */
   readonly mostQueued?: number
-  /** Hears of what happens on the stream. */
+  /** Called with events of the connection itself. */
   readonly onNotice?: (notice: Notice) => void
 }
 
-/** An order to place. The account is the credential's; a clientOrderId is made of the idempotency key where none is given. */
+/** An order to place. The account is the credential's; without a clientOrderId, one is derived from the idempotency key. */
 export type NewOrder = Omit<Contract.PlaceOrder, "accountId" | "clientOrderId"> & Partial<Pick<Contract.PlaceOrder, "clientOrderId">>
 
-/** An open order, by its id and its market. */
+/** Identifies an open order by its id and its market. */
 export interface OrderName {
   readonly orderId: string
   readonly marketId: string
 }
 
-/** Under which identity a command is sent: a key of its own is made where none is given. The same key is for the same command alone. */
+/** The identity under which a command is sent: by default a new key. A key must not be reused for another command. */
 export interface Identity {
   readonly idempotencyKey?: string
-  /** Whether the key that is given was made for this very call, and nothing was ever sent under it; it may have been otherwise. */
+  /** Whether the given key was made for this very call and never used before; assumed not to be so by default. */
   readonly isNew?: boolean
 }
 
-/** A page of a listing. */
+/** Selects a page of a listing. */
 export interface Page {
   readonly marketId?: string
   readonly limit?: number
   readonly cursor?: string
 }
 
-/** Since when, in milliseconds since the epoch, and how many. */
+/** A start time, in milliseconds since the epoch, and the number of entries. */
 export interface Latest {
   readonly since?: number
   readonly limit?: number
@@ -77,7 +79,7 @@ export interface Latest {
 
 const segment = encodeURIComponent
 
-/** A command as both ways have it. `names`: of the orders that it places. */
+/** A command in a form for both transports. `names`: the clientOrderIds of the orders that it places. */
 interface Made extends Omit<OrderFrame, "idempotencyKey"> {
   readonly path: string
   readonly names?: ReadonlyArray<string>
@@ -85,20 +87,23 @@ interface Made extends Omit<OrderFrame, "idempotencyKey"> {
 
 type Making = (accountId: string, idempotencyKey: string) => Made
 
-/** An order as it is sent. `entry`: its place in a batch. */
+/** An order in the form in which it is sent. `entry`: its index in a batch. */
 const ordered = (order: NewOrder, accountId: string, idempotencyKey: string, entry: number | undefined): Contract.PlaceOrder => {
   const { clientOrderId = clientOrderIdOf(idempotencyKey, entry), ...terms } = order
   return { accountId, clientOrderId, ...terms }
 }
 
-/** Of a command whose account could not be asked for: it was not sent, but one under a key of the caller's may have been before. */
+/**
+ * The outcome where the account could not be determined: the command was not sent now, but under a key of the caller's it may have been
+ * before.
+ */
 const withoutAccount = ({ idempotencyKey, madeAtEpochMs }: CommandKey, cause: unknown): NotDone | Unknown =>
   madeAtEpochMs !== undefined && cause instanceof Refusal
     ? { kind: "refused", idempotencyKey, refusal: cause }
     : { kind: "unknown", idempotencyKey, cause, seen: undefined }
 
 export class Client {
-  /** Any other route of the venue: with the credential, and repeated while that may help. */
+  /** Access to any other route of the venue, with the credential, and with repetitions where they may help. */
   readonly rest: Rest
   private readonly outcomes: Outcomes
   private readonly stream: Stream
@@ -135,7 +140,7 @@ export class Client {
     })
   }
 
-  /** Places 1 to 32 orders in one turn of the venue. One that is refused leaves its siblings alone. */
+  /** Places 1 to 32 orders in one turn of the venue. A refused order does not affect the others. */
   async placeBatch(orders: ReadonlyArray<NewOrder>, identity: Identity = {}): Promise<Outcome<Contract.PlacedBatch>> {
     return await this.command(identity, (accountId, idempotencyKey) => {
       const body = { orders: orders.map((order, entry) => ordered(order, accountId, idempotencyKey, entry)) }
@@ -184,7 +189,7 @@ export class Client {
     }))
   }
 
-  /** Has all open orders cancelled so much later, unless this is said again before; 0 takes it back. */
+  /** Has all open orders cancelled after this time unless the call is repeated before; 0 disarms it. */
   async cancelAllAfter(timeoutMs: number, identity: Identity = {}): Promise<Outcome<Contract.CancelAllAfter>> {
     return await this.command(identity, (accountId) => ({
       op: "cancel_all_after",
@@ -228,7 +233,7 @@ export class Client {
     return await this.rest.get(`/v1/markets/${segment(marketId)}/candles`, { ...query })
   }
 
-  /** Funding intervals that have ended, newest first. */
+  /** Past funding intervals, newest first. */
   async fundings(marketId: string, query: Latest = {}): Promise<Contract.FundingHistory> {
     return await this.rest.get(`/v1/markets/${segment(marketId)}/funding`, { ...query })
   }
@@ -257,18 +262,20 @@ export class Client {
 
   // Streams.
 
-  /** The events of a stream, for `for await`. Throws where the client follows it already. */
+  /** The events of a stream, for `for await`. Throws where the client already follows it. */
   events<C extends Channel>(channel: C, marketId?: string, candles: Candles = {}): Events<C> {
     const name = { channel, ...(marketId === undefined ? undefined : { marketId }), ...candles }
     return new Events(this.stream, name, this.options.mostQueued ?? 10_000, this.notice)
   }
 
-  /** Tells a listener of a stream, as it comes: whoever is called should be quick. Throws where the client follows it already. */
+  /**
+   * Calls a listener with a stream's events as they arrive; it should return quickly. Throws where the client already follows the stream.
+   */
   follow<C extends Channel>(name: StreamName<C>, listener: Listener<C>): Following<C> {
     return this.stream.follow(name, listener)
   }
 
-  /** A market's book, kept up to date: the same one for all who ask. */
+  /** A market's book, kept up to date and shared by all callers. */
   book(marketId: string): BookFeed {
     const held = this.books.get(marketId)
     if (held?.isClosed === false) return held
@@ -277,12 +284,12 @@ export class Client {
     return made
   }
 
-  /** Waits until commands go over the stream. Rejects with `Refusal` where the key may not. */
+  /** Waits until commands can be sent over the stream. Rejects with `Refusal` where the key does not permit that. */
   async connected(): Promise<void> {
     await this.stream.ready()
   }
 
-  /** Ends everything: streams, requests under way (their outcome is unknown), and the ticket. */
+  /** Closes everything: streams, pending requests (whose outcome is then unknown), and the ticket. */
   async close(): Promise<void> {
     this.stream.close()
     await this.tickets?.end()
@@ -296,7 +303,7 @@ export class Client {
     try {
       return await asked
     } catch (cause) {
-      // It is asked again next time.
+      // The next call asks again.
       this.known = undefined
       throw cause
     }
@@ -313,7 +320,7 @@ export class Client {
       : { idempotencyKey, madeAtEpochMs: undefined }
   }
 
-  /** Sends a command over the socket where that is wanted and can be, and by REST otherwise, or where its answer was lost. */
+  /** Sends a command over the socket if so configured and possible; otherwise, or where its answer was lost, by REST. */
   private async command<A>(identity: Identity, made: Making): Promise<Outcome<A>> {
     const key = this.keyOf(identity)
     const { idempotencyKey } = key
@@ -333,17 +340,17 @@ export class Client {
     const answer = await this.stream.command({ ...frame, idempotencyKey })
     if (answer.kind === "refused" && answer.refusal.isConflict) return await this.outcomes.ofAnotherBody(idempotencyKey, answer.refusal)
     const endsWithConnection = this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")
-    // A machine that slept over the frame may have slept for longer than the venue remembers it: by REST it would be done again.
+    // The machine may have been asleep for longer than the venue's memory of the frame: repeated by REST, the command could be done again.
     const mayBeForgotten = !isTooNewToForget(sentAtEpochMs, this.platform.nowEpochMs())
     if (endsWithConnection || mayBeForgotten) return await this.overThisAlone(command, answer)
     if (answer.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
     if (answer.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
-    // A defect may have come behind the decision.
+    // An internal error may have occurred after the decision.
     const isUncertain = answer.kind === "lost" || answer.kind === "refused" && answer.refusal.code === "internal_error"
     return await this.outcomes.settle(command, isUncertain)
   }
 
-  /** Of what is not to be sent by another way as well: on that it would outlive its connection, or be done once more. */
+  /** The outcome of a command that must not be sent by REST as well: there it would outlive its connection, or could be done again. */
   private async overThisAlone<A>(command: Command, answer: FrameAnswer): Promise<Outcome<A>> {
     const { idempotencyKey } = command
     if (answer.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }

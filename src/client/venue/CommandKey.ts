@@ -1,17 +1,17 @@
-/** The key that a command is sent under, and what its age says of a venue that remembers nothing under it. */
+/** The key of a command, and what its age implies where the venue remembers nothing under it. */
 
 export interface CommandKey {
   readonly idempotencyKey: string
-  /** When it was made for this one call; undefined where the caller may have sent it before. */
+  /** When it was created for this one call; undefined where the caller may have used it before. */
   readonly madeAtEpochMs: number | undefined
 }
 
-/** What was decided is remembered for so long at least: the shortest retention that the venue can be set to. */
+/** The shortest retention that a venue can be set to, in milliseconds: decisions are remembered at least this long. */
 const shortestRetentionMs = 600_000
 
 /**
- * Whether nothing that was decided under a key can be forgotten yet: what the venue does not remember was not decided then. An account
- * of which anything was ever forgotten has no other answer (`unknown_expired`) for what was never seen.
+ * Whether no decision under the key can have been forgotten yet, so that what the venue does not remember was not decided. Once anything of
+ * an account has been forgotten, the venue answers `unknown_expired` for keys that it has never seen, too.
  */
 export const isTooNewToForget = (madeAtEpochMs: number | undefined, nowEpochMs: number): boolean => {
   if (madeAtEpochMs === undefined) return false

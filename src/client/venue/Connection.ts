@@ -1,10 +1,10 @@
 /**
- * One connection to the stream, from `hello` until it ends. It ends by itself where nothing comes any more, although heartbeats should,
- * and it never says more in a second than the venue takes: what is more waits.
+ * One connection to the stream, from `hello` to its end. It closes itself when expected heartbeats stay away, and never sends more frames
+ * in a second than the venue accepts: further ones wait.
  */
 import type { Line, Platform } from "./Platform.js"
 
-/** A frame of the venue, as far as any of them is looked at here. Which members are there follows from `type`. */
+/** A frame from the venue, with all members that are read here. Which of them are present follows from `type`. */
 export interface Frame {
   readonly type: string
   readonly id?: string
@@ -28,30 +28,33 @@ export interface Frame {
 }
 
 export interface ConnectionEvents {
-  /** It is open: the venue has said `hello`. */
+  /** The connection is open: the venue has sent `hello`. */
   readonly opened: (hello: Frame) => void
   readonly frame: (frame: Frame) => void
-  /** It has ended; nothing is heard of it after this. */
+  /** The connection has ended; no further events follow. */
   readonly ended: (code: number, reason: string) => void
 }
 
-/** How long a connection may take to be open. */
+/** How long opening a connection may take, in milliseconds. */
 const openingMs = 10_000
 /** Heartbeats that may be missed. */
 const missedHeartbeats = 3
-/** The code of an end that the venue did not tell, as sockets have it. */
+/** The WebSocket close code for an end without a close frame. */
 const abnormal = 1006
 const secondMs = 1_000
-/** Frames a second before the venue has told its limit. */
+/** Frames sent per second before the venue has announced its limit. */
 const modestPace = 10
-/** The largest frame that the venue takes, in bytes. */
+/** The largest frame that the venue accepts, in bytes. */
 const maxFrameBytes = 16 * 1024
 
-/** Whether the venue takes a frame of this text. A character is one byte to three, and is looked at only where that leaves it open. */
+/**
+ * Whether the venue accepts a frame with this text. A character has one to three bytes; they are counted only where the length alone does
+ * not decide.
+ */
 const fits = (text: string): boolean =>
   text.length * 3 <= maxFrameBytes || text.length <= maxFrameBytes && new TextEncoder().encode(text).length <= maxFrameBytes
 
-/** A frame, or undefined where a text is none. */
+/** A parsed frame; undefined where the text is not one. */
 const parsed = (text: string): Frame | undefined => {
   try {
     const value: unknown = JSON.parse(text)
@@ -69,11 +72,11 @@ export class Connection {
   private silenceMs = openingMs
   private cancelWatch: () => void
   private cancelTurn: () => void = () => {}
-  /** Frames a second; half of what the venue takes, since it counts by seconds of its own, in which two of these may fall together. */
+  /** Frames sent per second: half of the venue's limit, since the venue's one-second windows may each overlap two of these. */
   private pace = modestPace
   /** When the frames of the last second were sent. */
   private sentAtEpochMs: Array<number> = []
-  /** What waits for its turn: a frame or two for each stream that is followed at most. */
+  /** Frames waiting for their turn: at most one or two for each followed stream. */
   private waiting: Array<string> = []
 
   constructor(private readonly platform: Platform, url: string, private readonly events: ConnectionEvents) {
@@ -85,14 +88,14 @@ export class Connection {
     this.cancelWatch = platform.after(openingMs, () => this.watch())
   }
 
-  /** Sends a frame, in its turn. */
+  /** Sends a frame in its turn. */
   say(frame: object): void {
     if (this.isOver) return
     this.waiting.push(JSON.stringify(frame))
     this.sayWaiting()
   }
 
-  /** Sends a frame at once, before what waits. Answers with why that cannot be, or undefined where it was sent. */
+  /** Sends a frame at once, before those that wait. Returns why that is not possible, or undefined where it was sent. */
   sayNow(frame: object): string | undefined {
     if (this.isOver || !this.isOpen) return "it is not connected"
     const text = JSON.stringify(frame)
@@ -102,7 +105,7 @@ export class Connection {
     return undefined
   }
 
-  /** Ends it. `ended` is told. */
+  /** Ends the connection, and reports that. */
   cut(reason: string): void {
     this.end(abnormal, reason)
   }
@@ -136,10 +139,10 @@ export class Connection {
     this.events.opened(hello)
   }
 
-  /** Ends a connection on which nothing comes: that the other side is gone is not always told. */
+  /** Ends a silent connection: a lost peer is not always reported. */
   private watch(): void {
     const nowEpochMs = this.platform.nowEpochMs()
-    // A clock that was set back begins anew: until it had caught up no silence would be noticed.
+    // After the clock was set back, silence is measured anew: it would go unnoticed until the clock had caught up.
     if (nowEpochMs < this.heardAtEpochMs) this.heardAtEpochMs = nowEpochMs
     const silentMs = nowEpochMs - this.heardAtEpochMs
     if (!this.isOpen || silentMs >= this.silenceMs) {
@@ -150,7 +153,7 @@ export class Connection {
 
   private hasTurn(): boolean {
     const nowEpochMs = this.platform.nowEpochMs()
-    // A clock that was set back begins anew.
+    // After the clock was set back, counting starts anew.
     this.sentAtEpochMs = this.sentAtEpochMs.filter((atEpochMs) => atEpochMs <= nowEpochMs && nowEpochMs - atEpochMs < secondMs)
     return this.sentAtEpochMs.length < this.pace
   }

@@ -1,6 +1,6 @@
 /**
- * What the venue's routes and streams take and give, by the schemas that they are declared with: types alone, nothing of the server.
- * The package has the same types written out, made of the same schemas: each line here is one that `scripts/client` can read.
+ * The requests and answers of the venue's routes and streams, by the schemas that declare them: types only, without any server code. The
+ * package contains the same types written out from the same schemas, so each line here must have a form that `scripts/client` can read.
  */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type { getBalance } from "../../edge/accounts/getBalance.js"

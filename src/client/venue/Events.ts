@@ -1,6 +1,6 @@
 /**
- * A stream's events, one after another, for `for await`. What is not taken yet waits, up to a bound: then the stream is held, and goes
- * on where it stood once all that waits was taken. Of an account nothing is lost by that; of a market a snapshot comes where more was
+ * A stream's events, one after another, for `for await`. Events not yet taken wait, up to a bound: then the stream is paused, and continues
+ * where it stood once all of them have been taken. For an account nothing is lost by that; for a market a snapshot is sent where more was
  * missed than the venue keeps.
  */
 import type { Channel, StreamEvent, StreamName } from "./Channels.js"
@@ -18,7 +18,7 @@ const done = { done: true, value: undefined } as const
 export class Events<C extends Channel> implements AsyncIterableIterator<StreamEvent<C>, undefined> {
   private readonly following: Following<C>
   private queue: Array<StreamEvent<C>> = []
-  /** How many of the queue were taken: the array is not moved for each, but once these are half of it. */
+  /** How many entries of the queue have been taken: they are removed only once they are half of it, not one by one. */
   private taken = 0
   private waiting: Array<Waiting<C>> = []
   private isEnded = false
@@ -29,7 +29,7 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
     this.following = stream.follow(name, { snapshot: take, update: take, ended: (refusal) => this.ended(refusal) })
   }
 
-  /** Whether the stream is told of now, so that what was taken is what there is, but for what is on its way. */
+  /** Whether the stream is live and every event taken, so that the state is current apart from updates in transit. */
   get isCurrent(): boolean {
     return this.following.isCurrent && this.taken === this.queue.length
   }
@@ -38,7 +38,7 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
     return this
   }
 
-  /** The next event; nothing more where it was closed. Rejects with `Refusal` where the venue refused the stream. */
+  /** The next event; done where the stream was closed. Rejects with `Refusal` where the venue refused the stream. */
   next(): Promise<IteratorResult<StreamEvent<C>, undefined>> {
     if (this.taken < this.queue.length) {
       const value = this.queue[this.taken++]!
@@ -48,7 +48,7 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
     }
     const { refusal } = this
     if (refusal !== undefined) {
-      // It is told once; what follows is the end.
+      // The refusal is reported once; after that the iteration is over.
       this.refusal = undefined
       return Promise.reject(refusal)
     }
@@ -56,13 +56,13 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
     return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }))
   }
 
-  /** Closes it: a loop that is left does so by itself. */
+  /** Closes the stream; a loop that is left does so by itself. */
   return(): Promise<IteratorResult<StreamEvent<C>, undefined>> {
     this.close()
     return Promise.resolve(done)
   }
 
-  /** What was not taken is thrown away. */
+  /** Closes the stream and drops the events not taken. */
   close(): void {
     this.queue = []
     this.taken = 0
@@ -78,7 +78,7 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
     this.notice({ kind: "queue_full", stream: this.following.key })
   }
 
-  /** Lets go of what was taken. It moves no more events than were taken since the last time. */
+  /** Removes the taken events. It moves no more events than were taken since the last time. */
   private compact(): void {
     this.queue = this.queue.slice(this.taken)
     this.taken = 0

@@ -1,4 +1,4 @@
-/** What the package has, on whatever platform. */
+/** The package's exports, the same on every platform. */
 export { BookFeed } from "./BookFeed.js"
 export type {
   AccountChannel,

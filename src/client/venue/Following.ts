@@ -1,32 +1,32 @@
-/** One stream that is followed, over all the connections that this takes: what was had of it last, and whether it is current. */
+/** One followed stream across all its connections: its last position, and whether it is current. */
 import { type Channel, isOfAccount, keyOf, type SnapshotEvent, type SnapshotReason, type StreamName, type UpdateEvent } from "./Channels.js"
 import type { Refusal } from "./Refusal.js"
 
-/** Who is told of a stream. It is told in order, and of nothing twice: a snapshot, and then what changed. */
+/** Receives a stream's events, in order and each once: a snapshot, and then its changes. */
 export interface Listener<C extends Channel = Channel> {
   readonly snapshot: (event: SnapshotEvent<C>) => void
   readonly update: (event: UpdateEvent<C>) => void
-  /** Until the next event nothing is known of what changes. */
+  /** Changes are not received until the next event. */
   readonly interrupted?: () => void
-  /** It is told on behind the last event: what was missed follows, where there is any. */
+  /** Events continue after the last one: any that were missed follow. */
   readonly resumed?: () => void
   /** Nothing follows: the venue refused the stream, or it was closed here. */
   readonly ended: (refusal: Refusal | undefined) => void
 }
 
 /**
- * `waiting`: to be asked for, once that is possible. `asked`: no answer yet. `live`: what changes is told. `held`: the listener takes
- * nothing now. `ended`: for good.
+ * `waiting`: to be requested as soon as possible. `asked`: requested, without an answer yet. `live`: changes are received. `held`: paused
+ * by the listener. `ended`: for good.
  */
 export type State = "waiting" | "asked" | "live" | "held" | "ended"
 
-/** What a stream that is followed needs of the whole. */
+/** What a followed stream needs from the whole client. */
 export interface Around {
-  /** Asks for it anew, from where it stands. */
+  /** Requests it again, from its position. */
   readonly ask: () => void
-  /** Asks for it after a while: the longer, the oftener it was of no use. */
+  /** Requests it after a delay, which grows with consecutive failures. */
   readonly askLater: (failures: number) => void
-  /** Has the venue tell nothing more of it. */
+  /** Has the venue stop sending it. */
   readonly leave: () => void
   readonly forget: () => void
   readonly isTrusted: () => boolean
@@ -36,13 +36,13 @@ export class Following<C extends Channel = Channel> {
   readonly key: string
   readonly isOfAccount: boolean
   state: State = "waiting"
-  /** The frame that asks for it. */
+  /** The id of the frame that requested it. */
   askedId: string | undefined = undefined
-  /** The last sequence that the listener was given; undefined where nothing it has is any good. */
+  /** The last sequence given to the listener; undefined where the listener has no usable state. */
   last: number | undefined = undefined
-  /** How often it was refused for a time, one after another. */
+  /** Consecutive temporary refusals. */
   refusals = 0
-  /** Why the next snapshot comes. */
+  /** The reason reported with the next snapshot. */
   reason: SnapshotReason = "first"
 
   constructor(readonly name: StreamName<C>, readonly listener: Listener<C>, private readonly around: Around) {
@@ -50,12 +50,12 @@ export class Following<C extends Channel = Channel> {
     this.isOfAccount = isOfAccount(name.channel)
   }
 
-  /** Whether what was told is what there is, but for what is on its way. */
+  /** Whether the received state is current, apart from updates in transit. */
   get isCurrent(): boolean {
     return this.state === "live" && this.last !== undefined && (!this.isOfAccount || this.around.isTrusted())
   }
 
-  /** Stops being told, without losing its place: what is missed meanwhile comes with `release`. */
+  /** Pauses the stream without losing its position: what is missed meanwhile follows after `release`. */
   hold(): void {
     if (this.state === "ended" || this.state === "held") return
     this.around.leave()
@@ -68,7 +68,7 @@ export class Following<C extends Channel = Channel> {
     this.around.ask()
   }
 
-  /** Throws away what it has: a snapshot follows, later where so many before it were no good either. */
+  /** Discards the state: a snapshot follows, after a delay where previous ones were unusable too. */
   afresh(reason: SnapshotReason, failures: number): void {
     if (this.state === "ended") return
     this.last = undefined
@@ -79,7 +79,7 @@ export class Following<C extends Channel = Channel> {
     this.around.askLater(failures)
   }
 
-  /** Asks again, from where it stands: unless whoever was told that it is interrupted has closed or held it over that. */
+  /** Requests it again from its position, unless the listener closed or paused it when it was interrupted. */
   again(): void {
     if (this.state === "ended" || this.state === "held") return
     this.around.leave()

@@ -1,9 +1,9 @@
-/** A market's book, kept from a snapshot and updates. It holds as many levels as the venue does. */
+/** A market's book, maintained from a snapshot and updates. It holds as many levels as the venue does. */
 import type { BookChange } from "./Channels.js"
 import type * as Contract from "./Contract.js"
 import { sha256 } from "./Sha256.js"
 
-/** Levels a side that a checksum covers. */
+/** Levels on each side that a checksum covers. */
 const checksumDepth = 25
 
 /** One side, best first: prices in atoms, and the level at each. */
@@ -41,7 +41,7 @@ class Side {
     }
   }
 
-  /** Where a price is, or belongs. */
+  /** The index of a price, or the one at which it belongs. */
   private placeOf(atoms: number): number {
     let from = 0
     let to = this.prices.length
@@ -55,21 +55,21 @@ class Side {
 }
 
 export class LocalBook {
-  /** The record that last changed it; 0 before anything is known. */
+  /** The last record that changed the book; 0 before any snapshot. */
   sequence = 0
   private readonly sides = { bid: new Side(-1), ask: new Side(1) }
 
-  /** Levels of buyers, best first. The array is the book's own and changes with it: copy what is to stay. */
+  /** Buyers' levels, best first. The array belongs to the book and changes with it: copy what has to stay. */
   get bids(): ReadonlyArray<Contract.Level> {
     return this.sides.bid.levels
   }
 
-  /** Levels of sellers, best first, as `bids`. */
+  /** Sellers' levels, best first; the same holds. */
   get asks(): ReadonlyArray<Contract.Level> {
     return this.sides.ask.levels
   }
 
-  /** Takes a snapshot in the place of everything; false where its checksum is another's. */
+  /** Replaces everything with a snapshot; false where its checksum does not match. */
   reset(book: Pick<Contract.Book, "bids" | "asks" | "checksum">, sequence: number): boolean {
     this.sides.bid.reset(book.bids)
     this.sides.ask.reset(book.asks)
@@ -77,14 +77,14 @@ export class LocalBook {
     return book.checksum === this.checksum()
   }
 
-  /** Takes what has changed; false where there is a checksum with it that is not the book's. */
+  /** Applies changes; false where a checksum is given that does not match. */
   apply(changes: ReadonlyArray<BookChange>, sequence: number, checksum?: string): boolean {
     for (const change of changes) this.sides[change.side].set(change)
     this.sequence = sequence
     return checksum === undefined || checksum === this.checksum()
   }
 
-  /** As the venue makes it: SHA-256 over the best 25 levels a side, bids first, best first. */
+  /** Computed as the venue does: SHA-256 over the best 25 levels of each side, bids first, best first. */
   checksum(): string {
     const lines = (name: string, side: Side): ReadonlyArray<string> =>
       side.levels.slice(0, checksumDepth).map(({ priceAtoms, sizeAtoms }) => `${name}|${priceAtoms}|${sizeAtoms}`)

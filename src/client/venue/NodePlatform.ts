@@ -1,4 +1,4 @@
-/** The platform in Node: its own `fetch`, and sockets of the package `ws`, since Node 20 has none. */
+/** The platform in Node: its own `fetch`, and sockets from the package `ws`, since Node 20 has none. */
 import { randomUUID } from "node:crypto"
 import { WebSocket } from "ws"
 import type { Platform } from "./Platform.js"
@@ -11,12 +11,12 @@ export const nodePlatform: Platform = {
   connect: (url, events) => {
     const socket = new WebSocket(url, { perMessageDeflate: false })
     socket.on("message", (data) => events.text(String(data)))
-    // What follows an error is always a close, which says all that can be done about it.
+    // An error is always followed by a close, which is handled.
     socket.on("error", () => {})
     socket.on("close", (code, reason) => events.closed(code, reason.toString()))
     return {
       send: (text) => socket.send(text),
-      // One that is not open yet has nobody to say goodbye to.
+      // A socket that is not open yet cannot send a close frame.
       close: () => socket.readyState === WebSocket.OPEN ? socket.close(1000) : socket.terminate()
     }
   },

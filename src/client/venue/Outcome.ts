@@ -1,6 +1,6 @@
 /**
- * What became of a command. Where its answers were lost, the venue is asked under the command's own identity before anything is said:
- * an outcome is what the venue told, and never a guess.
+ * The outcome of a command. Where its answers were lost, the venue is asked under the command's own identity first: an outcome is always
+ * what the venue reported, and never a guess.
  */
 import { clientOrderIdOf } from "./ClientOrderId.js"
 import { type CommandKey, isTooNewToForget } from "./CommandKey.js"
@@ -9,15 +9,15 @@ import type { Refusal } from "./Refusal.js"
 import { Unanswered } from "./Refusal.js"
 import { type Asked, type Attempt, nativeVersion, type Rest } from "./Rest.js"
 
-/** The venue decided it, and did it. */
+/** The venue decided the command and did it. */
 export interface Accepted<A> {
   readonly kind: "accepted"
   readonly idempotencyKey: string
-  /** The venue's answer; of an order whose key the venue has forgotten, the order as it is now. */
+  /** The venue's answer; for an order whose key the venue has forgotten, the order in its present state. */
   readonly value: A
 }
 
-/** It was not done so far: the venue decided against it, or did not take it, and has seen no earlier one under its key. */
+/** Not done: the venue decided against it, or did not accept it and has seen no earlier one under its key. */
 export interface NotDone {
   readonly kind: "refused"
   readonly idempotencyKey: string
@@ -31,28 +31,32 @@ export interface NotDone {
 export interface NeverArrived {
   readonly kind: "never_arrived"
   readonly idempotencyKey: string
-  /** Undefined where the venue does not tell how long its fence holds. */
+  /** Undefined where the venue does not say how long its fence holds. */
   readonly fencedUntilEpochMs: number | undefined
-  /** Why there was no answer of its own. */
+  /** Why there was no direct answer. */
   readonly cause: unknown
 }
 
 /**
- * Its answers were lost, or it was not taken under a key that may have been sent before, and the venue could not tell what became of
- * it. The same command under the same key is done once at most, and tells, until the venue's retention (`GET /v1/limits`) has passed since
- * it was first sent. Later it is still so of orders, which are looked up by their `clientOrderId` before they are sent, and what is no
- * order would be done anew. Or the key stands for another body (`cause` is a `Refusal` that `isConflict`), or the venue has forgotten it
- * and has an order of its name (`cause` is `Forgotten`): then `seen` tells what was done, and repeating tells no more.
+ * Unknown: its answers were lost, or it was not accepted under a key that may have been used before, and the venue could not tell the
+ * outcome. The same command under the same key is done at most once and returns the outcome, until the venue's retention (`GET /v1/limits`)
+ * has passed since it was first sent. After that this still holds for orders, which are looked up by their `clientOrderId` before they are
+ * sent, but any other command would be done again. It is also the outcome where the key belongs to another body (`cause` is a `Refusal`
+ * with `isConflict`), or where the venue has forgotten it but has an order with its name (`cause` is `Forgotten`): then `seen` holds what
+ * was done, and repeating tells no more.
  */
 export interface Unknown {
   readonly kind: "unknown"
   readonly idempotencyKey: string
   readonly cause: unknown
-  /** What the venue remembers under the key, where it could be asked: it was decided so, but the answer itself could not be had. */
+  /** What the venue remembers under the key, where it could be asked: this was decided, but the answer itself could not be obtained. */
   readonly seen: Contract.OutcomeLookup | undefined
 }
 
-/** The venue has forgotten what was decided under a key, and has an order of its name: nothing was sent, since that would be another. */
+/**
+ * The venue has forgotten what was decided under a key, and has an order with its name: nothing was sent, since that would be a second
+ * order.
+ */
 export class Forgotten extends Error {
   override readonly name = "Forgotten"
   readonly isRetryable = false
@@ -64,15 +68,15 @@ export class Forgotten extends Error {
 
 export type Outcome<A> = Accepted<A> | NotDone | NeverArrived | Unknown
 
-/** A command as it is sent by HTTP. */
+/** A command in the form in which it is sent by HTTP. */
 export interface Command extends Asked, CommandKey {
   readonly method: "POST"
   readonly idempotencyKey: string
-  /** Once for all ways by which it goes, and for the question for its answer: the venue's memory of it does not begin anew with these. */
+  /** Set once for all transports, and for the request for its answer: the venue's retention does not start anew with these. */
   readonly sentAtEpochMs: number
 }
 
-/** Orders that a command is to place. */
+/** The orders that a command would place. */
 export interface Placing {
   /** Their clientOrderIds. */
   readonly names: ReadonlyArray<string>
@@ -83,7 +87,7 @@ export interface Placing {
 export class Outcomes {
   constructor(private readonly rest: Rest, private readonly accountId: () => Promise<string>) {}
 
-  /** `isUncertain`: whether it was sent already, by a way on which its answer was lost. */
+  /** `isUncertain`: whether it was already sent by another transport, where its answer was lost. */
   async settle<A>(command: Command, isUncertain: boolean): Promise<Outcome<A>> {
     let wasLost = isUncertain
     const attempt = await this.rest.repeat<A>(command, () => {
@@ -98,8 +102,8 @@ export class Outcomes {
   }
 
   /**
-   * A command that the venue did not take now. Under a key of the caller's an earlier call may have acted, of which a refusal says
-   * nothing that would be another at another time: the venue is starting, the session has ended.
+   * A command that the venue did not accept at present. Under a key of the caller's an earlier call may have been decided, which a
+   * temporary refusal (the venue is starting, the session has ended) does not reveal.
    */
   async notTaken<A>(command: Command, refusal: Refusal): Promise<Outcome<A>> {
     const { idempotencyKey, madeAtEpochMs } = command
@@ -108,7 +112,7 @@ export class Outcomes {
     const seen = await this.lookUp(idempotencyKey).catch(() => undefined)
     if (seen?.outcome === "never_seen") return { kind: "refused", idempotencyKey, refusal }
     if (seen === undefined || seen.outcome === "unknown_expired") {
-      // What is wrong with a request, or allowed to nobody with this key, was so before.
+      // An invalid request, or one that this key never permits, was so before as well.
       const isPassing = refusal.isRetryable || refusal.code === "unauthorized"
       return isPassing ? { kind: "unknown", idempotencyKey, cause: refusal, seen } : { kind: "refused", idempotencyKey, refusal }
     }
@@ -116,9 +120,9 @@ export class Outcomes {
   }
 
   /**
-   * What is known of orders that are to be sent under a key of the caller's; undefined where they may be. What was decided under the key
-   * may be forgotten, and then the venue would take them for new ones. It tells of every order by its name though, however old:
-   * what has no order of these names was not done.
+   * What is known of orders about to be sent under a key of the caller's; undefined where they may be sent. Decisions under the key may be
+   * forgotten, so that the venue would take the orders for new ones. But it finds every order by its name, however old: where there is none
+   * with these names, they were not placed.
    */
   async earlier<A>({ idempotencyKey, madeAtEpochMs }: CommandKey, { isBatch, names }: Placing): Promise<Outcome<A> | undefined> {
     if (madeAtEpochMs !== undefined) return undefined
@@ -128,7 +132,7 @@ export class Outcomes {
         const seen = await this.seenUnder({ clientOrderId })
         if (seen.order === undefined) continue
         const isOfKey = clientOrderId === clientOrderIdOf(idempotencyKey, undefined) || seen.order.idempotencyKey === idempotencyKey
-        // A name of the caller's may be that of another order, and a batch's answer tells of each of its orders.
+        // The caller's own name may be that of another order, and a batch's answer would have to cover each of its orders.
         if (isOfKey && !isBatch) return { kind: "accepted", idempotencyKey, value: seen.order as A }
         return { kind: "unknown", idempotencyKey, cause: new Forgotten(idempotencyKey, seen.order), seen }
       }
@@ -138,7 +142,7 @@ export class Outcomes {
     }
   }
 
-  /** What the venue remembers under an identity. Rejects where it cannot be asked. */
+  /** What the venue remembers under an identity. Rejects where the venue cannot be asked. */
   async lookUp(idempotencyKey: string): Promise<Contract.OutcomeLookup> {
     return await this.seenUnder({ idempotencyKey })
   }
@@ -148,7 +152,9 @@ export class Outcomes {
     return await this.rest.ask({ method: "GET", path, query, version: nativeVersion })
   }
 
-  /** What became of a command, without doing it: what was not decided by now is fenced. `lostCause`: why that is not known. */
+  /**
+   * Finds out a command's outcome without doing it: what has not been decided by now is fenced. `lostCause`: why the outcome is not known.
+   */
   async findOut<A>(command: Command, lostCause: unknown): Promise<Outcome<A>> {
     const { idempotencyKey } = command
     const askedAtEpochMs = this.rest.platform.nowEpochMs()
@@ -170,8 +176,8 @@ export class Outcomes {
   }
 
   /**
-   * The answer of what was decided: the same request gets the same one. `askedAtEpochMs`: when it was asked whether the venue remembers it.
-   * Where a machine has slept since, it may have forgotten it, and would do it again.
+   * The answer of a decided command: the identical request gets it again. `askedAtEpochMs`: when the venue was asked whether it remembers
+   * the command. If the machine has slept since, the venue may have forgotten it, and would do it again.
    */
   private async decided<A>(
     command: Command,
@@ -187,7 +193,10 @@ export class Outcomes {
     return { kind: "unknown", idempotencyKey, cause: known?.kind === "refused" ? known.refusal : lostCause, seen }
   }
 
-  /** The key stands for another body: what the venue remembers under it, since something may be done that nobody was told of. */
+  /**
+   * The key belongs to another body: returns what the venue remembers under it, since something may have been done that the caller does not
+   * know of.
+   */
   async ofAnotherBody(idempotencyKey: string, conflict: Refusal): Promise<Unknown> {
     const seen = await this.lookUp(idempotencyKey).catch(() => undefined)
     return { kind: "unknown", idempotencyKey, cause: conflict, seen }

@@ -1,6 +1,6 @@
 /**
- * What the client needs of the world around it: the network, the clock, timers and chance. It reaches for none of them by itself,
- * so that one and the same code runs in Node, in a browser, and in a test that has a clock of its own.
+ * The client's environment: the network, the clock, timers and randomness. The client accesses none of them directly, so that the same code
+ * runs in Node, in a browser, and in a test with a clock of its own.
  */
 
 export interface HttpRequest {
@@ -17,30 +17,30 @@ export interface HttpAnswer {
   readonly header: (name: string) => string | undefined
 }
 
-/** What is heard of a socket. Nothing is heard before `connect` has returned, and nothing after `closed`. */
+/** A socket's events. None comes before `connect` has returned, and none after `closed`. */
 export interface LineEvents {
   readonly text: (text: string) => void
   readonly closed: (code: number, reason: string) => void
 }
 
-/** A socket, open or about to be. */
+/** A socket, open or being opened. */
 export interface Line {
-  /** Sends a text; called once something was heard, and not after it was closed. */
+  /** Sends a text; called only once something was received, and not after closing. */
   readonly send: (text: string) => void
   readonly close: () => void
 }
 
 export interface Platform {
-  /** Resolves with a whole answer, rejects where none came; `signal` gives it up. */
+  /** Resolves with a complete answer, rejects where there is none; `signal` aborts it. */
   readonly send: (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>
   /** Opens a WebSocket. */
   readonly connect: (url: string, events: LineEvents) => Line
   /** Milliseconds since the epoch. */
   readonly nowEpochMs: () => number
-  /** Runs something later, unless what it gives back is called first. */
+  /** Runs something later, unless the returned function is called first. */
   readonly after: (delayMs: number, run: () => void) => () => void
   /** From 0 to below 1. */
   readonly random: () => number
-  /** A text that nobody has had before: idempotency keys and client order ids are made of it. */
+  /** A unique text, from which idempotency keys and client order ids are made. */
   readonly newKey: () => string
 }

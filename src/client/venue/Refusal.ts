@@ -1,7 +1,7 @@
-/** What went wrong with a request: the venue refused it, or nothing was heard of it. */
+/** Failures of a request: the venue refused it, or there was no answer. */
 import type * as Contract from "./Contract.js"
 
-/** The venue refused a request; for what, its envelope tells. Nothing was done by the request that got this answer. */
+/** The venue refused a request; its envelope says why. The request that got this answer did nothing. */
 export class Refusal extends Error {
   override readonly name = "Refusal"
 
@@ -9,7 +9,7 @@ export class Refusal extends Error {
     /** Undefined where it came over the socket, which has no status. */
     readonly status: number | undefined,
     readonly envelope: Contract.Envelope,
-    /** How long the venue asks to be left alone; undefined where it did not ask. */
+    /** How long the venue asks clients to wait, in milliseconds; undefined where it does not ask. */
     readonly retryAfterMs: number | undefined
   ) {
     super(envelope.rejectionGuard === undefined
@@ -21,19 +21,19 @@ export class Refusal extends Error {
     return this.envelope.code
   }
 
-  /** Whether the same request may be taken later. */
+  /** Whether the same request may be accepted later. */
   get isRetryable(): boolean {
     return this.envelope.retryable || this.code === "rate_limited"
   }
 
-  /** Whether the key stands for another body: that one was decided, and what it came to this does not tell. */
+  /** Whether the key belongs to another body: that one was decided, but this refusal does not tell its outcome. */
   get isConflict(): boolean {
     return isConflict(this.told)
   }
 
   /**
-   * Whether a command was decided by this: it stands for its idempotency key. Any other refusal comes before anything is decided,
-   * and says nothing of an earlier request under the same key.
+   * Whether this refusal is the decision on a command, final for its idempotency key. Any other refusal comes before a decision, and
+   * reveals nothing about an earlier request under the same key.
    */
   get isDecision(): boolean {
     return isDecision(this.told)
@@ -44,14 +44,14 @@ export class Refusal extends Error {
   }
 }
 
-/** What of a refusal tells whether anything was decided by it. `status`: undefined where the answer has none. */
+/** The parts of a refusal that show whether it is a decision. `status`: undefined where the answer has none. */
 interface Told {
   readonly status: number | undefined
   readonly code: string
   readonly rejectionGuard: string | undefined
 }
 
-/** Codes of what is decided, for answers that have no status. */
+/** Codes of decisions, for answers without a status. */
 const decisions: ReadonlySet<string> = new Set<Contract.Envelope["code"]>([
   "not_found",
   "market_not_found",
@@ -61,19 +61,19 @@ const decisions: ReadonlySet<string> = new Set<Contract.Envelope["code"]>([
   "order_rejected"
 ])
 
-/** Whether the key stands for another body: that one was decided, and what it came to this does not tell. */
+/** Whether the key belongs to another body: that one was decided, but this refusal does not tell its outcome. */
 export const isConflict = ({ code, rejectionGuard }: Told): boolean => code === "idempotency_key_conflict" && rejectionGuard === undefined
 
-/** Whether a command was decided by a refusal, which says nothing of an earlier request under the same key otherwise. */
+/** Whether a refusal is the decision on a command. Any other reveals nothing about an earlier request under the same key. */
 export const isDecision = (told: Told): boolean => {
   if (isConflict(told)) return false
   const { code, rejectionGuard, status } = told
-  // Whether an order's end has passed is decided with the order, though it is told like a request that is malformed.
+  // An order's expiry is checked in the decision, although the answer looks like that of a malformed request.
   if (rejectionGuard === "expiry_passed" || code === "account_not_enabled") return true
   return status === undefined ? decisions.has(code) : [404, 409, 422].includes(status)
 }
 
-/** No whole answer came to a request that only reads, however often it was sent. */
+/** A read got no complete answer, however often it was sent. */
 export class Unanswered extends Error {
   override readonly name = "Unanswered"
 
@@ -82,10 +82,10 @@ export class Unanswered extends Error {
   }
 }
 
-/** The envelope in an answer, or undefined where there is none: then something between here and the venue answered. */
+/** The envelope in an answer; undefined where there is none, so that something between client and venue answered. */
 export const envelopeOf = (body: unknown): Contract.Envelope | undefined => {
   if (typeof body !== "object" || body === null) return undefined
-  // `/v2` has its own around it.
+  // `/v2` wraps the native envelope in its own.
   const native = "info" in body && typeof body.info === "object" && body.info !== null ? body.info : body
   return "code" in native && "version" in native && native.version === "external-rest-error/v1" ? native as Contract.Envelope : undefined
 }

@@ -1,47 +1,47 @@
 /**
- * Requests over HTTP. One is sent again, as it was and under the same identity, where no whole answer came and where the venue says
- * that it may be taken later: a bounded number of times, each time after twice as long, or as long as the venue's `Retry-After` says.
+ * Requests over HTTP. A request is repeated unchanged and under the same identity where no complete answer came, or where the venue says
+ * that it may be accepted later: a bounded number of times, with delays that double or that follow the venue's `Retry-After`.
  */
 import { isTooNewToForget } from "./CommandKey.js"
 import type { HttpAnswer, HttpRequest, Platform } from "./Platform.js"
 import { envelopeOf, Refusal, Unanswered } from "./Refusal.js"
 
-/** What a request is, whoever sends it and however often. */
+/** A request, independent of how and how often it is sent. */
 export interface Asked {
   readonly method: HttpRequest["method"]
-  /** With a slash at its beginning, without a query. */
+  /** With a leading slash, without a query. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
   readonly idempotencyKey?: string
-  /** When it was first sent under its key, also by another way or by a call before; now where it is not given. */
+  /** When it was first sent under its key, including by other transports or earlier calls; now by default. */
   readonly sentAtEpochMs?: number
-  /** How the `version` of the venue's answer begins, where anything else is not to be taken for it: that is a lost answer. */
+  /** The required beginning of the answer's `version`; any other answer counts as lost. */
   readonly version?: string
-  /** Whether it goes without the credential. */
+  /** Whether it is sent without the credential. */
   readonly isOpen?: boolean
 }
 
 export interface RestOptions {
-  /** Where the venue is: `https://venue.example`. */
+  /** The venue's URL: `https://venue.example`. */
   readonly url: string
-  /** An API key, or an owner's session; a function where it may change. Undefined: only what is public. */
+  /** An API key, or an owner's session; a function where it may change. Without one, only public data is available. */
   readonly apiKey?: string | (() => string | undefined) | undefined
-  /** How long one answer is waited for. */
+  /** The time limit for one answer, in milliseconds. */
   readonly timeoutMs: number
-  /** How often a request is sent at most. */
+  /** Most attempts to send a request. */
   readonly maxAttempts: number
-  /** How long is waited before the second time. */
+  /** The delay before the second attempt, in milliseconds. */
   readonly retryDelayMs: number
 }
 
-/** How the venue's answers about an account and its commands begin their `version`. */
+/** The beginning of `version` in the venue's answers about an account and its commands. */
 export const nativeVersion = "external-"
 
-/** The longest that is waited between two attempts. */
+/** The longest delay between two attempts, in milliseconds. */
 const longestDelayMs = 60_000
 
-/** The venue did what was asked. */
+/** The venue did what was requested. */
 export interface Answered<A> {
   readonly kind: "answered"
   readonly value: A
@@ -52,7 +52,7 @@ interface Refused {
   readonly refusal: Refusal
 }
 
-/** No whole answer came, or one that is not the venue's: what became of the request is unknown. */
+/** There was no complete answer, or not one from the venue: the outcome of the request is unknown. */
 interface Lost {
   readonly kind: "lost"
   readonly cause: unknown
@@ -69,13 +69,13 @@ const parsed = (text: string): { readonly value: unknown } | undefined => {
   }
 }
 
-/** Seconds of a Retry-After header in milliseconds, bounded by the minute that the venue promises. */
+/** A Retry-After header, given in seconds, in milliseconds; capped at the minute that the venue promises. */
 const retryAfterMs = (header: string | undefined): number | undefined => {
   const seconds = Number(header)
   return header === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : Math.min(longestDelayMs, seconds * 1_000)
 }
 
-/** Whether an answer says that it is of a version: a page of something in between may be JSON too, or empty. */
+/** Whether an answer states such a version: a proxy's page may be JSON too, or empty. */
 export const isOf = (version: string, value: unknown): boolean =>
   typeof value === "object" && value !== null && "version" in value && typeof value.version === "string"
   && value.version.startsWith(version)
@@ -88,7 +88,7 @@ const read = <A>({ body, header, status }: HttpAnswer, version: string | undefin
       : { kind: "lost", cause: new Error(`HTTP ${status} without the venue's answer`) }
   }
   const envelope = envelopeOf(json?.value)
-  // A defect may have come behind the decision: it tells as little as no answer.
+  // An internal error may have occurred after the decision: it reveals as little as no answer.
   if (envelope === undefined || envelope.code === "internal_error") {
     return { kind: "lost", cause: envelope === undefined ? new Error(`HTTP ${status}`) : new Refusal(status, envelope, undefined) }
   }
@@ -97,7 +97,7 @@ const read = <A>({ body, header, status }: HttpAnswer, version: string | undefin
 
 export class Rest {
   private readonly root: string
-  /** Closes what is under way: requests that are given up, and pauses that are cut short. */
+  /** Ends what is in progress: requests are aborted and pauses cut short. */
   private readonly ending = new Set<() => void>()
   private isClosed = false
 
@@ -105,12 +105,12 @@ export class Rest {
     this.root = options.url.replace(/\/+$/, "")
   }
 
-  /** Answers what is read. Rejects with `Refusal` or `Unanswered`. */
+  /** The answer of a read. Rejects with `Refusal` or `Unanswered`. */
   async get<A>(path: string, query: Asked["query"] = {}): Promise<A> {
     return await this.ask<A>({ method: "GET", path, query })
   }
 
-  /** Sends a request that may be repeated, and answers with what it came to. Rejects with `Refusal` or `Unanswered`. */
+  /** Sends a request that may be repeated, and returns its answer. Rejects with `Refusal` or `Unanswered`. */
   async ask<A>(asked: Asked): Promise<A> {
     const attempt = await this.repeat<A>(asked, () => {})
     if (attempt.kind === "answered") return attempt.value
@@ -118,8 +118,8 @@ export class Rest {
   }
 
   /**
-   * Sends a request until it is answered for good, or the attempts are used up, or the venue may have forgotten its key: a machine that
-   * slept between two attempts would have it done again. `lost` hears of each answer that got lost.
+   * Sends a request until it gets a final answer, or the attempts are used up, or the venue may have forgotten its key: after the machine
+   * slept between two attempts, a repetition could do it again. `lost` is called for each lost answer.
    */
   async repeat<A>(asked: Asked, lost: () => void, maxAttempts = this.options.maxAttempts): Promise<Attempt<A>> {
     const { sentAtEpochMs = this.platform.nowEpochMs() } = asked
@@ -134,7 +134,7 @@ export class Rest {
     }
   }
 
-  /** Gives up what is under way: it counts as lost. */
+  /** Aborts what is in progress, which counts as lost. */
   close(): void {
     this.isClosed = true
     for (const end of this.ending) end()
@@ -142,7 +142,7 @@ export class Rest {
 
   private delayMs(count: number, toldMs: number | undefined): number {
     if (toldMs !== undefined) return toldMs
-    // Clients that lost their answers together do not come back together.
+    // Randomized, so that clients that lost their answers together do not come back together.
     const patienceMs = this.options.retryDelayMs * 2 ** (count - 1)
     return Math.min(longestDelayMs, patienceMs * (0.5 + this.platform.random() / 2))
   }

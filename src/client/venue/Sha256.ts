@@ -1,5 +1,5 @@
 /**
- * SHA-256 of a text, as lowercase hex. Written out, since a browser's own is asynchronous and not there on plain HTTP, and a book
+ * SHA-256 of a text, as lowercase hex. Implemented here, since a browser's own is asynchronous and unavailable over plain HTTP, and a book
  * must know at once whether it is right.
  */
 
@@ -73,7 +73,7 @@ const constants: Readonly<Uint32Array> = Uint32Array.of(
 
 const rotated = (word: number, bits: number): number => word >>> bits | word << 32 - bits
 
-/** The text in UTF-8, a one bit, zeros, and its length in bits: whole blocks of 64 bytes. */
+/** The padded message: the text in UTF-8, a one bit, zeros, and its length in bits, in whole blocks of 64 bytes. */
 const padded = (text: string): DataView => {
   const bytes = new TextEncoder().encode(text)
   const blocks = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64)
@@ -85,7 +85,7 @@ const padded = (text: string): DataView => {
   return view
 }
 
-/** The 64 words that a block is stretched to. */
+/** Expands a block to 64 words. */
 const stretch = (words: Uint32Array, view: DataView, at: number): void => {
   for (let index = 0; index < 16; index++) words[index] = view.getUint32(at + 4 * index)
   for (let index = 16; index < 64; index++) {

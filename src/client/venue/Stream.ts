@@ -1,7 +1,7 @@
 /**
- * The stream: what is followed, over as many connections as that takes. Where one ends another is made, each stream goes on behind the
- * last event that its listener was given, and the account's tickets are renewed before they end. What is missing is noticed by the
- * sequences, or by a heartbeat where nothing comes behind it, and asked for again.
+ * The stream: everything that is followed, over as many connections as that takes. When one ends another is opened, each stream continues
+ * after the last event that its listener received, and the account's tickets are renewed before they expire. Gaps are noticed by sequence
+ * numbers, or by a heartbeat where nothing follows, and requested again.
  */
 import { type Channel, keyOf, type SnapshotReason, type Snapshots, type StreamName, type Updates } from "./Channels.js"
 import { Connection, type Frame } from "./Connection.js"
@@ -10,7 +10,7 @@ import type { Platform } from "./Platform.js"
 import { envelopeOf, Refusal } from "./Refusal.js"
 import type { TicketSource } from "./Tickets.js"
 
-/** What happens on the stream that is no event of what is followed. Nothing has to be done about any of it. */
+/** Events of the connection rather than of a followed stream. None of them needs to be acted upon. */
 export type Notice =
   | { readonly kind: "connected"; readonly connectionId: string }
   | { readonly kind: "disconnected"; readonly code: number; readonly reason: string; readonly retryInMs: number }
@@ -21,7 +21,7 @@ export type Notice =
   | { readonly kind: "ticket_failed"; readonly cause: unknown; readonly retryInMs: number }
   | { readonly kind: "refused"; readonly refusal: Refusal }
 
-/** A command as it is sent here. */
+/** A command in the form in which it is sent here. */
 export interface OrderFrame {
   readonly op: "place" | "place_batch" | "amend" | "cancel" | "cancel_batch" | "cancel_all" | "cancel_all_after"
   readonly idempotencyKey: string
@@ -29,7 +29,7 @@ export interface OrderFrame {
   readonly body: unknown
 }
 
-/** What came of a command here; `unsent`: it never left, and `lost`: it may have arrived. */
+/** The answer to a command sent here; `unsent`: it never left, `lost`: it may have arrived. */
 export type FrameAnswer =
   | { readonly kind: "answered"; readonly body: unknown }
   | { readonly kind: "refused"; readonly refusal: Refusal }
@@ -37,29 +37,29 @@ export type FrameAnswer =
 
 export interface StreamOptions {
   readonly url: string
-  /** Undefined where no account is spoken for. */
+  /** Undefined where the connection acts for no account. */
   readonly tickets: TicketSource | undefined
-  /** Whether commands are sent here, so that the account is spoken for also where nothing of it is followed. */
+  /** Whether commands are sent here, so that the connection is authenticated even where no account stream is followed. */
   readonly isForOrders: boolean
-  /** How long the answer to a command is waited for. */
+  /** The time limit for the answer to a command, in milliseconds. */
   readonly timeoutMs: number
-  /** Whether the venue is to cancel the orders that were placed on a connection when it ends. */
+  /** Whether the venue is to cancel the orders placed over a connection when it ends. */
   readonly cancelOnDisconnect: boolean | undefined
   readonly notice: (notice: Notice) => void
 }
 
 const firstDelayMs = 250
 const longestDelayMs = 30_000
-/** Commands that may be under way here; the venue takes 64 of a connection. */
+/** Most commands in progress here; the venue accepts 64 for each connection. */
 const mostCommands = 48
 
-/** Data as listeners are given it: candles may come as their listing has them. */
+/** Data in the form for listeners: candles may be wrapped as in their listing. */
 const dataOf = (data: unknown): unknown => typeof data === "object" && data !== null && "candles" in data ? data.candles : data
 
 export class Stream {
   private connection: Connection | undefined
   private readonly followed = new Map<string, Following>()
-  /** Frames that asked for streams and were taken back before they were answered. */
+  /** Ids of frames that requested a stream and were withdrawn before they were answered. */
   private readonly takenBack = new Set<string>()
   private readonly commands = new Map<string, (answer: FrameAnswer) => void>()
   private ids = 0
@@ -67,24 +67,24 @@ export class Stream {
   private readonly expectant = new Set<{ readonly resolve: () => void; readonly reject: (cause: unknown) => void }>()
   private authId: string | undefined
   private isAuthenticating = false
-  /** Connections, and tickets, that failed one after another. */
+  /** Consecutive failures of connections, and of tickets. */
   private failures = 0
   private ticketFailures = 0
-  /** Ends whatever waits for its time. */
+  /** Cancels everything that waits for its time. */
   private readonly waits = new Set<() => void>()
   private isStarted = false
   private isClosed = false
 
   constructor(private readonly platform: Platform, private readonly options: StreamOptions) {}
 
-  /** Connects, unless it is or does. */
+  /** Connects, unless it already has or is doing so. */
   start(): void {
     if (this.isStarted || this.isClosed) return
     this.isStarted = true
     this.connect()
   }
 
-  /** Tells a listener of a stream from now on. Throws where it is followed already: one stream is told once. */
+  /** Gives a stream's events to a listener from now on. Throws where the stream is already followed: it can have only one listener. */
   follow<C extends Channel>(name: StreamName<C>, listener: Listener<C>): Following<C> {
     const key = keyOf(name)
     if (this.isClosed) throw new Error("the client is closed")
@@ -104,7 +104,7 @@ export class Stream {
     return following
   }
 
-  /** Sends a command, where it can be sent here now. */
+  /** Sends a command, if that is possible here at present. */
   command(frame: OrderFrame): Promise<FrameAnswer> {
     const id = this.nextId()
     const why = this.commandNow({ ...frame, id })
@@ -122,18 +122,18 @@ export class Stream {
     })
   }
 
-  /** Waits until an account is spoken for; rejects where that is refused for good, or nothing speaks for one. */
+  /** Waits until the connection acts for an account; rejects where that is refused for good, or no source of tickets is configured. */
   ready(): Promise<void> {
     if (this.isTrusted) return Promise.resolve()
     if (this.isClosed || !this.options.isForOrders) return Promise.reject(new Error("no commands go over the stream"))
     if (this.options.tickets === undefined) return Promise.reject(new Error("commands over the stream need an API key, or tickets"))
     this.start()
-    // A refusal that was for good when it came is asked for anew.
+    // An earlier final refusal does not hold for a new call: it is requested again.
     this.authenticate(false)
     return new Promise((resolve, reject) => this.expectant.add({ resolve, reject }))
   }
 
-  /** Follows nothing any more. */
+  /** Stops following everything. */
   close(): void {
     if (this.isClosed) return
     this.isClosed = true
@@ -143,7 +143,7 @@ export class Stream {
     this.connection?.cut("the client is closed")
   }
 
-  /** Sends a command's frame; answers with why that cannot be now, or undefined where it was sent. */
+  /** Sends a command's frame. Returns why that is not possible at present, or undefined where it was sent. */
   private commandNow(frame: OrderFrame & { readonly id: string }): string | undefined {
     const { connection } = this
     if (connection === undefined) return "it is not connected"
@@ -215,7 +215,7 @@ export class Stream {
 
   private leave(following: Following): void {
     if (following.state === "asked" || following.state === "live") {
-      // What comes of it from here on is no answer to what is asked next.
+      // Events that still arrive must not be taken for answers to the next request.
       this.connection?.say({ op: "unsubscribe", id: `u${++this.ids}`, ...following.name })
     }
     if (following.askedId !== undefined) this.takenBack.add(following.askedId)
@@ -247,7 +247,7 @@ export class Stream {
     }
   }
 
-  /** The stream that a frame is of, where it is asked for here and the venue has said so. */
+  /** The stream to which a frame belongs, if it is requested here and the venue has confirmed it. */
   private liveOf({ channel, marketId, series, stream, timeframe }: Frame): Following | undefined {
     const following = this.followed.get(keyOf({ channel: channel ?? stream, marketId, timeframe, series }))
     return following?.state === "live" ? following : undefined
@@ -276,7 +276,7 @@ export class Stream {
 
   private update(frame: Frame): void {
     const following = this.liveOf(frame)
-    // Behind a resync its snapshot is waited for.
+    // After a resync its snapshot is awaited.
     if (following?.last === undefined) return
     const previousSequence = frame.previousSequence!
     const sequence = frame.sequence!
@@ -302,7 +302,7 @@ export class Stream {
     following.listener.interrupted?.()
   }
 
-  /** What the venue has sent of each stream came before this, or never will. */
+  /** Events that precede the heartbeat's sequences have been received by now, or are missing. */
   private heartbeat(heads: Readonly<Record<string, number>>): void {
     this.failures = 0
     for (const following of [...this.followed.values()]) {
@@ -312,7 +312,7 @@ export class Stream {
     }
   }
 
-  // Whom the connection speaks for.
+  // Authentication of the connection.
 
   private authenticate(isSpent: boolean): void {
     const { connection, options: { cancelOnDisconnect, tickets } } = this
@@ -343,7 +343,7 @@ export class Stream {
     this.withoutTicket(envelope === undefined ? new Error("the ticket was refused") : new Refusal(undefined, envelope, undefined))
   }
 
-  /** No ticket was to be had, or it is not taken: tries again, unless the venue has said that this is of no use. */
+  /** No ticket could be obtained, or it was not accepted: tries again, unless the venue has said that this is useless. */
   private withoutTicket(cause: unknown): void {
     this.isAuthenticating = false
     if (cause instanceof Refusal && !cause.isRetryable && cause.code !== "realtime_ticket_rejected") {
@@ -371,9 +371,9 @@ export class Stream {
     if (answer !== undefined) return answer({ kind: "refused", refusal })
     const following = [...this.followed.values()].find(({ askedId }) => askedId !== undefined && askedId === id)
     if (following !== undefined) return this.notFollowed(following, refusal)
-    // The venue says of what was taken back before it began that it has not.
+    // A request that was withdrawn before it began is answered with a refusal, which is expected.
     if (id !== undefined && this.takenBack.delete(id)) return
-    // What is not subscribed to needs no end.
+    // Unsubscribing from a stream that is not subscribed to needs no handling.
     if (id?.startsWith("u") === true) return
     if (id === undefined && refusal.code === "realtime_ticket_rejected") {
       this.isTrusted = false
@@ -386,7 +386,7 @@ export class Stream {
   private notFollowed(following: Following, refusal: Refusal): void {
     following.askedId = undefined
     following.state = "waiting"
-    // The ticket had ended meanwhile: it is asked for again once there is another.
+    // The ticket had expired meanwhile: the stream is requested again once there is another.
     if (refusal.code === "realtime_ticket_rejected") {
       this.isTrusted = false
       return this.authenticate(true)

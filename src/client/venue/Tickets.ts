@@ -1,16 +1,16 @@
 /**
- * Tickets, by which a connection speaks for an account. One is minted with the API key and then rotated, which needs no key and takes
- * nothing of the key's limit; where a ticket can be rotated no more, another is minted.
+ * Tickets, with which a connection acts for an account. One is minted with the API key and then rotated, which needs no key and does not
+ * count against the key's rate limit; where a ticket can no longer be rotated, another is minted.
  */
 import type * as Contract from "./Contract.js"
 import type { Rest } from "./Rest.js"
 
 const path = "/v1/realtime/ticket"
 
-/** What is left of a ticket at least that is shown on another connection. */
+/** The remaining lifetime that a ticket must have to be used on another connection, in milliseconds. */
 const leastLeftMs = 60_000
 
-/** Where tickets come from. `isSpent`: the last one is refused, or is about to end. */
+/** A source of tickets. `isSpent`: the last one was refused, or is about to expire. */
 export type TicketSource = (isSpent: boolean) => Promise<{ readonly ticket: string }>
 
 export class Tickets {
@@ -27,7 +27,7 @@ export class Tickets {
     return this.held
   }
 
-  /** Ends the ticket and all that came of it, so that a key's tickets do not add up. One that cannot be ended ends by itself. */
+  /** Ends the ticket and its whole family, so that a key's tickets do not accumulate. A ticket that cannot be ended expires by itself. */
   async end(): Promise<void> {
     const { held } = this
     this.held = undefined
@@ -39,7 +39,7 @@ export class Tickets {
     return await this.rest.ask({ method: "POST", path, body: { scopes: this.scopes } })
   }
 
-  /** The ticket's successor; undefined where it has none any more. A lost answer may have made one that nobody knows. */
+  /** The ticket's successor; undefined where it has none any more. A lost answer may have created one that nobody knows. */
   private async rotated({ ticket }: Contract.Ticket): Promise<Contract.Ticket | undefined> {
     const attempt = await this.rest.repeat<Contract.Ticket>({ method: "PUT", path, body: { ticket }, isOpen: true }, () => {}, 1)
     return attempt.kind === "answered" ? attempt.value : undefined

@@ -1,8 +1,8 @@
-/** Whoever waits until something has changed: all of them are woken at once, to look for themselves. */
+/** Callers that wait for a change: all of them are woken at once, to check for themselves. */
 export class Wakers {
   private waiting: Array<() => void> = []
 
-  /** Resolves once it is woken. */
+  /** Resolves at the next wake-up. */
   woken(): Promise<void> {
     return new Promise((resolve) => this.waiting.push(resolve))
   }

@@ -1,4 +1,4 @@
-/** The package in a browser. */
+/** The package for browsers. */
 import { browserPlatform } from "./BrowserPlatform.js"
 import { Client, type Options } from "./Client.js"
 

@@ -1,4 +1,4 @@
-/** The package in Node. */
+/** The package for Node. */
 import * as KeyFile from "../ccxt/KeyFile.js"
 import { Client, type Options } from "./Client.js"
 import { nodePlatform } from "./NodePlatform.js"
@@ -10,8 +10,8 @@ export { nodePlatform as platform }
 export const connect = (options: Options): Client => new Client(nodePlatform, options)
 
 /**
- * The API key of a venue as `venue connect` stored it, under the name that it was asked for. The file is
- * `~/.config/perpetuum/keys.json` unless another is named. Throws where it has none, with the command that gets one.
+ * A venue's API key as stored by `venue connect`, under the name given there. The default file is `~/.config/perpetuum/keys.json`. Throws
+ * where there is none, with the command that obtains one.
  */
-// Written out, since the package has the types of this folder only.
+// The type is written out, since the package's types come only from this folder.
 export const apiKeyOf: (url: string, name?: string, file?: string) => string = KeyFile.apiKeyOf

@@ -1,6 +1,6 @@
 /**
- * The drawn chart: candles, prices that somebody has a stake in, and fills. It is loaded when a market is opened, and is the one file that
- * knows the charting library. What it draws in floats is only looked at.
+ * The drawn chart: candles, the account's order and position prices, and fills. It is loaded when a market is opened, and is the only file
+ * that knows the charting library. Its floats serve only for display.
  */
 import {
   CandlestickSeries,
@@ -15,7 +15,7 @@ import {
 } from "lightweight-charts"
 import type { Candle } from "../../client/venue/Contract.js"
 
-/** The page's colours, as it is light or dark. */
+/** The page's colours for the light or dark theme. */
 export interface Colours {
   readonly ink: string
   readonly line: string
@@ -25,7 +25,7 @@ export interface Colours {
   readonly accent: string
 }
 
-/** A price across the chart. */
+/** A horizontal line at a price. */
 export interface Line {
   readonly title: string
   readonly price: string
@@ -33,7 +33,7 @@ export interface Line {
   readonly isDashed: boolean
 }
 
-/** Something that was bought or sold at a time. */
+/** A purchase or sale at a time. */
 export interface Mark {
   readonly atEpochMs: number
   readonly side: "buy" | "sell"
@@ -48,10 +48,10 @@ interface Bar {
   readonly close: number
 }
 
-/** Below so many candles they are as wide as ever, and the chart is not filled. */
+/** With fewer candles than this, they keep their usual width and do not fill the chart. */
 const fewest = 40
 
-/** From so many candles before the first on, older ones are asked for. */
+/** Older candles are requested when fewer than this many are left before the visible ones. */
 const nearFirst = 5
 
 const bar = ({ close, high, low, open, openTimeEpochMs }: Candle): Bar => ({
@@ -76,11 +76,11 @@ export class Canvas {
   private lines: ReadonlyArray<Line> = []
   private marks: ReadonlyArray<Mark> = []
 
-  /** `priceScale`: decimals of a price. `older`: hears that somebody looks where candles are that are not there yet. */
+  /** `priceScale`: decimals of a price. `older`: called when older candles than those loaded come into view. */
   constructor(host: HTMLElement, priceScale: number, private colours: Colours, older: () => void) {
     this.chart = createChart(host, {
       autoSize: true,
-      // Its logo brings a style sheet of its own, which the page's policy refuses: who made the library stands under the chart.
+      // The library's logo needs a style sheet of its own, which the page's policy forbids; the attribution stands under the chart instead.
       layout: { attributionLogo: false },
       timeScale: { timeVisible: true, secondsVisible: false, rightOffset: 6 },
       handleScale: { mouseWheel: false },
@@ -106,7 +106,7 @@ export class Canvas {
       rightPriceScale: { borderColor: line },
       timeScale: { borderColor: line }
     })
-    // What went down is filled, what went up is hollow: the colour alone says nothing.
+    // Falling candles are filled and rising ones hollow, so that colour is not the only distinction.
     this.series.applyOptions({
       upColor: ground,
       downColor: down,
@@ -120,14 +120,14 @@ export class Canvas {
     this.drawMarks()
   }
 
-  /** Shows candles, oldest first; under the name that they had before, only what has changed of them is drawn. */
+  /** Shows candles, oldest first; under an unchanged name only the changed ones are redrawn. */
   candles(name: string, candles: ReadonlyArray<Candle>): void {
     const { shown } = this
     const at = candles.findIndex((candle, index) => shown[index] === undefined || !isSame(candle, shown[index]))
     const isContinued = name === this.name && shown.length > 0 && (at < 0 || at >= shown.length - 1)
     if (isContinued) { if (at >= 0) { for (const candle of candles.slice(at)) this.series.update(bar(candle)) } }
     else this.series.setData(candles.map(bar))
-    // A few candles look like candles, and not like a wall.
+    // Stretched over the whole chart, a few candles would not look like candles.
     if (name !== this.name && candles.length > fewest) this.chart.timeScale().fitContent()
     this.name = name
     this.shown = candles
@@ -159,7 +159,7 @@ export class Canvas {
     )
   }
 
-  /** A mark stands at the candle that its time is in; what is older than all candles is not drawn. */
+  /** Draws each mark at the candle that contains its time; marks older than all candles are left out. */
   private drawMarks(): void {
     const { colours, marks, shown } = this
     const placed = [...marks].sort((one, other) => one.atEpochMs - other.atEpochMs).flatMap(({ atEpochMs, side, text }) => {

@@ -1,4 +1,4 @@
-/** The account's API keys: what each may do, until when, and an end to it. */
+/** The account's API keys: their scopes and expiry, and revoking them. */
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Confirm } from "../parts/Confirm.js"

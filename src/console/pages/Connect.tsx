@@ -1,4 +1,4 @@
-/** An agent asks for a key: the owner types or confirms its code, reads what it asks for, and approves or denies it. */
+/** An agent's request for a key: the owner types or confirms its code, reads the request, and approves or denies it. */
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Moment } from "../parts/Moment.js"

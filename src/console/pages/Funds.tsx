@@ -1,4 +1,4 @@
-/** Depositing and withdrawing: the form for another one, what is unfinished and waits for its approvals, and what was before. */
+/** Deposits and withdrawals: the form for a new one, unfinished ones that await approval, and past ones. */
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { Copied } from "../parts/Copied.js"
@@ -15,7 +15,7 @@ import { meaning, standing, type Transfer } from "../state/Transfer.js"
 import type { Transfers } from "../state/Transfers.js"
 import { money, short } from "../state/Words.js"
 
-/** Between two looks at what is unfinished, while the page is seen. */
+/** The refresh interval for unfinished transfers while the page is visible, in milliseconds. */
 const intervalMs = 3_000
 
 interface AmountProps {
@@ -46,11 +46,11 @@ const Amount = ({ id, isWrong, value }: AmountProps) => (
   </>
 )
 
-/** How the last one ended, said once where it was followed. */
+/** How the last transfer ended, shown once to a user who followed it. */
 const Ended = ({ transfers }: { readonly transfers: Transfers }) => {
   const ended = transfers.ended.value
   const told = useRef<HTMLParagraphElement>(null)
-  // What had the focus has gone with the steps.
+  // The element that had the focus has disappeared with the steps.
   useEffect(() => {
     if (ended !== undefined && document.activeElement === document.body) told.current?.focus({ preventScroll: true })
   }, [ended])
@@ -165,7 +165,7 @@ const Past = (
   </Section>
 )
 
-/** How an account gets something to deposit, where the ledger is one of development. */
+/** How to obtain test money on a development ledger. */
 const TestMoney = ({ accountId, funds }: { readonly accountId: string; readonly funds: Funds }) => {
   const isDevelopment = funds.deposits.unfinished.some(({ environment }) => environment === "development")
   if (!isDevelopment || funds.partyId === undefined) return null
@@ -182,7 +182,7 @@ const TestMoney = ({ accountId, funds }: { readonly accountId: string; readonly 
   )
 }
 
-/** Passkeys that were added or removed since the party was made: the signer is told of each by an approval of one that it knows. */
+/** Passkeys added or removed since the party was created: the signer needs an approval of each change by a passkey that it knows. */
 const Pins = ({ funds }: { readonly funds: Funds }) => {
   const pins = funds.pins.value.value
   const failure = funds.pinning.failure.value

@@ -1,4 +1,4 @@
-/** Who did best over a day, a week, a month or ever, under the names that they chose. */
+/** The best accounts over a day, a week, a month or all time, under their chosen names. */
 import { useEffect } from "preact/hooks"
 import { Choices } from "../parts/Choices.js"
 import { Gain } from "../parts/Gain.js"

@@ -1,4 +1,4 @@
-/** One market: chart, book, trades, an order to enter, and what the account has and did there. */
+/** One market: chart, book, trades, the order form, and the account's positions and activity there. */
 import { useEffect, useMemo } from "preact/hooks"
 import type { Line, Mark } from "../chart/Canvas.js"
 import { Book } from "../parts/market/Book.js"
@@ -19,11 +19,14 @@ import * as Places from "../state/Places.js"
 import type { Store } from "../state/Store.js"
 import { decimal, money, words } from "../state/Words.js"
 
-/** Between two looks at the account, whose figures move with the mark, and at candles that nobody tells of, while the page is seen. */
+/**
+ * Refresh intervals while the page is visible, in milliseconds: for the account, whose figures move with the mark, and for candles that the
+ * stream does not carry.
+ */
 const accountMs = 2_000
 const candlesMs = 5_000
 
-/** Orders and fills that are drawn on the chart. */
+/** Most orders and fills drawn on the chart. */
 const mostDrawn = 50
 
 const orderLines = (orders: ReadonlyArray<Contract.Order>): ReadonlyArray<Line> =>
@@ -65,7 +68,7 @@ interface Props {
 const here = <Row extends { readonly marketId: string }>(rows: ReadonlyArray<Row> | undefined, marketId: string): ReadonlyArray<Row> =>
   (rows ?? []).filter((row) => row.marketId === marketId)
 
-/** The account's stake in the market, as it was read last. */
+/** The account's orders, position and fills in the market, as last read. */
 const useStakes = ({ portfolio, trading }: Store, { histories }: Opened, marketId: string) => {
   const read = {
     orders: portfolio.orders.value.value?.orders,
@@ -122,7 +125,7 @@ const Shown = ({ market, opened, store }: Props) => {
   )
 }
 
-/** The account is read when something has changed of it, and now and then: its figures move with the mark. */
+/** When the account was last read: after each change, and at intervals, since its figures move with the mark. */
 const AsOf = ({ store: { portfolio } }: { readonly store: Store }) => {
   const readAtEpochMs = portfolio.readAtEpochMs.value
   const balance = portfolio.balance.value.value
@@ -149,10 +152,10 @@ export const MarketPage = ({ store, title }: { readonly store: Store; readonly t
     }
   }, [marketId])
   const held = trading.opened.value
-  // Not what another market was, under this one's name.
+  // Another market's data must not appear under this one's name.
   const opened = held?.feed.marketId === marketId ? held : undefined
   const market = opened?.feed.market.value
-  // The order is checked by the market's figures as they are now.
+  // The order form checks against the market's current terms.
   useEffect(() => {
     if (market !== undefined) trading.ticket.about(market.market)
   }, [market])

@@ -1,4 +1,4 @@
-/** All markets: mark, change, funding and status of each, and the way to its page. */
+/** All markets: mark, change, funding and status of each, with a link to its page. */
 import { useEffect } from "preact/hooks"
 import { Read } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
@@ -9,7 +9,7 @@ import * as Places from "../state/Places.js"
 import type { Store } from "../state/Store.js"
 import { decimal, direction, money, words } from "../state/Words.js"
 
-/** Between two looks, while the page is seen. */
+/** The refresh interval while the page is visible, in milliseconds. */
 const intervalMs = 5_000
 
 const missing = <span class="soft">–</span>

@@ -1,4 +1,4 @@
-/** The account's passkeys: adding one, removing one. Both ask for a passkey that the account has. */
+/** The account's passkeys: adding and removing them. Both require an existing passkey. */
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Confirm } from "../parts/Confirm.js"
@@ -12,7 +12,7 @@ import type { Passkeys } from "../state/Passkeys.js"
 import type { Store } from "../state/Store.js"
 import { short } from "../state/Words.js"
 
-/** The longest name of a passkey that is taken. */
+/** The longest name accepted for a passkey, in characters. */
 const maxNameLength = 64
 
 const nameOf = ({ credentialId, displayName }: Passkey): string => displayName === "" ? `Passkey ${short(credentialId)}` : displayName

@@ -1,4 +1,4 @@
-/** What the account holds: money, positions, and open orders, each of which can be taken back. Read again every few seconds. */
+/** The account's money, positions, and open orders, each of which can be cancelled. Refreshed every few seconds. */
 import { useEffect } from "preact/hooks"
 import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
@@ -13,7 +13,7 @@ import type { Portfolio } from "../state/Portfolio.js"
 import type { Store } from "../state/Store.js"
 import { decimal, money, words } from "../state/Words.js"
 
-/** Between two looks, while the page is seen. */
+/** The refresh interval while the page is visible, in milliseconds. */
 const intervalMs = 5_000
 
 interface Figure {
@@ -58,7 +58,7 @@ const orderColumns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order
   { title: "Cancel", isAction: true, cell: (order) => <Cancel order={order} portfolio={portfolio} /> }
 ]
 
-/** An order in a few words, as one tells it from others. */
+/** A short description that tells an order from others. */
 const told = ({ marketId, price, quantity, side }: Contract.Order): string =>
   `${side} ${decimal(quantity)} ${marketId}${price === undefined ? "" : ` at ${decimal(price)}`}`
 
@@ -77,7 +77,7 @@ const Cancel = ({ order, portfolio }: { readonly order: Contract.Order; readonly
   )
 }
 
-/** Cancels that failed, above the orders: each can be sent again as it was. */
+/** Failed cancels, above the orders: each can be repeated unchanged. */
 const Failed = ({ orders, portfolio }: { readonly orders: ReadonlyArray<Contract.Order>; readonly portfolio: Portfolio }) => (
   <>
     {orders.map((order) => {

@@ -1,4 +1,4 @@
-/** What happened to the account's sign-ins, passkeys and keys. */
+/** The account's security events: sign-ins, passkeys and keys. */
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Confirm } from "../parts/Confirm.js"
@@ -49,7 +49,7 @@ const columns: ReadonlyArray<Column<SecurityEvent>> = [
   { title: "Details", cell: ({ detail }) => detail === null ? <None /> : <bdi>{detail}</bdi> }
 ]
 
-/** Ends whatever session somebody else may have of the account. */
+/** Signs out all other sessions of the account. */
 const Elsewhere = ({ activity }: { readonly activity: Activity }) => {
   const isAsked = useSignal(false)
   const close = (): void => {

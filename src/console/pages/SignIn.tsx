@@ -1,10 +1,10 @@
-/** The way in: with a passkey one has, or with a new one that opens an account. */
+/** Sign-in: with an existing passkey, or with a new one that opens an account. */
 import { useSignal } from "@preact/signals"
 import { Title } from "../parts/Title.js"
 import { Trouble } from "../parts/Trouble.js"
 import type { Store } from "../state/Store.js"
 
-/** The longest name of a passkey that is taken. */
+/** The longest name accepted for a passkey, in characters. */
 const maxNameLength = 64
 
 export const SignInPage = ({ store }: { readonly store: Store }) => {

@@ -1,4 +1,4 @@
-/** Something that is or is not, to be ticked. */
+/** A labelled check box. */
 interface Props {
   readonly label: string
   readonly isOn: boolean

@@ -1,6 +1,6 @@
-/** One of a few: radio buttons that look like one row of buttons, and work as radio buttons do. */
+/** A choice among a few options: radio buttons that look like a row of buttons. */
 interface Props<A extends string> {
-  /** What is chosen between; said, not shown. */
+  /** The group's label, for screen readers only. */
   readonly label: string
   readonly name: string
   readonly choices: ReadonlyArray<readonly [value: A, title: string]>

@@ -1,4 +1,6 @@
-/** A question before something that cannot be undone. It is the browser's own dialog: the focus stays in it, Escape leaves it. */
+/**
+ * Asks for confirmation before something that cannot be undone. It is the browser's own dialog: it keeps the focus, and Escape closes it.
+ */
 import type { ComponentChildren } from "preact"
 import { useId, useLayoutEffect, useRef } from "preact/hooks"
 import type { Task } from "../state/Task.js"
@@ -6,7 +8,7 @@ import { Trouble } from "./Trouble.js"
 
 interface Props {
   readonly title: string
-  /** What the button says that does it. */
+  /** The text of the button that goes ahead. */
   readonly action: string
   readonly task: Task
   readonly children: ComponentChildren
@@ -17,10 +19,10 @@ interface Props {
 export const Confirm = ({ action, children, onClose, onConfirm, task, title }: Props) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Before it is painted: it is never seen as a part of the page.
+  // Opened before the first paint, so that it is never seen as part of the page.
   useLayoutEffect(() => {
     dialog.current?.showModal()
-    // The browser gives the focus back to the button that opened it; where that has gone with its row, the page gets it.
+    // The browser returns the focus to the button that opened the dialog; where that has disappeared with its row, the heading gets it.
     return () => {
       if (document.activeElement === document.body) document.querySelector("h1")?.focus()
     }

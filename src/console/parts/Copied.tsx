@@ -1,10 +1,10 @@
-/** A text that is to be used elsewhere, whole, with a button that copies it and says so. */
+/** A text to be used elsewhere, shown in full, with a button that copies it and confirms that. */
 import { useSignal } from "@preact/signals"
 import type { Outside } from "../state/Outside.js"
 
 interface Props {
   readonly text: string
-  /** What it is, for the button's name. */
+  /** What the text is, for the button's label. */
   readonly what: string
   readonly copy: Outside["copy"]
 }

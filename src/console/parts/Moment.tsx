@@ -1,13 +1,13 @@
-/** A moment in the reader's own time zone and manner, with the exact one for machines and whoever points at it. */
+/** A time in the reader's time zone and format, with the exact time for machines and in the tooltip. */
 
 const shown = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" })
 const precise = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" })
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" })
 
 interface Props {
-  /** Null where it has not been. */
+  /** Null where it has not happened. */
   readonly atEpochMs: number | null
-  /** The time of day alone. */
+  /** Shows only the time of day. */
   readonly ofDay?: boolean
 }
 

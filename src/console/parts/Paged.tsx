@@ -1,4 +1,4 @@
-/** A listing with a button, so called, for the rows behind those that are shown. */
+/** A listing with a labelled button that loads further rows. */
 import type { ComponentChildren } from "preact"
 import type { Listing } from "../state/Listing.js"
 import { Read } from "./Section.js"

@@ -1,4 +1,4 @@
-/** What a table tells of each position, whatever it begins and ends with. */
+/** The table columns that describe a position, shared by several tables. */
 import type * as Contract from "../state/Contract.js"
 import { decimal, money, words } from "../state/Words.js"
 import { Gain } from "./Gain.js"

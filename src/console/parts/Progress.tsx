@@ -1,4 +1,4 @@
-/** A deposit or a withdrawal that is not over: its steps, what the one at hand approves, in words, and what one may do about it. */
+/** An unfinished deposit or withdrawal: its steps, what the current one approves, in words, and the possible actions. */
 import { useSignal } from "@preact/signals"
 import { useEffect, useId, useRef } from "preact/hooks"
 import type { Funds } from "../state/Funds.js"
@@ -62,7 +62,7 @@ const GiveUp = ({ funds, transfer, transfers }: Props) => {
   )
 }
 
-/** What can be done now: one button, whose words say what it does. */
+/** The action possible now: one button whose text says what it does. */
 const Actions = ({ approve, isApproved, ...props }: Props & { readonly isApproved: boolean; readonly approve: () => void }) => {
   const { transfer, transfers } = props
   const { approving } = transfers.workOf(transfer.id)
@@ -84,7 +84,7 @@ export const Progress = (props: Props) => {
   const id = useId()
   const heading = useRef<HTMLHeadingElement>(null)
   const wasPressed = useRef(false)
-  // The form that it was begun with has gone, and the button that was pressed may have: whoever uses the keyboard goes on from here.
+  // The form that started the transfer has disappeared, and perhaps the pressed button too: keyboard users continue from here.
   useEffect(() => {
     if (transfers.takeBegun(transfer.id)) heading.current?.focus()
   }, [])

@@ -1,4 +1,4 @@
-/** A part of a page under its own heading, and the three ways in which what it shows may be missing. */
+/** A section of a page with its own heading, and the three cases in which its contents may be missing. */
 import type { ComponentChildren } from "preact"
 import { useId } from "preact/hooks"
 import type { Reading } from "../state/Task.js"
@@ -24,7 +24,7 @@ interface ReadProps<A> {
   readonly children: (value: A) => ComponentChildren
 }
 
-/** What was read: shown as soon as there is any, kept while it is read again, and beside it why there is nothing newer. */
+/** Shows a value as soon as there is one, keeps it while it is read again, and shows beside it why there is nothing newer. */
 export const Read = <A extends object>({ children, of }: ReadProps<A>) => {
   const value = of.value.value
   const failure = of.failure.value

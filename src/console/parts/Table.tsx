@@ -1,17 +1,17 @@
 /**
- * A table where there is room, and a list of labelled values where there is none. The roles are said outright, because a browser
- * forgets those of a table that is laid out otherwise.
+ * A table where there is room, and a list of labelled values where there is not. Roles are given explicitly, because browsers drop those of
+ * a table with another layout.
  */
 import type { ComponentChildren } from "preact"
 
 export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => ComponentChildren
-  /** Numbers stand to the right, digit under digit. */
+  /** Aligned right, so that digits line up. */
   readonly isNumber?: boolean
-  /** What can be done with a row: its title is said, not shown. */
+  /** Actions for the row: the title is for screen readers only. */
   readonly isAction?: boolean
-  /** Names its row. */
+  /** The row's header. */
   readonly isName?: boolean
 }
 
@@ -20,7 +20,7 @@ interface Props<Row> {
   readonly columns: ReadonlyArray<Column<Row>>
   readonly rows: ReadonlyArray<Row>
   readonly keyOf: (row: Row) => string | number
-  /** Said instead of an empty table. */
+  /** Shown instead of an empty table. */
   readonly empty: ComponentChildren
 }
 

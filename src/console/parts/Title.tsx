@@ -1,2 +1,2 @@
-/** A page's heading: where the focus goes when the page is opened. */
+/** A page's heading, which gets the focus when the page is opened. */
 export const Title = ({ title }: { readonly title: string }) => <h1 tabIndex={-1}>{title}</h1>

@@ -1,11 +1,11 @@
-/** What went wrong, where it went wrong: the venue's message, what to do next, and the request's id. */
+/** An error where it occurred: the venue's message, what to do next, and the request's id. */
 import type { Failure } from "../state/Failure.js"
 
 interface Props {
   readonly failure: Failure | undefined
-  /** What it is about, where that is not plain from where it stands. */
+  /** What the error is about, where that is not clear from its place. */
   readonly subject?: string
-  /** Asks the very same again, where that may help. */
+  /** Repeats the same request, where that may help. */
   readonly again?: () => void
 }
 

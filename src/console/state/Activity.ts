@@ -1,4 +1,4 @@
-/** What happened to the account's sign-ins, passkeys and keys, newest first. */
+/** The account's security events (sign-ins, passkeys and keys), newest first. */
 import type { Client } from "./Client.js"
 import type { SecurityEvent } from "./Contract.js"
 import { hasFailed, type Result } from "./Failure.js"
@@ -18,7 +18,7 @@ export class Activity {
     this.list = new Reading((): Promise<Result<Events>> => client.securityEvents(undefined))
   }
 
-  /** Adds the next page to what is shown. */
+  /** Adds the next page. */
   async more(): Promise<void> {
     const shown = this.list.value.value
     if (shown === undefined || shown.nextCursor === null) return
@@ -28,7 +28,7 @@ export class Activity {
     this.list.value.value = { events: [...shown.events, ...page.events], nextCursor: page.nextCursor }
   }
 
-  /** Signs out everywhere else; whether that is done. What happened is read again then, as this is part of it. */
+  /** Signs out all other sessions; returns whether that succeeded. The events are then read again, since this is one of them. */
   async signOutElsewhere(): Promise<boolean> {
     const ended = await this.ending.run(async (): Promise<Result<true>> => {
       const told = await this.client.endOtherSessions()

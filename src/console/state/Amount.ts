@@ -1,9 +1,9 @@
-/** Amounts of USDC as people write and read them, and as the venue takes them: atoms (10^-6 USDC), as digits. Never a float. */
+/** Amounts of USDC: as people write and read them, and in atoms (10^-6 USDC) as digits for the venue. Never a float. */
 import { money } from "./Words.js"
 
 const typed = /^([0-9]{0,10})(?:\.([0-9]{0,6}))?$/
 
-/** What somebody has typed, in atoms; undefined where that is no amount, or none of anything. */
+/** A typed amount in atoms; undefined where it is not a positive amount. */
 export const atomsOf = (text: string): string | undefined => {
   const [, whole, fraction = ""] = typed.exec(text.trim()) ?? []
   if (whole === undefined) return undefined
@@ -11,7 +11,7 @@ export const atomsOf = (text: string): string | undefined => {
   return atoms === "" ? undefined : atoms
 }
 
-/** Atoms as they are read: to the cent, and further only where they go further. */
+/** Atoms as a readable amount: to the cent, or to as many further digits as it has. */
 export const usdc = (atoms: string): string => {
   const digits = atoms.padStart(7, "0")
   return money(`${digits.slice(0, -6)}.${digits.slice(-6)}`)

@@ -1,4 +1,4 @@
-/** The account's API keys: which there are, and an end to one. */
+/** The account's API keys: listing and revoking them. */
 import type { Client } from "./Client.js"
 import { Reading, Task } from "./Task.js"
 
@@ -10,7 +10,7 @@ export class ApiKeys {
     this.list = new Reading(() => client.apiKeys())
   }
 
-  /** Ends a key at once; whether it did. */
+  /** Revokes a key at once; returns whether that succeeded. */
   async revoke(keyId: string): Promise<boolean> {
     const revoked = await this.revoking.run(() => this.client.revokeApiKey(keyId))
     if (revoked === undefined) return false

@@ -1,7 +1,4 @@
-/**
- * An agent that asks for a key: what it asks, and the owner's yes or no. What is granted is what the agent asked for, to the
- * scope: the owner takes it or leaves it.
- */
+/** An agent's request for a key, and the owner's decision. The agent gets exactly the scopes that it asked for, or nothing. */
 import { signal } from "@preact/signals-core"
 import type { Client } from "./Client.js"
 import type { ConnectRequest } from "./Contract.js"
@@ -13,7 +10,7 @@ export type Decision = "approved" | "denied"
 export class Approval {
   readonly request
   readonly deciding = new Task()
-  /** What the owner has just decided of the request that is shown. */
+  /** The owner's decision on the request that is shown. */
   readonly decision = signal<Decision | undefined>(undefined)
   private userCode = ""
 
@@ -21,7 +18,7 @@ export class Approval {
     this.request = new Reading(() => client.connectRequest(this.userCode))
   }
 
-  /** Shows what the agent with this code asks for. */
+  /** Shows the request of the agent with this code. */
   async look(userCode: string): Promise<void> {
     this.clear()
     this.userCode = userCode

@@ -1,11 +1,11 @@
-/** A passkey's approval on the ledger: from the venue's challenge, through the browser, to what the venue takes. */
+/** A passkey's approval of a ledger step: from the venue's challenge, through the browser, to the venue's route. */
 import type { ApprovalChallenge, FirstFactor } from "./Contract.js"
 import * as Failure from "./Failure.js"
 import type { Result } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { type GoesOn, heard } from "./Turns.js"
 
-/** Until a prompt is given up by the browser. */
+/** The browser's time limit for a passkey prompt, in milliseconds. */
 const patienceMs = 120_000
 
 const noPasskeyYet: Failure.Failure = {
@@ -16,13 +16,13 @@ const noPasskeyYet: Failure.Failure = {
   again: false
 }
 
-/** Asks for a passkey by which this may be approved, while somebody waits for it; what it has signed. */
+/** Asks for an approval by one of the permitted passkeys, while somebody waits for it. Returns the signed assertion. */
 export const approve = async (
   outside: Pick<Outside, "usePasskey">,
   { allowCredentials: { webauthn }, challenge, rpId, userVerification }: ApprovalChallenge,
   goesOn: GoesOn
 ): Promise<Result<FirstFactor>> => {
-  // A browser that is told of none would offer them all.
+  // With an empty list, a browser would offer every passkey.
   if (webauthn.length === 0) return { failure: noPasskeyYet }
   const ceremony = await outside.usePasskey({
     challenge,

@@ -1,4 +1,4 @@
-/** The venue's routes as the pages call them: requests are typed by the contract, and what went wrong is a value. */
+/** The venue's routes as the pages call them: requests are typed by the contract, and failures are values. */
 import { isOf } from "../../client/venue/Rest.js"
 import type * as Contract from "./Contract.js"
 import type { Credential } from "./Credential.js"
@@ -9,7 +9,7 @@ import type { Answered, Outside, Sent } from "./Outside.js"
 const segment = encodeURIComponent
 const nothing: Partial<Sent> = {}
 
-/** The query of a page of a listing. */
+/** The query for a page of a listing. */
 const page = (cursor: string | undefined): string => `limit=50${cursor === undefined ? "" : `&cursor=${segment(cursor)}`}`
 
 export class Client {
@@ -33,7 +33,7 @@ export class Client {
     return this.post("/v1/auth/passkeys/authentication/verify", assertion)
   }
 
-  /** Ends a session: the one that is signed in unless another's bearer is given. */
+  /** Ends a session: the one that is signed in, unless another one's token is given. */
   endSession(token?: string): Promise<Result<unknown>> {
     return this.end("/v1/auth/sessions/current", token === undefined ? nothing : { token })
   }
@@ -80,7 +80,7 @@ export class Client {
     return this.ask("GET", `${this.account}/balance`)
   }
 
-  /** What has changed of the account behind a sequence; it waits for something where nothing has. */
+  /** The account's changes after a sequence; the venue waits up to `waitMs` for some where there are none. */
   changes(fromSequence: number, waitMs: number): Promise<Result<Contract.ChangeList>> {
     return this.ask("GET", `${this.account}/changes?fromSequence=${fromSequence}&waitMs=${waitMs}`)
   }
@@ -115,7 +115,7 @@ export class Client {
     return this.ask("GET", `/v1/leaderboard?window=${window}&${page(cursor)}`)
   }
 
-  /** What an order would come to; nothing is placed. */
+  /** The expected effect of an order; nothing is placed. */
   preview(order: Contract.PlaceOrder): Promise<Result<Contract.Preview>> {
     return this.post(`${this.account}/margin/preview`, order)
   }
@@ -136,7 +136,7 @@ export class Client {
     return this.ask("GET", `${this.account}/ledger?marketId=${segment(marketId)}&${page(cursor)}`)
   }
 
-  /** Of all markets. */
+  /** Funding payments in all markets. */
   fundingPayments(cursor: string | undefined): Promise<Result<Contract.FundingPaymentList>> {
     return this.ask("GET", `${this.account}/funding-payments?${page(cursor)}`)
   }
@@ -197,12 +197,12 @@ export class Client {
     return this.ask("POST", path, { body })
   }
 
-  /** Asks for an end that the venue answers without a body. */
+  /** A DELETE that the venue answers without a body. */
   private end(path: string, more: Partial<Sent> = nothing): Promise<Result<unknown>> {
     return this.told("DELETE", path, more, ({ status }) => status === 204)
   }
 
-  /** Asks for what the venue answers with a body that names its version: a page of something in between may be JSON too, or empty. */
+  /** A request that the venue answers with a body that states its version: a proxy's page may be JSON too, or empty. */
   private ask<A>(method: Sent["method"], path: string, more: Partial<Sent> = nothing): Promise<Result<A>> {
     return this.told(method, path, more, ({ body, status }) => status === 200 && isOf("", body))
   }
@@ -218,7 +218,7 @@ export class Client {
     if (answer === undefined) return { failure: Failure.unanswered }
     if (isDone(answer)) return { value: answer.body as A }
     const failure = Failure.ofAnswer(answer)
-    // Another 401 is a passkey's that was not the right one: the session is as good as before.
+    // Any other 401 concerns the wrong passkey: the session remains valid.
     if (answer.status === 401 && failure.code === "unauthorized" && token !== undefined) this.credential.rejected(token)
     return { failure }
   }

@@ -1,4 +1,4 @@
-/** What the venue's routes take and answer, by the schemas that they are declared with: types alone, nothing of the server. */
+/** The requests and answers of the venue's routes, by the schemas that declare them: types only, without any server code. */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type { Envelope, MarketList, OrderList } from "../../client/venue/Contract.js"
 import type { listTriggers } from "../../edge/accounts/autoClose.js"
@@ -20,7 +20,7 @@ import type { beginAuthentication, finishAuthentication } from "../../edge/ident
 import type { getLeaderboard } from "../../edge/markets/getLeaderboard.js"
 import type { cancelOrder } from "../../edge/orders/cancelOrder.js"
 
-/** What the reference client has names for already. */
+/** Types that the reference client names already. */
 export type {
   Balance,
   Canceled,
@@ -46,13 +46,13 @@ export type RecoveryAction = Envelope["recoveryActions"][number]
 
 export type RegistrationAsked = Body<typeof beginRegistration>
 export type RegistrationChallenge = Answer<typeof beginRegistration>
-/** What a browser made of a registration's challenge: a passkey. */
+/** A browser's answer to a registration challenge: a new passkey. */
 export type Registration = Body<typeof finishRegistration>
 
 export type AuthenticationAsked = Body<typeof beginAuthentication>
 export type Purpose = NonNullable<AuthenticationAsked["purpose"]>
 export type AuthenticationChallenge = Answer<typeof beginAuthentication>
-/** What a passkey has signed. */
+/** A passkey's assertion. */
 export type Assertion = Body<typeof finishAuthentication>
 
 export type Session = Answer<typeof finishAuthentication>
@@ -83,14 +83,14 @@ export type Cancel = Body<typeof cancelOrder>
 export type Market = MarketList["markets"][number]
 export type Leaderboard = Answer<typeof getLeaderboard>
 export type Ranked = Leaderboard["entries"][number]
-/** The time over which a leaderboard ranks. */
+/** The period that a leaderboard covers. */
 export type Window = Leaderboard["windowKind"]
 
-/** A placement, and what it would come to. */
+/** An order to be previewed, and its expected effect. */
 export type PlaceOrder = Body<typeof previewMargin>
 export type Preview = Answer<typeof previewMargin>
 export type TriggerList = Answer<typeof listTriggers>
-/** What closes a position, or a part of it, by itself. */
+/** A take-profit and stop-loss pair of a position, or of a part of it. */
 export type TriggerPair = TriggerList["triggers"][number]
 
 export type PositionHistory = Answer<typeof listPositionHistory>
@@ -113,12 +113,12 @@ export type WithdrawalConfirmed = Answer<typeof confirmWithdrawal>
 
 /** A step of a deposit or a withdrawal that its owner approves. */
 export type SigningStep = Deposit["plannedLedgerCommands"][number]["step"]
-/** What a passkey is asked to approve a step by. */
+/** The challenge with which a passkey is asked to approve a step. */
 export type ApprovalChallenge = NonNullable<DepositConfirmed["challenge"]>
-/** What a passkey has approved. */
+/** A passkey's approval. */
 export type FirstFactor = Extract<DepositConfirmation, { readonly action: "complete" }>["firstFactor"]
 
 export type LedgerParty = Answer<typeof getLedgerParty>
 export type PinsAsked = Body<typeof pinPasskeys>
-/** Whether the passkeys that approve on the ledger are the account's, and what to do where they are not. */
+/** Whether the passkeys that approve on the ledger are the account's current ones, and what to do where they are not. */
 export type Pins = Answer<typeof pinPasskeys>

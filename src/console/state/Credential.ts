@@ -1,6 +1,6 @@
 /**
- * Who is signed in, in this tab: the session's bearer lives in memory and in the tab's own storage, in no cookie and nothing that
- * another tab could read. It ends at its time, on signing out, or when the venue no longer takes it.
+ * Who is signed in in this tab: the session's token is kept in memory and in the tab's own storage, not in a cookie, and no other tab can
+ * read it. It ends at its expiry, on signing out, or when the venue no longer accepts it.
  */
 import { type ReadonlySignal, signal } from "@preact/signals-core"
 import type { Session } from "./Contract.js"
@@ -34,7 +34,7 @@ export class Credential {
     return this.held
   }
 
-  /** Why the last session ended, for whoever is asked to sign in again; undefined where there is nothing to say. */
+  /** Why the last session ended, to be shown at the next sign-in; undefined where there is nothing to say. */
   get ended(): ReadonlySignal<string | undefined> {
     return this.said
   }
@@ -52,7 +52,7 @@ export class Credential {
     this.held.value = undefined
   }
 
-  /** Hears that the venue did not take a bearer: a session that has been replaced since is not ended by it. */
+  /** Handles a token that the venue did not accept: a session that has replaced it meanwhile is not ended. */
   rejected(accessToken: string): void {
     if (this.held.value?.accessToken === accessToken) this.drop("Your session has ended. Sign in again to go on.")
   }

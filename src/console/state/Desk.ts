@@ -1,4 +1,4 @@
-/** Deposits and withdrawals through the same questions: the venue's routes for either, and transfers as what they answer. */
+/** One interface for deposits and withdrawals over the venue's routes for each. */
 import type { Client } from "./Client.js"
 import type { ApprovalChallenge, DepositConfirmed, FirstFactor, SigningStep, WithdrawalConfirmed } from "./Contract.js"
 import { hasFailed, type Result } from "./Failure.js"
@@ -10,7 +10,7 @@ export interface Page {
   readonly nextCursor: string | null
 }
 
-/** Where a transfer is, and what its owner is asked, if anything. */
+/** A transfer's state, and the challenge for its owner, if any. */
 export interface Confirmed {
   readonly transfer: Transfer
   readonly due: { readonly signingStep: SigningStep; readonly challenge: ApprovalChallenge } | undefined
@@ -24,7 +24,7 @@ export interface Approved {
 
 export interface Wish {
   readonly amountAtoms: string
-  /** Whom a withdrawal pays; empty of a deposit, which the account's own party pays. */
+  /** The party that a withdrawal pays; empty for a deposit, which the account's own party pays. */
   readonly destinationPartyId: string
 }
 
@@ -33,7 +33,7 @@ export interface Desk {
   readonly page: (cursor: string | undefined) => Promise<Result<Page>>
   readonly show: (id: string) => Promise<Result<Transfer>>
   readonly giveUp: (id: string) => Promise<Result<Transfer>>
-  /** Goes on with a transfer that is expected to be at a step. */
+  /** Continues a transfer that is expected to be at a step. */
   readonly initiate: (id: string, signingStep: SigningStep) => Promise<Result<Confirmed>>
   readonly complete: (id: string, approved: Approved) => Promise<Result<Confirmed>>
 }

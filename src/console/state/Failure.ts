@@ -1,4 +1,4 @@
-/** What went wrong, in words for whoever sees it: the venue's own message, what to do next, and the request's id to ask about. */
+/** A failure in words for the user: the venue's message, what to do next, and the request's id for inquiries. */
 import type { Envelope, RecoveryAction } from "./Contract.js"
 import type { Answered, CeremonyTrouble } from "./Outside.js"
 
@@ -6,18 +6,18 @@ export interface Failure {
   readonly message: string
   /** What to do next; empty where there is nothing to do. */
   readonly advice: string
-  /** The venue's `code`; undefined where the venue did not say anything. */
+  /** The venue's `code`; undefined where there is no answer from the venue. */
   readonly code: string | undefined
   readonly requestId: string | undefined
-  /** Whether the very same may be asked again. */
+  /** Whether the same request may be repeated. */
   readonly again: boolean
   /** The rule that refused an order. */
   readonly guard?: string
-  /** A nearby value that would have passed, in the rule's own unit. */
+  /** A nearby value that would have been accepted, in the rule's unit. */
   readonly nearest?: string
 }
 
-/** What was asked for, or why there is none. */
+/** The result of a request, or why there is none. */
 export type Result<A> = { readonly value: A } | { readonly failure: Failure }
 
 export const hasFailed = <A>(result: Result<A>): result is { readonly failure: Failure } => "failure" in result
@@ -38,12 +38,12 @@ const isEnvelope = (body: unknown): body is Envelope =>
   typeof body === "object" && body !== null && "safeMessage" in body && "recoveryActions" in body
 
 /**
- * Whether the very same may be asked again. A defect of the venue may have come behind what was asked: only the same key finds that out,
- * and does it once at most.
+ * Whether the same request may be repeated. After an internal error the request may have been done: only repeating it under the same key
+ * finds out, and does it at most once.
  */
 const mayBeAskedAgain = ({ code, retryable }: Envelope): boolean => retryable || code === "internal_error"
 
-/** What the venue says of a failure; `again` where that is known otherwise than by its envelope. */
+/** The failure in an envelope; `again` overrides whether the request may be repeated. */
 export const ofEnvelope = (envelope: Envelope, again = mayBeAskedAgain(envelope)): Failure => ({
   message: envelope.safeMessage,
   advice: envelope.recoveryActions.map((action) => advice[action] ?? "").filter((text) => text !== "").join(" "),
@@ -54,7 +54,7 @@ export const ofEnvelope = (envelope: Envelope, again = mayBeAskedAgain(envelope)
   ...(envelope.nearest === undefined ? undefined : { nearest: envelope.nearest })
 })
 
-/** An answer that is no success. */
+/** The failure in an unsuccessful answer. */
 export const ofAnswer = ({ body, requestId, status }: Answered): Failure => {
   if (!isEnvelope(body)) {
     return {
@@ -68,7 +68,7 @@ export const ofAnswer = ({ body, requestId, status }: Answered): Failure => {
   return ofEnvelope(body)
 }
 
-/** No answer: what was asked may have been done. */
+/** No answer: the request may have been done. */
 export const unanswered: Failure = {
   message: "The venue did not answer.",
   advice: "Check your connection and try again: nothing will be done twice.",
@@ -77,7 +77,7 @@ export const unanswered: Failure = {
   again: true
 }
 
-/** Whoever asked has gone: nobody is told. */
+/** The caller has gone: the failure is not shown. */
 export const left: Failure = {
   message: "Nobody waits for it any more.",
   advice: "",
@@ -102,7 +102,7 @@ const unsupported = ofCeremony(
 
 const closed = ofCeremony("The passkey prompt was closed, or its time ran out. Nothing was done.", "Try again when you are ready.")
 
-/** By the library's code, then by the browser's own name of it. */
+/** Failures by the library's code, or by the browser's name for them. */
 const ceremonies: Readonly<Record<string, Failure>> = {
   ERROR_INVALID_DOMAIN: wrongAddress,
   ERROR_INVALID_RP_ID: wrongAddress,
@@ -117,7 +117,7 @@ const ceremonies: Readonly<Record<string, Failure>> = {
   AbortError: closed
 }
 
-/** A passkey that was not made or used. */
+/** The failure to create or use a passkey. */
 export const ofTrouble = ({ code, name }: CeremonyTrouble): Failure =>
   ceremonies[code] ?? ceremonies[name]
     ?? ofCeremony("The browser could not use a passkey.", `Try again, or use another browser or device. It said ${name}.`)

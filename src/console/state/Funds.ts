@@ -1,4 +1,4 @@
-/** Money in and out: deposits, withdrawals, the account's party on the ledger, and which passkeys approve there. */
+/** Money in and out: deposits, withdrawals, the account's party on the ledger, and the passkeys that approve there. */
 import type { Client } from "./Client.js"
 import { approve } from "./Approving.js"
 import * as Desk from "./Desk.js"
@@ -12,7 +12,7 @@ import { heard } from "./Turns.js"
 export class Funds {
   readonly balance
   readonly party
-  /** Whether the passkeys that approve on the ledger are those of the account. */
+  /** Whether the passkeys that approve on the ledger are the account's current ones. */
   readonly pins
   readonly pinning = new Task()
   readonly deposits
@@ -26,7 +26,7 @@ export class Funds {
     this.withdrawals = new Transfers(Desk.withdrawals(client), outside)
   }
 
-  /** The account's party, by its own reading alone; undefined while it has none, or that is not known. */
+  /** The account's party, as its own route reports it; undefined while it has none, or that is not known. */
   get partyId(): string | undefined {
     return this.party.value.value?.partyId ?? undefined
   }
@@ -36,7 +36,7 @@ export class Funds {
     await this.lookAtPins()
   }
 
-  /** Looks how what is unfinished stands; what has come to its end has moved money. */
+  /** Refreshes unfinished transfers; one that has ended has moved money. */
   async refresh(): Promise<void> {
     const before = this.settled
     await Promise.all([this.deposits.refresh(), this.withdrawals.refresh()])
@@ -45,26 +45,26 @@ export class Funds {
 
   async deposit(amountAtoms: string): Promise<boolean> {
     const made = await this.deposits.request({ amountAtoms, destinationPartyId: "" })
-    // The first one may have brought the party.
+    // The first deposit may have created the party.
     if (made) await this.follow(this.settled)
     return made
   }
 
   async withdraw(amountAtoms: string, destinationPartyId: string): Promise<boolean> {
     const made = await this.withdrawals.request({ amountAtoms, destinationPartyId })
-    // The amount is held from here on.
+    // From here on the amount is reserved.
     if (made) await this.balance.load()
     return made
   }
 
-  /** Gives a transfer up that is not approved; whether it is over now. */
+  /** Cancels a transfer that has not been approved; returns whether it has ended. */
   async giveUp(transfers: Transfers, id: string): Promise<boolean> {
     const ended = await transfers.giveUp(id)
     if (ended) await this.balance.load()
     return ended
   }
 
-  /** Has a passkey that approves on the ledger already approve the change that is due; then the next, if there is one. */
+  /** Approves the pending change of pins with a passkey that the ledger's signer knows already; then the next, if there is one. */
   async pin(): Promise<void> {
     const changed = await this.pinning.run(async (goesOn) => {
       const asked = heard(goesOn, await this.client.pinPasskeys({ action: "initiate" }))
@@ -82,7 +82,7 @@ export class Funds {
     this.pinning.forget()
   }
 
-  /** How many of those that are shown are over. */
+  /** How many of the shown transfers have ended. */
   private get settled(): number {
     return [this.deposits, this.withdrawals].reduce(
       (sum, { list }) => sum + (list.value.value?.transfers.filter(isOver).length ?? 0),
@@ -92,7 +92,7 @@ export class Funds {
 
   private async follow(before: number): Promise<void> {
     const isSettled = this.settled !== before
-    // A deposit that has a party has brought it; whose it is only the party's own reading tells.
+    // A deposit that names a party has created it; only the party's own route says that it is the account's.
     const isParty = this.partyId === undefined && !this.party.isBusy.value
       && this.deposits.unfinished.some(({ partyId }) => partyId !== undefined)
     await Promise.all([...(isSettled ? [this.balance.load()] : []), ...(isSettled || isParty ? [this.party.load()] : [])])

@@ -1,9 +1,9 @@
-/** A command that is done under one key until it is decided, while it asks the same: what is tried again is done once. */
+/** A command that keeps one key until it is decided, as long as its content is unchanged: repetitions are done once. */
 import type { Result } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { Task } from "./Task.js"
 
-/** The key that something is sent under, whether nothing was sent under it before, and when it was first sent. */
+/** The key of a request, whether nothing was sent under it before, and when it was first sent. */
 export interface Key {
   readonly key: string
   readonly isNew: boolean
@@ -12,12 +12,12 @@ export interface Key {
 
 export class Keyed {
   readonly task = new Task()
-  /** What was asked under a key, and may have been done. */
+  /** The request under a key that may have been done. */
   private asked: { readonly wish: string; readonly key: string; readonly sentAtEpochMs: number } | undefined
 
   constructor(private readonly outside: Pick<Outside, "nextKey" | "now">) {}
 
-  /** Whether it was done. `wish`: what is asked for; a key stands for that alone, so that another wish has another one. */
+  /** Runs a command; returns whether it was done. `wish`: its content, to which a key belongs: another content gets another key. */
   async run<A>(wish: string, work: (key: Key) => Promise<Result<A>>): Promise<boolean> {
     const done = await this.task.run(() => {
       const isNew = this.asked?.wish !== wish
@@ -26,7 +26,7 @@ export class Keyed {
       return work({ key, isNew, sentAtEpochMs })
     })
     if (this.task.isBusy.value) return false
-    // Decided one way or the other, or never taken: another click is another request.
+    // The command was decided, or never accepted: another click is a new request.
     if (this.task.failure.value?.again !== true) this.asked = undefined
     return done !== undefined
   }
@@ -36,7 +36,7 @@ export class Keyed {
     this.asked = undefined
   }
 
-  /** Forgets it with what is under way. */
+  /** Forgets the request and whatever is in progress. */
   forget(): void {
     this.task.forget()
     this.asked = undefined

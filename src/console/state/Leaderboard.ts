@@ -1,4 +1,4 @@
-/** Who did best over a time, as the venue ranks them. */
+/** The best accounts over a period, as the venue ranks them. */
 import { signal } from "@preact/signals-core"
 import type { Client } from "./Client.js"
 import type * as Contract from "./Contract.js"
@@ -7,7 +7,7 @@ import { listed, Listing } from "./Listing.js"
 
 export class Leaderboard {
   readonly window = signal<Contract.Window>("daily")
-  /** The board that is shown, but for its entries. */
+  /** The current leaderboard without its entries. */
   readonly board = signal<Contract.Leaderboard | undefined>(undefined)
   readonly entries
 

@@ -1,9 +1,9 @@
-/** A listing that is read page by page, newest first: the newest page again whenever it is asked for, older ones behind it. */
+/** A listing read page by page, newest first: the newest page is refreshed on request, and older pages are added after it. */
 import { hasFailed, type Result } from "./Failure.js"
 import { Reading, Task } from "./Task.js"
 import type { GoesOn } from "./Turns.js"
 
-/** Rows that are shown at most: whoever needs all of them asks the API. */
+/** Most rows shown; the API offers the rest. */
 const most = 500
 
 export interface Listed<Row> {
@@ -14,25 +14,25 @@ export interface Listed<Row> {
 export class Listing<Row> {
   readonly list
   readonly older = new Task()
-  /** What is shown since a page was added. */
+  /** The value that is shown since a page was added. */
   private longer: Listed<Row> | undefined
 
   constructor(private readonly page: (cursor: string | undefined, goesOn: GoesOn) => Promise<Result<Listed<Row>>>) {
     this.list = new Reading((goesOn) => page(undefined, goesOn))
   }
 
-  /** Whether there are older ones that can be shown. */
+  /** Whether there are older rows that can be shown. */
   get hasMore(): boolean {
     const shown = this.list.value.value
     return shown !== undefined && shown.nextCursor !== null && shown.rows.length < most
   }
 
-  /** Whether somebody has gone on to older ones: reading the newest page again would take them away. */
+  /** Whether older pages have been added: refreshing the newest page would remove them. */
   get isLonger(): boolean {
     return this.longer !== undefined && this.longer === this.list.value.value
   }
 
-  /** Adds the next page to what is shown. */
+  /** Adds the next page. */
   async more(): Promise<void> {
     const shown = this.list.value.value
     const cursor = shown?.nextCursor
@@ -50,7 +50,7 @@ export class Listing<Row> {
   }
 }
 
-/** A page of the venue's as one of a listing. */
+/** One of the venue's pages as a page of a listing. */
 export const listed = <Page extends { readonly nextCursor: string | null }, Row>(
   rows: (page: Page) => ReadonlyArray<Row>,
   page: Result<Page>

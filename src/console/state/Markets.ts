@@ -1,15 +1,15 @@
-/** All markets with their figures, as the list of them shows them. */
+/** All markets with their figures, for the list of markets. */
 import type { Client } from "./Client.js"
 import type { Market, Stats } from "./Contract.js"
 import { hasFailed, type Result } from "./Failure.js"
 import { Reading } from "./Task.js"
 
-/** Figures are asked for market by market: of the first so many. */
+/** Figures are requested for each market separately, for the first so many. */
 const most = 50
 
 export interface Quoted {
   readonly market: Market
-  /** Undefined where they could not be had. */
+  /** Undefined where they could not be read. */
   readonly stats: Stats | undefined
 }
 
@@ -20,7 +20,7 @@ export class Markets {
     this.list = new Reading(() => this.quoted())
   }
 
-  /** Reads everything again, unless that is still under way. */
+  /** Reads everything again, unless that is already in progress. */
   async refresh(): Promise<void> {
     if (!this.list.isBusy.value) await this.list.load()
   }

@@ -1,4 +1,4 @@
-/** Everything that the pages ask of the browser, so that what they decide can be tested without one. `Browser.ts` is the real one. */
+/** Everything that the pages need from the browser, so that their logic can be tested without one. `Browser.ts` is the real one. */
 import type { Platform } from "../../client/venue/Platform.js"
 import type { Assertion, AuthenticationChallenge, Registration, RegistrationChallenge } from "./Contract.js"
 
@@ -8,59 +8,59 @@ export interface Sent {
   readonly path: string
   readonly token: string | undefined
   readonly idempotencyKey: string | undefined
-  /** Undefined: no body. */
+  /** Undefined for a request without a body. */
   readonly body: unknown
 }
 
 export interface Answered {
   readonly status: number
-  /** The venue's name for the request, to look it up by. */
+  /** The venue's id for the request, for inquiries. */
   readonly requestId: string | undefined
-  /** Undefined where there was none, or it was no JSON. */
+  /** Undefined where there was none, or it was not JSON. */
   readonly body: unknown
 }
 
-/** Why a passkey was not made or used: the browser's own name of it, and what the library made of that. */
+/** Why a passkey was not created or used: the browser's error name, and the library's code for it. */
 export interface CeremonyTrouble {
   readonly name: string
   readonly code: string
 }
 
-/** What the browser made of a challenge. */
+/** The result of a passkey ceremony. */
 export type Ceremony<A> = { readonly credential: A } | { readonly trouble: CeremonyTrouble }
 
-/** What a passkey is asked: of sign-in, or of an approval, which says by which passkeys alone. */
+/** The options for an assertion: for signing in, or for an approval, which restricts the passkeys. */
 export type UseOptions = Omit<AuthenticationChallenge["options"], "allowCredentials"> & {
   readonly allowCredentials: ReadonlyArray<{ readonly type: "public-key"; readonly id: string }>
 }
 
 export interface Outside {
-  /** Sends a request to the venue that served the page; undefined where no answer came, so that nobody knows what it did. */
+  /** Sends a request to the venue that served the page; undefined where no answer came, so that the outcome is unknown. */
   readonly send: (request: Sent) => Promise<Answered | undefined>
-  /** Makes a passkey from the venue's registration options. */
+  /** Creates a passkey from the venue's registration options. */
   readonly createPasskey: (options: RegistrationChallenge["options"]) => Promise<Ceremony<Registration["credential"]>>
   /** Signs the venue's challenge with a passkey. */
   readonly usePasskey: (options: UseOptions) => Promise<Ceremony<Assertion["credential"]>>
-  /** The one text that outlives a reload of this tab, and no more than that. */
+  /** A single text that survives a reload of this tab, and nothing beyond it. */
   readonly kept: {
     readonly read: () => string | undefined
     readonly write: (text: string) => void
     readonly clear: () => void
   }
-  /** Gives a text to be pasted elsewhere; whether that was allowed. */
+  /** Copies a text to the clipboard; returns whether that was permitted. */
   readonly copy: (text: string) => Promise<boolean>
-  /** Where the pages are to be opened instead, where passkeys cannot work at the address that they were opened at. */
+  /** The address at which to open the pages instead, where passkeys cannot work at the present one. */
   readonly elsewhere: string | undefined
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
-  /** A key under which one request does something once, however often it is sent. */
+  /** A new idempotency key. */
   readonly nextKey: () => string
-  /** Whether the page is seen now. */
+  /** Whether the page is visible now. */
   readonly isSeen: () => boolean
-  /** Does something at intervals while the page is seen; what it gives back ends it. */
+  /** Runs something at intervals while the page is visible; the returned function stops it. */
   readonly every: (intervalMs: number, run: () => void) => () => void
-  /** Does something before the page is painted next; not while it is not seen. */
+  /** Runs something before the next paint; not while the page is hidden. */
   readonly frame: (run: () => void) => void
-  /** The venue that served the page, and what the reference client goes by to it. */
+  /** The venue that served the page, and the platform with which the reference client reaches it. */
   readonly venue: { readonly url: string; readonly platform: Platform }
 }

@@ -1,4 +1,4 @@
-/** The account's passkeys: which there are, one more, one less. Both need a passkey that the account has, used that moment. */
+/** The account's passkeys: listing, adding and removing them. Both changes require a fresh assertion by an existing passkey. */
 import type { Client } from "./Client.js"
 import { hasFailed } from "./Failure.js"
 import type { Outside } from "./Outside.js"
@@ -17,7 +17,7 @@ export class Passkeys {
     this.list = new Reading(() => client.passkeys())
   }
 
-  /** Adds a passkey; whether it did. */
+  /** Adds a passkey; returns whether that succeeded. */
   async add(displayName: string): Promise<boolean> {
     const session = await this.adding.run(async (goesOn) => {
       const assertion = await assert(this.client, this.outside, "add_passkey", goesOn)
@@ -25,7 +25,8 @@ export class Passkeys {
       const answer = await register(this.client, this.outside, displayName, goesOn, assertion.value)
       if (hasFailed(answer)) return answer
       const opened = await this.client.finishRegistration(answer.value)
-      // The new passkey has opened a session, too. The one that is signed in stays: it does not end with the passkey's removal.
+      // Registering the new passkey has opened another session, which is ended. The present one stays, so that removing the new passkey
+      // does not end it.
       if (!hasFailed(opened)) await this.client.endSession(opened.value.accessToken)
       return opened
     })
@@ -34,7 +35,7 @@ export class Passkeys {
     return true
   }
 
-  /** Removes a passkey; whether it did. */
+  /** Removes a passkey; returns whether that succeeded. */
   async remove(credentialId: string): Promise<boolean> {
     const removed = await this.removing.run(async (goesOn) => {
       const assertion = await assert(this.client, this.outside, "remove_passkey", goesOn)

@@ -1,4 +1,4 @@
-/** What the account holds: its money, its positions, its open orders, and taking an order back. */
+/** The account's money, positions and open orders, and cancelling an order. */
 import { signal } from "@preact/signals-core"
 import type { Client } from "./Client.js"
 import type { Order } from "./Contract.js"
@@ -8,7 +8,7 @@ import { Keyed } from "./Keyed.js"
 import { Reading, type Task } from "./Task.js"
 import type { GoesOn } from "./Turns.js"
 
-/** Open orders that are shown at most. */
+/** Most open orders shown. */
 const mostOrders = 1_000
 
 export interface OpenOrders {
@@ -23,7 +23,7 @@ export class Portfolio {
   readonly orders
   /** When the balance was last read. */
   readonly readAtEpochMs = signal<number | undefined>(undefined)
-  /** Orders that are being taken back. */
+  /** Orders that are being cancelled. */
   private readonly canceling = new Map<string, Keyed>()
 
   constructor(private readonly client: Client, private readonly outside: Pick<Outside, "nextKey" | "now">) {
@@ -36,22 +36,22 @@ export class Portfolio {
     await Promise.all([this.readBalance(), this.positions.load(), this.orders.load()])
   }
 
-  /** Whether any of it is being read. */
+  /** Whether any part is being read. */
   get isBusy(): boolean {
     return [this.balance, this.positions, this.orders].some(({ isBusy }) => isBusy.value)
   }
 
-  /** Reads everything again, unless that is still under way: a venue that is slow to answer is given the time. */
+  /** Reads everything again, unless that is already in progress, so that a slow venue is given time. */
   async refresh(): Promise<void> {
     if (!this.isBusy) await this.load()
   }
 
-  /** What is under way with an order. */
+  /** The state of an order's cancellation. */
   taskOf(orderId: string): Task {
     return this.cancelingOf(orderId).task
   }
 
-  /** Takes an order back, and shows what is left. */
+  /** Cancels an order, and shows the remaining ones. */
   async cancel(order: Order): Promise<void> {
     const canceling = this.cancelingOf(order.orderId)
     const isDone = await canceling.run("", ({ key }) => this.client.cancelOrder(order, key))
@@ -66,7 +66,7 @@ export class Portfolio {
     this.canceling.clear()
   }
 
-  /** Reads the balance. What was read before stays in sight where that fails, and so does its time. */
+  /** Reads the balance. Where that fails, the previous one stays visible with its time. */
   private async readBalance(): Promise<void> {
     if (await this.balance.load()) this.readAtEpochMs.value = this.outside.now()
   }
@@ -87,7 +87,7 @@ export class Portfolio {
       cursor = page.value.nextCursor ?? undefined
     } while (goesOn() && cursor !== undefined && orders.length < mostOrders)
     const shown = new Set(orders.map(({ orderId }) => orderId))
-    // What another has open says nothing of what is being taken back here.
+    // After another account has signed in, its orders say nothing about cancellations started here.
     const gone = goesOn() ? [...this.canceling.keys()].filter((orderId) => !shown.has(orderId)) : []
     for (const orderId of gone) this.canceling.delete(orderId)
     return { value: { orders, more: cursor !== undefined } }

@@ -1,4 +1,4 @@
-/** The ways in and out: making an account with its first passkey, signing in with one, signing out. */
+/** Creating an account with its first passkey, signing in with a passkey, and signing out. */
 import type { Client } from "./Client.js"
 import type { Assertion, Purpose, Registration, Session } from "./Contract.js"
 import type { Credential } from "./Credential.js"
@@ -10,7 +10,7 @@ import { type GoesOn, heard } from "./Turns.js"
 
 type Passkeys = Pick<Outside, "createPasskey" | "usePasskey">
 
-/** A challenge's answer, to be sent with the challenge's name. */
+/** The answer to a challenge, sent with the challenge's identifier. */
 const answered = <A>(
   challengeIdentifier: string,
   ceremony: Ceremony<A>
@@ -19,14 +19,14 @@ const answered = <A>(
     ? { failure: Failure.ofTrouble(ceremony.trouble) }
     : { value: { challengeIdentifier, credential: ceremony.credential } }
 
-/** A fresh challenge for a purpose, answered by a passkey that the account has, while somebody waits for it. */
+/** A fresh assertion for a purpose by one of the account's passkeys, while somebody waits for it. */
 export const assert = async (client: Client, outside: Passkeys, purpose: Purpose, goesOn: GoesOn): Promise<Result<Assertion>> => {
   const asked = heard(goesOn, await client.beginAuthentication(purpose))
   if (hasFailed(asked)) return asked
   return heard(goesOn, answered(asked.value.challengeIdentifier, await outside.usePasskey(asked.value.options)))
 }
 
-/** A challenge for a new passkey, answered by that passkey: of a new account, or with an assertion of the one that is signed in. */
+/** Registers a new passkey, while somebody waits for it: for a new account, or for the signed-in one with an assertion. */
 export const register = async (
   client: Client,
   outside: Passkeys,
@@ -59,7 +59,7 @@ export class SignIn {
     })
   }
 
-  /** Opens an account whose owner is a new passkey. */
+  /** Opens an account that is owned by a new passkey. */
   async createAccount(displayName: string): Promise<void> {
     await this.enter(async (goesOn) => {
       const answer = await register(this.client, this.outside, displayName, goesOn)
@@ -67,7 +67,7 @@ export class SignIn {
     })
   }
 
-  /** Leaves at once, here; the venue is told, and if it does not hear of it, one is told so. */
+  /** Signs out here at once; if the venue cannot be told, the user is informed. */
   async signOut(): Promise<void> {
     const told = this.client.endSession()
     this.credential.drop("You are signed out.")

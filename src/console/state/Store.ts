@@ -1,4 +1,4 @@
-/** All that the pages know, in one place: each page shows a part of it, and nothing else in the pages remembers anything. */
+/** The entire state of the pages: each page shows a part of it, and keeps no state elsewhere. */
 import { effect, signal, untracked } from "@preact/signals-core"
 import { Activity } from "./Activity.js"
 import { ApiKeys } from "./ApiKeys.js"
@@ -49,11 +49,11 @@ export class Store {
     this.apiKeys = new ApiKeys(client)
     this.approval = new Approval(client)
     this.activity = new Activity(client)
-    // What one account was shown is gone before another can be signed in.
+    // One account's data is removed before another can sign in.
     effect(() => {
       if (this.credential.signed.value !== undefined) return
       const { activity, apiKeys, approval, funds, leaderboard, markets, passkeys, portfolio, trading } = this
-      // It is done when somebody signs out, and not whenever something changes of what is looked at on the way.
+      // Untracked, so that this runs only on signing out, and not whenever a value that is read here changes.
       untracked(() => {
         for (const part of [portfolio, markets, trading, leaderboard, funds, passkeys, apiKeys, approval, activity]) part.clear()
       })

@@ -1,16 +1,18 @@
-/** What is under way, and how it ended: the two shapes in which every page sees what it asked of the venue. */
+/** Requests in progress and their results: the two forms in which every page sees what it requested from the venue. */
 import { signal } from "@preact/signals-core"
 import { type Failure, hasFailed, type Result } from "./Failure.js"
 import { type GoesOn, Turns } from "./Turns.js"
 
-/** Something that is done on request, one at a time. */
+/** An action on request, one at a time. */
 export class Task {
   readonly isBusy = signal(false)
-  /** How it failed the last time; undefined once it is tried again. */
+  /** The last failure; undefined once it is tried again. */
   readonly failure = signal<Failure | undefined>(undefined)
   private readonly turns = new Turns()
 
-  /** Does it, unless it is being done; the value, or undefined where there is none, or where it was forgotten meanwhile. */
+  /**
+   * Runs the action, unless it is running already. Returns its value; undefined where there is none, or where it was forgotten meanwhile.
+   */
   async run<A>(work: (goesOn: GoesOn) => Promise<Result<A>>): Promise<A | undefined> {
     if (this.isBusy.value) return undefined
     this.isBusy.value = true
@@ -24,12 +26,12 @@ export class Task {
     return undefined
   }
 
-  /** Forgets how it failed; what is under way goes on. */
+  /** Clears the failure; a running action continues. */
   clear(): void {
     this.failure.value = undefined
   }
 
-  /** Forgets it with what is under way: what comes of that is for nobody, and the next one need not wait for it. */
+  /** Forgets the failure and the running action: its result is ignored, and the next one need not wait for it. */
   forget(): void {
     this.turns.next()
     this.isBusy.value = false
@@ -37,17 +39,17 @@ export class Task {
   }
 }
 
-/** Something that is read, and read again: what was read last stays until there is something newer. */
+/** A value that is read repeatedly: the last one stays until there is a newer one. */
 export class Reading<A> {
   readonly value = signal<A | undefined>(undefined)
   readonly failure = signal<Failure | undefined>(undefined)
   readonly isBusy = signal(false)
-  /** Every question begins one: an answer to an earlier question says nothing any more. */
+  /** Every read starts a new turn: the answer of an earlier read is ignored. */
   private readonly turns = new Turns()
 
   constructor(private readonly ask: (goesOn: GoesOn) => Promise<Result<A>>) {}
 
-  /** Reads it; whether there is something newer by that. */
+  /** Reads the value; returns whether this yielded a newer one. */
   async load(): Promise<boolean> {
     const goesOn = this.turns.next()
     this.isBusy.value = true
@@ -55,7 +57,7 @@ export class Reading<A> {
     if (!goesOn()) return false
     this.isBusy.value = false
     if (hasFailed(result)) {
-      // What goes on failing alike is told once, not at every look.
+      // A failure that repeats itself is reported once, not with every read.
       if (this.failure.value?.message !== result.failure.message) this.failure.value = result.failure
       return false
     }

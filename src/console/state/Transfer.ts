@@ -1,6 +1,6 @@
 /**
- * A deposit or a withdrawal as the pages see it, made of what the venue says of it alone: which of its steps are done, which is due,
- * and what one may do. So it does not matter which tab began it, or when that was closed.
+ * A deposit or a withdrawal, derived only from the venue's record of it: which steps are done, which one is due, and what its owner can do.
+ * So it does not matter in which tab it was started, or when that was closed.
  */
 import { usdc } from "./Amount.js"
 import type { Deposit, SigningStep, Withdrawal } from "./Contract.js"
@@ -13,10 +13,10 @@ export interface Transfer {
   readonly id: string
   readonly amountAtoms: string
   readonly status: Status
-  /** The steps that its owner approves, in their order. */
+  /** The steps that its owner approves, in order. */
   readonly steps: ReadonlyArray<SigningStep>
   readonly ledgerOutcome: Deposit["ledgerOutcome"]
-  /** The owner's party that pays, or the one that is paid; undefined while there is none. */
+  /** The owner's party that pays, or the party that is paid; undefined while there is none. */
   readonly partyId: string | undefined
   readonly environment: Deposit["environment"]
   readonly createdAtEpochMs: number
@@ -51,10 +51,10 @@ export const ofWithdrawal = (withdrawal: Withdrawal): Transfer => ({
 
 export const isOver = ({ status }: Transfer): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
 
-/** Whether the step at hand was not executed yet: it waits for its owner, unless it was approved a moment ago. */
+/** Whether the current step has not been executed yet: it waits for its owner, unless it has just been approved. */
 export const awaitsOwner = ({ status }: Transfer): boolean => status === "bound" || status === "requested"
 
-/** Whether its owner ended it, which the venue tells as a refusal. */
+/** Whether its owner cancelled it, which the venue reports as a rejection. */
 const isGivenUp = ({ ledgerOutcome, status }: Transfer): boolean => status === "rejected" && ledgerOutcome?.guard === "given_up"
 
 /** How many steps are done. */
@@ -62,17 +62,17 @@ const doneOf = ({ ledgerOutcome, status, steps }: Transfer): number => {
   if (status === "ledger_confirmed") return steps.length
   if (ledgerOutcome === undefined) return 0
   const { outcome, step } = ledgerOutcome
-  // The venue's own step, behind a deposit that came to nothing, is none of them: that the offer was made is what is known then.
+  // The withdrawal of the offer after a failed deposit is not one of the owner's steps: it only shows that the offer had been made.
   const at = step === "treasury_offer_withdrawal" ? steps.indexOf("treasury_offer") + 1 : steps.indexOf(step)
   return outcome === "completion_accepted" && step !== "treasury_offer_withdrawal" ? at + 1 : at
 }
 
-/** The step that is due or under way; undefined where it is over. */
+/** The step that is due or in progress; undefined where the transfer has ended. */
 export const stepAtHand = (transfer: Transfer): SigningStep | undefined => isOver(transfer) ? undefined : transfer.steps[doneOf(transfer)]
 
 export type StepState = "done" | "due" | "submitted" | "submitted_unknown" | "rejected" | "given_up" | "expired" | "later"
 
-/** Each step with where it stands. */
+/** Each step with its state. */
 export const stepsOf = (transfer: Transfer): ReadonlyArray<{ readonly step: SigningStep; readonly state: StepState }> => {
   const done = doneOf(transfer)
   const { status } = transfer
@@ -101,7 +101,7 @@ const stepTitles: Readonly<Record<SigningStep, string>> = {
 
 export const stepTitle = (step: SigningStep): string => stepTitles[step]
 
-/** What an approval of a step approves, in words. */
+/** What approving a step means, in words. */
 export const approves = (step: SigningStep, { amountAtoms, partyId }: Pick<Transfer, "amountAtoms" | "partyId">): string => {
   const amount = `${usdc(amountAtoms)} USDC`
   switch (step) {
@@ -126,10 +126,10 @@ const standings: Readonly<Record<Status, string>> = {
   expired: "Expired"
 }
 
-/** Where it stands, in a few words. */
+/** The transfer's status, in a few words. */
 export const standing = (transfer: Transfer): string => isGivenUp(transfer) ? "Given up" : standings[transfer.status]
 
-/** Whose the money is that did not move. */
+/** Where the money is after a transfer that did not take place. */
 const kept = ({ amountAtoms, kind }: Transfer): string =>
   kind === "deposit" ? "nothing was taken from your party" : `${usdc(amountAtoms)} USDC are back in your account`
 
@@ -138,7 +138,7 @@ const reason = (transfer: Transfer): string => {
   return guard === null || isGivenUp(transfer) ? "" : ` The reason: ${guard}.`
 }
 
-/** What that means for the money, in whole sentences. */
+/** What the status means for the money, in whole sentences. */
 export const meaning = (transfer: Transfer): string => {
   const { amountAtoms, kind, status } = transfer
   const amount = `${usdc(amountAtoms)} USDC`

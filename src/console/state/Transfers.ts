@@ -1,6 +1,6 @@
 /**
- * The account's deposits, or its withdrawals: asking for one, approving its steps, giving one up, and how each stands. Nothing of it
- * lives here alone: what is unfinished is read from the venue, so a page that was closed goes on where the transfer stands.
+ * The account's deposits, or its withdrawals: requesting one, approving its steps, cancelling one, and their states. None of it exists only
+ * here: unfinished transfers are read from the venue, so that a reopened page continues where they stand.
  */
 import { signal } from "@preact/signals-core"
 import { isTooNewToForget } from "../../client/venue/CommandKey.js"
@@ -13,28 +13,30 @@ import { Reading, Task } from "./Task.js"
 import { awaitsOwner, isOver, stepAtHand, type Transfer } from "./Transfer.js"
 import { type GoesOn, heard, Turns } from "./Turns.js"
 
-/** What is under way with one transfer. */
+/** The actions in progress on one transfer. */
 interface Work {
   readonly approving: Task
   readonly givingUp: Task
-  /** The step that the venue has the approval of, while it has not come to be executed. */
+  /** The step whose approval the venue has but has not executed yet. */
   readonly approved: { value: SigningStep | undefined }
 }
 
-/** A request that may have been done: sent again it has the same key, as long as it asks the same and the venue has not forgotten it. */
+/**
+ * A request that may have been done: repeated, it has the same key, as long as its content is unchanged and the venue has not forgotten it.
+ */
 interface Asked {
   readonly wish: Wish
   readonly key: string
   readonly sentAtEpochMs: number
-  /** The transfers that were shown when it was first sent; undefined where none had been read: then no list tells which one it made. */
+  /** The transfers shown when it was first sent; undefined where none had been read, so that a list cannot tell which one it created. */
   readonly before: ReadonlySet<string> | undefined
 }
 
-/** Whether a transfer is what a request has made. */
+/** Whether a transfer was created by a request. */
 const isMadeBy = ({ before, wish }: Asked, { amountAtoms, id, kind, partyId }: Transfer): boolean =>
   before?.has(id) === false && amountAtoms === wish.amountAtoms && (kind === "deposit" || partyId === wish.destinationPartyId)
 
-/** The later of two states of one transfer: answers may overtake each other. */
+/** The later of two states of a transfer: answers may arrive out of order. */
 const later = (known: Transfer | undefined, told: Transfer): Transfer =>
   known !== undefined && known.updatedAtEpochMs > told.updatedAtEpochMs ? known : told
 
@@ -42,7 +44,7 @@ export class Transfers {
   readonly list
   readonly older = new Task()
   readonly requesting = new Task()
-  /** The one that has come to its end last, before these eyes. */
+  /** The transfer that ended most recently while it was shown. */
   readonly ended = signal<Transfer | undefined>(undefined)
   private readonly works = new Map<string, Work>()
   private asked: Asked | undefined
@@ -57,12 +59,12 @@ export class Transfers {
     return this.list.value.value?.transfers ?? []
   }
 
-  /** Those that are not over, newest first. */
+  /** The transfers that have not ended, newest first. */
   get unfinished(): ReadonlyArray<Transfer> {
     return this.shown.filter((transfer) => !isOver(transfer))
   }
 
-  /** What is under way with a transfer. */
+  /** The actions in progress on a transfer. */
   workOf(id: string): Work {
     const found = this.works.get(id)
       ?? { approving: new Task(), givingUp: new Task(), approved: signal<SigningStep | undefined>(undefined) }
@@ -70,33 +72,33 @@ export class Transfers {
     return found
   }
 
-  /** Whether the venue has the approval of the step at hand, and has not come to execute it. */
+  /** Whether the venue has the approval of the current step but has not executed it yet. */
   isApproved(transfer: Transfer): boolean {
     const step = this.workOf(transfer.id).approved.value
     return step !== undefined && awaitsOwner(transfer) && step === stepAtHand(transfer)
   }
 
-  /** Whether a transfer was begun here just now: said once, so that the focus follows it. */
+  /** Whether a transfer was just started here; true only once, so that the focus moves to it once. */
   takeBegun(id: string): boolean {
     const isBegun = this.begun === id
     if (isBegun) this.begun = undefined
     return isBegun
   }
 
-  /** Asks for a transfer; whether there is one. */
+  /** Requests a transfer; returns whether one was created. */
   async request(wish: Wish): Promise<boolean> {
     this.ended.value = undefined
     const made = await this.requesting.run(() => {
       this.asked = this.isAskedAgain(wish) ? this.asked : this.firstAsked(wish)
       return this.desk.create(wish, this.asked!.key)
     })
-    // Decided one way or the other: another click is another request.
+    // Decided one way or the other: another click is a new request.
     if (made !== undefined || this.requesting.failure.value?.again === false) this.asked = undefined
     if (made === undefined) {
       const goesOn = this.turns.now
       const { failure } = this.requesting
       if (failure.value === undefined) return false
-      // What it collides with may have been begun in another tab; and an answer that was lost may have been a good one.
+      // A conflicting transfer may have been started in another tab; and a lost answer may have been a success.
       await this.list.load()
       return goesOn() && failure.value === undefined
     }
@@ -105,7 +107,7 @@ export class Transfers {
     return true
   }
 
-  /** Approves the step at hand by a passkey, or only goes on with the transfer where no approval is due. */
+  /** Approves the current step with a passkey, or merely continues the transfer where no approval is due. */
   async approve(transfer: Transfer): Promise<void> {
     const { id } = transfer
     const step = stepAtHand(transfer)
@@ -113,7 +115,7 @@ export class Transfers {
     const { approving, approved } = this.workOf(id)
     const came = await approving.run((goesOn): Promise<Result<Transfer>> => this.confirm(id, step, goesOn))
     if (came === undefined) {
-      // An answer that was lost may have been a good one.
+      // A lost answer may have been a success.
       if (approving.failure.value !== undefined) await this.look(id)
       return
     }
@@ -121,7 +123,7 @@ export class Transfers {
     this.put(came)
   }
 
-  /** Gives a transfer up that is not approved; whether it is over now. */
+  /** Cancels a transfer that has not been approved; returns whether it has ended. */
   async giveUp(id: string): Promise<boolean> {
     const { approving, givingUp } = this.workOf(id)
     const ended = await givingUp.run(() => this.desk.giveUp(id))
@@ -134,12 +136,12 @@ export class Transfers {
     return true
   }
 
-  /** Looks how the unfinished ones stand, unless that is being done or there are none. */
+  /** Refreshes the unfinished transfers, unless that is in progress or there are none. */
   async refresh(): Promise<void> {
     if (this.unfinished.length > 0 && !this.list.isBusy.value) await this.list.load()
   }
 
-  /** Adds the next page to what is shown. */
+  /** Adds the next page. */
   async more(): Promise<void> {
     const cursor = this.list.value.value?.nextCursor ?? undefined
     if (cursor === undefined) return
@@ -168,7 +170,7 @@ export class Transfers {
     this.begun = undefined
   }
 
-  /** Whether a wish is what was asked before, under a key that the venue cannot have forgotten: behind that it would be done anew. */
+  /** Whether a request repeats the previous one, under a key that the venue cannot have forgotten: after that it would be done again. */
   private isAskedAgain({ amountAtoms, destinationPartyId }: Wish): boolean {
     const { asked } = this
     return asked?.wish.amountAtoms === amountAtoms && asked.wish.destinationPartyId === destinationPartyId
@@ -181,7 +183,7 @@ export class Transfers {
   }
 
   private async confirm(id: string, step: SigningStep, goesOn: GoesOn): Promise<Result<Transfer>> {
-    // The step is named, so that nothing is approved but what was told.
+    // The expected step is named, so that nothing but the step shown is approved.
     const asked = heard(goesOn, await this.desk.initiate(id, step))
     if (hasFailed(asked)) return asked
     const { due, transfer } = asked.value
@@ -207,7 +209,7 @@ export class Transfers {
     list.value.value = { transfers, nextCursor: list.value.value?.nextCursor ?? null }
   }
 
-  /** The newest page, before whatever older ones are shown; those of them that are not over are looked up one by one. */
+  /** The newest page, followed by the older transfers that are shown; those of them that have not ended are read one by one. */
   private async newest(goesOn: GoesOn): Promise<Result<Page>> {
     const page = heard(goesOn, await this.desk.page(undefined))
     if (hasFailed(page)) return page
@@ -227,9 +229,9 @@ export class Transfers {
   }
 
   /**
-   * Hears of a state. A transfer that was made by a request whose answer was lost is that answer: who asks for the same with this one
-   * before his eyes asks for another. Where the step at hand has moved on, what was said of its approval is over, and an approval that
-   * has come to be executed is forgotten: should the step be due once more, it needs another.
+   * Takes note of a transfer's state. A transfer that was created by a request whose answer was lost is that request's answer: a user who
+   * repeats the request while seeing this transfer wants another one. Once the current step has changed, messages about its approval are
+   * cleared. An approval that has been executed is forgotten: if the step becomes due again, it needs a new one.
    */
   private noted(transfer: Transfer): Transfer {
     const known = this.shown.find(({ id }) => id === transfer.id)

@@ -1,28 +1,28 @@
 /**
- * Whether whoever asked is still there for the answer. What is asked takes its time, and meanwhile somebody may have signed out, another
- * have signed in, or the same have been asked again: an answer to what was asked before that is for nobody.
+ * Whether a caller is still waiting for an answer. By the time it arrives, the user may have signed out, another may have signed in, or the
+ * same request may have been made again: answers to earlier requests are then ignored.
  */
 import * as Failure from "./Failure.js"
 import { hasFailed, type Result } from "./Failure.js"
 
-/** Whether the turn in which something was asked still goes on; to be asked behind every wait. */
+/** Whether the turn in which a request was made is still current; to be checked after every wait. */
 export type GoesOn = () => boolean
 
 export class Turns {
   private turn = 0
 
-  /** Whether the turn of this moment goes on. */
+  /** A check whether the present turn is still current. */
   get now(): GoesOn {
     const { turn } = this
     return () => turn === this.turn
   }
 
-  /** Begins another turn, and so ends the one before. */
+  /** Starts a new turn, which ends the previous one. */
   next(): GoesOn {
     this.turn++
     return this.now
   }
 }
 
-/** What has come of a step, while somebody waits for it; otherwise a failure that nobody is told, so that no further step follows. */
+/** A step's result while somebody waits for it; otherwise a failure that is not shown, so that no further step follows. */
 export const heard = <A>(goesOn: GoesOn, result: Result<A>): Result<A> => hasFailed(result) || goesOn() ? result : { failure: Failure.left }

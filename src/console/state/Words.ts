@@ -1,16 +1,16 @@
-/** The venue's values as people read them: money, times, lifetimes, scopes, and what an event was. */
+/** The venue's values in readable form: money, times, lifetimes, scopes, and kinds of events. */
 import type { Scope } from "./Contract.js"
 
-/** A decimal string with its digits in groups of three, and a minus sign as long as a digit. Nothing is rounded or left out. */
+/** A decimal string with digits grouped in threes, and a minus sign as wide as a digit. Nothing is rounded or omitted. */
 export const decimal = (text: string): string => {
   const [, sign = "", whole = text, fraction = ""] = /^(-?)([0-9]+)(\.[0-9]+)?$/.exec(text) ?? []
   return `${sign === "" ? "" : "\u2212"}${whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")}${fraction}`
 }
 
-/** An amount of money: to the cent, and further only where it goes further. */
+/** An amount of money: to the cent, or to as many further digits as it has. */
 export const money = (text: string): string => decimal(text.replace(/(\.[0-9]{2}[0-9]*?)0+$/, "$1"))
 
-/** Whether an amount is a loss, a gain or nothing. */
+/** Whether an amount is a loss, a gain or zero. */
 export const direction = (text: string): "down" | "up" | "flat" =>
   /^-?0+(?:\.0*)?$/.test(text) ? "flat" : text.startsWith("-") ? "down" : "up"
 
@@ -18,7 +18,7 @@ const units = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] 
 
 const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? "" : "s"}`
 
-/** A length of time in its two largest units. */
+/** A duration in its two largest units. */
 export const duration = (seconds: number): string => {
   const whole = Math.max(0, Math.floor(seconds))
   const at = units.findIndex(([, size]) => whole >= size)
@@ -30,19 +30,19 @@ export const duration = (seconds: number): string => {
   return rest === 0 || unit === "second" ? first : `${first} ${counted(rest, smaller)}`
 }
 
-/** What a key with a scope may do. */
+/** What a key with each scope may do. */
 export const scopes: Readonly<Record<Scope, { readonly title: string; readonly text: string }>> = {
   read: { title: "Read", text: "See your balance, positions, orders and history." },
   trade: { title: "Trade", text: "Place, change and cancel orders with your money, without asking you each time." }
 }
 
-/** Scopes in a row, as a list shows them. */
+/** Scopes as a list in words. */
 export const scopeList = (granted: ReadonlyArray<Scope>): string => granted.map((scope) => scopes[scope].title).join(", ")
 
-/** What is left of a long identifier where there is little room: enough to tell two of them apart. */
+/** A long identifier shortened for narrow places: enough to tell two of them apart. */
 export const short = (id: string): string => id.length <= 16 ? id : `${id.slice(0, 8)}\u2026${id.slice(-6)}`
 
-/** What a machine calls something, as words. */
+/** A machine-readable name as words. */
 export const words = (name: string): string => {
   const text = name.replaceAll(/[_-]/g, " ").replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase()
   return text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,6 +1,6 @@
 /**
- * The development ledger behind its API: reads a question, has the machine decide, and says what is answered, as Canton's JSON
- * Ledger API would; and lets a script of faults befall it. Synchronous, without clock or chance: both are given with a question.
+ * The development ledger behind its API: decodes a request, has the state machine decide, and answers as Canton's JSON Ledger API would,
+ * subject to a script of faults. Synchronous, without clock or randomness of its own: each request comes with both.
  */
 import { createHash, createPublicKey, verify } from "node:crypto"
 import * as Either from "effect/Either"
@@ -24,20 +24,20 @@ import { tampered } from "./Tampering.js"
 import * as Templates from "../Templates.js"
 import type { Question, Reply } from "../Transport.js"
 
-/** The time and the chance of one question. */
+/** The time and the randomness for one request. */
 export interface Given {
   readonly epochMs: number
   readonly bytes: (count: number) => Uint8Array
 }
 
-/** What becomes of a question: an answer now or later, or none. */
+/** What becomes of a request: an answer, possibly delayed, or none. */
 export type Handled = { readonly reply: Reply; readonly afterMs: number } | { readonly reply: undefined }
 
-/** Where a development ledger is controlled, beside the API. */
+/** The control routes of a development ledger, beside the API. */
 export const controls = {
-  /** `{party, amountAtoms}`: gives the party so much of the settlement asset. */
+  /** `{party, amountAtoms}`: creates a holding of the settlement asset for the party. */
   faucet: "/development/faucet",
-  /** POST a script to have it from now on; GET what is left of it. */
+  /** POST replaces the script of faults; GET returns what is left of it. */
   script: "/development/script"
 } as const
 
@@ -49,7 +49,7 @@ const FaucetRequest = Schema.Struct({
   amountAtoms: Schema.Number.pipe(Schema.int(), Schema.between(1, mostMintedAtoms))
 })
 
-/** Public keys of Ed25519 in the form that Node reads: what stands before the 32 bytes. */
+/** The DER prefix before the 32 bytes of an Ed25519 public key, for Node. */
 const keyPrefix = Buffer.from("302a300506032b6570032100", "hex")
 
 const sha256Hex = (...parts: ReadonlyArray<string | Uint8Array>): string => {
@@ -80,12 +80,12 @@ const invalid = (cause: string): LedgerFault => fault("INVALID_ARGUMENT", cause)
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64")
 
-/** Whether an Ed25519 signature is of these bytes by this key. */
+/** Whether the signature is that of this key over these bytes. */
 const isSignedBy = (publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean => {
   try {
     return verify(null, bytes, createPublicKey({ key: Buffer.concat([keyPrefix, publicKey]), format: "der", type: "spki" }), signature)
   } catch {
-    // A key of another length, or no point of the curve, has signed nothing.
+    // A key of the wrong length, or one that is not a point of the curve, has signed nothing.
     return false
   }
 }
@@ -117,7 +117,7 @@ const stepsByCommand: Readonly<Record<Command["_tag"], Step>> = {
   Transfer: "treasury_withdrawal"
 }
 
-/** A question to one of the API's routes, read as far as scripts of faults need it. */
+/** A request to one of the API's routes, decoded as far as fault scripts need it. */
 interface Asked {
   readonly route: Shapes.Route
   readonly body: unknown
@@ -158,7 +158,7 @@ export class DevelopmentLedger {
     this.sinceState = 0
   }
 
-  /** Answers a question. Throws where what has to be kept cannot be; then nothing has changed. */
+  /** Answers a request. Throws where an input cannot be stored; then nothing has changed. */
   handle(question: Question, given: Given): Handled {
     const atMicros = given.epochMs * 1_000
     if (this.machine.isDue(atMicros)) this.commit({ _tag: "Advanced", atMicros })
@@ -173,7 +173,7 @@ export class DevelopmentLedger {
       : this.befall(befallen, asked, given)
   }
 
-  /** The step that a question is of, and whether its command has come before. */
+  /** The step of the request's command, and whether that command has been submitted before. */
   private about(route: Shapes.Route, body: unknown): Pick<Asked, "step" | "isResubmission"> {
     if (route === "prepare") {
       const request = Schema.decodeUnknownOption(Shapes.PrepareRequest)(body)
@@ -241,7 +241,7 @@ export class DevelopmentLedger {
     }
   }
 
-  /** A completion of a command that nobody gave, for whoever asks. */
+  /** A completion of a command that nobody submitted, for the user of the request. */
   private invent({ body }: Asked, given: Given): void {
     const request = Schema.decodeUnknownOption(Shapes.ExecuteRequest)(body)
     if (request._tag === "None") return
@@ -308,7 +308,7 @@ export class DevelopmentLedger {
     return { synchronizerId: this.setting.synchronizerId, recordTime: Shapes.timeText(micros) }
   }
 
-  /** A command as it is sent, read. */
+  /** A submitted command, decoded. */
   private command(json: Shapes.JsonCommand): Command | LedgerFault {
     const template = templates(this.setting)
     const read = <A, I>(schema: Schema.Schema<A, I>, from: unknown, make: (value: A) => Command | LedgerFault): Command | LedgerFault => {
@@ -389,7 +389,7 @@ export class DevelopmentLedger {
     const unsigned = this.unsigned(request, prepared, hash)
     if (unsigned !== undefined) return unsigned
     const from = request.deduplicationPeriod.DeduplicationOffset.value
-    // A resubmission that is to be rejected for what the first one did is taken whatever became of that.
+    // A resubmission that the script has rejected in its completion is accepted here, whatever became of the first one.
     const refusal = handling.rejection === null
       ? this.machine.refusal(prepared, request.userId, from) ?? foreignness(this.machine, prepared) ?? this.machine.locked(prepared)
       : undefined
@@ -406,7 +406,7 @@ export class DevelopmentLedger {
     return ok({})
   }
 
-  /** Why a submission is not signed by the party that acts; undefined where it is. */
+  /** Why a submission lacks a valid signature of the acting party; undefined where it has one. */
   private unsigned(
     { partySignatures }: typeof Shapes.ExecuteRequest.Type,
     { metadata }: Prepared.PreparedTransaction,
@@ -438,7 +438,7 @@ export class DevelopmentLedger {
       one.offset > begin && one.userId === request.userId && one.actAs.some((party) => parties.has(party))
     )
     const told = found.slice(0, limit).map((one) => ({ completionResponse: { Completion: { value: this.completionValue(one) } } }))
-    // Up to here there is nothing more: the record time of the ledger's end is that of this page.
+    // The page reaches the ledger's end, so that the record time there is that of the page.
     const checkpoint = { completionResponse: { OffsetCheckpoint: { value: { offset, synchronizerTimes: [this.time(recordTimeMicros)] } } } }
     return ok(found.length > limit ? told : [...told, checkpoint])
   }
@@ -484,7 +484,7 @@ export class DevelopmentLedger {
       const isShown = create.stakeholders.includes(party) && Templates.templateText(create.templateId) === templateId
       return isShown ? [{ contract, create }] : []
     })
-    // Always in the same order, whatever has ended since the page before: pages of one offset fit together.
+    // A fixed order, whatever has been archived since the previous page, so that pages of one offset fit together.
     seen.sort(({ contract: one }, { contract: other }) => one.offset - other.offset || (one.contractId < other.contractId ? -1 : 1))
     const activeContracts = seen.slice(begin, begin + request.maxPageSize).map(({ contract, create }) => ({
       workflowId: "",
@@ -528,7 +528,7 @@ export class DevelopmentLedger {
     })
   }
 
-  /** What allocates a party here: one transaction, in which its key authorizes itself. */
+  /** The topology that allocates a party here: one transaction, in which its key authorizes itself. */
   private topologyOf(party: string, publicKey: Uint8Array): Uint8Array {
     return PartyTopology.encode(PartyTopology.selfSigned(party, this.setting.participantId, publicKey))
   }
@@ -581,7 +581,7 @@ export class DevelopmentLedger {
   }
 }
 
-/** A contract's argument as the API shows it. */
+/** A contract's argument in the API's JSON. */
 const jsonOf = (value: Prepared.Value): unknown => {
   switch (value.case) {
     case "record":

@@ -1,4 +1,4 @@
-/** Settlement asset out of nothing, for whoever tries the venue out. There is one in development alone. */
+/** Creates settlement asset for people who try the venue out. Exists in development only. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { controls } from "./DevelopmentLedger.js"
@@ -6,11 +6,11 @@ import { type LedgerError, Refused, Unknown } from "../Ledger.js"
 import type { Transport } from "../Transport.js"
 
 export class Faucet extends Context.Tag("venue/ledger/development/Faucet")<Faucet, {
-  /** Gives a party that the ledger knows so much; at most a billion USDC at once. */
+  /** Gives an amount to a party that the ledger knows; at most a billion USDC at once. */
   readonly give: (party: string, amountAtoms: number) => Effect.Effect<void, LedgerError>
 }>() {}
 
-/** The faucet of the ledger that a transport leads to. */
+/** The faucet of the ledger behind a transport. */
 export const faucet = (transport: Transport): Context.Tag.Service<Faucet> => ({
   give: (party, amountAtoms) =>
     transport({ method: "POST", path: controls.faucet, body: { party, amountAtoms } }).pipe(

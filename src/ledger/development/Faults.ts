@@ -1,7 +1,7 @@
 /**
- * What a development ledger can be told to do wrong: one vocabulary for the process (`--script`, and its control route), for the
- * embedded ledger and for a simulator that runs it in memory. A script is a list of rules; a question meets the first rule that it
- * fits and that is not used up.
+ * Faults that a development ledger can be told to produce: one vocabulary for the process (`--script`, and its control route), for the
+ * embedded ledger and for a simulator that runs it in memory. A script is a list of rules; the first rule that matches a request and is not
+ * used up applies.
  */
 import * as Schema from "effect/Schema"
 import { Step } from "../Planned.js"
@@ -9,7 +9,7 @@ import type { Route } from "../Shapes.js"
 
 const DelayMs = Schema.Number.pipe(Schema.int(), Schema.between(0, 86_400_000))
 
-/** The parts of a prepared transaction that can be made others: its hash is then that of the other transaction. */
+/** The parts of a prepared transaction that can be altered: its hash is then that of the altered transaction. */
 const parts = [
   "party",
   "command",
@@ -27,41 +27,41 @@ export type Part = (typeof parts)[number]
 
 /** One thing that goes wrong, by its name. */
 export const Fault = Schema.Union(
-  /** Done in time, answered late. */
+  /** Done in time, but answered late. */
   Schema.Struct({ name: Schema.Literal("answer_late"), afterMs: DelayMs }),
-  /** Lost on its way: nothing is done, nothing is answered. */
+  /** The request is lost: nothing is done, and nothing is answered. */
   Schema.Struct({ name: Schema.Literal("drop_request") }),
   /** Done, but the answer is lost. */
   Schema.Struct({ name: Schema.Literal("drop_answer") }),
-  /** Its completion is told twice, the second time with another update. */
+  /** The completion is reported twice, the second time with another update id. */
   Schema.Struct({ name: Schema.Literal("complete_twice") }),
-  /** Its completion comes so much later, and none before it. */
+  /** The completion is delayed, and so are all that follow it. */
   Schema.Struct({ name: Schema.Literal("complete_after"), afterMs: DelayMs }),
-  /** Beside it, the completion of a command that nobody gave. */
+  /** In addition, a completion of a command that nobody submitted. */
   Schema.Struct({ name: Schema.Literal("complete_unknown") }),
-  /** Refused, for certain. */
+  /** A definite refusal. */
   Schema.Struct({ name: Schema.Literal("refuse"), code: Schema.String, cause: Schema.String }),
   /**
-   * A resubmission is refused for certain, or taken and rejected, because the first one has spent the contracts. Waits for a
-   * question that is one: whose command was accepted, or is not decided yet.
+   * A resubmission is definitely refused, or accepted and then rejected, because the first submission has spent the contracts. Applies only
+   * to a resubmission, that is, where an earlier submission of the command was accepted or is not decided yet.
    */
   Schema.Struct({ name: Schema.Literal("refuse_since_first_won"), by: Schema.Literal("answer", "completion") }),
-  /** An error without a definite answer, whether it was done or not. */
+  /** An error without a definite answer, whether or not the request was done. */
   Schema.Struct({ name: Schema.Literal("refuse_indefinite"), isDone: Schema.Boolean }),
-  /** `SUBMISSION_ALREADY_IN_FLIGHT`, and nothing is taken. */
+  /** `SUBMISSION_ALREADY_IN_FLIGHT`, and nothing is accepted. */
   Schema.Struct({ name: Schema.Literal("in_flight") }),
   /** The prepared bytes with a hash that is not theirs. */
   Schema.Struct({ name: Schema.Literal("other_hash") }),
-  /** Other bytes than were asked for, with the hash that they have. */
+  /** Other bytes than were requested, with the matching hash. */
   Schema.Struct({ name: Schema.Literal("other_bytes"), part: Schema.Literal(...parts) }),
-  /** The ledger starts again from what it has kept, without an answer; nothing that it said before is lost. */
+  /** The ledger restarts from its store without answering; nothing that it reported before is lost. */
   Schema.Struct({ name: Schema.Literal("restart") }),
   /**
-   * The maximum record time comes before the submission is in order, so that it is rejected; just as it is, so that it is in time;
-   * or after, so that it was in time and is told when every clock says that it cannot be.
+   * The maximum record time passes before the submission is sequenced, so that it is rejected; or it is sequenced exactly at the maximum,
+   * so that it is in time; or it was in time, but is reported only when every clock says that it cannot be.
    */
   Schema.Struct({ name: Schema.Literal("pass_maximum"), when: Schema.Literal("before", "at", "after") }),
-  /** All completions so far are gone before it is answered. */
+  /** All completions so far are pruned before the request is answered. */
   Schema.Struct({ name: Schema.Literal("prune") })
 )
 export type Fault = typeof Fault.Type
@@ -78,7 +78,7 @@ const everywhere: ReadonlyArray<Route> = [
   "participant_id"
 ]
 
-/** Which questions a fault can befall. */
+/** The routes to which each fault can apply. */
 const befalls: Readonly<Record<Fault["name"], ReadonlyArray<Route>>> = {
   answer_late: everywhere,
   drop_request: everywhere,
@@ -97,7 +97,7 @@ const befalls: Readonly<Record<Fault["name"], ReadonlyArray<Route>>> = {
   prune: everywhere
 }
 
-/** When something goes wrong, and what. */
+/** When a fault occurs, and which. */
 const Rule = Schema.Struct({
   on: Schema.Literal(
     "prepare",
@@ -110,11 +110,11 @@ const Rule = Schema.Struct({
     "allocate",
     "participant_id"
   ),
-  /** Of this step alone; only preparing and executing are of any. */
+  /** Restricts the rule to this step; only prepare and execute requests have one. */
   step: Schema.optional(Step),
-  /** Questions that it fits and lets pass first. */
+  /** Matching requests that it lets pass first. */
   skip: Schema.optionalWith(Schema.Number.pipe(Schema.int(), Schema.between(0, 1_000_000)), { default: () => 0 }),
-  /** Questions that it befalls. */
+  /** Requests to which it then applies. */
   times: Schema.optionalWith(Schema.Number.pipe(Schema.int(), Schema.between(1, 1_000_000)), { default: () => 1 }),
   fault: Fault
 }).pipe(Schema.filter(({ fault, on, step }) => {
@@ -127,7 +127,7 @@ type Rule = typeof Rule.Type
 export const Script = Schema.Array(Rule).pipe(Schema.maxItems(1_000))
 export type Script = typeof Script.Type
 
-/** A script under way. */
+/** A script in progress. */
 export class Play {
   private rules: Array<{ readonly rule: Rule; skip: number; times: number }> = []
 
@@ -135,17 +135,17 @@ export class Play {
     this.replace(script)
   }
 
-  /** From now on this script, from its beginning. */
+  /** Replaces the script; the new one starts from its beginning. */
   replace(script: Script): void {
     this.rules = script.map((rule) => ({ rule, skip: rule.skip, times: rule.times }))
   }
 
-  /** What is left of it. */
+  /** The remaining rules. */
   get left(): Script {
     return this.rules.map(({ rule, skip, times }) => ({ ...rule, skip, times }))
   }
 
-  /** What befalls a question; `isResubmission` says whether its command has come before. */
+  /** The fault that applies to a request; `isResubmission`: its command has been submitted before. */
   next(on: Route, step: Step | undefined, isResubmission: boolean): Fault | undefined {
     const met = this.rules.find(({ rule }) =>
       rule.on === on && (rule.step === undefined || rule.step === step)

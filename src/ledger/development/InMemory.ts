@@ -1,4 +1,4 @@
-/** Questions to a development ledger in the same process: no network, but the same JSON, the same faults, and the given clock. */
+/** Requests to a development ledger in the same process: no network, but the same JSON, the same faults, and the clock of the caller. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { DevelopmentLedger } from "./DevelopmentLedger.js"
@@ -6,12 +6,12 @@ import { Lost, type Reply, type Transport } from "../Transport.js"
 
 const throughJson = (value: unknown): unknown => value === undefined ? undefined : JSON.parse(JSON.stringify(value)) as unknown
 
-/** `bytes` is the ledger's chance. */
+/** `bytes` supplies the ledger's randomness. */
 export const transport = (ledger: DevelopmentLedger, bytes: (count: number) => Uint8Array): Transport => (question) =>
   Effect.flatMap(Clock.currentTimeMillis, (epochMs) =>
     Effect.try({
       try: () => ledger.handle({ ...question, body: throughJson(question.body) }, { epochMs, bytes }),
-      // What has to be kept could not be.
+      // The input could not be stored.
       catch: (cause) => new Lost(String(cause))
     }).pipe(Effect.flatMap((handled): Effect.Effect<Reply, Lost> => {
       if (handled.reply === undefined) return Effect.fail(new Lost("the connection ended without an answer"))

@@ -1,6 +1,6 @@
 /**
- * What the venue's package and its settlement asset do, as the ledger interprets commands: which contracts a command ends and
- * creates, as a tree of nodes. A stand-in for the templates in Daml, for these five commands alone.
+ * Interprets commands as the venue's package and its settlement asset would: which contracts a command archives and creates, as a tree of
+ * nodes. A stand-in for the Daml templates, for these five commands only.
  */
 import type { Setting } from "./Setting.js"
 import { fault, type LedgerFault } from "./LedgerFault.js"
@@ -8,7 +8,7 @@ import { templates } from "../Planned.js"
 import type * as Prepared from "../prepared/PreparedTransaction.js"
 import * as Templates from "../Templates.js"
 
-/** A command, read. */
+/** A decoded command. */
 export type Command =
   | { readonly _tag: "CreateAccount"; readonly account: Templates.VenueAccount }
   | { readonly _tag: "CreateOffer"; readonly offer: Templates.CustodyOffer }
@@ -16,7 +16,7 @@ export type Command =
   | { readonly _tag: "WithdrawOffer"; readonly contractId: string }
   | { readonly _tag: "Transfer"; readonly contractId: string; readonly transfer: Templates.Transfer }
 
-/** What a command is interpreted against. */
+/** The state against which a command is interpreted. */
 export interface Against {
   readonly setting: Setting
   /** The create node of an active contract. */
@@ -27,7 +27,7 @@ export interface Against {
   readonly isParty: (party: string) => boolean
 }
 
-/** A transaction, and the contracts that it spends. */
+/** A transaction, and the contracts that it takes as inputs. */
 export interface Interpretation {
   readonly transaction: Prepared.DamlTransaction
   readonly inputs: ReadonlyArray<Prepared.Create>
@@ -48,7 +48,7 @@ const lfVersion = "2.1"
 
 type Draft = { -readonly [K in keyof Prepared.Exercise]: Prepared.Exercise[K] }
 
-/** Makes the nodes of one transaction. */
+/** Builds the nodes of one transaction. */
 class Interpreter {
   private readonly nodes: Array<Prepared.Node> = []
   private readonly inputs = new Map<string, Prepared.Create>()
@@ -130,7 +130,9 @@ class Interpreter {
     return this.contract(contractId, this.templates.holding, Templates.holding)
   }
 
-  /** Spends holdings of one owner and one instrument: so much goes to the receiver, the rest stays. Its node's id. */
+  /**
+   * Spends holdings of one owner and one instrument: an amount goes to the receiver, the rest stays with the owner. Returns the node's id.
+   */
   private transfer(
     first: string,
     transfer: Templates.Transfer,
@@ -185,7 +187,7 @@ class Interpreter {
     })
   }
 
-  /** The node of a consuming choice, to be given its argument and consequences. */
+  /** The node of a consuming choice, whose argument and children are still to be set. */
   private exercise(contractId: string, template: Prepared.Identifier, choiceId: string, by: string): Draft {
     if (this.inputs.has(contractId)) refuse("DAML_INTERPRETATION_ERROR", `the contract ${contractId} is spent twice`)
     const create = this.against.contract(contractId)!
@@ -218,7 +220,7 @@ class Interpreter {
 const packageNameOf = (template: Prepared.Identifier): string =>
   template.moduleName === Templates.moduleNames.token ? Templates.packageNames.token : Templates.packageNames.custody
 
-/** What a command comes to, or why it comes to nothing. */
+/** The transaction that a command yields, or why it fails. */
 export const interpret = (actAs: string, command: Command, against: Against): Interpretation | LedgerFault => {
   try {
     return new Interpreter(actAs, against).run(command)
@@ -242,7 +244,7 @@ export const minted = (setting: Setting, contractId: string, owner: string, amou
   }
 }
 
-/** The command that a transaction's root is of; undefined where it is of none. */
+/** The command of a transaction's root; undefined where the root is none of these commands. */
 export const commandOf = (setting: Setting, { nodes, roots }: Prepared.DamlTransaction): Command | undefined => {
   const root = nodes.find(({ nodeId }) => nodeId === roots[0])?.v1
   const template = templates(setting)

@@ -6,12 +6,12 @@ interface Kind {
   /** gRPC's status code. */
   readonly grpc: number
   readonly status: number
-  /** Whether it says for certain that the submission has no effect. */
+  /** Whether the error says definitely that the submission has no effect. */
   readonly isDefinite: boolean
 }
 
 const kinds = {
-  /** What was asked is not as it has to be. */
+  /** The request is invalid. */
   INVALID_ARGUMENT: { category: 8, grpc: 3, status: 400, isDefinite: true },
   OFFSET_AFTER_LEDGER_END: { category: 12, grpc: 11, status: 400, isDefinite: true },
   PARTICIPANT_PRUNED_DATA_ACCESSED: { category: 9, grpc: 9, status: 400, isDefinite: false },
@@ -19,7 +19,7 @@ const kinds = {
   CONTRACT_NOT_FOUND: { category: 11, grpc: 5, status: 404, isDefinite: true },
   COMPLETION_NOT_FOUND: { category: 11, grpc: 5, status: 404, isDefinite: true },
   UNKNOWN_INFORMEES: { category: 11, grpc: 5, status: 404, isDefinite: true },
-  /** Whoever acts may not, or the contracts do not allow it. */
+  /** The acting party lacks the authority, or the contracts do not allow the command. */
   DAML_AUTHORIZATION_ERROR: { category: 8, grpc: 3, status: 400, isDefinite: true },
   DAML_INTERPRETATION_ERROR: { category: 9, grpc: 9, status: 400, isDefinite: true },
   DUPLICATE_COMMAND: { category: 10, grpc: 6, status: 409, isDefinite: false },
@@ -33,7 +33,7 @@ const kinds = {
 
 export type Code = keyof typeof kinds
 
-/** An error that the ledger answers or tells by a completion. */
+/** An error that the ledger gives in an answer or in a completion. */
 export class LedgerFault {
   readonly _tag = "LedgerFault"
   constructor(
@@ -43,7 +43,7 @@ export class LedgerFault {
     readonly context: Readonly<Record<string, string>> = {}
   ) {}
 
-  /** As a completion's status says it. */
+  /** The message of a completion's status. */
   get message(): string {
     return `${this.code}(${this.kind.category},0): ${this.cause}`
   }
@@ -52,6 +52,6 @@ export class LedgerFault {
 export const fault = (code: Code, cause: string, context: Readonly<Record<string, string>> = {}): LedgerFault =>
   new LedgerFault(code, cause, kinds[code], context)
 
-/** An error under any name, as a script has it answered. */
+/** An error with any name, as a script demands. */
 export const scripted = (code: string, cause: string, isDefinite: boolean): LedgerFault =>
   new LedgerFault(code, cause, { category: 9, grpc: 9, status: isDefinite ? 400 : 503, isDefinite })

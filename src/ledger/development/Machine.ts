@@ -1,8 +1,8 @@
 /**
- * The development ledger as a state machine: a pure function of state and input, without clock, chance or disk. Submissions that
- * were taken are put in order, each at a record time of its own, and decided in that order; a decision is told as a completion at
- * the next offset. The record time that is shown never passes one whose decision is still to be told: that is what lets a gap-free
- * scan of completions prove that a command will never be accepted.
+ * The development ledger as a state machine: a pure function of state and input, without clock, randomness or disk. Accepted submissions
+ * are sequenced, each at a record time of its own, and decided in that order; a decision is reported as a completion at the next offset.
+ * The record time that is shown never passes one whose decision has not been reported: only so can a gap-free scan of completions prove
+ * that a command will never be accepted.
  */
 import { createHash } from "node:crypto"
 import { assert } from "../../domain/Assert.js"
@@ -15,7 +15,7 @@ import { changeId, type Completion, type Contract, type Handling, type Input, ty
 
 const microsPerMs = 1_000
 
-/** The node that a contract was kept as. */
+/** The create node of a stored contract. */
 export const createOf = (encoded: string): Prepared.Create => {
   const node = Prepared.decodeNode(Buffer.from(encoded, "base64"))
   assert(!(node instanceof Malformed) && node.case === "create", "a contract is kept as its create node")
@@ -24,7 +24,7 @@ export const createOf = (encoded: string): Prepared.Create => {
 
 const kept = (create: Prepared.Create): string => Buffer.from(Prepared.encodeNode({ case: "create", value: create })).toString("base64")
 
-/** The transaction of something that was taken, which was understood when it was. */
+/** The transaction of an accepted submission, whose bytes were decoded before. */
 const preparedOf = (encoded: string): Prepared.PreparedTransaction => {
   const prepared = Prepared.decode(Buffer.from(encoded, "base64"))
   assert(!(prepared instanceof Malformed), "what was taken was understood")
@@ -35,20 +35,20 @@ const preparedOf = (encoded: string): Prepared.PreparedTransaction => {
 const spentBy = ({ nodes }: Prepared.DamlTransaction): ReadonlyArray<string> =>
   nodes.flatMap(({ v1 }) => v1.case === "exercise" ? [v1.value.contractId] : [])
 
-/** The update that a decision at an offset made. */
+/** The update id of a decision at an offset. */
 const updateIdOf = (hash: string, offset: number): string => `1220${createHash("sha256").update(`${hash}|${offset}`).digest("hex")}`
 
 export class Machine {
   constructor(readonly setting: Setting, readonly state: State) {}
 
-  /** The contracts that were active at an offset from which on they are known. */
+  /** The contracts that were active at an offset, which must be within the history that is kept. */
   activeAt(offset: number): ReadonlyArray<Contract> {
     const { contracts, ended } = this.state
     const since = ended.filter(({ endedAtOffset }) => endedAtOffset > offset)
     return [...contracts.values(), ...since].filter((contract) => contract.offset <= offset)
   }
 
-  /** What a command is interpreted against: the contracts as they are now. */
+  /** The state for interpreting a command: the contracts as they are now. */
   against(ids: { readonly contractId: (index: number) => string; readonly seed: (index: number) => Uint8Array }) {
     const { parties } = this.state
     return {
@@ -97,7 +97,7 @@ export class Machine {
     }
   }
 
-  /** Whether something is due by a time, or the shown record time has fallen so far behind it that it should go on. */
+  /** Whether something is due by a time, or the shown record time has fallen a second behind it. */
   isDue(atMicros: number): boolean {
     const { recordTimeMicros, sequenced, submitted } = this.state
     if (submitted.some((one) => this.sequencingTime(one) <= atMicros)) return true
@@ -105,7 +105,7 @@ export class Machine {
     return head === undefined ? atMicros - recordTimeMicros >= 1_000_000 : head.decidedAtMicros <= atMicros
   }
 
-  /** Why a submission is not taken; undefined where it is. */
+  /** Why a submission is not accepted; undefined where it is. */
   refusal(prepared: Prepared.PreparedTransaction, userId: string, deduplicateFrom: number): LedgerFault | undefined {
     const { accepted, completions, offset, prunedThrough, sequenced, submitted } = this.state
     const { actAs, commandId } = prepared.metadata.submitterInfo
@@ -132,7 +132,7 @@ export class Machine {
     return undefined
   }
 
-  /** Why a transaction is not taken whose contracts another one spends that is not decided yet; undefined where none does. */
+  /** Why a transaction is not accepted: another one that is not decided yet spends the same contracts. Undefined where none does. */
   locked({ transaction }: Prepared.PreparedTransaction): LedgerFault | undefined {
     const { sequenced, submitted } = this.state
     if (submitted.length + sequenced.length === 0) return undefined
@@ -159,7 +159,7 @@ export class Machine {
       changeId: changeId(userId, actAs, commandId),
       maxRecordTimeMicros: maximum,
       sequencedAtMicros,
-      // Told only when the maximum has passed on every clock, although it was in order before.
+      // Reported only once the maximum has passed on every clock, although it was sequenced before.
       decidedAtMicros: handling.sequence === "beforeMaximum" && maximum !== null ? Math.max(begun, maximum + 100_000) : 0
     })
     this.advance(atMicros)
@@ -170,7 +170,7 @@ export class Machine {
     return Math.max(atMicros, sequence === "atMaximum" ? maximum : maximum + 1)
   }
 
-  /** What is not in order when its maximum has passed never will be: that is when it is given up. */
+  /** When a submission is sequenced: one that has not been by its maximum record time never takes effect, and is given up just after it. */
   private sequencingTime({ maxRecordTimeMicros, sequencedAtMicros }: Undecided): number {
     return maxRecordTimeMicros === null ? sequencedAtMicros : Math.min(sequencedAtMicros, maxRecordTimeMicros + 1)
   }
@@ -191,7 +191,7 @@ export class Machine {
   private sequence(one: Undecided): void {
     const last = this.state.sequenced.at(-1)?.sequencedAtMicros ?? this.state.recordTimeMicros
     const at = this.sequencingTime(one)
-    // No two have the same time, but one that comes exactly at its maximum, with nothing else there, has exactly that.
+    // No two record times are equal; a submission sequenced exactly at its maximum keeps that time where nothing else has it.
     const sequencedAtMicros = at > last ? at : last + 1
     const decidedAtMicros = Math.max(one.decidedAtMicros, sequencedAtMicros + one.handling.completeAfterMs * microsPerMs)
     this.state.sequenced.push({ ...one, sequencedAtMicros, decidedAtMicros })
@@ -219,7 +219,7 @@ export class Machine {
     if (one.handling.isToldTwice) this.tell({ ...told, updateId: updateIdOf(one.hash, offset + 1), statusCode: 0, message: "" })
   }
 
-  /** Why a transaction that came in order has no effect; undefined where it has. */
+  /** Why a sequenced transaction has no effect; undefined where it has. */
   private verdict(one: Undecided, transaction: Prepared.DamlTransaction): LedgerFault | undefined {
     const { handling, maxRecordTimeMicros, sequencedAtMicros } = one
     if (handling.rejection !== null) return scripted(handling.rejection.code, handling.rejection.cause, true)
@@ -278,8 +278,8 @@ export class Machine {
 }
 
 /**
- * Whether a transaction is what its root command comes to, now: who signs a made-up one gets nothing by it. Undefined where it is,
- * else why not.
+ * Whether a transaction is what its root command yields now, so that signing a fabricated one achieves nothing. Returns undefined where it
+ * is, and otherwise the difference.
  */
 export const foreignness = (machine: Machine, prepared: Prepared.PreparedTransaction): LedgerFault | undefined => {
   const { metadata, transaction } = prepared
@@ -305,7 +305,7 @@ export const foreignness = (machine: Machine, prepared: Prepared.PreparedTransac
   return Buffer.compare(bytes, Prepared.encode(prepared)) === 0 ? undefined : foreign
 }
 
-/** Contracts as a transaction brings them along. */
+/** Contracts in the form in which a transaction carries its inputs. */
 export const inputsOf = (machine: Machine, creates: ReadonlyArray<Prepared.Create>): ReadonlyArray<Prepared.InputContract> =>
   creates.map((v1) => {
     const contract = machine.state.contracts.get(v1.contractId)!

@@ -1,4 +1,4 @@
-/** The development ledger within the venue's own process, durable in a file of its own, whose disk the venue does not wait for. */
+/** The development ledger within the venue's own process, durable in a file of its own; the venue does not wait for its disk. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -11,7 +11,10 @@ import * as NodeLedgerClient from "./NodeLedgerClient.js"
 import { open, StoreUnreadable } from "./NodeStore.js"
 import { type Setting, setting } from "./Setting.js"
 
-/** Opens the ledger that a file keeps in the thread at hand, for as long as the scope lives: for whoever does nothing beside. */
+/**
+ * Opens the ledger stored in a file in the current thread, for as long as the scope lives. It blocks that thread, so it is for callers that
+ * do nothing else.
+ */
 export const opened = (file: string, script: Script, of: Setting = setting) =>
   Effect.map(
     Effect.acquireRelease(
@@ -26,7 +29,7 @@ export const opened = (file: string, script: Script, of: Setting = setting) =>
 
 export interface Options {
   readonly file: string
-  /** Faults that befall it, for whoever tries them out. */
+  /** A script of faults, for trying them out. */
   readonly script?: Script
 }
 

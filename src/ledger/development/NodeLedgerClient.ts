@@ -1,4 +1,4 @@
-/** Questions to a development ledger in a thread of its own (`NodeLedgerThread`), as to one that is another process. */
+/** Sends requests to a development ledger in a thread of its own (`NodeLedgerThread`), as to one in another process. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -9,47 +9,47 @@ import type { Handled } from "./DevelopmentLedger.js"
 import type { Script } from "./Faults.js"
 import { StoreUnreadable } from "./NodeStore.js"
 
-/** What the thread is started with. */
+/** The thread's start parameters. */
 export interface Begun {
   readonly file: string
   readonly script: Script
 }
 
-/** Why it cannot begin. */
+/** Why the ledger cannot be opened. */
 export interface Unopened {
   readonly reason: string
 }
 
-/** A question, on its way to the thread. */
+/** A request to the thread. */
 export interface Asked {
   readonly id: number
   readonly question: Question
   readonly epochMs: number
 }
 
-/** What became of it, or why nothing was kept of it. */
+/** The result of a request, or why its input was not stored. */
 export type Answer =
   | { readonly id: number; readonly handled: Handled }
   | { readonly id: number; readonly failure: string }
 
-/** How long an answer may take, and how long the ledger has to close. */
+/** How long an answer may take, and how long closing may. */
 const patienceMs = 10_000
 const closingMs = 400
 
-/** Questions that the thread has not answered, at once. */
+/** Most requests that the thread has not answered. */
 const mostWaiting = 64
 
-/** The thread as its client knows it. */
+/** The client's view of the thread. */
 class Thread {
   private readonly waiting = new Map<number, (answer: Answer) => void>()
   private asked = 0
   private answered = 0
-  /** Why nothing is answered any more. */
+  /** Why no further requests are answered. */
   private broken: string | undefined
 
   private constructor(private readonly worker: Worker) {}
 
-  /** Starts it; it is there once the file is open. */
+  /** Starts the thread; completes once the file is open. */
   static readonly start = (begun: Begun): Effect.Effect<Thread, StoreUnreadable> =>
     Effect.async((resume) => {
       const worker = NodeThreads.begin(new URL("./NodeLedgerThread.js", import.meta.url), begun)
@@ -65,7 +65,7 @@ class Thread {
         unopened({ reason: String(cause) })
       })
       worker.on("exit", () => thread.breaks("the ledger's thread has ended"))
-      // It alone does not keep the process.
+      // The thread alone does not keep the process alive.
       worker.unref()
     })
 
@@ -79,7 +79,7 @@ class Thread {
     for (const [id, settle] of [...this.waiting]) settle({ id, failure: reason })
   }
 
-  /** What becomes of a question; one that nobody waits for any more may still be answered by the thread. */
+  /** The result of a request. One whose caller has gone may still be answered by the thread. */
   readonly handled = (question: Question, epochMs: number): Effect.Effect<Handled, Unsent | Lost> =>
     Effect.async<Handled, Unsent | Lost>((resume) => {
       if (this.broken !== undefined) return resume(Effect.fail(new Unsent(this.broken)))
@@ -98,7 +98,7 @@ class Thread {
       onTimeout: () => new Lost(`the ledger has not answered for ${patienceMs} ms`)
     }))
 
-  /** Has the file closed; a thread that does not come to it soon is not waited for, and goes by itself once it has. */
+  /** Has the file closed. A thread that does not do so soon is not waited for: it ends by itself once it has. */
   get close(): Effect.Effect<void> {
     return Effect.async((resume) => {
       if (this.broken !== undefined) return resume(Effect.void)
@@ -113,7 +113,7 @@ class Thread {
   }
 }
 
-/** The ledger that a file keeps, in a thread that lives as long as the scope. */
+/** The ledger stored in a file, in a thread that lives as long as the scope. */
 export const open = (begun: Begun): Effect.Effect<Transport, StoreUnreadable, Scope.Scope> =>
   Effect.map(Effect.acquireRelease(Thread.start(begun), (thread) => thread.close), (thread): Transport => (question) =>
     Effect.gen(function*() {

@@ -1,6 +1,6 @@
 /**
- * The development ledger over HTTP, as a participant's JSON Ledger API: `node:http` with bounded bodies, headers, connections and
- * times. A question that a fault leaves without an answer has its connection ended.
+ * The development ledger over HTTP, as a participant's JSON Ledger API: `node:http` with bounded bodies, headers, connections and times.
+ * Where a fault leaves a request without an answer, its connection is closed.
  */
 import { randomBytes } from "node:crypto"
 import * as Http from "node:http"
@@ -21,7 +21,7 @@ const bodyLimit = 1024 * 1024
 const connectionLimit = 256
 const headerLimit = 16 * 1024
 const requestTimeoutMs = 10_000
-/** Answers that wait for their time, at once. */
+/** Most answers waiting for their delay to pass. */
 const mostLate = 1_000
 
 /** The address could not be listened on. */
@@ -38,7 +38,7 @@ const answer = (response: Http.ServerResponse, status: number, body: unknown): v
   response.end(bytes)
 }
 
-/** A request as a question; undefined for a body that is no JSON. */
+/** An HTTP request as a ledger request; undefined where its body is not JSON. */
 const questionOf = (request: Http.IncomingMessage, body: Buffer): Question | undefined => {
   const url = new URL(request.url ?? "/", "http://ledger")
   const asked = {
@@ -54,7 +54,7 @@ const questionOf = (request: Http.IncomingMessage, body: Buffer): Question | und
   }
 }
 
-/** Reads a whole body, or undefined where it is too long. */
+/** Reads a whole body; undefined where it is too long. */
 const readBody = (request: Http.IncomingMessage, whole: (body: Buffer | undefined) => void): void => {
   const chunks: Array<Buffer> = []
   let length = 0
@@ -85,7 +85,7 @@ class Server {
     try {
       return this.ledger.handle(question, { epochMs: Date.now(), bytes: (count) => randomBytes(count) })
     } catch (error) {
-      // What has to be kept could not be: whoever asked is told nothing, and the process ends.
+      // The input could not be stored: the client gets no answer, and the process ends.
       this.failed(error)
       return { reply: undefined }
     }
@@ -105,7 +105,7 @@ class Server {
   }
 }
 
-/** Listens for as long as the scope lives. `failed` is told what the ledger cannot go on after. */
+/** Listens for as long as the scope lives. `failed` is called with an error after which the ledger cannot continue. */
 export const listen = (ledger: DevelopmentLedger, options: Options, failed: (error: unknown) => void) =>
   Effect.acquireRelease(
     Effect.async<{ readonly address: string; readonly server: Http.Server }, ListenFailed>((resume) => {

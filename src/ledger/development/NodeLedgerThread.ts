@@ -1,6 +1,6 @@
 /**
- * The development ledger in a thread of its own: answers one question after the other, each once what it changed is on the disk. A
- * disk that does not answer holds up nobody else.
+ * The development ledger in a thread of its own: it answers requests one after another, each once its input is on the disk. A disk that
+ * does not answer holds up nothing else.
  */
 import { randomBytes } from "node:crypto"
 import { parentPort, workerData } from "node:worker_threads"
@@ -17,7 +17,7 @@ const answer = (ledger: DevelopmentLedger, { epochMs, id, question }: Asked): An
   try {
     return { id, handled: ledger.handle(question, { epochMs, bytes: (count) => randomBytes(count) }) }
   } catch (cause) {
-    // What has to be kept could not be.
+    // The input could not be stored.
     return { id, failure: String(cause) }
   }
 }

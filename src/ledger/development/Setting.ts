@@ -1,6 +1,6 @@
 /**
- * What a development ledger is, beside what happens on it: one participant on one synchronizer, with the venue's package and a
- * settlement asset of its own. The same everywhere, so that a venue and a signer know it without being told.
+ * The fixed configuration of a development ledger: one participant on one synchronizer, with the venue's package and a settlement asset of
+ * its own. It is the same everywhere, so that a venue and a signer know it without being told.
  */
 import { createHash } from "node:crypto"
 import type { Custody } from "../Planned.js"
@@ -10,7 +10,7 @@ import { packageNames } from "../Templates.js"
 
 const digest = (text: string): Buffer => createHash("sha256").update(`perpetuum development ledger: ${text}`).digest()
 
-/** A party that nobody has the key of: what it has to sign it has signed by being there. */
+/** A party whose key nobody has: it counts as having signed whatever it has to. */
 const standing = (hint: string): string => partyId(hint, digest(hint))
 
 export interface Setting {
@@ -18,15 +18,15 @@ export interface Setting {
   readonly synchronizerId: string
   readonly custodyPackageId: string
   readonly token: Custody["token"]
-  /** How transactions are hashed that do not ask for a scheme. */
+  /** The hashing scheme of transactions for which none is requested. */
   readonly scheme: HashingScheme
-  /** How many inputs are kept before a whole state takes their place. */
+  /** How many inputs are stored before a snapshot of the state replaces them. */
   readonly inputsPerState: number
-  /** What is kept at most, of each. */
+  /** The most that is kept of each. */
   readonly most: {
     readonly parties: number
     readonly contracts: number
-    /** Of contracts that are active no more. */
+    /** Contracts that have been archived. */
     readonly ended: number
     readonly undecided: number
     readonly completions: number
@@ -43,7 +43,7 @@ export const setting: Setting = {
   most: { parties: 10_000, contracts: 100_000, ended: 1_000, undecided: 1_000, completions: 20_000 }
 }
 
-/** A venue's dealings on a development ledger. */
+/** A venue's custody settings on a development ledger. */
 export const custody = (of: Pick<Custody, "environment" | "treasury" | "userId">): Custody => ({
   ...of,
   synchronizerId: setting.synchronizerId,

@@ -1,24 +1,24 @@
 /**
- * All that the development ledger knows, and what changes it. Every change is an input that says its own time and chance, so that
- * the inputs in their order come to the same state again: what is durable is inputs, and now and then a whole state.
+ * The state of the development ledger, and the inputs that change it. Every input carries its own time and randomness, so that the same
+ * inputs in the same order yield the same state: what is stored are inputs and, now and then, a snapshot of the state.
  */
 import * as Schema from "effect/Schema"
 
-/** Microseconds since 1970: the ledger's own times. */
+/** Microseconds since 1970: the ledger's unit of time. */
 const Micros = Schema.Number.pipe(Schema.int(), Schema.nonNegative())
 const Base64 = Schema.String
 
-/** How a submission fares behind the API, for the scripts of faults. Nothing of it in a ledger that is told nothing. */
+/** How a submission is treated behind the API, for fault scripts. Without a script every field has its neutral value. */
 export const Handling = Schema.Struct({
-  /** Taken at once, put in order later. */
+  /** Accepted at once, sequenced later. */
   sequenceAfterMs: Schema.Number.pipe(Schema.int(), Schema.between(0, 86_400_000)),
-  /** In order, decided later: nothing behind it is decided before. */
+  /** Sequenced, but decided later; nothing sequenced after it is decided before. */
   completeAfterMs: Schema.Number.pipe(Schema.int(), Schema.between(0, 86_400_000)),
-  /** Put in order just when its maximum record time has passed, or is there. */
+  /** Sequenced just after its maximum record time, or exactly at it. */
   sequence: Schema.Literal("asTaken", "afterMaximum", "atMaximum", "beforeMaximum"),
-  /** Told twice of the same submission, the second time of another update. */
+  /** Reported twice, the second time with another update id. */
   isToldTwice: Schema.Boolean,
-  /** The submission is a duplicate that is told by its completion rather than by the answer. */
+  /** Rejected with this error in its completion, rather than in the answer. */
   rejection: Schema.NullOr(Schema.Struct({ code: Schema.String, cause: Schema.String }))
 })
 export type Handling = typeof Handling.Type
@@ -40,17 +40,17 @@ const Taken = Schema.Struct({
   handling: Handling
 })
 
-/** What changes a ledger. */
+/** The inputs that change a ledger. */
 export const Input = Schema.Union(
   Schema.TaggedStruct("Allocated", { atMicros: Micros, partyId: Schema.String, publicKey: Base64 }),
-  /** The faucet gave. */
+  /** The faucet created a holding. */
   Schema.TaggedStruct("Minted", { atMicros: Micros, contractId: Schema.String, owner: Schema.String, amountAtoms: Schema.String }),
   Schema.TaggedStruct("Taken", { atMicros: Micros, ...Taken.fields }),
-  /** Time went on: what was due by then is put in order and decided. */
+  /** Time passed: what was due by then is sequenced and decided. */
   Schema.TaggedStruct("Advanced", { atMicros: Micros }),
-  /** A completion of a command that nobody gave. */
+  /** A completion of a command that nobody submitted. */
   Schema.TaggedStruct("Invented", { atMicros: Micros, userId: Schema.String, party: Schema.String, commandId: Schema.String }),
-  /** Completions so far are gone. */
+  /** The completions so far were pruned. */
   Schema.TaggedStruct("Pruned", { atMicros: Micros })
 )
 export type Input = typeof Input.Type
@@ -65,22 +65,22 @@ const Contract = Schema.Struct({
 })
 export type Contract = typeof Contract.Type
 
-/** One that is active no more, for whoever asks what there was before. */
+/** An archived contract, kept for reads at earlier offsets. */
 const Ended = Schema.Struct({
   ...Contract.fields,
-  /** The offset of what spent it. */
+  /** The offset of the transaction that archived it. */
   endedAtOffset: Schema.Number
 })
 export type Ended = typeof Ended.Type
 
-/** A submission that was taken and is not decided. */
+/** A submission that was accepted and is not decided. */
 const Undecided = Schema.Struct({
   ...Taken.fields,
   changeId: Schema.String,
   maxRecordTimeMicros: Schema.NullOr(Micros),
-  /** When it will be put in order; then, the record time at which it was. */
+  /** When it is due to be sequenced; once it has been, its record time. */
   sequencedAtMicros: Micros,
-  /** When it will be decided, once it is in order. */
+  /** When it is due to be decided, once it is sequenced. */
   decidedAtMicros: Micros
 })
 export type Undecided = typeof Undecided.Type
@@ -95,20 +95,20 @@ const Completion = Schema.Struct({
   hash: Base64,
   /** Empty where it was rejected. */
   updateId: Schema.String,
-  /** 0 where it was accepted, else gRPC's. */
+  /** 0 where it was accepted, else a gRPC status code. */
   statusCode: Schema.Number,
   message: Schema.String
 })
 export type Completion = typeof Completion.Type
 
-/** A whole state, as it is kept. */
+/** A snapshot of the state, as stored. */
 export const Kept = Schema.Struct({
   recordTimeMicros: Micros,
   offset: Schema.Number,
   prunedThrough: Schema.Number,
   parties: Schema.Array(Schema.Tuple(Schema.String, Base64)),
   contracts: Schema.Array(Contract),
-  /** Both missing in a state from before they were kept. */
+  /** Both are missing in snapshots from before archived contracts were kept. */
   ended: Schema.optional(Schema.Array(Ended)),
   knownFromOffset: Schema.optional(Schema.Number),
   submitted: Schema.Array(Undecided),
@@ -118,27 +118,27 @@ export const Kept = Schema.Struct({
 })
 export type Kept = typeof Kept.Type
 
-/** What the ledger knows. Written to by the machine alone. */
+/** The ledger's state. Only the machine modifies it. */
 export interface State {
-  /** What has been decided up to here has been told: the record time that is shown. */
+  /** The record time that is shown: everything decided up to here has been reported. */
   recordTimeMicros: number
-  /** Of the last thing that happened. */
+  /** The offset of the latest event. */
   offset: number
-  /** Completions up to here, inclusive, are gone. */
+  /** Completions up to here, inclusive, have been pruned. */
   prunedThrough: number
   /** Public keys by party. */
   readonly parties: Map<string, string>
   readonly contracts: Map<string, Contract>
-  /** In the order of their end. */
+  /** In the order in which they were archived. */
   readonly ended: Array<Ended>
-  /** What was active at an offset before this one cannot be told any more. */
+  /** The contracts active at an offset before this one can no longer be told. */
   knownFromOffset: number
-  /** Taken and not yet in order, in the order of their taking. */
+  /** Accepted and not yet sequenced, in the order of their acceptance. */
   submitted: Array<Undecided>
-  /** In order and not yet decided. */
+  /** Sequenced and not yet decided. */
   readonly sequenced: Array<Undecided>
   readonly completions: Array<Completion>
-  /** The offset of the newest acceptance, by change id. */
+  /** The offset of the latest acceptance, by change id. */
   readonly accepted: Map<string, number>
 }
 
@@ -175,6 +175,6 @@ export const restore = (kept: Kept): State => ({
   accepted: new Map(kept.accepted)
 })
 
-/** What makes a change the same change: who asks for it as whom, under which id. */
+/** The identity of a change for deduplication: the user, the acting parties and the command id. */
 export const changeId = (userId: string, actAs: ReadonlyArray<string>, commandId: string): string =>
   JSON.stringify([userId, [...actAs].sort(), commandId])

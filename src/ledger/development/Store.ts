@@ -1,17 +1,17 @@
-/** What the development ledger keeps: a whole state now and then, and every input since, in their order. */
+/** The development ledger's store: snapshots of the state now and then, and every input since the last, in order. */
 import type { Input, Kept } from "./State.js"
 
-/** Synchronous: an input is kept before it changes anything, and before anybody hears of it. */
+/** Synchronous: an input is stored before it changes anything, and before anybody learns of it. */
 export interface Store {
-  /** What was kept: what a ledger begins with. */
+  /** The stored state with which a ledger starts. */
   readonly recover: () => { readonly kept: Kept | undefined; readonly inputs: ReadonlyArray<Input> }
-  /** Keeps an input for good. Throws where it cannot; then nothing is kept of it. */
+  /** Stores an input durably. Throws where it cannot; then nothing of it is stored. */
   readonly append: (input: Input) => void
-  /** Keeps a whole state in place of the inputs that came to it. */
+  /** Stores a snapshot, which replaces the inputs that led to it. */
   readonly replace: (kept: Kept) => void
 }
 
-/** Keeps in memory, as text: what comes back from it is what would come back from a disk. */
+/** Stores text in memory, so that what is read back is the same as from a disk. */
 export const inMemory = (): Store => {
   let kept: string | undefined
   let inputs: Array<string> = []

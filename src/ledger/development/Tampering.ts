@@ -1,11 +1,11 @@
-/** Prepared transactions that are not what was asked for: one part of a sound one made another. */
+/** Prepared transactions that are not what was requested: correct ones with one part altered. */
 import type { Part } from "./Faults.js"
 import type * as Prepared from "../prepared/PreparedTransaction.js"
 
-/** Whoever a made-up transaction is for. */
+/** The party that an altered transaction favours. */
 const stranger = `stranger::1220${"0".repeat(64)}`
 
-/** A value with every amount, or every party, made another. */
+/** A value in which every amount, or every party, is altered. */
 const altered = (value: Prepared.Value, of: "amount" | "receiver"): Prepared.Value => {
   switch (value.case) {
     case "numeric":
@@ -22,7 +22,7 @@ const altered = (value: Prepared.Value, of: "amount" | "receiver"): Prepared.Val
   }
 }
 
-/** A node with another part. */
+/** A node with one part altered. */
 const alteredNode = (node: Prepared.Node, part: Part): Prepared.Node => {
   if (node.case !== "create" && node.case !== "exercise") return node
   const templateId = part === "template"
@@ -31,7 +31,7 @@ const alteredNode = (node: Prepared.Node, part: Part): Prepared.Node => {
   const values = part === "amount" || part === "receiver" ? part : undefined
   if (node.case === "create") {
     const argument = values === undefined ? node.value.argument : altered(node.value.argument, values)
-    // A create has no choice: it is signed by somebody else instead.
+    // A create has no choice: it gets an additional signatory instead.
     const signatories = part === "choice" ? [...node.value.signatories, stranger] : node.value.signatories
     return { case: "create", value: { ...node.value, templateId, argument, signatories } }
   }
@@ -43,7 +43,7 @@ const alteredNode = (node: Prepared.Node, part: Part): Prepared.Node => {
 const alteredNodes = ({ nodes }: Prepared.DamlTransaction, part: Part): Prepared.DamlTransaction["nodes"] =>
   nodes.map(({ nodeId, v1 }) => ({ nodeId, v1: alteredNode(v1, part) }))
 
-/** A holding, or whatever the transaction has, once more for somebody else. */
+/** A copy of a create node, or else of the first node, with its parties replaced by the stranger. */
 const another = (prepared: Prepared.PreparedTransaction): Prepared.DamlTransaction["nodes"][number] => {
   const of = prepared.transaction.nodes.find(({ v1 }) => v1.case === "create") ?? prepared.transaction.nodes[0]!
   return { nodeId: "999", v1: alteredNode(of.v1, "receiver") }
@@ -62,7 +62,7 @@ const withNode = (prepared: Prepared.PreparedTransaction, isRoot: boolean): Prep
     one.v1.case === "exercise" && one.nodeId === transaction.roots[0]
       ? { ...one, v1: { case: "exercise" as const, value: { ...one.v1.value, children: [...one.v1.value.children, node.nodeId] } } }
       : one
-  // Nothing is under a create: there it can only be a root as well.
+  // A create node has no children: where the root is one, the new node can only become another root.
   const root = transaction.nodes.find(({ nodeId }) => nodeId === transaction.roots[0])
   const asRoot = isRoot || root?.v1.case === "create"
   return {
@@ -83,7 +83,7 @@ const withExtraInput = (prepared: Prepared.PreparedTransaction): Prepared.Prepar
   return withMetadata(prepared, { inputContracts: [...prepared.metadata.inputContracts, extra] })
 }
 
-/** The transaction with one part made another. */
+/** The transaction with one part altered. */
 export const tampered = (prepared: Prepared.PreparedTransaction, part: Part): Prepared.PreparedTransaction => {
   const { metadata, transaction } = prepared
   switch (part) {
@@ -106,7 +106,7 @@ export const tampered = (prepared: Prepared.PreparedTransaction, part: Part): Pr
       return { ...prepared, transaction: { ...transaction, nodes: alteredNodes(transaction, part) } }
     case "amount":
     case "receiver": {
-      // Contracts that are spent say amounts and parties as well.
+      // The contracts that are spent contain amounts and parties as well.
       const inputContracts = metadata.inputContracts.map((input) => ({
         ...input,
         v1: { ...input.v1, argument: altered(input.v1.argument, part) }

@@ -1,7 +1,7 @@
 /**
- * Holds a prepared transaction to what was planned, before it is journaled or signed: its bytes are understood to the last field,
- * its hash is theirs, the command is the planned one, and whatever it does to contracts follows from it: nothing else is created
- * or ended, and no atom goes elsewhere. What is not understood differs.
+ * Compares a prepared transaction with what was planned, before it is journaled or signed: its bytes are decoded completely, the hash is
+ * theirs, the command is the planned one, and all its effects on contracts follow from that command: nothing else is created or archived,
+ * and no atom goes elsewhere. Anything that is not understood counts as a difference.
  */
 import type { Custody, Facts, PlannedCommand } from "../Planned.js"
 import { paysItself, templates } from "../Planned.js"
@@ -10,7 +10,7 @@ import * as Hash from "./Hash.js"
 import * as Prepared from "./PreparedTransaction.js"
 import { Malformed } from "./Wire.js"
 
-/** The first thing in which a prepared transaction is not the planned one. */
+/** The first difference between a prepared transaction and the planned one. */
 export class Mismatch {
   readonly _tag = "Mismatch"
   constructor(
@@ -25,7 +25,7 @@ export class Mismatch {
   }
 }
 
-/** A transaction as the ledger gave it, and the maximum record time that it was asked for. */
+/** A transaction as the ledger returned it, and the maximum record time that was requested. */
 export interface Claimed {
   readonly preparedTransaction: Uint8Array
   readonly hash: Uint8Array
@@ -56,18 +56,18 @@ const sameTemplate = (what: string, expected: Prepared.Identifier, found: Prepar
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-/** The record that a value is, of the given type. */
+/** A value as a record of the given type. */
 const recordOf = <A>(what: string, type: Templates.RecordType<A>, id: Prepared.Identifier, value: Prepared.Value): A => {
   const read = type.read(value) ?? differs(what, `the fields of ${Templates.templateText(id)}`, "another value")
-  // Its type may be left out where it follows from where the record stands.
+  // The type id may be omitted where the record's position implies it.
   if (value.case === "record" && value.value.id !== undefined) sameTemplate(`type of ${what}`, id, value.value.id)
   return read
 }
 
-/** Times of the ledger are in microseconds. */
+/** The ledger's times are in microseconds. */
 const microsecondsOf = (epochMs: number): bigint => BigInt(epochMs) * 1000n
 
-/** From protocol version 35 on, a transaction names the synchronizer with its protocol version and serial. */
+/** From protocol version 35 on, a transaction appends the protocol version and a serial to the synchronizer's id. */
 const isSynchronizer = (planned: string, found: string): boolean =>
   found === planned || (found.startsWith(`${planned}::`) && /^[1-9][0-9]{0,9}-[0-9]{1,10}$/.test(found.slice(planned.length + 2)))
 
@@ -78,12 +78,12 @@ const checkMetadata = (metadata: Prepared.Metadata, planned: PlannedCommand, max
     differs("synchronizer", planned.synchronizerId, metadata.synchronizerId)
   }
   same("maximum record time", microsecondsOf(maxRecordTimeEpochMs), metadata.maxRecordTime)
-  // None of the planned commands looks at the time.
+  // None of the planned commands depends on the time.
   same("least ledger time", undefined, metadata.minLedgerEffectiveTime)
   same("greatest ledger time", undefined, metadata.maxLedgerEffectiveTime)
 }
 
-/** Who may spend how much of the settlement asset, and to whom it goes. */
+/** Which parties may spend how much of the settlement asset, and who receives it. */
 interface Payment {
   readonly sender: string
   readonly receiver: string
@@ -99,7 +99,7 @@ const paymentOf = (facts: Exclude<Facts, { readonly step: "owner_account_accepta
   reference: facts.transferId
 })
 
-/** One transaction under check: what of it has been accounted for so far. */
+/** One transaction being checked, with the parts of it that are accounted for so far. */
 class Check {
   private readonly nodes: ReadonlyMap<string, Prepared.Node>
   private readonly inputs: Map<string, Prepared.Create>
@@ -120,7 +120,7 @@ class Check {
     const root = this.node(roots[0]!)
     if (facts.step === "owner_account_acceptance") this.account(root, facts)
     else this.money(root, facts.step, paymentOf(facts, this.planned.custody))
-    // A contract that nothing was done to has no business in the transaction.
+    // A contract that the command does not use has no place in the transaction.
     for (const unused of this.inputs.keys()) differs("input contracts", "those that the command needs", `${unused} as well`)
   }
 
@@ -171,7 +171,7 @@ class Check {
     }
   }
 
-  /** A choice on the planned offer: the contract as it was created is signed with the transaction. */
+  /** A choice on the planned offer: the offer's create node, as an input contract, is covered by the signature too. */
   private ofOffer(root: Prepared.Node, payment: Payment, choice: string): Prepared.Exercise {
     const node = this.exercised("offer", root, this.templates.offer, choice, this.planned.actAs)
     const input = this.input("offer", node.contractId)
@@ -180,7 +180,10 @@ class Check {
     return node
   }
 
-  /** Everything of a transfer: what is spent, what the receiver gets, and that the sender keeps the rest. Which holdings are spent. */
+  /**
+   * Checks a whole transfer: the holdings spent, what the receiver gets, and that the sender keeps the rest. Returns the contract ids of
+   * the holdings spent.
+   */
   private transfer(node: Prepared.Node, payment: Payment): ReadonlyArray<string> {
     const exercise = this.exercised("transfer", node, this.templates.holding, Templates.choices.transfer, payment.sender)
     const type = this.argumentType(this.templates.holding, Templates.choices.transfer)
@@ -239,7 +242,7 @@ class Check {
       : differs(`node of the ${what}`, "a create", `a ${node.case}`)
   }
 
-  /** The contract that a create makes, or made. */
+  /** The contract that a create node creates, or that an input contract was created with. */
   private contract<A>(
     what: string,
     create: Prepared.Create,
@@ -273,7 +276,7 @@ class Check {
     same(`package of the ${what}`, isToken ? Templates.packageNames.token : Templates.packageNames.custody, node.packageName)
   }
 
-  /** An input contract, which is thereby accounted for: no other part of the transaction may use it. */
+  /** Takes an input contract, which thereby counts as used: no other part of the transaction may use it. */
   private input(what: string, contractId: string): Prepared.Create {
     const input = this.inputs.get(contractId) ?? differs(`input contract of the ${what}`, contractId, "none")
     this.inputs.delete(contractId)
@@ -291,7 +294,7 @@ class Check {
   }
 }
 
-/** The transaction, where it is exactly what was planned, or the first thing that differs. */
+/** The transaction, if it is exactly what was planned; otherwise the first difference. */
 export const check = (claimed: Claimed, planned: PlannedCommand): Prepared.PreparedTransaction | Mismatch => {
   const prepared = Prepared.decode(claimed.preparedTransaction)
   if (prepared instanceof Malformed) return new Mismatch("transaction", "one that is understood", prepared.reason)

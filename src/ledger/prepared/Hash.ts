@@ -1,17 +1,17 @@
 /**
- * The hash of a prepared transaction, which its party signs: Canton's external signing hashing algorithm, schemes V2 and V3.
- * Scheme V3 leaves out the encoding versions of V2, tells of a node that it has no contract key, and signs the maximum record time.
+ * The hash of a prepared transaction, which its party signs: Canton's external signing hashing algorithm, schemes V2 and V3. Scheme V3
+ * drops the encoding versions of V2, states for each node that it has no contract key, and covers the maximum record time.
  */
 import { createHash } from "node:crypto"
 import type * as Prepared from "./PreparedTransaction.js"
 
-/** Why a transaction has no hash: what of it is not as a transaction has to be. */
+/** Why a transaction cannot be hashed: which part of it is invalid. */
 export class Unhashable {
   readonly _tag = "Unhashable"
   constructor(readonly reason: string) {}
 }
 
-/** Distinguishes what is hashed here from everything else that Canton hashes. */
+/** Separates these hashes from everything else that Canton hashes. */
 const purpose = Uint8Array.of(0, 0, 0, 0x30)
 const seedBytes = 32
 
@@ -25,7 +25,7 @@ const sha256 = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   return Uint8Array.from(digest.digest())
 }
 
-/** What is hashed of a thing, put together piece by piece; numbers are big-endian. */
+/** The bytes to be hashed, put together piece by piece; numbers are big-endian. */
 class Encoding {
   private readonly parts: Array<Uint8Array> = []
 
@@ -52,7 +52,7 @@ class Encoding {
     return this.raw(bytes)
   }
 
-  /** Unsigned numbers are hashed as the signed ones with the same bits. */
+  /** Unsigned numbers are hashed as the signed numbers with the same bits. */
   int64(value: bigint): this {
     const bytes = Buffer.alloc(8)
     bytes.writeBigInt64BE(BigInt.asIntN(64, value))
@@ -127,7 +127,7 @@ class Encoding {
         return this.byte(0x0b).repeated(value.value.entries, (entry) => this.text(entry.key).value(entry.value))
       case "record":
         return this.byte(0x0c).optional(value.value.id, (id) => this.identifier(id)).repeated(value.value.fields, (field) =>
-          // A label counts as being there, also where it is empty.
+          // A label is hashed as present even where it is empty.
           this.byte(1).text(field.label).value(field.value))
       case "variant":
         return this.byte(0x0d).optional(value.value.id, (id) => this.identifier(id)).text(value.value.alternative).value(value.value.value)
@@ -141,7 +141,7 @@ class Encoding {
 
 type ScalarCase = "unit" | "bool" | "int64" | "numeric" | "timestamp" | "date" | "party" | "text" | "contractId"
 
-/** Hashes the nodes of one transaction; each of them once, as part of the one that it is under. */
+/** Hashes the nodes of one transaction; each once, as part of its parent. */
 class Nodes {
   private readonly nodes = new Map<string, Prepared.Node>()
   private readonly seeds = new Map<string, Uint8Array>()
@@ -166,7 +166,7 @@ class Nodes {
 
   hash(id: string): Uint8Array {
     const node = this.nodes.get(id) ?? fail(`node ${id} is missing`)
-    // A node under two others, or under itself, would be hashed without end.
+    // A node with two parents, or one below itself, would be hashed without end.
     if (this.reached.has(id)) fail(`node ${id} is under two others`)
     this.reached.add(id)
     switch (node.case) {
@@ -208,7 +208,7 @@ class Nodes {
 /** Scheme V2 begins every node with the version of its encoding. */
 const begin = (scheme: Prepared.HashingScheme): Encoding => scheme === 2 ? new Encoding().byte(0x01) : new Encoding()
 
-/** Scheme V3 signs whether a contract was found by its key, and by which. Here none ever is. */
+/** Scheme V3 covers whether a contract was found by its key, and by which. Here none ever is. */
 const notByKey = (encoding: Encoding, scheme: Prepared.HashingScheme): Encoding => scheme === 2 ? encoding : encoding.bool(false).byte(0)
 
 const encodeCreate = (node: Prepared.Create, seed: Uint8Array | undefined, scheme: Prepared.HashingScheme): Encoding => {
@@ -220,17 +220,17 @@ const encodeCreate = (node: Prepared.Create, seed: Uint8Array | undefined, schem
   return scheme === 2 ? encoding : encoding.byte(0)
 }
 
-/** The part of the hash that is of what the transaction does. Throws where it has none. */
+/** The hash of the transaction's nodes. Throws where it has none. */
 export const hashTransaction = (transaction: Prepared.DamlTransaction, scheme: Prepared.HashingScheme): Uint8Array => {
   const nodes = new Nodes(transaction, scheme)
   const encoding = new Encoding().text(transaction.version)
   encoding.repeated(transaction.roots, (id) => encoding.raw(nodes.hash(id)))
-  // A node under no root would be executed, or not, without having been signed.
+  // A node that belongs to no root would not be covered by the signature, yet might be executed.
   if (nodes.unreached !== undefined) fail(`node ${nodes.unreached} is under no root`)
   return sha256(purpose, encoding.bytes)
 }
 
-/** The part of the hash that is of everything else. */
+/** The hash of the metadata. */
 export const hashMetadata = (metadata: Prepared.Metadata, scheme: Prepared.HashingScheme): Uint8Array => {
   const encoding = scheme === 2 ? new Encoding().byte(0x01) : new Encoding()
   encoding.texts(metadata.submitterInfo.actAs).text(metadata.submitterInfo.commandId).text(metadata.transactionUuid)
@@ -244,7 +244,7 @@ export const hashMetadata = (metadata: Prepared.Metadata, scheme: Prepared.Hashi
   return sha256(purpose, encoding.bytes)
 }
 
-/** The hash of a value by itself. */
+/** The hash of a single value. */
 export const hashValue = (value: Prepared.Value): Uint8Array => sha256(new Encoding().value(value).bytes)
 
 /** The 32 bytes that the party signs. */

@@ -1,26 +1,26 @@
 /**
- * The topology that makes a key a party, as Canton's topology transactions have it (protobuf, version 30), and whether it hands the
- * party to nobody else: all of it names this key alone as the party's, and no participant may submit without it.
+ * The topology that makes a party of a key, in the form of Canton's topology transactions (protobuf, version 30), and the check that it
+ * gives control of the party to nobody else: it must name this key alone, and no participant may submit without it.
  */
 import * as Either from "effect/Either"
 import { fingerprint } from "./Topology.js"
 import * as Wire from "./Wire.js"
 
-/** The version of the messages that are read. */
+/** The version of the messages that can be read. */
 const knownVersion = 30
 const addOrReplace = 1
 const firstSerial = 1
-/** Formats of keys. */
+/** Key formats. */
 const rawFormat = 3
 const spkiFormat = 4
-/** What stands before a raw Ed25519 key in its SubjectPublicKeyInfo. */
+/** The DER prefix before a raw Ed25519 key in its SubjectPublicKeyInfo. */
 export const spkiPrefix: Uint8Array = Buffer.from("302a300506032b6570032100", "hex")
-/** Algorithms and uses of keys: Curve25519; for a namespace, to show that it is held, and for the protocol. */
+/** Key algorithm Curve25519, and key uses: namespace, proof of ownership, and protocol. */
 const curve25519 = 1
 const usesPacked = Uint8Array.of(1, 5, 4)
-/** A participant that confirms what the party has signed. */
+/** Permission of a participant that confirms what the party has signed. */
 const confirmation = 2
-/** A participant that may submit acts for the party without its signature. */
+/** Permission of a participant that may submit transactions for the party without its signature. */
 const submission = 1
 
 const empty = Wire.message("Empty", {})
@@ -29,7 +29,7 @@ const signingKey = Wire.message("SigningPublicKey", {
   format: Wire.plain(2, Wire.int32, 0),
   publicKey: Wire.plain(3, Wire.bytes, new Uint8Array()),
   scheme: Wire.plain(4, Wire.int32, 0),
-  /** Repeated numbers, which are packed. */
+  /** Repeated enum values, packed. */
   usage: Wire.optional(5, Wire.bytes),
   keySpec: Wire.plain(6, Wire.int32, 0)
 })
@@ -90,17 +90,17 @@ const topologyTransaction = Wire.message("TopologyTransaction", {
 })
 export type TopologyTransaction = typeof topologyTransaction extends Wire.Kind<infer A> ? A : never
 
-/** Messages are sent with the version that they are of. */
+/** Messages are wrapped together with their version. */
 const versioned = Wire.message("UntypedVersionedMessage", {
   data: Wire.plain(1, Wire.bytes, new Uint8Array()),
   version: Wire.plain(2, Wire.int32, 0)
 })
 
-/** The bytes of a topology transaction, as a ledger generates them. */
+/** The bytes of a topology transaction, as a ledger would generate them. */
 export const encode = (transaction: TopologyTransaction): Uint8Array =>
   Wire.encode(versioned, { data: Wire.encode(topologyTransaction, transaction), version: knownVersion })
 
-/** The one transaction that makes a key a party at a participant: the key authorizes it by itself. */
+/** The single transaction that makes a key a party at a participant: the key authorizes it by itself. */
 export const selfSigned = (party: string, participantUid: string, publicKey: Uint8Array): TopologyTransaction => ({
   operation: addOrReplace,
   serial: firstSerial,
@@ -115,7 +115,7 @@ export const selfSigned = (party: string, participantUid: string, publicKey: Uin
   }
 })
 
-/** A topology transaction, understood to the last field, or why it is none. */
+/** A topology transaction, decoded completely, or why the bytes are not one. */
 export const decode = (encoded: Uint8Array): TopologyTransaction | string => {
   const message = Wire.decode(versioned, encoded)
   if (message instanceof Wire.Malformed) return message.reason
@@ -130,13 +130,13 @@ const isKey = ({ format, publicKey: encoded }: SigningKey, publicKey: Uint8Array
   (format === rawFormat && isEqual(encoded, publicKey))
   || (format === spkiFormat && isEqual(encoded, Buffer.concat([spkiPrefix, publicKey])))
 
-/** Whether keys with a threshold are this key alone. */
+/** Whether a set of keys with its threshold consists of this key alone. */
 const isOnly = (keys: ReadonlyArray<SigningKey>, threshold: number, publicKey: Uint8Array): boolean =>
   keys.length === 1 && threshold === 1 && isKey(keys[0]!, publicKey)
 
 const otherKey = "it lets another key sign for the party"
 
-/** What is wrong with one transaction for a key that means to keep its party to itself. */
+/** Why one transaction would not leave control of the party to the key alone; undefined where it does. */
 const faultOf = ({ mapping, operation, serial }: TopologyTransaction, namespace: string, publicKey: Uint8Array): string | undefined => {
   if (operation !== addOrReplace || serial !== firstSerial) return "it makes no new party"
   switch (mapping.case) {
@@ -165,7 +165,7 @@ const partyIn = ({ mapping }: TopologyTransaction): ReadonlyArray<string> =>
 const tellsKey = ({ mapping }: TopologyTransaction): boolean =>
   mapping.case === "partyToKey" || (mapping.case === "partyToParticipant" && mapping.value.signingKeys !== undefined)
 
-/** The party that a topology makes for a key, or what is wrong with it. */
+/** The party that a topology creates for a key, or what is wrong with the topology. */
 export const partyOf = (encoded: ReadonlyArray<Uint8Array>, publicKey: Uint8Array): Either.Either<string, string> => {
   const namespace = fingerprint(publicKey)
   const transactions: Array<TopologyTransaction> = []

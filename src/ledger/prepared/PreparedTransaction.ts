@@ -1,14 +1,14 @@
 /**
- * Canton's `com.daml.ledger.api.v2.interactive.PreparedTransaction`, as far as the venue understands it: creates, fetches and
- * exercises of version 1 nodes without contract keys. A transaction that has anything else is `Malformed`: who signs a hash signs
+ * Canton's `com.daml.ledger.api.v2.interactive.PreparedTransaction`, as far as the venue understands it: creates, fetches and exercises of
+ * version 1 nodes without contract keys. A transaction that contains anything else is `Malformed`: the signature of a hash covers
  * everything in it.
  */
 import * as Wire from "./Wire.js"
 
-/** The longest that the venue keeps, sends and reads, in bytes. */
+/** The longest prepared transaction that the venue stores, sends and reads, in bytes. */
 export const maxBytes = 32 * 1024
 
-/** Canton's versions of how a transaction is hashed. Version 3 signs the maximum record time. */
+/** Versions of Canton's transaction hashing. Version 3 covers the maximum record time. */
 export type HashingScheme = 2 | 3
 
 /** A template, a choice's interface or a record's type: `PACKAGE:Module:Entity`. */
@@ -19,7 +19,7 @@ const identifierKind = Wire.message("Identifier", {
 })
 export type Identifier = typeof identifierKind extends Wire.Kind<infer A> ? A : never
 
-/** What a value of the ledger may be. */
+/** The kinds of values on the ledger. */
 interface Sum {
   readonly unit: object
   readonly bool: boolean
@@ -28,7 +28,7 @@ interface Sum {
   readonly date: number
   /** Microseconds since 1970. */
   readonly timestamp: bigint
-  /** A decimal, as the ledger writes it. */
+  /** A decimal number in the ledger's notation. */
   readonly numeric: string
   readonly party: string
   readonly text: string
@@ -198,7 +198,7 @@ export type DamlTransaction = PreparedTransaction["transaction"]
 export type Metadata = PreparedTransaction["metadata"]
 export type InputContract = Metadata["inputContracts"][number]
 
-/** The transaction that the bytes are: all of them, understood to the last field, or `Malformed`. */
+/** The transaction encoded by these bytes, decoded completely, or `Malformed`. */
 export const decode = (encoded: Uint8Array): PreparedTransaction | Wire.Malformed =>
   encoded.length > maxBytes
     ? new Wire.Malformed(`${encoded.length} bytes of at most ${maxBytes}`)
@@ -206,6 +206,6 @@ export const decode = (encoded: Uint8Array): PreparedTransaction | Wire.Malforme
 
 export const encode = (prepared: PreparedTransaction): Uint8Array => Wire.encode(preparedKind, prepared)
 
-/** One node by itself, as bytes. */
+/** A single node as bytes. */
 export const encodeNode = (node: Node): Uint8Array => Wire.encode(nodeKind, node)
 export const decodeNode = (encoded: Uint8Array): Node | Wire.Malformed => Wire.decode(nodeKind, encoded)

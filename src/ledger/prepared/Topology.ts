@@ -1,13 +1,13 @@
 /**
- * What makes a key a party, as far as it is hashed: a key's fingerprint, which the party's id ends in, and the hash over the
- * topology transactions that the key signs when the party is allocated.
+ * Hashes of party topology: a key's fingerprint, with which the party's id ends, and the hash over the topology transactions, which the key
+ * signs when the party is allocated.
  */
 import { createHash } from "node:crypto"
 
-/** What Canton hashes, told apart. */
+/** Canton's hash purposes, which keep hashes of different things apart. */
 const purposes = { topologyTransaction: 11, publicKeyFingerprint: 12, topologyTransactions: 55 } as const
 
-/** SHA-256 as Canton names it in a hash that says its algorithm: code 0x12, 32 bytes. */
+/** Multihash prefix of SHA-256: code 0x12, 32 bytes. */
 const multihashPrefix = Uint8Array.of(0x12, 0x20)
 
 const int32 = (value: number): Uint8Array => {
@@ -23,10 +23,10 @@ const multihash = (purpose: keyof typeof purposes, bytes: Uint8Array): Uint8Arra
 /** The fingerprint of an Ed25519 key (32 bytes), in hexadecimal: `1220` and 64 digits. */
 export const fingerprint = (publicKey: Uint8Array): string => Buffer.from(multihash("publicKeyFingerprint", publicKey)).toString("hex")
 
-/** The id of the party that a key is, by its name. */
+/** The id of a key's party with a given name. */
 export const partyId = (hint: string, publicKey: Uint8Array): string => `${hint}::${fingerprint(publicKey)}`
 
-/** The hash over topology transactions, in whatever order: 34 bytes, which the party's key signs. */
+/** The hash over topology transactions, independent of their order: 34 bytes, which the party's key signs. */
 export const multiHash = (transactions: ReadonlyArray<Uint8Array>): Uint8Array => {
   const hashes = transactions.map((transaction) => multihash("topologyTransaction", transaction)).sort((a, b) => Buffer.compare(a, b))
   const sized = hashes.flatMap((hash) => [int32(hash.length), hash])

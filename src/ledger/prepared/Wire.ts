@@ -1,44 +1,44 @@
 /**
- * Protobuf messages as tables of fields, read strictly. What a table does not have, what comes twice, what has another wire type,
- * text that is no UTF-8: all of it is refused rather than passed over, since bytes that are not understood would be signed unseen.
- * The wire format itself is `@bufbuild/protobuf`'s.
+ * Protobuf messages described by tables of fields, and decoded strictly. Unknown fields, repeated singular fields, unexpected wire types
+ * and invalid UTF-8 are refused rather than skipped, since a signature would cover bytes that nobody has understood. The wire format itself
+ * is `@bufbuild/protobuf`'s.
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire"
 import { assert } from "../../domain/Assert.js"
 
-/** Why bytes are not the message that they should be. */
+/** Why bytes are not the expected message. */
 export class Malformed {
   readonly _tag = "Malformed"
   constructor(readonly reason: string) {}
 }
 
-/** How a value is read and written behind its tag. */
+/** How a value is read and written after its tag. */
 export interface Kind<A> {
   readonly wireType: WireType
-  /** Throws for bytes that are no such value; `decode` turns that into `Malformed`. */
+  /** Throws where the bytes are not such a value; `decode` turns that into `Malformed`. */
   read(reader: BinaryReader, depth: number): A
   write(writer: BinaryWriter, value: A): void
-  /** Whether a field without presence leaves this value out. */
+  /** Whether a field without presence omits this value. */
   isDefault(value: A): boolean
 }
 
-/** A member of a message: one field, or the several of which one is set. */
+/** A member of a message: a single field, or a group of alternative fields. */
 interface Member<A> {
   readonly kinds: ReadonlyMap<number, Kind<unknown>>
-  /** What is known before anything was read. */
+  /** The member's state before anything has been read. */
   readonly empty: () => A
-  /** The member with another value that was read. Throws where it may not be. */
+  /** The member's state after another value has been read. Throws where that value is not allowed. */
   take(before: A, number: number, value: unknown): A
-  /** Throws where the member must be there and is not. */
+  /** The member's final value. Throws where the member is required and missing. */
   settle(value: A): A
   write(writer: BinaryWriter, value: A): void
 }
 
 type Members = Readonly<Record<string, Member<unknown>>>
-/** What a table of members reads. */
+/** The type of the messages that a table of members reads. */
 export type Of<M> = { readonly [K in keyof M]: M[K] extends Member<infer A> ? A : never }
 
-/** Messages within messages: deeper than any value of a template that the venue knows. */
+/** Greatest depth of nested messages: more than any value of a template that the venue knows. */
 const maxDepth = 48
 
 const fail = (reason: string): never => {
@@ -56,7 +56,7 @@ export const text = scalar<string>(WireType.LengthDelimited, (reader) => reader.
   (value) => value === "")
 export const bytes = scalar<Uint8Array>(
   WireType.LengthDelimited,
-  // Whoever gave the bytes may write over them later.
+  // The caller may reuse its buffer later.
   (reader) => Uint8Array.from(reader.bytes()),
   (writer, value) => writer.bytes(value),
   (value) => value.length === 0
@@ -95,7 +95,7 @@ const once = (before: unknown, number: number): void => {
   if (before !== absent) fail(`field ${number} comes twice`)
 }
 
-/** A field without presence: its default is not written, and is what is read where it is not there. */
+/** A field without presence: its default is not written, and is assumed where the field is absent. */
 export const plain = <A>(number: number, kind: Kind<A>, byDefault: A): Member<A> => {
   const held: Member<A | typeof absent> = {
     kinds: new Map([[number, kind]]),
@@ -123,7 +123,7 @@ export const optional = <A>(number: number, kind: Kind<A>): Member<A | undefined
   }
 })
 
-/** A message that has to be there. */
+/** A message that must be present. */
 export const required = <A>(number: number, kind: Kind<A>): Member<A> => {
   const member = optional(number, kind)
   return { ...member, settle: (value: A | undefined) => value === undefined ? fail(`field ${number} is missing`) : value } as Member<A>
@@ -133,7 +133,7 @@ export const repeated = <A>(number: number, kind: Kind<A>): Member<ReadonlyArray
   kinds: new Map([[number, kind]]),
   empty: () => [],
   take: (before, _, value) => {
-    // The array is this reading's own until it is settled.
+    // The array belongs to this decoding alone until it is settled.
     const values = before as Array<A>
     values.push(value as A)
     return values
@@ -144,10 +144,10 @@ export const repeated = <A>(number: number, kind: Kind<A>): Member<ReadonlyArray
   }
 })
 
-/** One of several, by its name. */
+/** One of several alternatives, identified by its name. */
 export type Case<C> = { readonly [K in keyof C]: { readonly case: K; readonly value: C[K] } }[keyof C]
 
-/** The fields of which exactly one is set. */
+/** Fields of which exactly one is set. */
 const oneOf = <C>(cases: { readonly [K in keyof C]: readonly [number: number, kind: Kind<C[K]>] }): Member<Case<C>> => {
   const entries = Object.entries(cases) as Array<[keyof C, readonly [number, Kind<unknown>]]>
   const names = new Map(entries.map(([name, [number]]) => [number, name]))
@@ -166,7 +166,7 @@ const oneOf = <C>(cases: { readonly [K in keyof C]: readonly [number: number, ki
   return member as Member<Case<C>>
 }
 
-/** A message with these members; they are written in the order of their numbers. */
+/** A message with these members, which are written in the order of their field numbers. */
 export const message = <M extends Members>(name: string, members: M): Kind<Of<M>> => {
   const entries = Object.entries(members)
   const owners = new Map(
@@ -200,7 +200,7 @@ export const message = <M extends Members>(name: string, members: M): Kind<Of<M>
   }
 }
 
-/** A message whose only content is one of several: that one is its value. */
+/** A message that consists of exactly one of several alternatives, which is its value. */
 export const alternatives = <C>(
   name: string,
   cases: { readonly [K in keyof C]: readonly [number: number, kind: Kind<C[K]>] }
@@ -214,7 +214,7 @@ export const alternatives = <C>(
   }
 }
 
-/** A kind that is defined later, for messages that hold themselves. */
+/** A kind that is defined later, for recursive messages. */
 export const later = <A>(kind: () => Kind<A>): Kind<A> => ({
   wireType: WireType.LengthDelimited,
   read: (reader, depth) => kind().read(reader, depth),
@@ -222,10 +222,10 @@ export const later = <A>(kind: () => Kind<A>): Kind<A> => ({
   isDefault: () => false
 })
 
-/** The message that the bytes are, whole. */
+/** The message encoded by all of these bytes. */
 export const decode = <A>(kind: Kind<A>, encoded: Uint8Array): A | Malformed => {
   try {
-    // A message's bytes have no length before them; within another they do, and that is how a kind reads.
+    // A top-level message has no length prefix, whereas the kind reads one: it is added here.
     const framed = new BinaryWriter().bytes(encoded).finish()
     return kind.read(new BinaryReader(framed), 0)
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The live book: as many rows a side as there always are, worst ask at the top, so that nothing moves but figures and bars. */
+/** The live book: always the same number of rows for each side, worst ask at the top, so that only figures and bars change. */
 import { depth, type Ladder, type Row } from "../../state/market/Ladder.js"
 import type { Feed } from "../../state/market/Feed.js"
 import { format } from "../../state/market/Decimals.js"
@@ -9,7 +9,7 @@ interface Props {
   readonly priceScale: number
   /** Prices at which the account has orders. */
   readonly own: ReadonlySet<string>
-  /** Takes a price into the order that is entered. */
+  /** Puts a price into the order form. */
   readonly take: (price: string) => void
 }
 
@@ -44,7 +44,7 @@ interface SideProps {
   readonly take: (price: string) => void
 }
 
-/** Rows keep their places, so that the browser moves none of them. */
+/** Rows are reused in place, so that the browser moves none of them. */
 const Side = ({ own, rows, side, take }: SideProps) => (
   <div role="rowgroup" aria-label={side === "asks" ? "Asks" : "Bids"} class={side}>
     {(side === "asks" ? fromWorst : fromBest).map((at) => {

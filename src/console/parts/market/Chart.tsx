@@ -1,4 +1,4 @@
-/** The chart of a market: which candles, and on them the account's own orders, position and fills. */
+/** The chart of a market: a choice of candles, with the account's own orders, position and fills. */
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { Canvas, Colours, Line, Mark } from "../../chart/Canvas.js"
@@ -25,7 +25,7 @@ const colours = (): Colours => {
 
 const seriesNames: Readonly<Record<Series, string>> = { trade: "Trades", index: "Index" }
 
-/** The latest candle in figures: what the drawing says to who does not see it. */
+/** The latest candle in figures, for readers who cannot see the drawing. */
 const Latest = ({ candles }: { readonly candles: Candles }) => {
   const shown = candles.shown.value
   const last = shown?.candles.at(-1)

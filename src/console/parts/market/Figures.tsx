@@ -1,11 +1,11 @@
-/** A market at a glance: its prices, funding and session, and how what is shown comes here. */
+/** A market at a glance: its prices, funding and session, and the state of the connection. */
 import type * as Contract from "../../../client/venue/Contract.js"
 import type { Feed } from "../../state/market/Feed.js"
 import { funding, percent } from "../../state/market/Decimals.js"
 import { decimal, direction, money, words } from "../../state/Words.js"
 import { Moment } from "../Moment.js"
 
-/** How the page hears of the market: said when it changes, which is seldom. */
+/** The state of the connection; announced when it changes, which is rare. */
 export const Link = ({ feed }: { readonly feed: Feed }) => {
   const link = feed.link.value
   return (

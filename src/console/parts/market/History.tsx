@@ -1,4 +1,4 @@
-/** What the account did in a market: one of several listings at a time, each newest first. */
+/** The account's activity in a market: one of several listings at a time, each newest first. */
 import type * as Contract from "../../state/Contract.js"
 import { percent } from "../../state/market/Decimals.js"
 import { type Histories, type Kind, kinds } from "../../state/market/Histories.js"

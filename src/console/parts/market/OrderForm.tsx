@@ -1,4 +1,4 @@
-/** Entering an order: what is wrong with it while it is typed, what it would come to before it is sent, and what became of it after. */
+/** The order form: errors while it is filled in, the order's expected effect before it is sent, and its outcome afterwards. */
 import type { ComponentChildren } from "preact"
 import { useRef } from "preact/hooks"
 import type * as Contract from "../../state/Contract.js"
@@ -25,7 +25,7 @@ interface EntryProps {
   readonly children?: ComponentChildren
 }
 
-/** A field for a price or a size, with what is wrong with it and a button that takes the nearest value that is right. */
+/** A field for a price or a size, with its error and a button that enters the nearest valid value. */
 const Entry = ({ children, field, hint, label, ticket }: EntryProps) => {
   const fault = ticket.faults.find((each) => each.field === field)
   const nearest = fault?.nearest
@@ -58,7 +58,7 @@ const Entry = ({ children, field, hint, label, ticket }: EntryProps) => {
 
 const names: Readonly<Record<Field, string>> = { price: "price", quantity: "size", takeProfit: "take-profit", stopLoss: "stop-loss" }
 
-/** The value that the venue would have let pass, to take with one click. */
+/** The value that the venue would have accepted, to be entered with one click. */
 const Suggestion = ({ failure, ticket }: { readonly failure: Pick<Failure, "guard" | "nearest">; readonly ticket: Ticket }) => {
   const found = ticket.suggestion(failure)
   if (found === undefined) return null
@@ -111,7 +111,7 @@ const Previewed = ({ preview: { after, before, order }, side }: { readonly previ
   )
 }
 
-/** What the order would come to; a refusal is told as it would be if the order was sent. */
+/** The order's expected effect; a refusal is shown as it would be for the order itself. */
 const Preview = ({ ticket }: { readonly ticket: Ticket }) => {
   const preview = ticket.preview.value.value
   const { draft } = ticket
@@ -135,7 +135,7 @@ const Preview = ({ ticket }: { readonly ticket: Ticket }) => {
   )
 }
 
-/** Prices of the book, to enter with a key or a click. */
+/** The book's best prices, to be entered with a key or a click. */
 const Touch = ({ feed, ticket }: { readonly feed: Feed; readonly ticket: Ticket }) => {
   const take = (side: "bids" | "asks"): void => {
     const best = feed.book.value?.[side][0]

@@ -1,4 +1,4 @@
-/** The account's open orders in the market that is open: each can be taken back, or all of them at once. */
+/** The account's open orders in the current market: each can be cancelled, or all at once. */
 import { useSignal } from "@preact/signals"
 import type * as Contract from "../../state/Contract.js"
 import type { Trading } from "../../state/market/Trading.js"

@@ -1,4 +1,4 @@
-/** The account's positions: liquidation price, what closes them by themselves, and closing them now. */
+/** The account's positions: liquidation price, take-profit and stop-loss, and closing them now. */
 import { useSignal } from "@preact/signals"
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type * as Contract from "../../state/Contract.js"
@@ -21,7 +21,7 @@ interface Props {
 
 const named = ({ marketId, quantity, side }: Contract.Position): string => `${side} ${decimal(quantity)} ${marketId}`
 
-/** What closes a position by itself, as one reads it. */
+/** A position's take-profits and stop-losses, in words. */
 const exits = (triggers: ReadonlyArray<Contract.TriggerPair>) => {
   const shown = triggers.flatMap(({ quantity, status, stopLoss, takeProfit, triggerId }) => {
     const parts = [
@@ -46,11 +46,11 @@ interface ExitsProps {
   readonly onClose: () => void
 }
 
-/** The dialog that sets them, or takes them away where both fields are empty. */
+/** The dialog that sets take-profit and stop-loss, or removes them where a field is left empty. */
 const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // What is set while the fields are open is not what they were filled with.
+  // What was set when the fields were filled; what is set may change while they are open.
   const [shown] = useState(() => trading.exitsOf(position))
   const entries = useSignal(entriesOf(shown))
   const hasPending = triggers.some(({ status }) => status === "pending")
@@ -132,7 +132,7 @@ const columns = (
   {
     title: "Actions",
     isAction: true,
-    // Prices of another market are on another grid: its own page sets them.
+    // Other markets have other price grids: their triggers are set on their own pages.
     cell: (position) => (
       <>
         {position.marketId === terms.marketId && (

@@ -1,4 +1,4 @@
-/** The latest trades of a market, newest first. Who took is told by an arrow as well as by the colour. */
+/** The latest trades of a market, newest first. The taker's side is shown by an arrow as well as by colour. */
 import type { Feed } from "../../state/market/Feed.js"
 import { decimal } from "../../state/Words.js"
 import { Moment } from "../Moment.js"

@@ -1,6 +1,6 @@
 /**
- * A market's candles of one length: the latest, then as they change. Those of trades come by the stream where the venue tells candles
- * there; all others are asked for every few seconds.
+ * A market's candles of one length: the latest, and then as they change. Candles of trades come from the stream where the venue offers them
+ * there; all others are polled every few seconds.
  */
 import { signal } from "@preact/signals-core"
 import type { Client, OrderName } from "../../../client/venue/Client.js"
@@ -16,23 +16,23 @@ export type Timeframe = (typeof timeframes)[number]
 export const serieses = ["trade", "index"] as const
 export type Series = (typeof serieses)[number]
 
-/** What is shown: candles under a name that changes where they are others altogether. */
+/** The shown candles, under a name that changes when they are replaced altogether. */
 export interface Shown {
   readonly name: string
   /** Oldest first. */
   readonly candles: ReadonlyArray<Contract.Candle>
 }
 
-/** Candles that are kept, and that the venue tells at once. */
+/** Most candles kept, and the number that the venue returns at once. */
 const most = 1_000
 const page = 100
 
-/** How often it is looked further back where there was nothing. */
+/** Most requests further back while nothing is found. */
 const mostLooks = 5
 
 const minuteMs = 60_000
 
-/** How long a candle lasts. */
+/** The duration of a candle, in milliseconds. */
 const lengthsMs: Readonly<Record<Timeframe, number>> = {
   "1m": minuteMs,
   "5m": 5 * minuteMs,
@@ -42,7 +42,7 @@ const lengthsMs: Readonly<Record<Timeframe, number>> = {
   "1d": 1_440 * minuteMs
 }
 
-/** What is known with what is newer: each candle as it was told last. */
+/** The known candles merged with newer ones: each in its latest state. */
 export const joined = (known: ReadonlyArray<Contract.Candle>, told: ReadonlyArray<Contract.Candle>): ReadonlyArray<Contract.Candle> => {
   const first = told[0]
   if (first === undefined) return known
@@ -56,10 +56,10 @@ export class Candles {
   readonly failure = signal<Failure.Failure | undefined>(undefined)
   private held: Shown | undefined
   private following: Following<"market.candles"> | undefined
-  /** Whether they have to be asked for again and again. */
+  /** Whether they have to be polled. */
   private isPolled = true
   private turn = 0
-  /** Since when all that there is is known; undefined before anything is. */
+  /** From when on all candles are known; undefined before any are. */
   private knownSinceEpochMs: number | undefined
   private isOlder = false
 
@@ -69,7 +69,7 @@ export class Candles {
     private readonly frames: Frames
   ) {}
 
-  /** Shows candles of a length and a kind. */
+  /** Shows candles of a length and a series. */
   async choose(timeframe: Timeframe, series: Series): Promise<void> {
     this.timeframe.value = timeframe
     this.series.value = series
@@ -83,19 +83,21 @@ export class Candles {
     if (turn === this.turn && series === "trade") this.follow(timeframe)
   }
 
-  /** Asks for what has changed, where nobody tells. */
+  /** Requests changes where the stream does not carry them. */
   async refresh(): Promise<void> {
     if (this.isPolled) await this.load(this.turn)
   }
 
-  /** Asks for candles before those that are shown, as far as more are kept. A time without a trade has none: it looks further then. */
+  /**
+   * Requests candles before those shown, as long as the venue has more. A period without trades has none: then it searches further back.
+   */
   async older(): Promise<void> {
     if (this.isOlder) return
     this.isOlder = true
     try {
       for (let looks = 0, found = false; looks < mostLooks && !found; looks++) found = await this.lookBack()
     } catch (cause) {
-      // What is shown is as good as before, and it is asked again when somebody looks there again.
+      // The shown candles remain valid, and the request is repeated when the user looks there again.
       if (!(cause instanceof Refusal || cause instanceof Unanswered)) throw cause
     } finally {
       this.isOlder = false
@@ -106,7 +108,7 @@ export class Candles {
     return `${this.marketId} ${this.timeframe.value} ${this.series.value}`
   }
 
-  /** Asks for as long a time as one answer has all candles of; whether there is no more to look for. */
+  /** Requests the period that one answer can cover. Returns whether the search is over. */
   private async lookBack(): Promise<boolean> {
     const { held, turn } = this
     const until = this.knownSinceEpochMs ?? held?.candles[0]?.openTimeEpochMs ?? 0
@@ -140,7 +142,7 @@ export class Candles {
       snapshot: ({ data }) => this.told(data),
       update: ({ data }) => this.told(data),
       interrupted: () => this.isPolled = true,
-      // A venue whose stream has no candles refuses: they are asked for.
+      // A venue whose stream has no candles refuses: they are polled instead.
       ended: () => this.isPolled = true
     })
   }

@@ -1,4 +1,4 @@
-/** Commands of the signed-in owner, by the reference client: each comes to an outcome that the venue told, or to its being unknown. */
+/** Commands of the signed-in owner, through the reference client: each ends in an outcome that the venue reported, or as unknown. */
 import { Client, type NewOrder } from "../../../client/venue/Client.js"
 import { isTooNewToForget } from "../../../client/venue/CommandKey.js"
 import type * as Contract from "../../../client/venue/Contract.js"
@@ -11,7 +11,7 @@ import type { Key } from "../Keyed.js"
 import type { Outside } from "../Outside.js"
 import { words } from "../Words.js"
 
-/** Until an answer is taken for lost, and how often a command is sent before the venue is asked what became of it. */
+/** The time limit for an answer, in milliseconds, and the attempts to send a command before the venue is asked for its outcome. */
 const patience = { timeoutMs: 6_000, maxAttempts: 3 }
 
 const unheard = (message: string, advice: string, again: boolean): Failure.Failure => ({
@@ -42,19 +42,19 @@ const isUnknown = unheard(
   true
 )
 
-/** Of a batch none of whose entries was taken: entries tell their refusal by its name alone. */
+/** The failure of a batch with no accepted entry: entries give only the name of their refusal. */
 const allRefused = ({ code, rejectionGuard }: { readonly code: string; readonly rejectionGuard?: string }): Failure.Failure =>
   unheard(`It was refused: ${words(rejectionGuard ?? code).toLowerCase()}.`, "Look at your orders and positions, then try again.", false)
 
-/** Whether a refusal is what will be answered under the key from now on. */
+/** Whether a refusal will remain the answer under the key. */
 const standsForKey = (refusal: Refusal): boolean => refusal.isDecision || refusal.isConflict
 
-/** Whether a key was found to stand for another request: asking again under it tells no more. */
+/** Whether the key belongs to another request: repeating it reveals nothing more. */
 const isConflict = (cause: unknown): boolean => cause instanceof Refusal && cause.isConflict
 
 /**
- * An outcome as the pages take it. One that is unknown may be tried again under its key. So may one that was not taken under a key that
- * was sent before (`isNew` is false): nothing was done until now, but an earlier request may still be on its way.
+ * An outcome in the form for the pages. An unknown one may be tried again under its key. So may one that was not accepted under a key that
+ * was sent before (`isNew` is false): nothing has been done yet, but an earlier request may still be on its way.
  */
 export const resultOf = <A>(outcome: Outcome<A>, isNew: boolean): Failure.Result<A> => {
   switch (outcome.kind) {
@@ -69,7 +69,7 @@ export const resultOf = <A>(outcome: Outcome<A>, isNew: boolean): Failure.Result
   }
 }
 
-/** An order with a name, by which the venue finds it also when the key that it was sent under is forgotten. */
+/** An order with a clientOrderId, by which the venue finds it even when the key under which it was sent is forgotten. */
 export type NamedOrder = NewOrder & { readonly clientOrderId: string }
 
 interface Asked {
@@ -83,16 +83,16 @@ export class Commands {
 
   constructor(private readonly credential: Credential, private readonly outside: Pick<Outside, "now" | "venue">) {}
 
-  /** Places an order. One that was sent so long ago that its key may be forgotten would be placed once more: it is looked up. */
+  /** Places an order. One that was sent so long ago that its key may be forgotten is looked up instead, since it could be placed twice. */
   async place(order: NamedOrder, key: Key): Promise<Failure.Result<Contract.Order>> {
     if (this.mayBeForgotten(key)) return await this.becameOf([order], key)
     return this.told(await this.client.place(order, { idempotencyKey: key.key, isNew: key.isNew }), key.isNew)
   }
 
-  /** Places orders in one turn of the venue, or looks up what became of them; whether any of them was taken. */
+  /** Places orders in one turn of the venue, or looks up their outcome; succeeds if any of them was accepted. */
   async placeAll(orders: ReadonlyArray<NamedOrder>, key: Key): Promise<Failure.Result<unknown>> {
     const [first] = orders
-    // An order of its own is told why it was refused in whole sentences.
+    // A single order gets the reason for a refusal in whole sentences.
     if (first !== undefined && orders.length === 1) return await this.place(first, key)
     if (this.mayBeForgotten(key)) return await this.becameOf(orders, key)
     const placed = this.told(await this.client.placeBatch(orders, { idempotencyKey: key.key, isNew: key.isNew }), key.isNew)
@@ -106,7 +106,7 @@ export class Commands {
     return this.told(await this.client.cancelAll(marketId, { idempotencyKey: key, isNew }), isNew)
   }
 
-  /** Sets what closes the position in a market by itself, in the place of all that did. */
+  /** Sets the take-profit and stop-loss of a market's position, in place of all existing ones. */
   async setAutoClose(marketId: string, autoClose: object, key: Key): Promise<Failure.Result<unknown>> {
     return await this.ask({ method: "PUT", path: this.autoClose(marketId), body: autoClose }, key)
   }
@@ -115,7 +115,7 @@ export class Commands {
     return await this.ask({ method: "DELETE", path: this.autoClose(marketId) }, key)
   }
 
-  /** Forgets whose commands these were. */
+  /** Drops the client of the previous account. */
   clear(): void {
     void this.held?.client.close()
     this.held = undefined
@@ -125,7 +125,7 @@ export class Commands {
     return this.credential.signed.value?.accountId ?? ""
   }
 
-  /** A client of the account that is signed in. */
+  /** A client for the account that is signed in. */
   private get client(): Client {
     const { accountId, credential, outside: { venue: { platform, url } } } = this
     if (this.held?.accountId !== accountId) {
@@ -149,11 +149,12 @@ export class Commands {
   }
 
   /**
-   * What became of orders, without sending them: the first that there is by its name. Where there is none the key that they were sent
-   * under is fenced, so that a request that is still on its way does nothing either; and looked once more where it had come meanwhile.
+   * Finds the outcome of orders without sending them: the first one that exists by its clientOrderId. Where there is none, the key under
+   * which they were sent is fenced, so that a request still in transit does nothing either; if one had arrived meanwhile, the search is
+   * repeated.
    */
   private async becameOf(orders: ReadonlyArray<NamedOrder>, { key }: Key): Promise<Failure.Result<Contract.Order>> {
-    // Whose orders they are does not change with who is signed in by the time of an answer.
+    // The orders' owner stays the same, whoever is signed in when an answer arrives.
     const { client: { rest } } = this
     const path = this.ofAccount("outcomes")
     const named = async (): Promise<Contract.Order | undefined> => {
@@ -198,7 +199,7 @@ export class Commands {
         return { value: attempt.value }
       case "refused":
         this.refused(attempt.refusal)
-        // Says nothing of what was sent before: the same key finds that out.
+        // This refusal reveals nothing about earlier attempts: repeating under the same key does.
         if (mayBeDone && !standsForKey(attempt.refusal)) return { failure: Failure.ofEnvelope(attempt.refusal.envelope, true) }
         return { failure: Failure.ofEnvelope(attempt.refusal.envelope) }
       case "lost":
@@ -212,7 +213,7 @@ export class Commands {
     return resultOf(outcome, isNew)
   }
 
-  /** A session that the venue no longer takes has ended. */
+  /** Handles a session that the venue no longer accepts. */
   private refused({ code }: Refusal): void {
     const token = this.credential.signed.value?.accessToken
     if (code === "unauthorized" && token !== undefined) this.credential.rejected(token)

@@ -1,7 +1,7 @@
-/** Decimal strings on a market's grid: as whole atoms, and back. Prices and quantities never become floats here. */
+/** Decimal strings on a market's grid, converted to whole atoms and back. Prices and quantities never become floats here. */
 import type { Stats } from "../Contract.js"
 
-/** What somebody has typed, in atoms; or what keeps it from being on the grid, with the nearest text that is. */
+/** A typed text in atoms; or why it is not on the grid, with the nearest text that is. */
 export type Typed =
   | { readonly kind: "atoms"; readonly atoms: bigint }
   | { readonly kind: "nothing" }
@@ -10,14 +10,14 @@ export type Typed =
 
 const shape = /^([0-9]{0,20})(?:\.([0-9]{0,40}))?$/
 
-/** Atoms as a decimal string with all digits of its scale. */
+/** Atoms as a decimal string with all decimals of its scale. */
 export const format = (atoms: bigint, scale: number): string => {
   const sign = atoms < 0n ? "-" : ""
   const digits = String(atoms < 0n ? -atoms : atoms).padStart(scale + 1, "0")
   return scale === 0 ? `${sign}${digits}` : `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
-/** A text as it is typed: digits, with a point in them or without. */
+/** Parses a typed text: digits, with or without a decimal point. */
 export const typed = (text: string, scale: number): Typed => {
   const trimmed = text.trim()
   if (trimmed === "") return { kind: "nothing" }
@@ -29,7 +29,7 @@ export const typed = (text: string, scale: number): Typed => {
   return { kind: "too_fine", nearest: format(nearest < 1n ? 1n : nearest, scale) }
 }
 
-/** Atoms of a decimal string that the venue has sent, whose scale it is. */
+/** Atoms of one of the venue's decimal strings, with its scale. */
 export const atomsOf = (text: string, scale: number): bigint => {
   const isNegative = text.startsWith("-")
   const found = typed(isNegative ? text.slice(1) : text, scale)
@@ -37,7 +37,7 @@ export const atomsOf = (text: string, scale: number): bigint => {
   return isNegative ? -atoms : atoms
 }
 
-/** A market's funding as it is predicted, in percent for the time that rates are told for: the venue's exact one is for an interval. */
+/** A market's predicted funding in percent for the period in which rates are quoted: the venue's exact figure is for one interval. */
 export const funding = (
   { fundingIntervalMs, fundingRateBasisMs, predictedFundingRateE9 }: Pick<
     Stats,
@@ -45,7 +45,7 @@ export const funding = (
   >
 ): string => percent(String(BigInt(predictedFundingRateE9) * BigInt(fundingRateBasisMs) / BigInt(fundingIntervalMs)), 9, 4)
 
-/** A share of one in `10^-scale`, as percent with so many decimals; halves go away from zero. */
+/** A fraction in units of `10^-scale` as percent with the given decimals, rounded half away from zero. */
 export const percent = (text: string, scale: number, decimals: number): string => {
   const units = BigInt(text)
   const size = units < 0n ? -units : units

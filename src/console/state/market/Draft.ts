@@ -1,10 +1,10 @@
-/** An order as somebody enters it, and what the market's own figures already say of it before it is sent. */
+/** An order as it is entered, and the errors that the market's own terms reveal before it is sent. */
 import type { NewOrder } from "../../../client/venue/Client.js"
 import type * as Contract from "../../../client/venue/Contract.js"
 import type { Failure } from "../Failure.js"
 import { atomsOf, format, typed } from "./Decimals.js"
 
-/** What is entered, as it is typed. */
+/** The entered texts and choices. */
 export interface Draft {
   readonly side: "buy" | "sell"
   readonly orderType: "limit" | "market"
@@ -19,11 +19,11 @@ export interface Draft {
 
 export type Field = "price" | "quantity" | "takeProfit" | "stopLoss"
 
-/** What is wrong with a field, and the nearest text that would not be. */
+/** A field's error, and the nearest valid text. */
 export interface Fault {
   readonly field: Field
   readonly message: string
-  /** Whether there is nothing in it yet. */
+  /** Whether the field is still empty. */
   readonly isMissing: boolean
   readonly nearest?: string
 }
@@ -57,7 +57,7 @@ interface Range {
 
 type Entered = { readonly text: string } | { readonly fault: Fault }
 
-/** One field on its grid and within its bounds. */
+/** A field's value, checked against its grid and its bounds. */
 const entered = (field: Field, text: string, { least, most, scale }: Range): Entered => {
   const name = names[field]
   const fault = (message: string, nearest?: bigint | string): Entered => ({
@@ -89,14 +89,14 @@ const prices = ({ maxPrice, minPrice, priceScale }: Terms): Range => ({
   most: atomsOf(maxPrice, priceScale)
 })
 
-/** What reduces a position may be as small as what is left of it. */
+/** An order that reduces a position may be as small as what is left of it. */
 const quantities = ({ maxQuantity, minQuantity, quantityScale }: Terms, isReducing: boolean): Range => ({
   scale: quantityScale,
   least: isReducing ? 1n : atomsOf(minQuantity, quantityScale),
   most: atomsOf(maxQuantity, quantityScale)
 })
 
-/** A trigger's price where one is entered. */
+/** A trigger's price, if one is entered. */
 const triggered = (field: "takeProfit" | "stopLoss", text: string, terms: Terms): Entered | undefined =>
   text.trim() === "" ? undefined : entered(field, text, { ...prices(terms), least: 1n, most: undefined })
 
@@ -105,10 +105,10 @@ const faultsOf = (parts: ReadonlyArray<Entered | undefined>): ReadonlyArray<Faul
 
 const textOf = (part: Entered | undefined): string | undefined => part !== undefined && "text" in part ? part.text : undefined
 
-/** How many orders the venue takes in one batch. */
+/** Most orders in one batch. */
 const mostOrders = 32
 
-/** The sizes of the orders that are a quantity together: each as large as one may be, but for the last. No more than one batch has. */
+/** The sizes of several orders that together make up a quantity: each the largest allowed, except the last; at most one batch. */
 export const parts = (quantity: string, { maxQuantity, quantityScale }: Terms): ReadonlyArray<string> => {
   const most = atomsOf(maxQuantity, quantityScale)
   const sizes: Array<string> = []
@@ -118,7 +118,7 @@ export const parts = (quantity: string, { maxQuantity, quantityScale }: Terms): 
   return sizes
 }
 
-/** A take-profit and a stop-loss as the venue takes them; undefined where neither is entered. */
+/** Take-profit and stop-loss in the venue's form; undefined where neither is entered. */
 export const closing = (takeProfit: string, stopLoss: string, terms: Terms): {
   readonly faults: ReadonlyArray<Fault>
   readonly autoClose: NonNullable<NewOrder["autoClose"]> | undefined
@@ -130,7 +130,7 @@ export const closing = (takeProfit: string, stopLoss: string, terms: Terms): {
   return { faults: faultsOf(Object.values(parts)), autoClose: Object.keys(autoClose).length === 0 ? undefined : autoClose }
 }
 
-/** The order that is entered, or everything that keeps it from being one. Rules that depend on others' orders are the venue's to say. */
+/** The entered order, or all its errors. Rules that depend on other orders are left to the venue. */
 export const checked = (draft: Draft, terms: Terms): Checked => {
   const { orderType, reduceOnly, side } = draft
   const isLimit = orderType === "limit"
@@ -162,7 +162,7 @@ const ofQuantity: ReadonlySet<string> = new Set([
   "reduce_only_would_increase"
 ])
 
-/** The value that a refusal would have let pass, and the field that it is for; undefined where there is none that helps. */
+/** The value that a refusal would have accepted, and its field; undefined where no value would help. */
 export const suggested = (
   { guard = "", nearest }: Pick<Failure, "guard" | "nearest">,
   { orderType, stopLoss, takeProfit }: Draft

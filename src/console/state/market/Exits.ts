@@ -1,6 +1,6 @@
 /**
- * What closes a position by itself, as its owner changes it. Setting it takes the place of all that is armed, which may be many pairs of
- * parts: what is not shown as the position's own is only taken away by somebody who was told of it and said so.
+ * A position's take-profit and stop-loss, as its owner edits them. Setting them replaces everything that is armed, which may be several
+ * pairs for parts: those are removed only after the owner has seen them and confirmed it.
  */
 import type * as Contract from "../Contract.js"
 import { decimal } from "../Words.js"
@@ -11,19 +11,19 @@ export type Leg = typeof legs[number]
 
 type Trigger = NonNullable<Contract.TriggerPair[Leg]>
 
-/** What is armed of one leg. */
+/** What is armed for one leg. */
 export interface Armed {
-  /** The one trigger that is for the whole position, or was when it was set. */
+  /** The single trigger for the whole position, or for what was the whole position when it was set. */
   readonly whole: Trigger | undefined
-  /** What that one closes, where the position has grown since and it closes less. */
+  /** The quantity that it closes, where the position has grown since and it closes less. */
   readonly lessQuantity: string | undefined
-  /** Otherwise what there is: of a part, or several. */
+  /** Otherwise the existing triggers: one for a part, or several. */
   readonly parts: ReadonlyArray<{ readonly quantity: string; readonly trigger: Trigger }>
 }
 
 export type Exits = Readonly<Record<Leg, Armed>>
 
-/** What is entered for one leg. `isNone`: it is said that parts are to have none any more. */
+/** What is entered for one leg. `isNone`: the owner confirms that triggers for parts are to be removed. */
 export interface Entry {
   readonly text: string
   readonly isNone: boolean
@@ -32,23 +32,23 @@ export interface Entry {
 export type Entries = Readonly<Record<Leg, Entry>>
 
 const armedOf = (leg: Leg, triggers: ReadonlyArray<Contract.TriggerPair>, quantityAtoms: string): Armed => {
-  // One of an order that has opened nothing yet closes nothing, and is not replaced.
+  // A pair of an order that has opened nothing yet closes nothing, and is not replaced.
   const armed = triggers.filter(({ status, [leg]: trigger }) => status !== "pending" && trigger !== undefined)
   const [first] = armed
-  // One that came with no order was set for all that was held then.
+  // A pair without an order was set for the whole position of that time.
   const isWhole = first !== undefined && armed.length === 1 && (first.orderId === undefined || first.quantityAtoms === quantityAtoms)
   return isWhole
     ? { whole: first[leg], lessQuantity: BigInt(first.quantityAtoms) < BigInt(quantityAtoms) ? first.quantity : undefined, parts: [] }
     : { whole: undefined, lessQuantity: undefined, parts: armed.map(({ quantity, [leg]: trigger }) => ({ quantity, trigger: trigger! })) }
 }
 
-/** What is armed of a position, of its market's pairs. */
+/** What is armed for a position, among its market's pairs. */
 export const exitsOf = (triggers: ReadonlyArray<Contract.TriggerPair>, { quantityAtoms }: Contract.Position): Exits => ({
   takeProfit: armedOf("takeProfit", triggers, quantityAtoms),
   stopLoss: armedOf("stopLoss", triggers, quantityAtoms)
 })
 
-/** What the fields have at first. */
+/** The initial contents of the fields. */
 export const entriesOf = (shown: Exits): Entries => {
   const entry = ({ whole }: Armed): Entry => ({ text: whole?.triggerPrice ?? "", isNone: false })
   return { takeProfit: entry(shown.takeProfit), stopLoss: entry(shown.stopLoss) }
@@ -56,7 +56,7 @@ export const entriesOf = (shown: Exits): Entries => {
 
 const isTrue = (text: string | false): text is string => text !== false
 
-/** What a leg has besides its price, or instead of one for the whole position; empty where there is nothing to say. */
+/** Further terms of a leg beside its price, or what exists instead of one for the whole position; empty where there is nothing to say. */
 export const noteOf = ({ lessQuantity, parts, whole }: Armed): string => {
   if (parts.length > 0) {
     return `Set for parts: ${parts.map(({ quantity, trigger }) => `${decimal(quantity)} at ${decimal(trigger.triggerPrice)}`).join(", ")}.`
@@ -74,24 +74,24 @@ export const noteOf = ({ lessQuantity, parts, whole }: Armed): string => {
 
 const texts = ({ lessQuantity, parts, whole }: Armed): string => JSON.stringify([whole, lessQuantity, parts])
 
-/** `price`: what is to be set of the leg, undefined for nothing. */
+/** `price`: the price to be set for the leg, undefined for none. */
 const faultOf = (leg: Leg, { isNone, text }: Entry, price: string | undefined, shown: Armed, now: Armed): ReadonlyArray<Fault> => {
   const isEmpty = text.trim() === ""
   const isKept = price !== undefined && price === shown.whole?.triggerPrice
-  // Whoever enters another price has it take the place of whatever there is.
+  // A different price replaces whatever is set.
   if (!isEmpty && !isKept) return []
   const fault = (message: string): ReadonlyArray<Fault> => [{ field: leg, message, isMissing: true }]
   if (isEmpty && shown.parts.length > 0 && !isNone) return fault("Enter a price for the whole position, or say that it is to have none.")
   const isSetNow = now.whole !== undefined || now.parts.length > 0
-  // A price that was left as it was would set back what somebody has moved, or arm again what is gone.
+  // An unchanged price would undo a change made elsewhere, or rearm a trigger that is gone.
   return (isKept || isSetNow) && texts(now) !== texts(shown)
     ? fault("What is set has changed meanwhile: close this and open it again to see it.")
     : []
 }
 
 /**
- * What is to be set, undefined for nothing at all, or what keeps it from being set. `shown`: what was armed when the fields were opened;
- * `now`: what is. A price that was not changed keeps what it waits for and the worst price that it takes.
+ * The triggers to be set, undefined for none, or what prevents setting them. `shown`: what was armed when the fields were opened; `now`:
+ * what is armed now. An unchanged price keeps its trigger price type and its worst price.
  */
 export const chosen = (entries: Entries, shown: Exits, now: Exits, terms: Terms): ReturnType<typeof closing> => {
   const { autoClose, faults } = closing(entries.takeProfit.text, entries.stopLoss.text, terms)

@@ -1,6 +1,6 @@
 /**
- * What is public of one market, as it changes: its book, trades, figures and status, over the reference client's stream. However much
- * comes, it is shown once a frame, and nothing is kept that is not shown.
+ * A market's public data as it changes: its book, trades, figures and status, over the reference client's stream. However many events
+ * arrive, the page is updated once a frame, and only what is shown is kept.
  */
 import { signal } from "@preact/signals-core"
 import type { BookFeed } from "../../../client/venue/BookFeed.js"
@@ -12,10 +12,10 @@ import * as Failure from "../Failure.js"
 import type { Frames } from "./Frames.js"
 import { type Ladder, ladder } from "./Ladder.js"
 
-/** Trades that are shown. */
+/** Most trades shown. */
 export const mostTrades = 40
 
-/** How the page hears of the market: `lost` since when, in milliseconds since the epoch. */
+/** The state of the page's connection to the market; `lost` has its start, in milliseconds since the epoch. */
 export type Link =
   | { readonly kind: "connecting" }
   | { readonly kind: "live" }
@@ -24,19 +24,19 @@ export type Link =
 export class Feed {
   readonly link = signal<Link>({ kind: "connecting" })
   readonly book = signal<Ladder | undefined>(undefined)
-  /** Whether the book is the venue's, but for what is on its way. While it is not, it is shown as it was last. */
+  /** Whether the book is the venue's current one, apart from updates in transit. Otherwise its last state stays visible. */
   readonly isBookCurrent = signal(false)
   /** Newest first. */
   readonly trades = signal<ReadonlyArray<Contract.Trade>>([])
   readonly stats = signal<Contract.Stats | undefined>(undefined)
   readonly market = signal<Contract.MarketSnapshot | undefined>(undefined)
-  /** Why nothing is told of the market. */
+  /** Why there is no data of the market. */
   readonly failure = signal<Failure.Failure | undefined>(undefined)
   private newest: ReadonlyArray<Contract.Trade> = []
   private figures: Contract.Stats | undefined
   private readonly heard: (trades: ReadonlyArray<Contract.Trade>) => void
 
-  /** `heard`: is told of trades as they come. */
+  /** `heard`: called with trades as they arrive. */
   constructor(
     readonly marketId: string,
     private readonly frames: Frames,
@@ -46,7 +46,7 @@ export class Feed {
     this.heard = heard
   }
 
-  /** Follows the market by a client that follows nothing else; it ends with the client. */
+  /** Follows the market with a client used for nothing else; ends with the client. */
   follow(client: Client): void {
     const { marketId } = this
     void this.describe(client)
@@ -71,19 +71,19 @@ export class Feed {
     })
   }
 
-  /** Hears what the client tells of its stream. */
+  /** Handles the client's notices about its connection. */
   notice(notice: Notice): void {
     if (notice.kind === "connected") this.link.value = { kind: "live" }
     if (notice.kind === "disconnected") {
       this.isBookCurrent.value = false
-      // Tries that fail one after another are one loss.
+      // Consecutive failed attempts count as one loss.
       if (this.link.value.kind !== "lost") this.link.value = { kind: "lost", sinceEpochMs: this.now() }
     }
     const isOfBook = "stream" in notice && notice.stream.startsWith("market.book")
     if (isOfBook) this.isBookCurrent.value = false
   }
 
-  /** The market itself is asked for, too: what can be done without the stream does not wait for it. */
+  /** The market itself is also requested by REST, so that whatever does not need the stream need not wait for it. */
   private async describe(client: Client): Promise<void> {
     try {
       const market = await client.market(this.marketId)
@@ -95,7 +95,7 @@ export class Feed {
     }
   }
 
-  /** Shows the book as it is when the page is painted next, whenever it has changed. */
+  /** Shows the current book at the next paint after each change. */
   private async followBook(feed: BookFeed): Promise<void> {
     const show = (): void => this.showBook(feed)
     try {
@@ -106,7 +106,7 @@ export class Feed {
     }
   }
 
-  /** One that is not current any more is shown once it is again. */
+  /** A book that is no longer current is shown again once it is. */
   private showBook({ book, isCurrent }: BookFeed): void {
     if (!isCurrent) return
     this.book.value = ladder(book)

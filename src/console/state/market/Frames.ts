@@ -1,4 +1,4 @@
-/** What is to be shown anew, at most once a frame: however often something changes, it is painted as it is then. */
+/** Updates the display at most once a frame: however often something changes, its state at that time is painted. */
 import type { Outside } from "../Outside.js"
 
 export class Frames {
@@ -6,7 +6,7 @@ export class Frames {
 
   constructor(private readonly frame: Outside["frame"]) {}
 
-  /** Runs something before the next painting: once, however often it is asked for until then. */
+  /** Runs something before the next paint: once, however often it is requested until then. */
   ask(run: () => void): void {
     if (this.due.size === 0) this.frame(this.run)
     this.due.add(run)

@@ -1,4 +1,4 @@
-/** What an account did in one market: fills, positions from their first fill to their last, and every change of its money. */
+/** An account's history in one market: fills, positions from their first fill to their last, and all changes of its money. */
 import { signal } from "@preact/signals-core"
 import type { Client } from "../Client.js"
 import type * as Contract from "../Contract.js"
@@ -22,7 +22,7 @@ export class Histories {
     this.ledger = new Listing<Contract.LedgerEntry>(async (cursor) =>
       listed(({ entries }) => entries, await client.ledger(marketId, cursor))
     )
-    // The venue's pages are of all markets: one may have none of this market, and the older ones have some.
+    // The venue's pages cover all markets: one page may have none of this market while older ones do.
     this.funding = new Listing<Contract.FundingPayment>(async (cursor) =>
       listed(({ payments }) => payments.filter((payment) => payment.marketId === marketId), await client.fundingPayments(cursor))
     )
@@ -33,7 +33,7 @@ export class Histories {
     await this[kind].list.load()
   }
 
-  /** Reads the newest of what is shown again, and of the fills, which are on the chart, unless somebody has gone on to older ones. */
+  /** Refreshes the newest page of the shown listing, and of the fills, which are on the chart; unless older pages have been added. */
   async refresh(): Promise<void> {
     await Promise.all([...new Set([this.fills, this[this.shown.value]])].map(async ({ isLonger, list }) => {
       if (!list.isBusy.value && !isLonger) await list.load()

@@ -1,4 +1,4 @@
-/** An order that is being entered: what it would come to, its sending, and what became of it. */
+/** The order being entered: its expected effect, sending it, and its outcome. */
 import { computed, signal } from "@preact/signals-core"
 import type { NewOrder } from "../../../client/venue/Client.js"
 import type * as Contract from "../Contract.js"
@@ -11,10 +11,10 @@ import type { Client } from "../Client.js"
 import type { Commands, NamedOrder } from "./Commands.js"
 import { checked, type Draft, emptyDraft, type Fault, type Field, suggested, type Terms } from "./Draft.js"
 
-/** How long nothing is typed before the venue is asked what the order would come to. */
+/** How long the input must rest before the venue is asked for the order's expected effect, in milliseconds. */
 const restMs = 300
 
-/** An order as the venue has decided it, in words. */
+/** The venue's decision on an order, in words. */
 export const told = (
   { averageFillPrice, cancelReason, canceledQuantity, filledQuantity, price, remainingQuantity, side }: Contract.Order
 ): string => {
@@ -28,7 +28,7 @@ export const told = (
   return parts.filter((part) => part !== false).join(" ")
 }
 
-/** An order, the key that it is sent under, and when it was first sent. */
+/** An order, the key under which it is sent, and when it was first sent. */
 interface Open {
   readonly order: NamedOrder
   readonly key: string
@@ -37,15 +37,15 @@ interface Open {
 
 export class Ticket {
   readonly draft = signal<Draft>(emptyDraft)
-  /** Whether it was to be sent as it is: from then on what is missing is told, too. */
+  /** Whether sending was attempted with the present input: from then on missing fields are reported, too. */
   readonly isTried = signal(false)
   readonly preview
   readonly sending = new Task()
-  /** What became of the last one. */
+  /** The outcome of the last order. */
   readonly outcome = signal<string | undefined>(undefined)
   private readonly terms = signal<Terms | undefined>(undefined)
   private readonly checked = computed(() => this.terms.value === undefined ? undefined : checked(this.draft.value, this.terms.value))
-  /** By account, an order under its key, while it is not known what became of it: it outlives the session that sent it. */
+  /** For each account, the order whose outcome is still unknown, with its key: it is kept beyond the session that sent it. */
   private readonly open = signal<ReadonlyMap<string, Open>>(new Map())
   private readonly turns = new Turns()
   private cancelPreview: () => void = () => {}
@@ -60,36 +60,36 @@ export class Ticket {
     this.preview = new Reading(() => this.previewed())
   }
 
-  /** What is wrong with what is entered, as far as it is to be told. */
+  /** The errors of the input that are to be shown. */
   get faults(): ReadonlyArray<Fault> {
     const found = this.checked.value
     if (found === undefined || !("faults" in found)) return []
     return this.isTried.value ? found.faults : found.faults.filter(({ isMissing }) => !isMissing)
   }
 
-  /** Whether what is entered is an order that can be sent. */
+  /** Whether the input is an order that can be sent. */
   get isWhole(): boolean {
     const found = this.checked.value
     return found !== undefined && "order" in found
   }
 
-  /** The last order, where it has to be found out about before another one is sent. */
+  /** The last order, if its outcome has to be found out before another one is sent. */
   get unknown(): NewOrder | undefined {
     return this.open.value.get(this.accountId())?.order
   }
 
-  /** The value that a refusal of the order would have let pass. */
+  /** The value that a refusal of the order would have accepted. */
   suggestion(failure: Pick<Failure, "guard" | "nearest">): { readonly field: Field; readonly text: string } | undefined {
     return suggested(failure, this.draft.value)
   }
 
-  /** The market's figures; another market begins with an empty order. One that is not known about yet stays to be asked for. */
+  /** Sets the market's terms; another market starts with an empty form. An order with an unknown outcome is kept. */
   about(terms: Terms | undefined): void {
     if (terms?.marketId !== this.terms.value?.marketId) this.empty()
     this.terms.value = terms
   }
 
-  /** Takes what is entered, and asks what it would come to once nothing more is for a moment. */
+  /** Updates the input, and asks for the order's expected effect once the input rests. */
   enter(change: Partial<Draft>): void {
     this.draft.value = { ...this.draft.value, ...change }
     this.sending.clear()
@@ -97,14 +97,14 @@ export class Ticket {
     this.ask()
   }
 
-  /** Asks what the order would come to, where it is one. */
+  /** Asks for the expected effect, if the input is an order. */
   ask(): void {
     this.cancelPreview()
     if (!this.isWhole) return this.preview.clear()
     this.cancelPreview = this.outside.venue.platform.after(restMs, () => void this.preview.load())
   }
 
-  /** Sends the order, or asks again for the last one where nobody knows what became of it; whether one was accepted. */
+  /** Sends the order, or asks again for the last one where its outcome is unknown. Returns whether an order was accepted. */
   async submit(): Promise<boolean> {
     this.isTried.value = true
     const found = this.checked.value
@@ -114,7 +114,7 @@ export class Ticket {
     if (this.sending.isBusy.value || (known === undefined && (found === undefined || "faults" in found))) return false
     this.outcome.value = undefined
     const open = known ?? {
-      // The order's own name is part of what the key stands for.
+      // The order's clientOrderId is part of the body to which the key belongs.
       order: { ...(found as { readonly order: NewOrder }).order, clientOrderId: this.outside.nextKey() },
       key: this.outside.nextKey(),
       sentAtEpochMs: this.outside.now()
@@ -122,7 +122,7 @@ export class Ticket {
     this.open.value = new Map([...this.open.value, [accountId, open]])
     const placed = await this.sending.run(() => this.commands.place(open.order, { ...open, isNew: known === undefined }))
     if (this.sending.failure.value?.again !== true) this.open.value = new Map([...this.open.value].filter(([of]) => of !== accountId))
-    // Who has signed out meanwhile has nothing to be shown, and nothing to read.
+    // If the user has signed out meanwhile, nothing is shown or read.
     if (!goesOn()) {
       this.sending.clear()
       return placed !== undefined
@@ -137,7 +137,7 @@ export class Ticket {
     return true
   }
 
-  /** Forgets what its owner has entered; not an order of which nobody knows what became of it, which may be in the book. */
+  /** Clears the input, but keeps an order with an unknown outcome, which may be in the book. */
   clear(): void {
     this.turns.next()
     this.empty()
@@ -156,7 +156,7 @@ export class Ticket {
   private async previewed() {
     const found = this.checked.value
     const order = found !== undefined && "order" in found ? found.order : undefined
-    // What was entered has changed since: another question follows.
+    // The input has changed since: another preview follows.
     if (order === undefined) return { value: undefined }
     const answer = await this.client.preview({ accountId: this.accountId(), clientOrderId: "preview", ...order })
     return hasFailed(answer) ? answer : { value: answer.value as Contract.Preview | undefined }

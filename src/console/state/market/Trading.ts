@@ -1,4 +1,4 @@
-/** The market that is open: what is public of it, what the account has there, and the order that is being entered. */
+/** The open market: its public data, the account's data there, and the order being entered. */
 import { signal } from "@preact/signals-core"
 import { Client as Venue } from "../../../client/venue/Client.js"
 import type * as Public from "../../../client/venue/Contract.js"
@@ -27,9 +27,11 @@ export interface Opened {
   readonly histories: Histories
 }
 
-/** Between two looks at the account: what a page reads keeps within the account's limit of requests, whatever happens to it. */
+/**
+ * The shortest time between reads of the account, in milliseconds: it keeps the page within the account's rate limit however much happens.
+ */
 const leastMs = 1_000
-/** Before it is asked again whether the look before is over. */
+/** How soon to check again whether the previous read has finished, in milliseconds. */
 const againMs = 100
 
 export class Trading {
@@ -42,7 +44,7 @@ export class Trading {
   private readonly commands
   private readonly frames
   private venue: Venue | undefined
-  /** Takes back a look that is due. */
+  /** Cancels the scheduled read. */
   private due: (() => void) | undefined
   private lookedAtEpochMs = 0
   private readonly watch
@@ -64,7 +66,7 @@ export class Trading {
     this.watch = new Watch(client, outside, () => this.look())
   }
 
-  /** Opens a market, in the place of the one that was open. */
+  /** Opens a market in place of the previous one. */
   open(marketId: string): void {
     this.leave()
     const { platform, url } = this.outside.venue
@@ -80,7 +82,7 @@ export class Trading {
     this.watch.begin()
   }
 
-  /** Follows nothing any more. */
+  /** Stops following the market. */
   leave(): void {
     this.watch.end()
     this.due?.()
@@ -92,19 +94,19 @@ export class Trading {
     for (const keyed of [this.closing, this.cancelingAll, this.exiting]) keyed.clear()
   }
 
-  /** Reads how the account stands. */
+  /** Reads the account's state. */
   async load(): Promise<void> {
     await Promise.all([this.portfolio.load(), this.triggers.load()])
   }
 
-  /** Reads it again: at once, unless it has just been read, or is being read. */
+  /** Schedules a read of the account: at once, unless it has just been read or is being read. */
   look(): void {
     this.due ??= this.in(this.lookedAtEpochMs + leastMs - this.outside.now())
   }
 
   private in(ms: number): () => void {
     return this.outside.venue.platform.after(Math.max(0, Math.min(leastMs, ms)), () => {
-      // What is being read now may be of a moment before.
+      // A read in progress may show the state of a moment before.
       this.due = this.isReading ? this.in(againMs) : undefined
       if (this.due === undefined) void this.refresh()
     })
@@ -120,15 +122,15 @@ export class Trading {
   }
 
   /**
-   * Closes a position at the market, in several orders where one may not be as large, as far as there is somebody to close it with;
-   * whether some of it was taken on.
+   * Closes a position at the market, with several orders where one may not be as large, as far as the book allows. Returns whether any
+   * order was accepted.
    */
   async close({ marketId, quantity, side }: Contract.Position): Promise<boolean> {
     const order = { marketId, side: side === "long" ? "sell" : "buy", orderType: "market", reduceOnly: true } as const
     const isDone = await this.closing.run(JSON.stringify([marketId, side, quantity]), async (key) => {
       const terms = await this.termsOf(marketId)
       if (hasFailed(terms)) return terms
-      // Named by their key, so that trying again is the same orders.
+      // The clientOrderIds are derived from the key, so that a repetition sends the same orders.
       const orders = parts(quantity, terms.value).map((size, at) => ({ ...order, quantity: size, clientOrderId: `${key.key}-${at}` }))
       return await this.commands.placeAll(orders, key)
     })
@@ -142,15 +144,15 @@ export class Trading {
     return isDone
   }
 
-  /** What closes a position by itself, as far as it is known. */
+  /** A position's take-profits and stop-losses, as far as they are known. */
   exitsOf(position: Contract.Position): Exits {
     const triggers = this.triggers.value.value?.triggers ?? []
     return exitsOf(triggers.filter(({ marketId }) => marketId === position.marketId), position)
   }
 
   /**
-   * Sets a position's take-profit and stop-loss in the place of what there is; what is wrong with them, or whether it was done. `shown`:
-   * what there was when they were begun to be entered.
+   * Sets a position's take-profit and stop-loss in place of the existing ones. Returns the errors of the input, or whether it was done.
+   * `shown`: what was set when the input began.
    */
   async exit(position: Contract.Position, terms: Terms, entries: Entries, shown: Exits): Promise<ReadonlyArray<Fault> | boolean> {
     if (this.triggers.value.value === undefined) {
@@ -174,14 +176,14 @@ export class Trading {
     this.triggers.clear()
   }
 
-  /** A market's figures: those that are being told where it is open. */
+  /** A market's terms: the live ones where its page is open. */
   private async termsOf(marketId: string): Promise<Result<Terms>> {
     const open = this.opened.value?.feed.market.value
     const told: Result<Contract.Market> = open?.marketId === marketId ? { value: open } : await this.client.market(marketId)
     return hasFailed(told) ? told : { value: told.value.market }
   }
 
-  /** A trade at the price of an order of the account may be its own. */
+  /** A trade at the price of one of the account's orders may be its own. */
   private heard(trades: ReadonlyArray<Public.Trade>): void {
     const orders = this.portfolio.orders.value.value?.orders ?? []
     if (trades.some(({ marketId, price }) => orders.some((order) => order.marketId === marketId && order.price === price))) this.look()

@@ -1,39 +1,39 @@
 /**
- * Hears when something has changed of the account: a request waits at the venue until something has, and the next one goes on
- * where it ended, a second later at the earliest. Where that fails it is tried again after a while, and what the page reads at
- * intervals is all it goes by. While the page is not seen nothing waits: the account's programs have those places, too.
+ * Notices changes of the account: a request waits at the venue until something has changed, and the next one continues where it ended, at
+ * least a second later. After a failure it is tried again later; until then the page relies on its reads at intervals. While the page is
+ * hidden no request waits, since the account's programs share the places for waiting requests.
  */
 import type { Client } from "../Client.js"
 import { hasFailed } from "../Failure.js"
 import type { Outside } from "../Outside.js"
 
-/** How long a request waits at the venue: less than the page waits for any answer. */
+/** How long a request waits at the venue, in milliseconds: less than the page's time limit for any answer. */
 const waitMs = 15_000
-/** Before the next one, where something has changed: an account that trades all the time keeps within its limit of requests. */
+/** The pause before the next request after a change, in milliseconds: it keeps a very active account within its rate limit. */
 const pauseMs = 1_000
-/** Before it is tried again, after something has failed. */
+/** The pause before trying again after a failure, in milliseconds. */
 const retryMs = 5_000
 
 export class Watch {
   private isWanted = false
   private isUnderWay = false
-  /** The last record that was looked at; undefined where that is to be asked for. */
+  /** The last record seen; undefined where it has to be asked for first. */
   private through: number | undefined
 
-  /** `changed`: told each time, and once the watching has begun, for what may have changed before. */
+  /** `changed`: called after each change, and once at the start, for earlier changes. */
   constructor(
     private readonly client: Client,
     private readonly outside: Pick<Outside, "isSeen" | "venue">,
     private readonly changed: () => void
   ) {}
 
-  /** Watches from now on; behind a request that still waits for a page that was left, once that is answered. */
+  /** Starts watching; if a request of a page left before is still waiting, once that has been answered. */
   begin(): void {
     this.isWanted = true
     if (!this.isUnderWay) void this.run()
   }
 
-  /** Watches no longer; nobody hears of what still comes. */
+  /** Stops watching; later answers are ignored. */
   end(): void {
     this.isWanted = false
     this.through = undefined
@@ -51,15 +51,15 @@ export class Watch {
     }
   }
 
-  /** In how many milliseconds it is gone on with. */
+  /** Makes one request. Returns the delay before the next one, in milliseconds. */
   private async look(): Promise<number> {
     const { through } = this
     if (through === undefined) return this.start()
     const answer = await this.client.changes(through, waitMs)
-    // It was ended meanwhile, or ended and begun again.
+    // The watch was ended meanwhile, or ended and started again.
     if (this.through !== through) return 0
     if (hasFailed(answer)) {
-      // What may be asked again is: otherwise the venue tells nothing from there on.
+      // A repeatable failure is simply repeated; after any other, the venue no longer answers from that sequence.
       if (!answer.failure.again) this.through = undefined
       return retryMs
     }
