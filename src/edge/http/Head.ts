@@ -9,9 +9,11 @@ export class Head {
   requestMethod: string | undefined = undefined
   forwardedFor: string | undefined = undefined
   hosts = 0
+  /** Whether each of them names no more than one host: of blanks and commas one reader may make two. */
+  namesHost = true
   /** As sent: the parser has refused what is no length, and a second one. */
   contentLength: string | undefined = undefined
-  transferEncoding = false
+  transferEncoding: string | undefined = undefined
 
   /** `raw` is name, value, name, value. */
   constructor(raw: ReadonlyArray<string>) {
@@ -19,7 +21,10 @@ export class Head {
       const name = raw[at]!
       switch (name.length) {
         case 4:
-          if (isNamed(name, "host")) this.hosts++
+          if (isNamed(name, "host")) {
+            this.hosts++
+            this.namesHost &&= host.test(raw[at + 1]!)
+          }
           break
         case 6:
           if (isNamed(name, "origin")) this.origin ??= raw[at + 1]!
@@ -38,7 +43,7 @@ export class Head {
           else if (isNamed(name, "x-forwarded-for")) this.forwardedFor = joined(this.forwardedFor, raw[at + 1]!)
           break
         case 17:
-          if (isNamed(name, "transfer-encoding")) this.transferEncoding = true
+          if (isNamed(name, "transfer-encoding")) this.transferEncoding = joined(this.transferEncoding, raw[at + 1]!)
           break
         case 29:
           if (isNamed(name, "access-control-request-method")) this.requestMethod ??= raw[at + 1]!
@@ -48,6 +53,9 @@ export class Head {
     }
   }
 }
+
+/** A host and a port as RFC 3986, 3.2, writes them, or nothing; without commas, of which lists are made. */
+const host = /^[\w.~!$&'()*+;=%:[\]-]*$/
 
 /** A header that is sent more than once, as one. */
 const joined = (before: string | undefined, value: string): string => before === undefined ? value : `${before}, ${value}`

@@ -86,6 +86,8 @@ export interface Peer {
 
 /** The venue's end of a WebSocket. Nothing of it throws. */
 export interface Conversation {
+  /** Where its client is, as limits count it: an IPv4 address, or the network of an IPv6 address. */
+  readonly address: string
   /** A text's bytes, at most `frameLimit`: what is larger ends the connection with 1009 before it is read. */
   readonly text: (bytes: Uint8Array) => void
   /** A frame that is no text. */

@@ -50,15 +50,15 @@ const notText = Errors.invalidRequest("A frame is one JSON object in UTF-8, as t
 export class Session implements Conversation {
   /** By channel and market, and of candles by length and series. */
   private readonly places = new Map<string, Place>()
-  /** Where the client is, as it is told to the owner of a key. */
-  private readonly address: string
+  /** As it is told to the owner of a key, too. */
+  readonly address: string
   /** Those that have yet to begin. */
   private readonly opening = new Map<string, Subscribing>()
   /** Frames that asked for streams and are not answered yet. */
   private readonly unanswered = new Map<string, Subscribing>()
   private authority: Authority | undefined = undefined
   /** The account that it has spoken for, for good: once a ticket is over, what stands still of that account goes on for nobody else. */
-  private account: number | undefined = undefined
+  account: number | undefined = undefined
   /** Ends of what was shown that are not told yet. */
   private untoldEnds = 0
   /** The connection's number where its orders end with it. */
@@ -348,7 +348,7 @@ export class Session implements Conversation {
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       if (endOf(found, reads, decidedAt()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
-      if (!cancelOnDisconnect || this.armed !== undefined) return this.trust(id, found)
+      if (!cancelOnDisconnect || this.armed !== undefined) return this.joins(found) ? this.trust(id, found) : refuse(Errors.socketsOfAccount)
       if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
       disconnects.arm(found, this.connectionId, (armed) =>
         this.safely(() => {
@@ -357,10 +357,12 @@ export class Session implements Conversation {
             const isOfOther = this.isOfOther(found)
             // Its ticket may have ended while the connection was armed.
             const hasEnded = endOf(found, reads, decidedAt()) !== undefined
-            if (this.isClosed || this.armed !== undefined || isOfOther || hasEnded) disconnects.end(armed)
+            const isTaken = !isOfOther && !hasEnded && this.joins(found)
+            if (this.armed !== undefined || !isTaken) disconnects.end(armed)
             else this.armed = armed
             if (isOfOther) refuse(otherAccount)
             else if (hasEnded) refuse(Errors.refused(Refusal.ticketExpired))
+            else if (!isTaken && !this.isClosed) refuse(Errors.socketsOfAccount)
             else this.trust(id, found)
           }
           this.flush()
@@ -373,10 +375,16 @@ export class Session implements Conversation {
     return this.account !== undefined && this.account !== account
   }
 
+  /** Whether the connection may speak for an account. Of one that is over nobody would hear that its place is free again. */
+  private joins({ account }: Authority): boolean {
+    if (this.isClosed) return false
+    if (this.account === undefined && this.setting.joins(account)) this.account = account
+    return this.account !== undefined
+  }
+
   private trust(id: string, authority: Authority): void {
     if (this.isClosed) return
     this.authority = authority
-    this.account = authority.account
     this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })

@@ -40,6 +40,12 @@ export const bounds = {
    * many of one API key's are refused.
    */
   connectionsWorthOfFrames: 4,
+  /**
+   * One in so many of the connections that are free may begin to speak for one account, and so few in any case: an account costs
+   * nothing, and whoever speaks for one makes room for nobody.
+   */
+  accountParts: 16,
+  socketsOfAccount: 4,
   /** How fast whoever is behind takes what is sent to him, at least. */
   leastBytesPerSecond: 8 * 1024
 } as const
@@ -63,6 +69,8 @@ export interface Room {
   readonly messagesPerSecond: number
   /** Frames in a second of one address, where they are nobody's, and refused ones of one API key. Absent: as of some connections. */
   readonly messagesTogether?: number | undefined
+  /** Connections of all kinds that the venue holds at once. */
+  readonly connections: number
   /** Streams that one connection may ask for. */
   readonly subscriptions: number
   /** Orders' frames of one connection that may be under way. */
@@ -79,6 +87,7 @@ export const usualRoom: Room = {
   toldAgain,
   missed: usualBounds,
   messagesPerSecond: 100,
+  connections: 10_000,
   subscriptions: 128,
   orders: 64,
   silenceMs: 60_000
@@ -128,6 +137,8 @@ export interface Setting {
   readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
   /** Whether what an account missed behind a sequence is told; not where the journal cannot be read. */
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
+  /** Whether a connection may begin to speak for an account: from then on, until it is over, it is one of that account's. */
+  readonly joins: (account: number) => boolean
   /**
    * Has a piece given of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too many
    * wait for it.

@@ -8,6 +8,8 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
+import { Held, isBeyondPart } from "../../engine/Share.js"
+import { networkOf } from "../../identity/FairPlaces.js"
 import { Windows } from "../../identity/RateLimits.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Barrier } from "../../sequencer/Submit.js"
@@ -26,6 +28,7 @@ import { Operation } from "../../operations/Operations.js"
 import { noteUse } from "../http/Admission.js"
 import type { Services } from "../http/Call.js"
 import { clientAddress } from "../http/ClientAddress.js"
+import { quarterOf } from "../http/Connections.js"
 import { familyOf } from "../http/Endpoint.js"
 import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
@@ -89,6 +92,9 @@ export interface Parts {
 /** Sessions that are open, and the time that passes for them. */
 class Sessions {
   readonly open = new Set<Session>()
+  /** How many of them speak for an account, and how many come from a network. */
+  private readonly ofAccount = new Held()
+  private readonly ofNetwork = new Map<string, number>()
   /** Those that have something to send. */
   private waiting = new Set<Sending>()
   private buffered = 0
@@ -121,8 +127,30 @@ class Sessions {
       : this.room.bufferedBytes
   }
 
+  /** Whether one more may speak for an account, which then is one of that account's. */
+  joins(account: number): boolean {
+    const held = this.ofAccount.of(account)
+    const free = this.room.connections - this.open.size
+    if (held >= bounds.socketsOfAccount && isBeyondPart("placement", bounds.accountParts, held, 1, free)) return false
+    this.ofAccount.add(account, 1)
+    return true
+  }
+
+  /** Whether one more may come from an address: a quarter of what the venue holds is of one network, as of connections that come directly. */
+  mayCome(address: string): boolean {
+    return (this.ofNetwork.get(networkOf(address)) ?? 0) < quarterOf(this.room.connections)
+  }
+
+  private countNetwork(address: string, change: number): void {
+    const network = networkOf(address)
+    const count = (this.ofNetwork.get(network) ?? 0) + change
+    if (count === 0) this.ofNetwork.delete(network)
+    else this.ofNetwork.set(network, count)
+  }
+
   add(session: Session): void {
     this.open.add(session)
+    this.countNetwork(session.address, 1)
     if (this.isTicking) return
     this.isTicking = true
     Runtime.runFork(this.runtime)(this.ticking(0))
@@ -130,6 +158,8 @@ class Sessions {
 
   remove(session: Session): void {
     this.open.delete(session)
+    this.countNetwork(session.address, -1)
+    if (session.account !== undefined) this.ofAccount.add(session.account, -1)
     this.waiting.delete(session)
   }
 
@@ -241,6 +271,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     isTold: (after) => orUnread(retention.isTold(after), false),
     missed: missedOf(barrier.whenDurable, replays),
     disconnects,
+    joins: (account) => sessions.joins(account),
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
     stolen: (place, remoteAddress, then) =>
@@ -286,6 +317,10 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       const { headers, refusal } = LimitHeaders.draw(services, request)
       if (refusal !== undefined) return refuse(asked, refusal, headers)
       if (asked !== streamPath) return refuse(asked, Errors.routeNotFound, headers)
+      // What comes directly was counted as it was let in.
+      if (services.trustedProxies > 0 && !sessions.mayCome(setting.addressOf(request))) {
+        return refuse(asked, Errors.socketsOfNetwork, headers)
+      }
       if (hub.hasFailed) return refuse(asked, Errors.internal, headers)
       return { accept: (peer) => accept(peer, request) }
     }
