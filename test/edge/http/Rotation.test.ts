@@ -83,11 +83,13 @@ test("between two turns so many go first, and none while somebody waits", () => 
 
 test("of those that are urgent one network leaves others their places, however many addresses it has", () => {
   const { rotation, turn } = made()
-  rotation.add({ origin: "a", step: () => true })
+  const waits = (): void => rotation.add({ origin: "a", step: () => false })
+  waits()
   const urgent = Array.from({ length: 40 }, (_, at) => rotation.mayGoBeforeAll(`2001:db8:1:${at.toString(16)}::/64`))
   expect(urgent.filter(Boolean)).toHaveLength(4)
   expect(rotation.mayGoBeforeAll("2001:db8:2:1::/64")).toBe(true)
   expect(turn()).toBe(true)
+  waits()
   expect(rotation.mayGoBeforeAll("2001:db8:1:1::/64")).toBe(true)
 })
 
