@@ -4,6 +4,9 @@ import { type Import, type Source, type Violation, violation } from "./Source.js
 /** Which process holds a locked file: asked by whatever keeps a file to itself. */
 const holders = "src/NodeLockHolder.ts"
 
+/** What only the process's user may read: known to whoever has SQLite make a file. */
+const privateFiles = "src/NodePrivateFile.ts"
+
 /** The threads of the process: known to whatever begins one. */
 const threads = "src/NodeThreads.ts"
 
@@ -12,6 +15,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
   "src/NodeMain.ts",
   holders,
+  privateFiles,
   threads,
   "src/Venue.ts",
   "src/Bootstrap.ts",
@@ -51,13 +55,13 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   engine: [...vocabulary],
   journal: [...vocabulary, holders],
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
-  readmodel: [...vocabulary, events, feed],
+  readmodel: [...vocabulary, events, feed, privateFiles],
   // It is told of records as they are decided, and reads what they changed; candles it folds as the histories do.
   streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
   // What clients missed is read elsewhere than beside the writer, and told in the very words of the stream.
   readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
     "src/edge/socket/Payloads.ts", threads],
-  ledger: [...vocabulary, ...wayIn, feed, holders, threads],
+  ledger: [...vocabulary, ...wayIn, feed, holders, privateFiles, threads],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],
   funds: [

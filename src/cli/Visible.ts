@@ -6,6 +6,7 @@
 /** As `Fields.Label` knows them at the edge; a journal may have texts that are no labels. */
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/gu
 /** The same, and the parser's own colours as a whole. */
+// oxlint-disable-next-line no-control-regex
 const unseenOrColour = /\x1b\[[\d;]*m|[\p{C}\p{Zl}\p{Zp}]/gu
 
 const escaped = (character: string): string =>

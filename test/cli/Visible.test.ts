@@ -7,7 +7,7 @@ import { everyone } from "../../src/cli/replay/Names.js"
 import { none } from "../../src/domain/None.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
-import { refuse } from "../../src/operations/Operations.js"
+import { type Outcome, refuse } from "../../src/operations/Operations.js"
 import { complete } from "../engine/commands.js"
 
 test.each([
@@ -36,9 +36,9 @@ test("a trader's text writes no line of its own into what is told of a journal",
   const { state } = Engine.make({ orders: 64, idempotencyKeys: 64 })
   const raw = "x\u001b[2K\n   99  2026-11-28T09:00:00.000Z  halt asked by the operator: done\u001b]0;owned\u0007"
   const command = complete({ kind: "CancelAllOrders", idempotencyKey: "k", market: none, raw })
-  const outcome = refuse(Refusal.marketNotFound, 1, 1)
-  const decided = { ...outcome, entries: outcome.entries ?? [] }
-  const told = [auditLine(state, command, decided), ...linesOf(state, { sequence: 1, atEpochMs: 1, command }, decided, [], everyone)]
+  const refused = { refusal: Refusal.marketNotFound, limit: Number.NaN, actual: Number.NaN, nearest: Number.NaN, orderNumber: none }
+  const outcome: Outcome = { ...refuse(Refusal.none, 1, 1), entries: [{ _tag: "Refused", ...refused }] }
+  const told = [auditLine(state, command, outcome), ...linesOf(state, { sequence: 1, atEpochMs: 1, command }, outcome, [], everyone)]
   expect(told.length).toBeGreaterThan(1)
   for (const line of told) {
     expect(line).toContain("x\\u001b[2K\\u000a   99")

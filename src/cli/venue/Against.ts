@@ -48,7 +48,11 @@ type Remote = Options.Of<typeof Options.remote>
 type Task<A> = (target: Operator.Target, key: string) => Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
 
 /** Runs a task under a fresh key unless one is given. `unsaid` is what its end says where no answer came. */
-const run = <A>({ data, key, overHttp, url }: Remote, task: Task<A>, unsaid: (text: string, key: string) => string): Effect.Effect<A, Ended> =>
+const run = <A>(
+  { data, key, overHttp, url }: Remote,
+  task: Task<A>,
+  unsaid: (text: string, key: string) => string
+): Effect.Effect<A, Ended> =>
   Effect.gen(function*() {
     const used = Option.getOrElse(key, () => randomUUID())
     if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")

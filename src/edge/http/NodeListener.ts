@@ -143,7 +143,7 @@ const isSound = (head: Head, { httpVersionMajor, httpVersionMinor }: Http.Incomi
   && (head.hosts === 1 || (head.hosts === 0 && httpVersionMinor === 0))
   && (head.transferEncoding === undefined || (httpVersionMinor > 0 && /^chunked$/i.test(head.transferEncoding)))
 
-/** Whether a request may go on as something else (RFC 6455, 4.2.1): one of HTTP/1.1 without a body, whose bytes would be taken for frames. */
+/** Whether a request may go on as something else (RFC 6455, 4.2.1): of HTTP/1.1, and without a body, which would be taken for frames. */
 const mayUpgrade = (head: Head, request: Http.IncomingMessage): boolean =>
   isSound(head, request)
   && request.httpVersionMinor > 0

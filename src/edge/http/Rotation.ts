@@ -21,8 +21,8 @@ const turnMs = 0.5
 const directPerTurn = 16
 
 /**
- * Urgent ones that are dispatched as they arrive between two turns, whoever waits, and how many of them of one network: more of them wait as
- * all others do. What only begins as urgent costs nobody a credential, and would otherwise leave nothing to those whose is.
+ * Urgent ones that are dispatched as they arrive between two turns, whoever waits, and how many of them of one network: more of them wait
+ * as all others do. What only begins as urgent costs nobody a credential, and would otherwise leave nothing to those whose is.
  */
 const urgentPerTurn = 16
 const urgentOfNetwork = 4

@@ -348,7 +348,10 @@ export class Session implements Conversation {
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       if (endOf(found, reads, decidedAt()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
-      if (!cancelOnDisconnect || this.armed !== undefined) return this.joins(found) ? this.trust(id, found) : refuse(Errors.socketsOfAccount)
+      if (!cancelOnDisconnect || this.armed !== undefined)
+        return this.joins(found)
+          ? this.trust(id, found)
+          : refuse(Errors.socketsOfAccount)
       if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
       disconnects.arm(found, this.connectionId, (armed) =>
         this.safely(() => {

@@ -8,7 +8,6 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
-import { Held, isBeyondPart } from "../../engine/Share.js"
 import { networkOf } from "../../identity/FairPlaces.js"
 import { Windows } from "../../identity/RateLimits.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
@@ -89,11 +88,18 @@ export interface Parts {
   readonly random: Context.Tag.Service<SecureRandom>
 }
 
+/** Counts one more or one less; of what there is none of, nothing is kept. */
+const count = <Name>(counts: Map<Name, number>, name: Name, change: number): void => {
+  const counted = (counts.get(name) ?? 0) + change
+  if (counted === 0) counts.delete(name)
+  else counts.set(name, counted)
+}
+
 /** Sessions that are open, and the time that passes for them. */
 class Sessions {
   readonly open = new Set<Session>()
   /** How many of them speak for an account, and how many come from a network. */
-  private readonly ofAccount = new Held()
+  private readonly ofAccount = new Map<number, number>()
   private readonly ofNetwork = new Map<string, number>()
   /** Those that have something to send. */
   private waiting = new Set<Sending>()
@@ -129,28 +135,21 @@ class Sessions {
 
   /** Whether one more may speak for an account, which then is one of that account's. */
   joins(account: number): boolean {
-    const held = this.ofAccount.of(account)
+    const more = (this.ofAccount.get(account) ?? 0) + 1
     const free = this.room.connections - this.open.size
-    if (held >= bounds.socketsOfAccount && isBeyondPart("placement", bounds.accountParts, held, 1, free)) return false
-    this.ofAccount.add(account, 1)
+    if (more > bounds.socketsOfAccount && more * bounds.accountParts > free) return false
+    count(this.ofAccount, account, 1)
     return true
   }
 
-  /** Whether one more may come from an address: a quarter of what the venue holds is of one network, as of connections that come directly. */
+  /** Whether one more may come from an address: of one network there is a quarter of what the venue holds, as of what comes directly. */
   mayCome(address: string): boolean {
     return (this.ofNetwork.get(networkOf(address)) ?? 0) < quarterOf(this.room.connections)
   }
 
-  private countNetwork(address: string, change: number): void {
-    const network = networkOf(address)
-    const count = (this.ofNetwork.get(network) ?? 0) + change
-    if (count === 0) this.ofNetwork.delete(network)
-    else this.ofNetwork.set(network, count)
-  }
-
   add(session: Session): void {
     this.open.add(session)
-    this.countNetwork(session.address, 1)
+    count(this.ofNetwork, networkOf(session.address), 1)
     if (this.isTicking) return
     this.isTicking = true
     Runtime.runFork(this.runtime)(this.ticking(0))
@@ -158,8 +157,8 @@ class Sessions {
 
   remove(session: Session): void {
     this.open.delete(session)
-    this.countNetwork(session.address, -1)
-    if (session.account !== undefined) this.ofAccount.add(session.account, -1)
+    count(this.ofNetwork, networkOf(session.address), -1)
+    if (session.account !== undefined) count(this.ofAccount, session.account, -1)
     this.waiting.delete(session)
   }
 
@@ -175,19 +174,19 @@ class Sessions {
   }
 
   /** Looks at all of them once a second while there are any; idle venues do nothing. */
-  private ticking(count: number): Effect.Effect<void> {
+  private ticking(ticks: number): Effect.Effect<void> {
     return Effect.flatMap(Effect.sleep(tickMs), () => {
       if (this.open.size === 0) {
         this.isTicking = false
         return Effect.void
       }
       const atEpochMs = this.now()
-      const isHeartbeat = (count + 1) % (bounds.heartbeatMs / tickMs) === 0
+      const isHeartbeat = (ticks + 1) % (bounds.heartbeatMs / tickMs) === 0
       this.ticked()
       for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
       this.buffered = 0
       for (const session of this.open) this.buffered += session.bufferedBytes
-      return this.ticking(count + 1)
+      return this.ticking(ticks + 1)
     })
   }
 }

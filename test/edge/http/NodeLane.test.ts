@@ -206,7 +206,7 @@ test("a flood on one connection does not hold up a request on another", async ()
 
 describe("while others wait for a turn", () => {
   /** A lane of a venue that has work, and how much of what it receives is framed before a turn has passed. */
-  const framedAtOnce = (bytes: ReadonlyArray<string>, originOf = (_at: number) => "b"): number => {
+  const framedAtOnce = (bytes: ReadonlyArray<string>, originOf: (at: number) => string = () => "b"): number => {
     const rotation = new Rotation(() => {}, () => {}, () => 0)
     rotation.add({ origin: "a", step: () => true })
     let framed = 0

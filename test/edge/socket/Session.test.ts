@@ -666,8 +666,10 @@ describe("the stream", () => {
     test("are so many of those that are free, and no more; others' tickets are taken meanwhile", async () => {
       const small = LiveVenue.make(undefined, { room: { connections: 100 } })
       const [one, other] = await small.traders(2) as [Trader, Trader]
-      const show = async (trader: Trader, client = new Client(small)): Promise<[Client, unknown]> =>
-        [client, (await client.authenticate(trader)).at(-1)]
+      const show = async (
+        trader: Trader,
+        client = new Client(small)
+      ): Promise<[Client, unknown]> => [client, (await client.authenticate(trader)).at(-1)]
       const taken = { type: "auth_ok" }
       const beyond = { type: "auth_error", error: { code: "rate_limited", rejectionGuard: "account_share" } }
       const [first] = await show(one)

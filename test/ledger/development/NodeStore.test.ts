@@ -72,6 +72,7 @@ describe("the file", () => {
   })
 
   test("is nobody else's to read, whatever the directory's mode", () => {
+    fs.mkdirSync(path.dirname(file), { recursive: true })
     fs.chmodSync(path.dirname(file), 0o755)
     const mode = (): number => fs.statSync(file).mode & 0o777
     open(file).close()
