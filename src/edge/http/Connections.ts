@@ -1,8 +1,8 @@
 /**
  * The connections that are open, within what the system gives: so many in all, so many of one remote address, and a quarter of all
  * of one network, so that nobody alone keeps everybody else out. A newcomer beyond any of these takes the place of the one that
- * has been quiet longest, of its own address, its own network or of all; where none is quiet, of the stream that nobody has shown a
- * ticket on for longest; and where there is none either, it is turned away. So many are looked at for one newcomer; the next one goes on from
+ * has been quiet longest, of its own address, its own network or of all; where none is quiet, of the stream that nobody has shown a ticket
+ * on for longest; and where there is none either, it is turned away. So many are looked at for one newcomer; the next one goes on from
  * there.
  */
 import { networkOf } from "../../identity/FairPlaces.js"
