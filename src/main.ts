@@ -318,7 +318,7 @@ const run = Effect.gen(function*() {
     indexFeedName: settings.index.feed,
     rateLimits: settings.rateLimits,
     trustedProxies: settings.trustedProxies,
-    stream: settings.stream,
+    stream: { ...settings.stream, connections },
     corsOrigins: settings.corsOrigins,
     site: settings.site,
     affiliateEnabled: settings.affiliateEnabled,

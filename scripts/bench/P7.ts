@@ -59,6 +59,7 @@ const reference = async (): Promise<Sending> => {
 const ours = async (): Promise<Sending> => {
   const peers: Array<Peer> = []
   const nothing = {
+    address: "127.0.0.1",
     text: () => {},
     binary: () => {},
     alive: () => {},

@@ -4,6 +4,9 @@ import { type Import, type Source, type Violation, violation } from "./Source.js
 /** Finds the process that holds a locked file; for code that locks files. */
 const holders = "src/NodeLockHolder.ts"
 
+/** Files that only the process's user may read; for code that has SQLite create one. */
+const privateFiles = "src/NodePrivateFile.ts"
+
 /** The threads of the process; for code that starts one. */
 const threads = "src/NodeThreads.ts"
 
@@ -12,6 +15,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
   "src/NodeMain.ts",
   holders,
+  privateFiles,
   threads,
   "src/Venue.ts",
   "src/Bootstrap.ts",
@@ -51,13 +55,13 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   engine: [...vocabulary],
   journal: [...vocabulary, holders],
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
-  readmodel: [...vocabulary, events, feed],
+  readmodel: [...vocabulary, events, feed, privateFiles],
   // It follows the records as they are decided and reads what they changed; it builds candles as the histories do.
   streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
   // What clients missed is read outside the writer's thread, and sent in exactly the stream's format.
   readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
     "src/edge/socket/Payloads.ts", threads],
-  ledger: [...vocabulary, ...wayIn, feed, holders, threads],
+  ledger: [...vocabulary, ...wayIn, feed, holders, privateFiles, threads],
   // Trusting the signer must not require trusting the venue: they share vocabulary, rules of proof and the ledger's formats.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],
   funds: [

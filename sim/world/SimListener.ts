@@ -79,6 +79,7 @@ export type Watch = (request: Request) => (response: Response | undefined) => vo
 
 /** A conversation's functions, detached from it. */
 const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
+  address: conversation.address,
   text: (bytes) => conversation.text(bytes),
   binary: () => conversation.binary(),
   alive: () => conversation.alive(),

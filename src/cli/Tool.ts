@@ -9,6 +9,7 @@ import { runMain } from "../NodeMain.js"
 import { type Ended, settle, teardown, teardownOfFollowing } from "./Exit.js"
 import * as Help from "./Help.js"
 import * as NodeTerminal from "./NodeTerminal.js"
+import { printed } from "./Visible.js"
 
 interface Options {
   /** The commands of each group by its name, those of the tool itself by none; without any where the tool has no commands. */
@@ -21,11 +22,11 @@ interface Options {
   readonly args: ReadonlyArray<string>
 }
 
-/** What the parser colours is for terminals alone. */
+/** What the parser colours is for terminals alone, and what is not seen for none. */
 const plainly = (console: Console.Console): Console.Console => {
   const { unsafe } = console
   const said = (stream: NodeJS.WriteStream, say: (...words: ReadonlyArray<unknown>) => void) => (...words: ReadonlyArray<unknown>): void =>
-    say(...words.map((word) => typeof word === "string" && !stream.isTTY ? Help.plain(word) : word))
+    say(...words.map((word) => typeof word !== "string" ? word : printed(stream.isTTY ? word : Help.plain(word))))
   const [log, error] = [said(process.stdout, unsafe.log), said(process.stderr, unsafe.error)]
   return {
     ...console,

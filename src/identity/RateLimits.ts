@@ -4,9 +4,11 @@
  * and remote addresses that sign in. Counts live as long as the process.
  *
  * Memory is bounded. A class has so many windows; while all of them run, newcomers share common windows by a hash of their
- * name. A shared window has the limit of one, so no subject is ever let in more often than its limit: it may be refused
- * earlier, which only happens while more subjects than that come within one window.
+ * network. A shared window has the limit of one, so no subject is ever let in more often than its limit: it may be refused
+ * earlier, which only happens while more subjects than that come within one window. Of one network of many addresses so many have
+ * windows of their own, and the others share one: whoever has all of a network takes the windows from nobody else.
  */
+import { networkOf } from "./FairPlaces.js"
 
 /** What is limited, and where a subject's name comes from. */
 export const classes = ["key", "session", "public", "sign_in"] as const
@@ -52,8 +54,13 @@ export interface View {
 /** Windows of a class, and those that newcomers share while all of them run. */
 const windowsOfClass = 65_536
 const sharedWindows = 1_024
+/** The part of a class's windows that the addresses of one network have for their own. */
+const partsOfNetworks = 64
 /** Windows of their own that a class has memory for from the start; it doubles with use. */
 const initialWindows = 256
+
+/** What has the windows of a subject's network: of anything but an address of version 6 the subject itself. */
+const networkOfSubject = (subject: Subject): Subject => typeof subject === "string" ? networkOf(subject) : subject
 
 /** A number of 32 bits for a subject, the same in every process. FNV-1a. */
 const hashOf = (subject: Subject): number => {
@@ -76,6 +83,9 @@ export class Windows {
   /** Where each subject's window is, in the order in which they began. */
   private readonly placeOf = new Map<Subject, number>()
   private readonly left: Array<number> = []
+  /** Windows of their own that addresses of a network have, where it has many addresses. */
+  private readonly ownOf = new Map<Subject, number>()
+  private readonly ownOfNetwork: number
   private untouched = 0
   // By place: those that are shared, then those of one subject each.
   private beganAtEpochMs: Float64Array
@@ -90,6 +100,7 @@ export class Windows {
     private readonly sharedSize = sharedWindows
   ) {
     const places = sharedSize + Math.min(size, initialWindows)
+    this.ownOfNetwork = Math.ceil(size / partsOfNetworks)
     this.beganAtEpochMs = new Float64Array(places)
     this.used = new Uint32Array(places)
     this.usedBeyond = new Uint32Array(places)
@@ -102,8 +113,9 @@ export class Windows {
 
   /** Counts a request; whether it may act. `beyond`: how many more than the limit may, of its kind. */
   take(subject: Subject, atEpochMs: number, beyond = 0): boolean {
-    const place = this.placeOf.get(subject) ?? this.enter(subject, atEpochMs)
-    if (!this.runs(place, atEpochMs)) this.begin(subject, place, atEpochMs)
+    const name = this.nameOf(subject)
+    const place = this.placeOf.get(name) ?? this.enter(name, atEpochMs)
+    if (!this.runs(place, atEpochMs)) this.begin(name, place, atEpochMs)
     this.resetsAtEpochMs = this.beganAtEpochMs[place]! + this.windowMs
     const used = this.used[place]!
     if (used < this.limit) {
@@ -122,7 +134,7 @@ export class Windows {
 
   /** How a subject stands, without counting anything. */
   view(subject: Subject, atEpochMs: number): View {
-    const place = this.placeOf.get(subject) ?? this.sharedPlace(subject)
+    const place = this.foundPlace(subject)
     const isOver = this.isOver(place, atEpochMs)
     return {
       limit: this.limit,
@@ -133,7 +145,7 @@ export class Windows {
 
   /** Whether a subject has used its limit up. It counts nothing, and the window lasts from now where the clock was set back. */
   isUsedUp(subject: Subject, atEpochMs: number): boolean {
-    const place = this.placeOf.get(subject) ?? this.sharedPlace(subject)
+    const place = this.foundPlace(subject)
     return this.runs(place, atEpochMs) && this.used[place]! >= this.limit
   }
 
@@ -149,16 +161,37 @@ export class Windows {
     return true
   }
 
-  private begin(subject: Subject, place: number, atEpochMs: number): void {
+  private begin(name: Subject, place: number, atEpochMs: number): void {
     this.beganAtEpochMs[place] = atEpochMs
     this.used[place] = 0
     this.usedBeyond[place] = 0
     // Behind all others: those in front are over first.
-    if (place >= this.sharedSize && this.placeOf.delete(subject)) this.placeOf.set(subject, place)
+    if (place >= this.sharedSize && this.placeOf.delete(name)) this.placeOf.set(name, place)
+  }
+
+  /** What a subject is counted under: itself, or its network where enough others of that have windows of their own. */
+  private nameOf(subject: Subject): Subject {
+    if (this.placeOf.has(subject)) return subject
+    const network = networkOfSubject(subject)
+    return (this.ownOf.get(network) ?? 0) < this.ownOfNetwork ? subject : network
+  }
+
+  /** Where a subject is counted, or would be. */
+  private foundPlace(subject: Subject): number {
+    return this.placeOf.get(this.nameOf(subject)) ?? this.sharedPlace(subject)
   }
 
   private sharedPlace(subject: Subject): number {
-    return hashOf(subject) % this.sharedSize
+    return hashOf(networkOfSubject(subject)) % this.sharedSize
+  }
+
+  /** One more or one less of a network's addresses has a window of its own. */
+  private count(subject: Subject, change: number): void {
+    const network = networkOfSubject(subject)
+    if (network === subject) return
+    const own = (this.ownOf.get(network) ?? 0) + change
+    if (own === 0) this.ownOf.delete(network)
+    else this.ownOf.set(network, own)
   }
 
   private grow(): void {
@@ -174,22 +207,25 @@ export class Windows {
     this.usedBeyond = usedBeyond
   }
 
-  /** A place for a subject that has none: of its own while there is one, otherwise the one that it shares. */
-  private enter(subject: Subject, atEpochMs: number): number {
-    const shared = this.sharedPlace(subject)
+  /** A place for a name that has none: of its own while there is one, otherwise the one that it shares. */
+  private enter(name: Subject, atEpochMs: number): number {
+    const shared = this.sharedPlace(name)
     this.forgetOldest(atEpochMs)
     const place = this.left.pop() ?? (this.untouched < this.size ? this.sharedSize + this.untouched++ : undefined)
     if (place === undefined) {
       this.shared++
       return shared
     }
-    this.placeOf.set(subject, place)
+    // It may have been counted with its network, or where it shared: its own window goes on from there, or it would have two limits in one.
+    const together = this.placeOf.get(networkOfSubject(name))
+    this.placeOf.set(name, place)
+    this.count(name, 1)
     if (place >= this.used.length) this.grow()
-    // It may have been counted where it shared: its own window goes on from there, or it would have two limits in one.
-    const goesOn = !this.isOver(shared, atEpochMs)
-    this.beganAtEpochMs[place] = goesOn ? this.beganAtEpochMs[shared]! : atEpochMs
-    this.used[place] = goesOn ? this.used[shared]! : 0
-    this.usedBeyond[place] = goesOn ? this.usedBeyond[shared]! : 0
+    const before = together === undefined || this.isOver(together, atEpochMs) ? shared : together
+    const goesOn = !this.isOver(before, atEpochMs)
+    this.beganAtEpochMs[place] = goesOn ? this.beganAtEpochMs[before]! : atEpochMs
+    this.used[place] = goesOn ? this.used[before]! : 0
+    this.usedBeyond[place] = goesOn ? this.usedBeyond[before]! : 0
     return place
   }
 
@@ -199,6 +235,7 @@ export class Windows {
     for (const [subject, place] of this.placeOf) {
       if (looked++ === 2 || !this.isOver(place, atEpochMs)) return
       this.placeOf.delete(subject)
+      this.count(subject, -1)
       this.left.push(place)
     }
   }

@@ -3,6 +3,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as NodePrivateFile from "../NodePrivateFile.js"
 import { DatabaseUnusable, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
 
 /** The file's name in the data directory. */
@@ -14,13 +15,25 @@ const companions = ["", "-wal", "-shm"]
 const unusable = (cause: unknown): DatabaseUnusable =>
   new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })
 
+/** They tell of everybody's orders, and from where one signed in. What SQLite makes beside a database has its mode. */
+const keepPrivate = (file: string): void => {
+  NodePrivateFile.keep(file)
+  for (const kept of [file, `${file}.set-aside`]) for (const companion of companions) NodePrivateFile.restrict(`${kept}${companion}`)
+}
+
 /** The file, opened in the thread at hand. */
 export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase> => {
   const file = path.join(dataDir, fileName)
   return Layer.succeed(HistoriesDatabase, {
     name: file,
     open: Effect.zipRight(
-      Effect.try({ try: () => fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 }), catch: unusable }),
+      Effect.try({
+        try: () => {
+          fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+          keepPrivate(file)
+        },
+        catch: unusable
+      }),
       openAt(file)
     ),
     setAside: Effect.try({

@@ -31,7 +31,7 @@ describe("--help", () => {
       expect.stringMatching(/^  copy /),
       expect.stringMatching(/^  cut /)
     ])
-    expect(command.stdout).toContain("  venue market put [--url text] [--data text] [--key text] [--dry-run] <file>")
+    expect(command.stdout).toContain("  venue market put [--url text] [--data text] [--key text] [--over-http] [--dry-run] <file>")
     expect(command.stdout).toMatch(/\n {2}--dry-run +Shows what would change/)
     expect([group.code, command.code]).toEqual([0, 0])
   })

@@ -11,6 +11,7 @@ import SqliteDatabase from "better-sqlite3"
 import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, it } from "vitest"
 import * as Metrics from "../../src/cli/venue/Metrics.js"
+import * as Http from "../../src/cli/venue/Http.js"
 import * as Operator from "../../src/cli/venue/Operator.js"
 import { Disk } from "../../src/journal/Disk.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
@@ -395,6 +396,30 @@ describe("the command", () => {
     await new Promise((resolve) => server.close(resolve))
     expect([code, keys]).toEqual([2, [keys[0], keys[0]]])
     expect(stderr).toContain(`whether it was done is unknown; the same again with --key ${keys[0]} tells\n`)
+  })
+
+  it("sends the operator's token to no machine in the clear, unless that is meant", async () => {
+    const halt = (...args: ReadonlyArray<string>) => line(program, ["halt", ...args], { OPERATOR_TOKEN: "operator-token-of-tests" })
+    const refused = await runAll([halt("--url", "http://venue.example:8080"), halt("--url", "venue.example")])
+    for (const { code, stderr } of refused) expect([code, stderr]).toEqual([3, expect.stringContaining("--over-http")])
+  })
+
+  it("takes no answer of another place for the venue's", async () => {
+    const asked: Array<string | undefined> = []
+    const elsewhere = http.createServer((request, response) => {
+      asked.push(request.headers.authorization)
+      response.end(JSON.stringify({ version: "operator-result/v1", operation: "halt_engine", sequence: 7, decidedAtEpochMs: 1 }))
+    })
+    await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve))
+    const place = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`
+    const target = { url: "http://127.0.0.1", token: "t", retries: 0 }
+    const server = http.createServer((_, response) => response.writeHead(307, { location: place }).end())
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const url = `${target.url}:${(server.address() as AddressInfo).port}`
+    const told = await Effect.runPromise(Operator.halt({ ...target, url }, "k").pipe(Effect.provide(Http.layer), Effect.flip))
+    expect(told).toMatchObject({ _tag: "NoAnswer", text: `${url} answers 307, and not as a venue does` })
+    expect(asked).toEqual([])
+    for (const each of [server, elsewhere]) await new Promise((resolve) => each.close(resolve))
   })
 
   it("says of what only looks no more than that there was no answer: nothing can have been done", async () => {

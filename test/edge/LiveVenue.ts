@@ -51,6 +51,8 @@ interface LiveOptions {
   readonly environment?: Environment
   readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
   readonly histories?: Histories.Histories["Type"]
+  /** Proxies that stand before the venue; none unless told. */
+  readonly trustedProxies?: number
   /** What the stream has room for, as far as it is not the usual. */
   readonly room?: Partial<Room>
   /** Accounts that may be opened without a credential in an hour, and requests of a key in a minute; as many as one likes unless told. */
@@ -118,6 +120,7 @@ export class LiveVenue {
       openingsPerHour,
       perKey = RateLimits.unlimited.perKey,
       room,
+      trustedProxies = 0,
       workloads = unbound
     } = this.options
     const readiness = Readiness.make()
@@ -167,7 +170,7 @@ export class LiveVenue {
         acceptsIndexPrices: true,
         acceptsIndexStream: true,
         rateLimits: { ...RateLimits.unlimited, perKey, ...(openingsPerHour === undefined ? {} : { openingsPerHour }) },
-        trustedProxies: 0,
+        trustedProxies,
         corsOrigins: [],
         site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
         affiliateEnabled,

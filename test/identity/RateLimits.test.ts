@@ -116,6 +116,39 @@ describe("a table that is full", () => {
   })
 })
 
+describe("a network of many addresses", () => {
+  const address = (network: number, at: number): string => `2001:db8:${network}:${at.toString(16)}::/64`
+
+  test("has so many windows of its own, and one for all others, so that newcomers from elsewhere find theirs", () => {
+    const windows = new RateLimits.Windows(2, minuteMs)
+    const admitted = Array.from({ length: 65_536 }, (_, at) => windows.take(address(1, at), start))
+    expect(admitted.filter(Boolean)).toHaveLength(1_024 + 2)
+    expect([windows.kept, windows.shared]).toEqual([1_025, 0])
+    expect(Array.from({ length: 5_000 }, (_, at) => windows.take(`192.0.2.${at}`, start)).every(Boolean)).toBe(true)
+    expect(windows.take(address(2, 1), start)).toBe(true)
+    expect([windows.view(address(1, 2_000), start).remaining, windows.isUsedUp(address(1, 2_000), start)]).toEqual([0, true])
+  })
+
+  test("shares one window with nobody else's addresses more where all windows run", () => {
+    const windows = new RateLimits.Windows(1, minuteMs, 64, 1_024)
+    for (let at = 0; at < 64; at++) windows.take(at, start)
+    const crowd = Array.from({ length: 65_536 }, (_, at) => windows.take(address(1, at), start))
+    expect(crowd.filter(Boolean)).toHaveLength(1)
+    const newcomers = Array.from({ length: 500 }, (_, at) => windows.take(`192.0.2.${at}`, start))
+    expect(newcomers.filter(Boolean).length).toBeGreaterThan(350)
+  })
+
+  test("gives none of its addresses the limit twice, with the others and then by itself", () => {
+    const windows = new RateLimits.Windows(2, minuteMs, 64, 1)
+    windows.take(address(1, 1), start)
+    expect([0, 1, 2].map(() => windows.take(address(1, 2), start + 30_000))).toEqual([true, true, false])
+    // The first one's window is over: there is one of its own for the second, which goes on from what it did with the others.
+    expect(windows.take("x", start + minuteMs)).toBe(true)
+    expect(windows.take(address(1, 2), start + minuteMs)).toBe(false)
+    expect(windows.take(address(1, 2), start + 30_000 + minuteMs)).toBe(true)
+  })
+})
+
 test("the classes are limited as they are set, owners' sessions as keys are", () => {
   const limits = RateLimits.make({ perKey: 4, perAddress: 3, signInsPerAddress: 2, windowMs: minuteMs })
   expect(RateLimits.classes.map((name) => [name, limits[name].limit])).toEqual([["key", 4], ["session", 4], ["public", 3], ["sign_in", 2]])

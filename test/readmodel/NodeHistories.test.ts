@@ -3,9 +3,10 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
-import { Exit } from "effect"
+import { Effect, Exit } from "effect"
 import { expect, onTestFinished, test } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
+import { HistoriesDatabase } from "../../src/readmodel/HistoriesDatabase.js"
 import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import { VenueOver } from "../edge/VenueOver.js"
@@ -69,4 +70,25 @@ test("a file is gone on with, or set aside and made anew: the answers are the sa
     nowMs = venue.epochMs
     await venue.stop()
   }
+})
+
+test("nobody else may read it, whatever the directory's mode, nor one that an earlier version has made for everybody", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  fs.chmodSync(directory, 0o755)
+  const file = path.join(directory, "histories.db")
+  const modes = async (): Promise<ReadonlyArray<readonly [string, string]>> => {
+    const opened = Effect.flatMap(HistoriesDatabase, ({ open }) => open).pipe(
+      Effect.zipRight(Effect.sync(() => fs.readdirSync(directory))),
+      Effect.scoped,
+      Effect.provide(NodeHistories.layer(directory))
+    )
+    const names = await Effect.runPromise(opened)
+    return names.filter((name) => fs.existsSync(path.join(directory, name)))
+      .map((name) => [name, (fs.statSync(path.join(directory, name)).mode & 0o777).toString(8)])
+  }
+  expect(await modes()).toContainEqual(["histories.db", "600"])
+  fs.chmodSync(file, 0o644)
+  fs.writeFileSync(`${file}.set-aside`, "", { mode: 0o644 })
+  expect(await modes()).toEqual(expect.arrayContaining([["histories.db", "600"], ["histories.db.set-aside", "600"]]))
 })

@@ -17,6 +17,7 @@ import * as Format from "./Format.js"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
 import { accountOf, leadsOf } from "../Whose.js"
+import { inLine } from "../Visible.js"
 import { accountName, concerns, marketName, named, ownerOf, priceOf, sizeOf, transferName, type Who } from "./Names.js"
 
 /** The lines of a command that concern somebody. */
@@ -174,7 +175,7 @@ export const auditLine = (state: State, command: Command, outcome: Outcome): str
   const market = [...marked(fields, values, "market"), ...marketsById(state, command)].find((index) => index >= 0) ?? -1
   const decided = outcome.entries.find((entry) => entry._tag === "Refused")
   const verdict = decided === undefined ? "done" : `refused: ${refusal(state, market, decided)}`
-  return `${label}${described(state, fields, values, market)} asked ${byWhom(state, command)}: ${verdict}`
+  return inLine(`${label}${described(state, fields, values, market)} asked ${byWhom(state, command)}: ${verdict}`)
 }
 
 const marketsById = (state: State, command: Command): ReadonlyArray<number> =>

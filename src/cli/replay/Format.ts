@@ -1,6 +1,7 @@
 /** Atoms, times and tables as a person reads them. Every amount is exact: decimals by the market's scale. */
 import Table from "cli-table3"
 import type { Parameters } from "../../domain/Market.js"
+import { inLine } from "../Visible.js"
 import { formatDecimal, moneyScale } from "../../domain/Units.js"
 
 type Scales = Pick<Parameters, "priceScale" | "quantityScale">
@@ -31,6 +32,6 @@ export const table = (headings: ReadonlyArray<string>, rows: ReadonlyArray<Reado
     colAligns: headings.map((heading) => heading.endsWith(">") ? "right" : "left"),
     style: { head: [], border: [], compact: true }
   })
-  for (const row of rows) drawn.push([...row])
+  for (const row of rows) drawn.push(row.map(inLine))
   return drawn.toString()
 }

@@ -17,6 +17,7 @@ import { commandLines } from "./CommandLines.js"
 import * as Format from "./Format.js"
 import { fundsLines, isFundsEvent } from "./FundsLines.js"
 import { identityLines, isIdentityEvent } from "./IdentityLines.js"
+import { inLine } from "../Visible.js"
 import { accountName, concerns, everyone, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
 
 /** Everything a record did to a subject, for a state that has just applied it. */
@@ -26,10 +27,11 @@ export const linesOf = (
   outcome: Outcome,
   events: ReadonlyArray<DecodedEvent>,
   who: Who
-): ReadonlyArray<string> => [
-  ...commandLines(state, record.command, outcome, who),
-  ...events.flatMap((event) => isFundsEvent(event) ? fundsLines(state, record.command, event, who) : eventLines(state, event, who))
-]
+): ReadonlyArray<string> =>
+  [
+    ...commandLines(state, record.command, outcome, who),
+    ...events.flatMap((event) => isFundsEvent(event) ? fundsLines(state, record.command, event, who) : eventLines(state, event, who))
+  ].map(inLine)
 
 /** Everything a record did. */
 export const allLinesOf = (

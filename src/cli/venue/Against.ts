@@ -1,5 +1,4 @@
 /** How a task reaches a venue: with the operator's token, under an idempotency key, and ended as its answer says. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -17,6 +16,7 @@ import { optionalBearer } from "../../SecretSetting.js"
 import { inWords } from "../../SettingTexts.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
+import * as Http from "./Http.js"
 import type * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
 
@@ -48,14 +48,23 @@ type Remote = Options.Of<typeof Options.remote>
 type Task<A> = (target: Operator.Target, key: string) => Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
 
 /** Runs a task under a fresh key unless one is given. `unsaid` is what its end says where no answer came. */
-const run = <A>({ data, key, url }: Remote, task: Task<A>, unsaid: (text: string, key: string) => string): Effect.Effect<A, Ended> =>
+const run = <A>(
+  { data, key, overHttp, url }: Remote,
+  task: Task<A>,
+  unsaid: (text: string, key: string) => string
+): Effect.Effect<A, Ended> =>
   Effect.gen(function*() {
     const used = Option.getOrElse(key, () => randomUUID())
     if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")
+    if (!Http.isPrivate(url) && !overHttp) {
+      return yield* usage(
+        `${url} is beyond this machine and without TLS: whoever is on the way would read the operator's token. Use https, or --over-http`
+      )
+    }
     const target = { url, token: yield* token(data), retries }
     const open = (text: string) => new Ended({ code: noAnswerCode, text: unsaid(text, used) })
     return yield* task(target, used).pipe(
-      Effect.provide(FetchHttpClient.layer),
+      Effect.provide(Http.layer),
       Effect.catchTags({
         Refused: (error) => new Ended({ code: refusedCode, text: `refused: ${error.text}` }),
         NoAnswer: (error) => open(`no answer: ${error.text}`),
@@ -86,6 +95,6 @@ export const asked = <A>(
   question: Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
 ): Effect.Effect<A, Ended> =>
   question.pipe(
-    Effect.provide(FetchHttpClient.layer),
+    Effect.provide(Http.layer),
     Effect.mapError((error) => new Ended({ code: noAnswerCode, text: error.text }))
   )

@@ -1,5 +1,4 @@
 /** `venue connect`, from its command line on: what is asked, and how it ends. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -11,15 +10,10 @@ import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 import { noAnswerCode, refusedCode } from "./Against.js"
 import * as Connect from "./Connect.js"
+import * as Http from "./Http.js"
 import type * as Options from "./Options.js"
 
 const isScopes = Schema.is(Scopes)
-
-/** Whether what is sent there is read by nobody on the way: over TLS, or on this machine alone. */
-const isPrivate = (url: string): boolean => {
-  const { hostname, protocol } = URL.canParse(url) ? new URL(url) : { hostname: "", protocol: "" }
-  return protocol === "https:" || (protocol === "http:" && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
-}
 
 /** Asks an account's owner for an API key, and keeps it in a file. */
 export const connect = (parsed: Options.Of<typeof Options.connect>) =>
@@ -27,7 +21,7 @@ export const connect = (parsed: Options.Of<typeof Options.connect>) =>
     const scopes = parsed.scopes.split(",")
     if (!isScopes(scopes)) return yield* usage(`--scopes takes read, trade or read,trade, and not ${parsed.scopes}`)
     if (parsed.lifetime < 300 || parsed.lifetime > 604_800) return yield* usage("--lifetime is from 300 to 604800 seconds")
-    if (!isPrivate(parsed.url) && !parsed.overHttp) {
+    if (!Http.isPrivate(parsed.url) && !parsed.overHttp) {
       return yield* usage(
         `${parsed.url} is beyond this machine and without TLS: whoever is on the way would read the key. Use https, or --over-http`
       )
@@ -42,7 +36,7 @@ export const connect = (parsed: Options.Of<typeof Options.connect>) =>
       codeVerifier: randomBytes(32).toString("base64url")
     }
     const kept = yield* Connect.connect(asked, (lines) => Console.log(lines.join("\n"))).pipe(
-      Effect.provide(FetchHttpClient.layer),
+      Effect.provide(Http.layer),
       Effect.catchTags({
         Denied: ({ text }) => new Ended({ code: refusedCode, text: `refused: ${text}` }),
         NoVenue: ({ text }) => new Ended({ code: noAnswerCode, text }),

@@ -18,7 +18,11 @@ const key = CliOptions.text("key").pipe(
   CliOptions.optional
 )
 
-export const remote = { url, data, key }
+const overHttp = CliOptions.boolean("over-http").pipe(
+  CliOptions.withDescription("Asks a venue beyond this machine without TLS: whoever is on the way reads the operator's token")
+)
+
+export const remote = { url, data, key, overHttp }
 
 const marketId = Args.text({ name: "market" }).pipe(Args.withDescription("BTC-USDC-PERP"))
 

@@ -57,6 +57,9 @@ const isVenues = (route: string, method: string, response: unknown): boolean => 
 /** Cancels are never held back: the venue has a separate, equal allowance for them. */
 const isCancel = ([path, , method]: Request): boolean => method === "POST" && path.includes("/cancel")
 
+/** The scheme of where nobody is on the way who could read a key: elsewhere a `hostname` is asked over TLS. */
+const onThisMachine = /^https:(?=\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?\/*$)/
+
 export class Delivery extends Exchange {
   /** Where the venue is, with its scheme: before `hostname` where both are given. */
   declare readonly baseURL?: string
@@ -65,7 +68,8 @@ export class Delivery extends Exchange {
 
   /** Where the venue is, without a slash at the end. */
   protected venueUrl(): string {
-    return (this.baseURL ?? this.implodeHostname(this.urls.api["rest"])).replace(/\/+$/, "")
+    const ofHostname: string = this.implodeHostname(this.urls.api["rest"])
+    return (this.baseURL ?? ofHostname.replace(onThisMachine, "http:")).replace(/\/+$/, "")
   }
 
   /** The library's own throttle would hold back every call: the venue's allowance is checked where a request is sent. */

@@ -205,10 +205,10 @@ export const api = {
   }
 }
 
-/** A venue that `npm start` runs. `hostname` or `baseURL` name another. */
+/** A venue that `npm start` runs. `hostname` or `baseURL` name another; on this machine itself a `hostname` is asked without TLS. */
 export const urls = {
-  api: { rest: "http://{hostname}" },
-  test: { rest: "http://{hostname}" }
+  api: { rest: "https://{hostname}" },
+  test: { rest: "https://{hostname}" }
 }
 
 /** What one request may cost before it is given up, and how patient its repetitions are. */

@@ -1,15 +1,17 @@
 /**
- * Open connections within the system's limits: a maximum in all, and a maximum per remote address, so that no single client keeps
- * all others out. A new connection beyond either limit replaces the one that has been idle longest, of its own address or of all;
- * without an idle one, the stream that has been without a ticket longest; otherwise it is turned away. Only a bounded number of
- * connections is examined for each new one, and the next continues from there.
+ * The connections that are open, within what the system gives: so many in all, so many of one remote address, and a quarter of all
+ * of one network, so that nobody alone keeps everybody else out. A newcomer beyond any of these takes the place of the one that
+ * has been quiet longest, of its own address, its own network or of all; where none is quiet, of the stream that nobody has shown a ticket
+ * on for longest; and where there is none either, it is turned away. So many are looked at for one newcomer; the next one goes on from
+ * there.
  */
+import { networkOf } from "../../identity/FairPlaces.js"
 
 /** What is known of a connection. */
 export interface Connection {
   /** The address that shares its limit: an IPv4 address, or the network of an IPv6 address. */
   readonly origin: string
-  /** Whether nobody loses an answer when it is closed. */
+  /** Whether closing it takes nothing from anyone that he still waits for. */
   readonly isIdle: () => boolean
   /** Whether it is unauthenticated, however busy: such connections cost their owner nothing. */
   readonly isAnonymous: () => boolean
@@ -50,17 +52,31 @@ const leavingOf = (connections: Set<Connection>): Connection | undefined => {
   return anonymous
 }
 
+/** The part of what there is that one client may have at most, where nothing else is said. */
+export const quarterOf = (limit: number): number => Math.ceil(limit / 4)
+
+/** What it counts for: its origin, and the network of that where it is another. */
+const namesOf = ({ origin }: Connection): ReadonlyArray<string> => {
+  const network = networkOf(origin)
+  return network === origin ? [origin] : [origin, network]
+}
+
 export class Connections {
   /** All connections, longest idle first, apart from those that are busy now. */
   private readonly all = new Set<Connection>()
-  private readonly byOrigin = new Map<string, Set<Connection>>()
+  /** By origin, and by network where that is another. */
+  private readonly crowds = new Map<string, Set<Connection>>()
+  /** Most of one network: no fewer than of one of its addresses. */
+  private readonly shareOfNetwork: number
   /** Connections that were closed for a newcomer. */
   closedForRoom = 0
   /** Newcomers for whom there was no room. */
   turnedAway = 0
 
   /** `limit` in all, `share` per origin; `pressed` is called for each new connection that found no room. */
-  constructor(readonly limit: number, readonly share: number, private readonly pressed: (origin: string) => void) {}
+  constructor(readonly limit: number, readonly share: number, private readonly pressed: (origin: string) => void) {
+    this.shareOfNetwork = Math.max(share, quarterOf(limit))
+  }
 
   get size(): number {
     return this.all.size
@@ -68,8 +84,7 @@ export class Connections {
 
   /** Whether a newcomer is let in. */
   admit(connection: Connection): boolean {
-    const own = this.byOrigin.get(connection.origin)
-    const crowd = own !== undefined && own.size >= this.share ? own : this.all.size >= this.limit ? this.all : undefined
+    const crowd = this.crowdOf(connection.origin)
     if (crowd !== undefined) {
       const leaving = leavingOf(crowd)
       if (leaving === undefined) this.turnedAway++
@@ -82,10 +97,21 @@ export class Connections {
       if (leaving === undefined) return false
     }
     this.all.add(connection)
-    const beside = this.byOrigin.get(connection.origin)
-    if (beside === undefined) this.byOrigin.set(connection.origin, new Set([connection]))
-    else beside.add(connection)
+    for (const name of namesOf(connection)) {
+      const beside = this.crowds.get(name)
+      if (beside === undefined) this.crowds.set(name, new Set([connection]))
+      else beside.add(connection)
+    }
     return true
+  }
+
+  /** Those of whom one has to leave for a newcomer from there. */
+  private crowdOf(origin: string): Set<Connection> | undefined {
+    const beside = this.crowds.get(origin)
+    if (beside !== undefined && beside.size >= this.share) return beside
+    const around = this.crowds.get(networkOf(origin))
+    if (around !== undefined && around.size >= this.shareOfNetwork) return around
+    return this.all.size >= this.limit ? this.all : undefined
   }
 
   /** Ends every one of them. */
@@ -100,17 +126,21 @@ export class Connections {
 
   /** Notes that a connection has become idle. */
   quieted(connection: Connection): void {
-    const own = this.byOrigin.get(connection.origin)
-    if (own === undefined || !this.all.delete(connection)) return
+    if (!this.all.delete(connection)) return
     this.all.add(connection)
-    own.delete(connection)
-    own.add(connection)
+    for (const name of namesOf(connection)) {
+      const beside = this.crowds.get(name)!
+      beside.delete(connection)
+      beside.add(connection)
+    }
   }
 
   remove(connection: Connection): void {
     if (!this.all.delete(connection)) return
-    const own = this.byOrigin.get(connection.origin)!
-    own.delete(connection)
-    if (own.size === 0) this.byOrigin.delete(connection.origin)
+    for (const name of namesOf(connection)) {
+      const beside = this.crowds.get(name)!
+      beside.delete(connection)
+      if (beside.size === 0) this.crowds.delete(name)
+    }
   }
 }

@@ -550,6 +550,24 @@ export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   retryAfterSeconds
 })
 
+/** As many connections of the stream speak for the account as may. */
+export const socketsOfAccount: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.accountShare),
+    name: "SocketsOfAccount",
+    safeMessage: "This account has its part of the connections that the venue holds. End one of them, and show the ticket again."
+  }
+}
+
+/** Its network has as many connections of the stream as may be of one. */
+export const socketsOfNetwork: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.inboxFull),
+    name: "SocketsOfNetwork",
+    safeMessage: "The network that this comes from has as many connections of the stream as may be of one. Come again once one has ended."
+  }
+}
+
 /** Too many requests of the account are waiting. */
 export const waitsOfAccount: Failure = {
   description: {
@@ -719,6 +737,8 @@ export const all: ReadonlyArray<Failure> = [
   solvencyNotKept,
   sequenceAhead({ limit: "41", actual: "42" }),
   sequenceNotRetained({ limit: "41", actual: "17", nearest: "1000041" }),
+  socketsOfAccount,
+  socketsOfNetwork,
   waitsOfAccount,
   changesBusy,
   changesUnavailable,

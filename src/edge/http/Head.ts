@@ -10,9 +10,11 @@ export class Head {
   requestMethod: string | undefined = undefined
   forwardedFor: string | undefined = undefined
   hosts = 0
+  /** Whether each of them names no more than one host: of blanks and commas one reader may make two. */
+  namesHost = true
   /** As sent: the parser has refused invalid lengths and repeated ones. */
   contentLength: string | undefined = undefined
-  transferEncoding = false
+  transferEncoding: string | undefined = undefined
 
   /** `raw` is name, value, name, value. */
   constructor(raw: ReadonlyArray<string>) {
@@ -20,7 +22,10 @@ export class Head {
       const name = raw[at]!
       switch (name.length) {
         case 4:
-          if (isNamed(name, "host")) this.hosts++
+          if (isNamed(name, "host")) {
+            this.hosts++
+            this.namesHost &&= host.test(raw[at + 1]!)
+          }
           break
         case 6:
           if (isNamed(name, "origin")) this.origin ??= raw[at + 1]!
@@ -42,7 +47,7 @@ export class Head {
           if (isNamed(name, "content-encoding")) this.contentEncoding = joined(this.contentEncoding, raw[at + 1]!)
           break
         case 17:
-          if (isNamed(name, "transfer-encoding")) this.transferEncoding = true
+          if (isNamed(name, "transfer-encoding")) this.transferEncoding = joined(this.transferEncoding, raw[at + 1]!)
           break
         case 29:
           if (isNamed(name, "access-control-request-method")) this.requestMethod ??= raw[at + 1]!
@@ -52,6 +57,9 @@ export class Head {
     }
   }
 }
+
+/** A host and a port as in RFC 3986, 3.2, or nothing. Commas are not accepted, since they separate the values of a repeated header. */
+const host = /^[\w.~!$&'()*+;=%:[\]-]*$/
 
 /** Joins a header that was sent more than once. None of two credentials, types or keys is preferred: joined, they are invalid. */
 const joined = (before: string | undefined, value: string): string => before === undefined ? value : `${before}, ${value}`

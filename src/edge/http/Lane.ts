@@ -29,6 +29,8 @@ const sliceBytes = 4 * 1024
 const mostWithoutRequest = 32 * 1024
 /** More than the head of a response. */
 const headBytes = 1024
+/** How fast a client takes its answers, at least, or its connection is as good as a quiet one. */
+const leastBytesPerMs = 8
 
 /** Paths of requests that cancel, with ids no longer than those of the venue. */
 const cancelingPaths = [
@@ -76,6 +78,10 @@ export interface Server {
   readonly unread: Unread
   /** Where the connection comes from. */
   readonly origin: string
+  /** Milliseconds that pass, from any moment on. */
+  readonly now: () => number
+  /** How long answers wait for a client, whatever it takes of them, before its connection may count as a quiet one. */
+  readonly untakenMs: number
   /** Calls back when a request's time to arrive, counted from now, is over. Returns a function that cancels this. */
   readonly inRequestTime: (then: () => void) => () => void
   /**
@@ -96,6 +102,12 @@ export class Lane implements Holder {
   private underWay = 0
   /** Bytes of answers that are not yet with the system. */
   private unread = 0
+  /** Answers that are not yet with the system; since when there always were such, and what was taken meanwhile. */
+  private untaken = 0
+  private untakenSinceMs = 0
+  private takenBytes = 0
+  /** Bytes of the longest of them: of one that the system has in part, nothing is known. */
+  private longestBytes = 0
   /** Whether the system has taken any bytes since the last check, or none were waiting before. */
   private hasTaken = true
   private wasStuck = false
@@ -157,9 +169,19 @@ export class Lane implements Holder {
     this.server.unread.leave(this)
   }
 
-  /** Whether closing the connection takes no answer from anyone. */
+  /** Whether closing the connection takes no answer from anyone, or only from a client that takes next to nothing. */
   get isIdle(): boolean {
-    return this.underWay === 0
+    return this.underWay === 0 || this.isLeftLying
+  }
+
+  /**
+   * Whether all that is under way is answered, and its client has taken less of that than anybody who wants it. Otherwise a few addresses
+   * could keep every connection of a listener busy for good, each with an answer of which a little is taken now and then.
+   */
+  private get isLeftLying(): boolean {
+    if (this.untaken < this.underWay) return false
+    const allowedMs = this.server.untakenMs + (this.takenBytes + this.longestBytes) / leastBytesPerMs
+    return this.server.now() - this.untakenSinceMs > allowedMs
   }
 
   /** Whether nothing was ever received. */
@@ -173,7 +195,7 @@ export class Lane implements Holder {
     this.direct = true
     this.held = this.held === undefined ? bytes : Buffer.concat([this.held, bytes])
     const { rotation } = this.server
-    if (isUrgent(bytes) ? rotation.mayGoBeforeAll() : rotation.mayGoFirst()) {
+    if (isUrgent(bytes) ? rotation.mayGoBeforeAll(this.origin) : rotation.mayGoFirst()) {
       this.frameHeld()
       this.goOn()
     } else {
@@ -323,10 +345,14 @@ export class Lane implements Holder {
     if (this.isGone || exchange.result.headersSent || exchange.result.destroyed) return
     if (last) this.closing = true
     if (this.unread === 0) this.hasTaken = true
+    const length = headBytes + (exchange.request.method === "HEAD" ? 0 : response.body.length)
+    this.leave(length)
     let bytes = headBytes
     bytes += this.server.write(exchange, response, last, () => {
       if (this.isGone) return
       this.underWay--
+      this.untaken--
+      this.takenBytes += length
       this.unread -= bytes
       this.hasTaken = true
       this.server.unread.giveBack(bytes)
@@ -335,6 +361,16 @@ export class Lane implements Holder {
     })
     this.unread += bytes
     this.server.unread.add(bytes)
+  }
+
+  /** An answer of so many bytes waits for the client from now on, until the system has all of it. */
+  private leave(bytes: number): void {
+    if (this.untaken++ === 0) {
+      this.untakenSinceMs = this.server.now()
+      this.takenBytes = 0
+      this.longestBytes = 0
+    }
+    this.longestBytes = Math.max(this.longestBytes, bytes)
   }
 
   /** Discards what was sent after the connection's last request. */

@@ -88,6 +88,8 @@ export interface Peer {
 
 /** The venue's end of a WebSocket. Its functions never throw. */
 export interface Conversation {
+  /** Where its client is, as limits count it: an IPv4 address, or the network of an IPv6 address. */
+  readonly address: string
   /** Receives a text frame of at most `frameLimit` bytes: a larger one closes the connection with 1009 before it is read. */
   readonly text: (bytes: Uint8Array) => void
   /** Receives a frame that is not text. */

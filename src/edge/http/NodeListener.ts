@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { assert } from "../../domain/Assert.js"
-import { type Connection, Connections, originOf } from "./Connections.js"
+import { type Connection, Connections, originOf, quarterOf } from "./Connections.js"
 import { Head } from "./Head.js"
 import { Exchange, Lane } from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
@@ -40,6 +40,8 @@ export interface Options {
   readonly connectionsPerAddress: number
   /** Most bytes of unread answers, over all connections. */
   readonly unreadBytes: number
+  /** How long answers may wait for a client before its connection is as good as a quiet one; longer, as it takes them. */
+  readonly untakenMs: number
   /** How long a connection that was ended may take to close by itself. */
   readonly patienceMs: number
   /** How long a graceful stop waits for requests in progress. The last snapshot follows: 10 s at most for both. */
@@ -59,6 +61,7 @@ export const defaults: Options = {
   connectionLimit: 10_000,
   connectionsPerAddress: 0,
   unreadBytes: 512 * 1024 * 1024,
+  untakenMs: 10_000,
   patienceMs: 3_000,
   drainTimeoutMs: 3_000,
   tls: undefined
@@ -131,11 +134,21 @@ const write = (result: Http.ServerResponse, response: Response, { fixed, more }:
 }
 
 /**
- * Whether a request is of a supported version with a valid number of `Host` headers (RFC 9112, 3.2): exactly one in HTTP/1.1, never
- * several.
+ * Whether a request is of a version and for a host as RFC 9112, 3.2, has it: exactly one `Host` in HTTP/1.1, and never several; and
+ * whether it is coded as 6.1 has it: in chunks and nothing else, and in HTTP/1.0, which knows no codings, not at all.
  */
-const isSound = ({ head, request }: Exchange): boolean =>
-  request.httpVersionMajor === 1 && (head.hosts === 1 || (head.hosts === 0 && request.httpVersionMinor === 0))
+const isSound = (head: Head, { httpVersionMajor, httpVersionMinor }: Http.IncomingMessage): boolean =>
+  httpVersionMajor === 1
+  && head.namesHost
+  && (head.hosts === 1 || (head.hosts === 0 && httpVersionMinor === 0))
+  && (head.transferEncoding === undefined || (httpVersionMinor > 0 && /^chunked$/i.test(head.transferEncoding)))
+
+/** Whether a request may go on as something else (RFC 6455, 4.2.1): of HTTP/1.1, and without a body, which would be taken for frames. */
+const mayUpgrade = (head: Head, request: Http.IncomingMessage): boolean =>
+  isSound(head, request)
+  && request.httpVersionMinor > 0
+  && head.transferEncoding === undefined
+  && Number(head.contentLength ?? 0) === 0
 
 /** Most chunks in which a body is kept: even an empty one takes a hundred bytes. */
 const mostPieces = 64
@@ -355,6 +368,8 @@ const makeServer = (
       rotation,
       unread,
       origin: connection.origin,
+      now: () => performance.now(),
+      untakenMs: options.untakenMs,
       inRequestTime: after(options.requestTimeoutMs),
       frame: (bytes) => taken.frame(bytes),
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
@@ -390,8 +405,8 @@ const makeServer = (
 
   server.on("request", (request, result) => {
     const { exchange, lane } = begin(request, result)
-    if (!isSound(exchange)) refuse(lane, exchange)
-    else if (exchange.head.contentLength === undefined && !exchange.head.transferEncoding) lane.complete(exchange)
+    if (!isSound(exchange.head, request)) refuse(lane, exchange)
+    else if (exchange.head.contentLength === undefined && exchange.head.transferEncoding === undefined) lane.complete(exchange)
     else readBody(lane, exchange, options.bodyLimit)
   })
   server.on("checkExpectation", (request, result) => {
@@ -402,11 +417,12 @@ const makeServer = (
   server.on("connect", endLetGo)
   server.on("upgrade", (request, socket, head) => {
     const { admission, giveBack, lane } = served.get(socket)!
-    const held = lane.release()
+    const itsHead = new Head(request.rawHeaders)
+    const held = mayUpgrade(itsHead, request) ? lane.release() : undefined
     if (held === undefined) return endLetGo(request)
     giveBack()
     if (stopping()) return void socket.destroy()
-    admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held]), new Head(request.rawHeaders))
+    admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held]), itsHead)
     // No further request can arrive on it, and the stream has its own rules for silence.
     if (admission.conversation !== undefined) request.socket.setTimeout(0)
   })
@@ -466,7 +482,7 @@ interface Listening {
 const listen = (application: Application, options: Options, runtime: Runtime.Runtime<never>): Effect.Effect<Listening, ListenError> =>
   Effect.async((resume) => {
     let stopped = false
-    const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : Math.ceil(options.connectionLimit / 4)
+    const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : quarterOf(options.connectionLimit)
     const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, (since, origin) =>
       roomless(connections, since, origin)))
     const unread: Unread = new Unread(options.unreadBytes, makeWarning(runtime, (since, origin) => untaken(unread, since, origin)),

@@ -7,7 +7,6 @@ import type { Socket } from "node:net"
 import * as Ws from "ws"
 import { assert } from "../../domain/Assert.js"
 import type { Frame } from "../../streams/Frame.js"
-import { originOf } from "./Connections.js"
 import { Head, targetOf } from "./Head.js"
 import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
 import type { Rotation, Worker } from "./Rotation.js"
@@ -124,9 +123,13 @@ class Line implements Worker {
     private readonly socket: Ws.WebSocket,
     private readonly conversation: Conversation,
     private readonly rotation: Rotation,
-    readonly origin: string,
     private readonly unframe: (bytes: Buffer) => void
   ) {}
+
+  /** Behind a proxy connections come from one place: whose turn it is goes by the client. */
+  get origin(): string {
+    return this.conversation.address
+  }
 
   /** Takes what was received. */
   receive(bytes: Buffer): void {
@@ -137,7 +140,7 @@ class Line implements Worker {
 
   /** Takes an unframed text. */
   take(frame: Buffer): void {
-    if (this.waiting.length === 0 && (isUrgent(frame) ? this.rotation.mayGoBeforeAll() : this.rotation.mayGoFirst())) {
+    if (this.waiting.length === 0 && (isUrgent(frame) ? this.rotation.mayGoBeforeAll(this.origin) : this.rotation.mayGoFirst())) {
       return this.conversation.text(frame)
     }
     this.waiting.push(frame)
@@ -193,7 +196,7 @@ const takeBytes = (wire: Socket, receive: (bytes: Buffer) => void): (bytes: Buff
 
 const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation, rotation: Rotation): void => {
   const unframe = takeBytes(wire, (bytes) => line.receive(bytes))
-  const line = new Line(socket, conversation, rotation, originOf(wire.remoteAddress ?? ""), unframe)
+  const line = new Line(socket, conversation, rotation, unframe)
   // `ws` accepts nothing more after any of these events.
   const finish = (): void => line.finish()
   for (const last of ["end", "error", "close"]) wire.prependListener(last, finish)

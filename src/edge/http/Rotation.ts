@@ -1,7 +1,8 @@
 /**
- * Shares the work of many connections: one step of each address in turn, and of each address's connections in turn. A flood from
- * one client thus does not hold up others, however many connections it uses.
+ * Work of many connections: a step of each network in turn, of a network's addresses in turn, and of an address's connections in turn. So
+ * nobody's flood holds up what others sent, however many connections and addresses it comes over.
  */
+import { networkOf } from "../../identity/FairPlaces.js"
 
 /** A connection with work: `step` does one step, and returns whether more can be done at once. */
 export interface Worker {
@@ -19,16 +20,28 @@ const turnMs = 0.5
 /** Requests dispatched on arrival between two turns: as many as a calm venue ever receives at once. */
 const directPerTurn = 16
 
-/** Urgent requests dispatched on arrival between two turns, whoever waits: further ones wait like all others. */
+/**
+ * Urgent ones that are dispatched as they arrive between two turns, whoever waits, and how many of them of one network: more of them wait
+ * as all others do. What only begins as urgent costs nobody a credential, and would otherwise leave nothing to those whose is.
+ */
 const urgentPerTurn = 16
+const urgentOfNetwork = 4
+
+/** Puts whoever had the first turn behind the others, or leaves him out where nothing of his waits. */
+const goBehind = <Waiting extends { readonly size: number }>(turns: Map<string, Waiting>, name: string, waiting: Waiting): void => {
+  if (waiting.size > 0 && turns.size === 1) return
+  turns.delete(name)
+  if (waiting.size > 0) turns.set(name, waiting)
+}
 
 export class Rotation {
-  /** Workers by origin. Only origins with a worker are present. */
-  private readonly workers = new Map<string, Set<Worker>>()
+  /** Those that have work, by their network and their origin. Neither is here without one. */
+  private readonly networks = new Map<string, Map<string, Set<Worker>>>()
   private scheduled = false
   /** Requests let through since the last turn. */
   private direct = 0
   private urgent = 0
+  private readonly urgentOf = new Map<string, number>()
 
   /**
    * `soon` schedules a turn after the pending input has been read. `next` continues after what a step has deferred until it is
@@ -42,9 +55,13 @@ export class Rotation {
 
   /** Queues a worker behind all others of its origin, unless it is queued already. */
   add(worker: Worker): void {
-    const beside = this.workers.get(worker.origin)
-    if (beside === undefined) this.workers.set(worker.origin, new Set([worker]))
-    else beside.add(worker)
+    const { origin } = worker
+    const network = networkOf(origin)
+    const origins = this.networks.get(network)
+    const beside = origins?.get(origin)
+    if (beside !== undefined) beside.add(worker)
+    else if (origins === undefined) this.networks.set(network, new Map([[origin, new Set([worker])]]))
+    else origins.set(origin, new Set([worker]))
     this.schedule()
   }
 
@@ -54,13 +71,18 @@ export class Rotation {
    */
   mayGoFirst(): boolean {
     this.schedule()
-    return this.workers.size === 0 && this.direct++ < directPerTurn
+    return this.networks.size === 0 && this.direct++ < directPerTurn
   }
 
-  /** Whether an urgent request may be handled on arrival, even if others wait for a turn. */
-  mayGoBeforeAll(): boolean {
+  /** Whether what is urgent and comes from an origin may be done at once, also where others wait for a turn. */
+  mayGoBeforeAll(origin: string): boolean {
     this.schedule()
-    return this.urgent++ < urgentPerTurn || this.mayGoFirst()
+    const network = networkOf(origin)
+    const ofNetwork = this.urgentOf.get(network) ?? 0
+    if (ofNetwork === urgentOfNetwork || this.urgent === urgentPerTurn) return this.mayGoFirst()
+    this.urgent++
+    this.urgentOf.set(network, ofNetwork + 1)
+    return true
   }
 
   private schedule(): void {
@@ -73,21 +95,21 @@ export class Rotation {
     this.scheduled = false
     this.direct = 0
     this.urgent = 0
+    this.urgentOf.clear()
     this.step(this.now() + turnMs)
   }
 
-  /** Takes the next worker; its origin moves to the end. */
+  /** Takes the worker whose turn it is; its origin and its network go behind the others. */
   private first(): Worker | undefined {
-    const [next] = this.workers
+    const [next] = this.networks
     if (next === undefined) return undefined
-    const [origin, beside] = next
+    const [network, origins] = next
+    const [first] = origins
+    const [origin, beside] = first!
     const [worker] = beside
     beside.delete(worker!)
-    if (beside.size === 0) this.workers.delete(origin)
-    else if (this.workers.size > 1) {
-      this.workers.delete(origin)
-      this.workers.set(origin, beside)
-    }
+    goBehind(origins, origin, beside)
+    goBehind(this.networks, network, origins)
     return worker
   }
 
@@ -98,7 +120,7 @@ export class Rotation {
     if (worker.step()) this.add(worker)
     this.next(() => {
       if (this.now() < end) this.step(end)
-      else if (this.workers.size > 0) this.schedule()
+      else if (this.networks.size > 0) this.schedule()
     })
   }
 }

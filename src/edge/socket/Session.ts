@@ -50,8 +50,8 @@ const notText = Errors.invalidRequest("A frame is one JSON object in UTF-8, as t
 export class Session implements Conversation {
   /** Subscriptions by channel and market, and for candles also by length and series. */
   private readonly places = new Map<string, Place>()
-  /** The client's address, as it is shown to the owner of a key. */
-  private readonly address: string
+  /** As it is told to the owner of a key, too. */
+  readonly address: string
   /** Subscriptions that have not begun. */
   private readonly opening = new Map<string, Subscribing>()
   /** Subscribe frames that have not been answered. */
@@ -61,7 +61,7 @@ export class Session implements Conversation {
    * The account that it has acted for, permanently: after a ticket has expired, that account's paused streams are resumed for no
    * other.
    */
-  private account: number | undefined = undefined
+  account: number | undefined = undefined
   /** Ends of authority that the client has not been told of. */
   private untoldEnds = 0
   /** The connection's number if its orders end with it. */
@@ -353,7 +353,10 @@ export class Session implements Conversation {
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       if (endOf(found, reads, decidedAt()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
-      if (!cancelOnDisconnect || this.armed !== undefined) return this.trust(id, found)
+      if (!cancelOnDisconnect || this.armed !== undefined)
+        return this.joins(found)
+          ? this.trust(id, found)
+          : refuse(Errors.socketsOfAccount)
       if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
       disconnects.arm(found, this.connectionId, (armed) =>
         this.safely(() => {
@@ -362,10 +365,12 @@ export class Session implements Conversation {
             const isOfOther = this.isOfOther(found)
             // The ticket may have ended while the connection was being armed.
             const hasEnded = endOf(found, reads, decidedAt()) !== undefined
-            if (this.isClosed || this.armed !== undefined || isOfOther || hasEnded) disconnects.end(armed)
+            const isTaken = !isOfOther && !hasEnded && this.joins(found)
+            if (this.armed !== undefined || !isTaken) disconnects.end(armed)
             else this.armed = armed
             if (isOfOther) refuse(otherAccount)
             else if (hasEnded) refuse(Errors.refused(Refusal.ticketExpired))
+            else if (!isTaken && !this.isClosed) refuse(Errors.socketsOfAccount)
             else this.trust(id, found)
           }
           this.flush()
@@ -378,10 +383,16 @@ export class Session implements Conversation {
     return this.account !== undefined && this.account !== account
   }
 
+  /** Whether the connection may speak for an account. Of one that is over nobody would hear that its place is free again. */
+  private joins({ account }: Authority): boolean {
+    if (this.isClosed) return false
+    if (this.account === undefined && this.setting.joins(account)) this.account = account
+    return this.account !== undefined
+  }
+
   private trust(id: string, authority: Authority): void {
     if (this.isClosed) return
     this.authority = authority
-    this.account = authority.account
     this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })

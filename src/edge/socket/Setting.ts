@@ -40,6 +40,12 @@ export const bounds = {
    * of one API key may be refused.
    */
   connectionsWorthOfFrames: 4,
+  /**
+   * One in so many of the connections that are free may begin to speak for one account, and so few in any case: an account costs
+   * nothing, and whoever speaks for one makes room for nobody.
+   */
+  accountParts: 16,
+  socketsOfAccount: 4,
   /** The lowest speed at which a client that is behind has to receive. */
   leastBytesPerSecond: 8 * 1024
 } as const
@@ -65,6 +71,8 @@ export interface Room {
    * Frames per second of one address while unauthenticated, and refused ones of one API key. Absent: those of several connections.
    */
   readonly messagesTogether?: number | undefined
+  /** Connections of all kinds that the venue holds at once. */
+  readonly connections: number
   /** Streams that one connection may ask for. */
   readonly subscriptions: number
   /** Most order frames of one connection in progress. */
@@ -81,6 +89,7 @@ export const usualRoom: Room = {
   toldAgain,
   missed: usualBounds,
   messagesPerSecond: 100,
+  connections: 10_000,
   subscriptions: 128,
   orders: 64,
   silenceMs: 60_000
@@ -130,6 +139,8 @@ export interface Setting {
   readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
   /** Whether what an account missed after a sequence can be sent; false where the journal cannot be read. */
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
+  /** Whether a connection may begin to speak for an account: from then on, until it is over, it is one of that account's. */
+  readonly joins: (account: number) => boolean
   /**
    * Reads a piece of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too
    * many are waiting for it.

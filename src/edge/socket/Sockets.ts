@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
+import { networkOf } from "../../identity/FairPlaces.js"
 import { Windows } from "../../identity/RateLimits.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Barrier } from "../../sequencer/Submit.js"
@@ -26,6 +27,7 @@ import { Operation } from "../../operations/Operations.js"
 import { noteUse } from "../http/Admission.js"
 import type { Services } from "../http/Call.js"
 import { clientAddress } from "../http/ClientAddress.js"
+import { quarterOf } from "../http/Connections.js"
 import { familyOf } from "../http/Endpoint.js"
 import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
@@ -86,9 +88,19 @@ export interface Parts {
   readonly random: Context.Tag.Service<SecureRandom>
 }
 
+/** Counts one more or one less; of what there is none of, nothing is kept. */
+const count = <Name>(counts: Map<Name, number>, name: Name, change: number): void => {
+  const counted = (counts.get(name) ?? 0) + change
+  if (counted === 0) counts.delete(name)
+  else counts.set(name, counted)
+}
+
 /** The open sessions, and their timer. */
 class Sessions {
   readonly open = new Set<Session>()
+  /** How many of them speak for an account, and how many come from a network. */
+  private readonly ofAccount = new Map<number, number>()
+  private readonly ofNetwork = new Map<string, number>()
   /** Sessions with frames to send. */
   private waiting = new Set<Sending>()
   private buffered = 0
@@ -121,8 +133,23 @@ class Sessions {
       : this.room.bufferedBytes
   }
 
+  /** Whether one more may speak for an account, which then is one of that account's. */
+  joins(account: number): boolean {
+    const more = (this.ofAccount.get(account) ?? 0) + 1
+    const free = this.room.connections - this.open.size
+    if (more > bounds.socketsOfAccount && more * bounds.accountParts > free) return false
+    count(this.ofAccount, account, 1)
+    return true
+  }
+
+  /** Whether one more may come from an address: of one network there is a quarter of what the venue holds, as of what comes directly. */
+  mayCome(address: string): boolean {
+    return (this.ofNetwork.get(networkOf(address)) ?? 0) < quarterOf(this.room.connections)
+  }
+
   add(session: Session): void {
     this.open.add(session)
+    count(this.ofNetwork, networkOf(session.address), 1)
     if (this.isTicking) return
     this.isTicking = true
     Runtime.runFork(this.runtime)(this.ticking(0))
@@ -130,6 +157,8 @@ class Sessions {
 
   remove(session: Session): void {
     this.open.delete(session)
+    count(this.ofNetwork, networkOf(session.address), -1)
+    if (session.account !== undefined) count(this.ofAccount, session.account, -1)
     this.waiting.delete(session)
   }
 
@@ -145,19 +174,19 @@ class Sessions {
   }
 
   /** Ticks once a second while there are sessions; an idle venue does nothing. */
-  private ticking(count: number): Effect.Effect<void> {
+  private ticking(ticks: number): Effect.Effect<void> {
     return Effect.flatMap(Effect.sleep(tickMs), () => {
       if (this.open.size === 0) {
         this.isTicking = false
         return Effect.void
       }
       const atEpochMs = this.now()
-      const isHeartbeat = (count + 1) % (bounds.heartbeatMs / tickMs) === 0
+      const isHeartbeat = (ticks + 1) % (bounds.heartbeatMs / tickMs) === 0
       this.ticked()
       for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
       this.buffered = 0
       for (const session of this.open) this.buffered += session.bufferedBytes
-      return this.ticking(count + 1)
+      return this.ticking(ticks + 1)
     })
   }
 }
@@ -246,6 +275,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     isTold: (after) => orUnread(retention.isTold(after), false),
     missed: missedOf(barrier.whenDurable, replays),
     disconnects,
+    joins: (account) => sessions.joins(account),
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
     stolen: (place, remoteAddress, then) =>
@@ -291,6 +321,10 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       const { headers, refusal } = LimitHeaders.draw(services, request)
       if (refusal !== undefined) return refuse(asked, refusal, headers)
       if (asked !== streamPath) return refuse(asked, Errors.routeNotFound, headers)
+      // What comes directly was counted as it was let in.
+      if (services.trustedProxies > 0 && !sessions.mayCome(setting.addressOf(request))) {
+        return refuse(asked, Errors.socketsOfNetwork, headers)
+      }
       if (hub.hasFailed) return refuse(asked, Errors.internal, headers)
       return { accept: (peer) => accept(peer, request) }
     }

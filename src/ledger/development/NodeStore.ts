@@ -8,6 +8,7 @@ import SqliteDatabase from "better-sqlite3"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as NodePrivateFile from "../../NodePrivateFile.js"
 import { holderOf } from "../../NodeLockHolder.js"
 import { Input, Kept } from "./State.js"
 import type { Store } from "./Store.js"
@@ -31,6 +32,8 @@ const decodeInput = Schema.decodeUnknownEither(Schema.parseJson(Input))
 /** Makes the file and the directory above it, where they are not there. Throws `StoreUnreadable`. */
 export const open = (file: string): Store & { readonly close: () => void } => {
   fs.mkdirSync(path.dirname(file), { recursive: true })
+  // Parties' holdings are nobody else's to read, whatever the directory's mode.
+  NodePrivateFile.keep(file)
   const unreadable = (reason: string): never => {
     throw new StoreUnreadable({ file, reason })
   }

@@ -14,9 +14,10 @@ const made = (limit: number, share: number) => {
   const busy = new Set<string>()
   const anonymous = new Set<string>()
   const connections = new Connections(limit, share, (origin) => pressed.push(origin))
+  const originIn = (name: string): string => name.includes(":") ? name : name[0]!
   const come = (name: string): { readonly admitted: boolean; readonly connection: Connection } => {
     const connection: Connection = {
-      origin: name[0]!,
+      origin: originIn(name),
       isIdle: () => !busy.has(name),
       isAnonymous: () => anonymous.has(name),
       isSilent: () => false,
@@ -66,6 +67,16 @@ test("where none is quiet the one that has spoken for nobody for longest leaves"
   }
   expect(left).toEqual(["d1", "b1", "c1"])
   expect(come("e4").admitted).toBe(false)
+})
+
+test("a network has a quarter of all, however many addresses it has, and gives up its own longest quiet one beyond", () => {
+  const { come, connections, left } = made(12, 3)
+  come("z1")
+  for (const at of [1, 2, 3]) come(`2001:db8:1:${at}::/64`)
+  expect(come("2001:db8:1:4::/64").admitted).toBe(true)
+  expect(left).toEqual(["2001:db8:1:1::/64"])
+  expect(come("2001:db8:2:1::/64").admitted).toBe(true)
+  expect({ left: left.length, size: connections.size }).toEqual({ left: 1, size: 5 })
 })
 
 test("a newcomer costs a look at so many connections and no more, and the next one goes on from there", () => {

@@ -1,9 +1,10 @@
 /** What one connection may ask for at once, and what comes of it: order, bounds, and what cannot be framed behind what was done. */
 import * as Net from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
-import { Lane, type Server } from "../../../src/edge/http/Lane.js"
+import { type Exchange, Lane, type Server } from "../../../src/edge/http/Lane.js"
 import type { Application, Reply, Request } from "../../../src/edge/http/Listener.js"
 import { Rotation } from "../../../src/edge/http/Rotation.js"
+import { Unread } from "../../../src/edge/http/Unread.js"
 import * as Fake from "../FakeVenue.js"
 import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
 
@@ -205,14 +206,13 @@ test("a flood on one connection does not hold up a request on another", async ()
 
 describe("while others wait for a turn", () => {
   /** A lane of a venue that has work, and how much of what it receives is framed before a turn has passed. */
-  const framedAtOnce = (bytes: ReadonlyArray<string>): number => {
+  const framedAtOnce = (bytes: ReadonlyArray<string>, originOf: (at: number) => string = () => "b"): number => {
     const rotation = new Rotation(() => {}, () => {}, () => 0)
     rotation.add({ origin: "a", step: () => true })
     let framed = 0
-    const server = { rotation, frame: () => framed++ } as unknown as Server
-    for (const each of bytes) {
+    for (const [at, each] of bytes.entries()) {
       const socket = new Net.Socket()
-      new Lane(socket, server).receive(Buffer.from(each))
+      new Lane(socket, { rotation, origin: originOf(at), frame: () => framed++ } as unknown as Server).receive(Buffer.from(each))
       socket.destroy()
     }
     return framed
@@ -244,7 +244,95 @@ describe("while others wait for a turn", () => {
   })
 
   test("no more cancels go first than there are places for them in a turn", () => {
-    expect(framedAtOnce(Array<string>(40).fill(request("POST /v1/orders/cancel-all")))).toBe(16)
+    const cancels = Array<string>(40).fill(request("POST /v1/orders/cancel-all"))
+    expect(framedAtOnce(cancels, (at) => `192.0.2.${at}`)).toBe(16)
+    expect(framedAtOnce(cancels)).toBe(4)
+  })
+})
+
+describe("answers that wait for a client", () => {
+  /** A lane over which so many requests were answered with bodies of so many bytes, at time 0; and how the clock and the client go on. */
+  const answered = (count: number, bytes: number, method = "GET") => {
+    let nowMs = 0
+    const taken: Array<() => void> = []
+    const replies: Array<Reply> = []
+    const server: Server = {
+      rotation: new Rotation(() => {}, () => {}, () => 0),
+      frame: () => {},
+      dispatch: (_, reply) => replies.push(reply),
+      misframed: () => ({ status: 400, headers: {}, body: "" }),
+      unread: new Unread(1 << 30, () => {}, () => {}),
+      origin: "a",
+      now: () => nowMs,
+      untakenMs: 10_000,
+      inRequestTime: () => () => {},
+      write: (_exchange, _response, _last, then) => {
+        taken.push(then)
+        return 0
+      },
+      writeLast: () => {},
+      stopping: () => false,
+      idle: () => {}
+    }
+    const lane = new Lane(new Net.Socket(), server)
+    const ask = (): void => {
+      const exchange = { request: { method }, result: {}, head: {}, complete: true, refusal: undefined } as unknown as Exchange
+      lane.begin(exchange)
+      while (lane.step());
+    }
+    const answer = (): void => replies.shift()!({ status: 200, headers: {}, body: "x".repeat(bytes) })
+    for (let at = 0; at < count; at++) ask()
+    for (let at = 0; at < count; at++) answer()
+    return { lane, ask, answer, take: () => taken.shift()!(), pass: (ms: number) => (nowMs += ms) }
+  }
+
+  test("leave its connection as good as quiet once they have waited for longer than anybody takes who wants them", () => {
+    const { lane, pass, take } = answered(2, 8 * 8_000 - 1_024)
+    pass(18_000)
+    expect(lane.isIdle).toBe(false)
+    pass(1)
+    expect(lane.isIdle).toBe(true)
+    // What was taken is to its credit, and no more than that: a little now and then does not keep the connection.
+    take()
+    expect(lane.isIdle).toBe(false)
+    pass(8_000)
+    expect(lane.isIdle).toBe(true)
+    take()
+    expect(lane.isIdle).toBe(true)
+  })
+
+  test("leave it busy while anything that was asked behind them is not answered", () => {
+    const { answer, ask, lane, pass } = answered(1, 1_000)
+    pass(100_000)
+    ask()
+    expect(lane.isIdle).toBe(false)
+    answer()
+    expect(lane.isIdle).toBe(true)
+  })
+
+  test("are none of what HEAD leaves out", () => {
+    const { lane, pass } = answered(1, 1_000_000, "HEAD")
+    pass(10_129)
+    expect(lane.isIdle).toBe(true)
+  })
+
+  test("keep no newcomer out, however many connections they lie on", async () => {
+    const body = "x".repeat(8_000_000)
+    let handled = 0
+    const application: Application = {
+      handle: ({ target }, reply) => {
+        handled++
+        reply({ status: 200, headers: {}, body: target === "/all" ? body : "", isFixed: true })
+      },
+      misframed: () => ({ status: 400, headers: {}, body: "" })
+    }
+    const { counts, port } = await serve(application, { connectionLimit: 4, connectionsPerAddress: 4, untakenMs: -1_000_000 })
+    const lying = Array.from({ length: 4 }, () => Net.connect(port, "127.0.0.1").on("error", () => {}).pause())
+    for (const socket of lying) socket.write(get("/all"))
+    await until(() => handled === 4)
+    expect(statusOf((await exchange(port, get("/healthz"))).text)).toBe(200)
+    expect(counts()).toMatchObject({ closedForRoom: 1, turnedAway: 0 })
+    for (const socket of lying) socket.destroy()
   })
 })
 

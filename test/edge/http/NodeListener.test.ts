@@ -138,6 +138,11 @@ test("an old version needs no host", async () => {
   expect(statusOf((await exchange(port, "GET /healthz HTTP/1.0\r\n\r\n")).text)).toBe(200)
 })
 
+test.each(["x", "venue.example:8080", "[2001:db8::1]:8080", ""])("%j is a host", async (host) => {
+  const { port } = await serve(Fake.make().application)
+  expect(statusOf((await exchange(port, `GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`)).text)).toBe(200)
+})
+
 test("a body in many pieces is one body", async () => {
   const fake = Fake.make()
   const { port } = await serve(fake.application)
@@ -170,6 +175,20 @@ test.each([
   [
     "length and chunks",
     "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    400,
+    "invalid_request"
+  ],
+  ["a list of hosts", "GET /healthz HTTP/1.1\r\nhost: a, b\r\n\r\n", 400, "invalid_request"],
+  ["a host with a blank", "GET /healthz HTTP/1.1\r\nhost: a b\r\n\r\n", 400, "invalid_request"],
+  [
+    "chunks in an old version",
+    "POST /v1/orders HTTP/1.0\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nGET /healthz HTTP/1.0\r\n\r\n",
+    400,
+    "invalid_request"
+  ],
+  [
+    "a coding besides chunks",
+    "POST /v1/orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
     400,
     "invalid_request"
   ],

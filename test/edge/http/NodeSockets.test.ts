@@ -94,6 +94,7 @@ const nothing = (): void => {}
 
 /** A conversation that hears nothing. */
 const deaf = {
+  address: "127.0.0.1",
   text: nothing,
   binary: nothing,
   alive: nothing,
@@ -244,6 +245,11 @@ describe("a WebSocket", () => {
     ["on a path that is not the stream's", upgrade("/v1/markets"), 404, "route_not_found"],
     ["to something else than a WebSocket", upgrade("/streams/v1/ws").replace("websocket", "smtp"), 400, "invalid_request"],
     ["of another version", upgrade("/streams/v1/ws").replace("version: 13", "version: 9"), 400, "invalid_request"],
+    ["with two hosts", upgrade("/streams/v1/ws", "host: y\r\n"), 400, "invalid_request"],
+    ["without a host", upgrade("/streams/v1/ws").replace("host: x\r\n", ""), 400, "invalid_request"],
+    ["of an old version of HTTP", upgrade("/streams/v1/ws").replace("HTTP/1.1", "HTTP/1.0"), 400, "invalid_request"],
+    ["with a body", upgrade("/streams/v1/ws", "content-length: 42\r\n"), 400, "invalid_request"],
+    ["with a body in chunks", upgrade("/streams/v1/ws", "transfer-encoding: chunked\r\n"), 400, "invalid_request"],
     ["without a key", upgrade("/streams/v1/ws").replace("sec-websocket-key", "x-key"), 400, "invalid_request"]
   ])("is refused %s", async (_, head, status, code) => {
     const { port } = await serve(LiveVenue.make().application)

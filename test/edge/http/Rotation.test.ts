@@ -77,8 +77,20 @@ test("between two turns so many go first, and none while somebody waits", () => 
   expect(rotation.mayGoFirst()).toBe(true)
   rotation.add({ origin: "a", step: () => false })
   expect(rotation.mayGoFirst()).toBe(false)
-  const urgent = Array.from({ length: 40 }, () => rotation.mayGoBeforeAll())
+  const urgent = Array.from({ length: 40 }, (_, at) => rotation.mayGoBeforeAll(`192.0.2.${at}`))
   expect(urgent.filter(Boolean)).toHaveLength(16)
+})
+
+test("of those that are urgent one network leaves others their places, however many addresses it has", () => {
+  const { rotation, turn } = made()
+  const waits = (): void => rotation.add({ origin: "a", step: () => false })
+  waits()
+  const urgent = Array.from({ length: 40 }, (_, at) => rotation.mayGoBeforeAll(`2001:db8:1:${at.toString(16)}::/64`))
+  expect(urgent.filter(Boolean)).toHaveLength(4)
+  expect(rotation.mayGoBeforeAll("2001:db8:2:1::/64")).toBe(true)
+  expect(turn()).toBe(true)
+  waits()
+  expect(rotation.mayGoBeforeAll("2001:db8:1:1::/64")).toBe(true)
 })
 
 test("an address has a step a round, however many connections it has, and these take turns", () => {
@@ -98,4 +110,25 @@ test("an address has a step a round, however many connections it has, and these 
   worker("b", "b", 1)
   while (turn());
   expect(done).toEqual(["flood 0", "a", "b", "flood 1", "a", "flood 2", "flood 3", "flood 0", "flood 1", "flood 2", "flood 3"])
+})
+
+test("a network has a step a round, however many addresses it has, and these take turns", () => {
+  const { pass, rotation, turn } = made()
+  const done: Array<string> = []
+  const worker = (origin: string, steps: number) =>
+    rotation.add({
+      origin,
+      step: () => {
+        pass(0.2)
+        done.push(origin)
+        return --steps > 0
+      }
+    })
+  const crowd = Array.from({ length: 3 }, (_, at) => `2001:db8:1:${at}::/64`)
+  for (const origin of crowd) worker(origin, 2)
+  worker("192.0.2.1", 3)
+  worker("2001:db8:2:0::/64", 1)
+  while (turn());
+  const [first, second, third] = crowd
+  expect(done).toEqual([first, "192.0.2.1", "2001:db8:2:0::/64", second, "192.0.2.1", third, "192.0.2.1", first, second, third])
 })

@@ -22,8 +22,10 @@ export class Client {
   private arrived: () => void = () => {}
   private gone: () => void = () => {}
 
-  constructor(readonly venue: LiveVenue) {
-    const opening = venue.application.open({ target: "/streams/v1/ws", headers: {}, remoteAddress: "192.0.2.1" })
+  /** `forwardedFor`: where it is, as a proxy tells; it comes from the proxy's own address. */
+  constructor(readonly venue: LiveVenue, forwardedFor?: string) {
+    const headers = { "x-forwarded-for": forwardedFor }
+    const opening = venue.application.open({ target: "/streams/v1/ws", headers, remoteAddress: "192.0.2.1" })
     if ("refused" in opening) throw new Error(`refused: ${opening.refused.body}`)
     const peer: Peer = {
       send: (frames) => {

@@ -662,6 +662,49 @@ describe("the stream", () => {
     })
   })
 
+  describe("connections that speak for one account", () => {
+    test("are so many of those that are free, and no more; others' tickets are taken meanwhile", async () => {
+      const small = LiveVenue.make(undefined, { room: { connections: 100 } })
+      const [one, other] = await small.traders(2) as [Trader, Trader]
+      const show = async (
+        trader: Trader,
+        client = new Client(small)
+      ): Promise<[Client, unknown]> => [client, (await client.authenticate(trader)).at(-1)]
+      const taken = { type: "auth_ok" }
+      const beyond = { type: "auth_error", error: { code: "rate_limited", rejectionGuard: "account_share" } }
+      const [first] = await show(one)
+      for (let count = 1; count < 5; count++) expect((await show(one))[1]).toMatchObject(taken)
+      const [last, told] = await show(one)
+      expect(told).toMatchObject(beyond)
+      expect((await show(other))[1]).toMatchObject(taken)
+      expect((await show(one, last))[1]).toMatchObject(beyond)
+      // A ticket that is shown again takes no more of them, and one that has ended gives its own back.
+      expect((await show(one, first))[1]).toMatchObject(taken)
+      first.leave()
+      expect((await show(one, last))[1]).toMatchObject(taken)
+    })
+
+    test("are not armed where there is no room for one more of them", async () => {
+      const small = LiveVenue.make(undefined, { room: { connections: 16 } })
+      const [one] = await small.traders(1) as [Trader]
+      for (let count = 0; count < 4; count++) await new Client(small).authenticate(one)
+      const late = new Client(small)
+      const ticket = await late.ticket(one, ["read", "trade"])
+      late.fresh()
+      expect(late.say({ op: "auth", ticket, cancelOnDisconnect: true })).toMatchObject([{ type: "auth_error" }])
+      expect(small.engine.state.connections.size).toBe(0)
+    })
+  })
+
+  test("behind a proxy a network has a quarter of all connections, however many addresses it has", () => {
+    const small = LiveVenue.make(undefined, { room: { connections: 16 }, trustedProxies: 1 })
+    const crowd = Array.from({ length: 4 }, (_, at) => new Client(small, `2001:db8:1:${at}::1`))
+    expect(() => new Client(small, "2001:db8:1:4::1")).toThrow("as many connections of the stream as may be of one")
+    for (let at = 0; at < 4; at++) new Client(small, `2001:db8:2:${at}::1`)
+    crowd[0]!.leave()
+    expect(new Client(small, "2001:db8:1:4::1").ended).toBeUndefined()
+  })
+
   test("a ticket's uses are its key's: when, and from where", async () => {
     const key = venue.engine.findApiKey(venue.engine.apiKeys(alice.account, 1)[0]!.keyId)!.credential
     const ticket = await client.ticket(alice, ["read", "trade"])

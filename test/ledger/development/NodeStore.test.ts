@@ -71,6 +71,17 @@ describe("the file", () => {
     expect(fs.readFileSync(file).equals(before)).toBe(true)
   })
 
+  test("is nobody else's to read, whatever the directory's mode", () => {
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    fs.chmodSync(path.dirname(file), 0o755)
+    const mode = (): number => fs.statSync(file).mode & 0o777
+    open(file).close()
+    expect(mode()).toBe(0o600)
+    fs.chmodSync(file, 0o644)
+    open(file).close()
+    expect(mode()).toBe(0o600)
+  })
+
   test("is not gone on from where it is of another version, or is damaged", () => {
     const store = open(file)
     store.append(allocated)
