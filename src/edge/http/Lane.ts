@@ -29,8 +29,13 @@ const sliceBytes = 4 * 1024
 const mostWithoutRequest = 32 * 1024
 /** More than the head of a response. */
 const headBytes = 1024
-/** How fast a client takes its answers, at least, or its connection is as good as a quiet one. */
+/** The lowest speed at which a client has to take its answers; a slower one's connection counts as idle. */
 const leastBytesPerMs = 8
+/**
+ * Bytes that a client may be ahead of that speed, whatever it took before. The system accepts megabytes that no client has read, and an
+ * answer is accepted only as a whole, so more would let one long answer keep its connection for minutes.
+ */
+const mostBytesAhead = 64 * 1024
 
 /** Paths of requests that cancel, with ids no longer than those of the venue. */
 const cancelingPaths = [
@@ -102,12 +107,9 @@ export class Lane implements Holder {
   private underWay = 0
   /** Bytes of answers that are not yet with the system. */
   private unread = 0
-  /** Answers that are not yet with the system; since when there always were such, and what was taken meanwhile. */
+  /** Answers that the system has not accepted yet, and until when they may wait before the connection counts as idle. */
   private untaken = 0
-  private untakenSinceMs = 0
-  private takenBytes = 0
-  /** Bytes of the longest of them: of one that the system has in part, nothing is known. */
-  private longestBytes = 0
+  private untilMs = 0
   /** Whether the system has taken any bytes since the last check, or none were waiting before. */
   private hasTaken = true
   private wasStuck = false
@@ -179,9 +181,7 @@ export class Lane implements Holder {
    * could keep every connection of a listener busy for good, each with an answer of which a little is taken now and then.
    */
   private get isLeftLying(): boolean {
-    if (this.untaken < this.underWay) return false
-    const allowedMs = this.server.untakenMs + (this.takenBytes + this.longestBytes) / leastBytesPerMs
-    return this.server.now() - this.untakenSinceMs > allowedMs
+    return this.untaken >= this.underWay && this.server.now() > this.untilMs
   }
 
   /** Whether nothing was ever received. */
@@ -352,7 +352,7 @@ export class Lane implements Holder {
       if (this.isGone) return
       this.underWay--
       this.untaken--
-      this.takenBytes += length
+      this.grant(this.untilMs, length)
       this.unread -= bytes
       this.hasTaken = true
       this.server.unread.giveBack(bytes)
@@ -365,12 +365,13 @@ export class Lane implements Holder {
 
   /** An answer of so many bytes waits for the client from now on, until the system has all of it. */
   private leave(bytes: number): void {
-    if (this.untaken++ === 0) {
-      this.untakenSinceMs = this.server.now()
-      this.takenBytes = 0
-      this.longestBytes = 0
-    }
-    this.longestBytes = Math.max(this.longestBytes, bytes)
+    if (this.untaken++ === 0) this.grant(this.server.now() + this.server.untakenMs, bytes)
+  }
+
+  /** Lets answers wait from a time on for as long as so many bytes may take, and for no longer than a client may be ahead. */
+  private grant(fromMs: number, bytes: number): void {
+    const mostMs = this.server.now() + this.server.untakenMs + mostBytesAhead / leastBytesPerMs
+    this.untilMs = Math.min(fromMs + bytes / leastBytesPerMs, mostMs)
   }
 
   /** Discards what was sent after the connection's last request. */

@@ -301,6 +301,18 @@ describe("answers that wait for a client", () => {
     expect(lane.isIdle).toBe(true)
   })
 
+  test("give no more time by their length than for 64 KiB, neither while they wait nor once the system has them", () => {
+    const { lane, pass, take } = answered(3, 1_280_000)
+    for (let count = 0; count < 2; count++) {
+      pass(18_192)
+      expect(lane.isIdle).toBe(false)
+      pass(1)
+      expect(lane.isIdle).toBe(true)
+      take()
+      expect(lane.isIdle).toBe(false)
+    }
+  })
+
   test("leave it busy while anything that was asked behind them is not answered", () => {
     const { answer, ask, lane, pass } = answered(1, 1_000)
     pass(100_000)
