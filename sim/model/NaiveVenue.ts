@@ -536,6 +536,11 @@ export class NaiveVenue {
     return new Set(this.#line.flatMap(({ owed }) => [...owed.keys()]))
   }
 
+  /** Payments that took effect with the last record and are still to be entered: markets with their accounts. */
+  get newlyOwed(): ReadonlyArray<readonly [market: NaiveMarket, accounts: ReadonlyArray<NaiveAccount>]> {
+    return this.#line.filter(({ funding }) => funding.sequence === this.sequence).map(({ market, owed }) => [market, [...owed.keys()]])
+  }
+
   /** Whether examinations are suspended: under a halt, while funding is settled, and while orders beyond a band are left. */
   get areLooksPut(): boolean {
     return this.halted || this.isSettling || this.isClearing

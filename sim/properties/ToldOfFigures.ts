@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util"
 import { isStale, sessionOf } from "../model/NaiveRisk.js"
-import type { NaiveMarket } from "../model/NaiveState.js"
+import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Figures, Members } from "../model/Shown.js"
 import * as Shown from "../model/Shown.js"
@@ -39,10 +39,12 @@ const signsOf = (market: NaiveMarket, atEpochMs: number): ReadonlyArray<unknown>
     risk.index,
     risk.source,
     risk.held !== undefined,
+    risk.interval,
     risk.fundings.length,
     risk.premiums,
     risk.premiums.length,
     sessionOf(market) === "closed",
+    isDelisted(market),
     isToldStale(market, atEpochMs)
   ]
 }

@@ -162,7 +162,18 @@ export class ToldOfStreams {
     // A new display handle changes nothing in a balance but the record that last changed its account.
     const named = command.kind === "SetDisplayHandle" ? keyOf("account.balance", command.account) : undefined
     for (const [key, rows] of bySubject) this.remember(key, model.sequence, inOrder(nameOf(key), rows), key === named)
+    this.takeOwed(model)
     this.takeMarkets(model, command, decision)
+  }
+
+  /** A funding payment is effective at once, but sent only when it is entered: a snapshot made in between contains it. */
+  private takeOwed(model: NaiveVenue): void {
+    for (const [market, accounts] of model.newlyOwed) {
+      for (const { index } of accounts) {
+        this.remember(keyOf("account.positions", index), model.sequence, [positionRow(model, index, market.index)], true)
+        this.remember(keyOf("account.balance", index), model.sequence, [Shown.balance(model, index)], true)
+      }
+    }
   }
 
   /** Open orders whose triggers a record has ended: they are sent like other changed orders. */

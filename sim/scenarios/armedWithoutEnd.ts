@@ -29,8 +29,9 @@ export const armedWithoutEnd: Scenario = {
     const armed = Array.from({ length: perKey - 1 }, () => "armed")
     stage.is("what connections are told", answers, [...armed, "rate_limited", "rate_limited", "rate_limited"])
 
-    // His key lets him do nothing else until its window is over.
+    // The key may do nothing else until its window is over, and then trades as before.
     stage.pass(windowMs)
+    stage.deal(one, stage.one("other", 10_000), stage.market("ABC", 1_000), 1, 1_000)
     stage.audit()
   }
 }
