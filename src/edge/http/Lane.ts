@@ -364,7 +364,7 @@ export class Lane implements Holder {
     this.server.unread.add(bytes)
   }
 
-  /** Counts the bytes of an answer as waiting for the client until the system has all of it. */
+  /** Counts an answer of this many bytes as waiting for the client, until the system has all of it. */
   private leave(bytes: number): void {
     if (this.untaken++ === 0) this.grant(this.server.now() + this.server.untakenMs, bytes)
   }
