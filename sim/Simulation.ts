@@ -1,9 +1,9 @@
 /**
- * One run: a seed, a world made from it, and every property watching. First faults and safety, then all
- * faults stop and what must come must come within a budget of simulated time.
+ * One run: a seed, a world made from it, and every property watching. At first faults strike and safety is checked; then all faults
+ * stop, and everything that must happen has to happen within a budget of simulated time.
  *
- * Nothing here is random but by the seed, and nothing waits on anything real: two runs of one seed see the
- * same things in the same order, which the digest over all that was seen shows.
+ * Nothing is random except by the seed, and nothing waits for anything real: two runs of one seed see the same things in the same
+ * order, which the digest over everything that was seen proves.
  */
 import { examinedAtOnce as venuesExaminedAtOnce } from "../src/engine/accounts/Watch.js"
 import type { Reads } from "../src/engine/Reads.js"
@@ -67,7 +67,10 @@ import * as SnapshotTap from "./world/SnapshotTap.js"
 export type { Failure, Report, Request } from "./run/Request.js"
 export { optionsOf, startEpochMs } from "./run/World.js"
 
-/** Simulated milliseconds in which clients begin a call, at the very least: what goes on besides them never ends. */
+/**
+ * Simulated milliseconds allowed for each call of the workload: without a limit a run might never end, since activity beside the
+ * clients never does.
+ */
 const callBudgetMs = 10_000
 
 /** Simulated milliseconds in which everything must be answered once faults have stopped. */
@@ -75,46 +78,46 @@ const healingBudgetMs = 120_000
 
 const hourMs = 3_600_000
 
-/** How much longer than all others owners with a ledger make their calls at most. */
+/** How much longer than all others owners with a ledger may make calls, in simulated milliseconds. */
 const mostMovingMs = 15_000
 
-/** How often it is looked whether money has come to its end, for how long, and how far the ledger's clock goes ahead in between. */
+/** The interval of the checks whether transfers have ended, their number, and how far the ledger's clock is set forward between two. */
 const settlingMs = 4_000
 /**
- * By when the venue has noticed what strangers took, also one that was started a moment ago: a comparison begins, finds a difference, and
- * looks once more.
+ * How long the venue, even one that has just started, may take to notice what strangers took: a comparison begins, finds a difference,
+ * and checks it once more.
  */
 const comparedMs = 3 * reconcileMs
 const mostSettlings = 30
 const ledgerLeapMs = 20 * 60_000
 /**
- * Behind so many of them the venue's clock goes on to where nobody may approve any more what waits for him; and again behind so many
- * more, as what the day that passed has made void is to be approved anew.
+ * After this many checks the venue's clock is set forward until no waiting transfer can be approved any more; and again after so many
+ * more, since a step that became void during that day is to be approved anew.
  */
 const settlingsUntilExpiry = 4
 const settlingsBetweenExpiries = 10
 
-/** How long after a board of the leaderboard was asked for it is asked for once more. */
+/** How long after the first request for a leaderboard it is requested again. */
 const boardAgesMs = 8_000
 
-/** Simulated milliseconds for which nobody sends anything after that. */
+/** Simulated milliseconds after that in which nobody sends anything. */
 const quietMs = 5_000
-/** The same where the venue has to find out that somebody is gone. */
+/** The same where the venue has to find out that a client is gone. */
 const silenceMs = 30_000
-/** How often it is looked, of simulated milliseconds, whether clients of the stream have all that they missed. */
+/** The interval, in simulated milliseconds, of the checks whether clients of the stream have everything that they missed. */
 const lookedAfterMs = 500
-/** For how long of that each record of the journal keeps histories that are made anew, which candles are told of. */
+/** How long each record of the journal may delay histories that are being rebuilt, and so the candles made from them. */
 const madeAnewMs = 100
 
-/** How often the world is looked at as time passes, of simulated milliseconds. */
+/** The interval at which the world is observed, in simulated milliseconds. */
 const watchedAfterMs = 500
 
-/** Stops a run from the inside. */
+/** Stops a run from within. */
 class Stop extends Error {
   override readonly name = "Stop"
 }
 
-/** What somebody has in hand who tells a run what is to happen in it, in the place of workload and faults. */
+/** The means of a scenario, which tells a run what is to happen in place of workload and faults. */
 export interface Acting {
   readonly world: World.World
   readonly model: NaiveVenue
@@ -122,16 +125,16 @@ export interface Acting {
   readonly follower: Follower
   readonly host: Host
   readonly witness: Witness
-  /** Lives on until `done`; a failure if that takes longer than a budget of simulated time. */
+  /** Continues until `done`; fails if that takes longer than a budget of simulated time. */
   readonly until: (what: string, done: () => boolean, budgetMs: number) => void
-  /** Ends the run: something is not as whoever tells it says that it must be. */
+  /** Ends the run, because something is not as the scenario expects. */
   readonly broke: (what: string) => never
 }
 
 /** Runs one seed to its end or its first failure. */
 export const run = (request: Request): Report => runOf(() => new Run(request, undefined))
 
-/** Runs what is told, in the place of what a seed would draw. `name`: whose a broken expectation is. */
+/** Plays a scenario in place of what a seed would draw. `name`: whose a broken expectation is. */
 export const act = (name: string, request: Request, play: (acting: Acting) => void): Report => runOf(() => new Run(request, { name, play }))
 
 interface Told {
@@ -156,7 +159,7 @@ class Run {
   readonly faults: Faults
   readonly proofs: Proofs
   readonly streams: StreamClients
-  /** The snapshots that begin to be written. */
+  /** The snapshots that the process begins to write. */
   private readonly snapshots = SnapshotTap.make(() => {
     this.follower.drain()
     return this.model.sequence
@@ -164,9 +167,9 @@ class Run {
   private readonly end = EndTap.make(() => this.world.disk)
   /** When faults stopped. */
   endMs = 0
-  /** When the world is looked at next. */
+  /** When the world is observed next. */
   private watchedNextMs = 0
-  /** The operator has begun to bring the venue back. */
+  /** Whether the operator has begun to restore the venue. */
   hasRestored = false
 
   constructor(readonly request: Request, readonly told: Told | undefined) {
@@ -260,8 +263,8 @@ class Run {
   }
 
   /**
-   * Shows each snapshot that the process begins to write, and each that it removes. What lies on the disk while faults are planted is no
-   * history of this run.
+   * Reports each snapshot that the process begins to write, and each that it removes. Snapshots on the disk while faults are being
+   * planted are not part of this run's history.
    */
   private seeSnapshot(call: SimDisk.Call): void {
     if (this.follower.paused || this.proofs.isAstray) return
@@ -271,7 +274,10 @@ class Run {
     if (removed !== undefined) this.witness.see({ _tag: "SnapshotRemoved", ...removed })
   }
 
-  /** A run that broke under faults goes on a little in its script: what it saw last is seen before faults stop. */
+  /**
+   * The script of a run that broke under faults lasts a little longer than the run, so that the last observation comes before faults
+   * stop.
+   */
   private script(): Script.Script {
     const { elapsedMs, recorded } = this.world
     return { steps: recorded, endMs: this.endMs === 0 ? elapsedMs() + 1_000 : this.endMs }
@@ -310,7 +316,7 @@ class Run {
     if (this.witness.failure !== undefined) throw new Stop()
   }
 
-  /** Gives markets a price and opens accounts, one thing after the other and without faults. */
+  /** Gives markets a price and opens accounts, one after the other and without faults. */
   private prepare(operator: Operator.Operator): ReadonlyArray<Identity> {
     let made: Answer | undefined
     for (const draft of operator.opening) {
@@ -320,7 +326,7 @@ class Run {
       })
       this.until("opening", () => answer !== undefined, 60_000)
       made = answer
-      // The feed may have given the market another price by then: a step from that one is held back.
+      // The feed may have given the market another price by then, and a step from that one is held back.
       const stands = draft.intent === "index price"
         && (answer?.json as { readonly rejectionGuard?: string })?.rejectionGuard === "index_held"
       if (answer?.status !== 200 && !stands) throw new Error(`the opening ${draft.intent} was answered ${answer?.status}: ${answer?.text}`)
@@ -329,7 +335,7 @@ class Run {
     return accounts.map(({ accountId, apiKey }, account) => ({ client: `trader-${account}`, account, accountId, apiKey }))
   }
 
-  /** Clients, operator and faults act until all calls have begun, drawn or from the script. */
+  /** Clients, operator and faults act, as drawn or by the script, until all calls have begun. */
   private workload(desk: OperatorsDesk, operator: Operator.Operator): void {
     const { clients, faults, request: { script, steps }, world: { options, root } } = this
     clients.open = true
@@ -352,7 +358,7 @@ class Run {
       if (options.misfits !== undefined && options.misfits.calls > 0) this.beginMisfits(options.misfits)
       this.beginBeside(owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
-      // Owners with a ledger wait for it: they are given a while longer.
+      // Owners with a ledger have to wait for it, so they are given more time.
       const endMs = this.world.elapsedMs() + mostMovingMs
       this.until("owners with a ledger", () => haveMoved() || this.world.elapsedMs() >= endMs, 2 * mostMovingMs)
       if (options.funds !== undefined) this.endApart()
@@ -370,7 +376,7 @@ class Run {
     return Depositors.start(desk, root.split("depositors"), options)
   }
 
-  /** Days pass, so that what is new comes to be old enough, and what a full table remembers to be forgotten. */
+  /** Lets days pass, so that what is new becomes old enough, and a full table forgets what it remembers. */
   private planDays(): void {
     const { clients, host, world: { options: { edges, funds }, plans, root } } = this
     const pass = (days: number, random: SimRandom): void => {
@@ -384,7 +390,10 @@ class Run {
     pass(edges?.days ?? 0, root.split("days of tables"))
   }
 
-  /** Ends the workload at a moment at which nothing else happens: a script of this run then ends as it did, and not around an answer. */
+  /**
+   * Ends the workload at a moment at which nothing else happens, so that a replay from this run's script ends at the same point and not
+   * in the middle of an answer.
+   */
   private endApart(): void {
     let isOver = false
     this.world.plans.after(1, () => {
@@ -434,7 +443,7 @@ class Run {
     Misfits.start(desk, root.split("misfits"), options)
   }
 
-  /** Who asks whether the venue takes requests, and somebody in a hurry where these are counted. */
+  /** Starts the client that asks whether the venue takes requests, and impatient clients where requests are limited. */
   private beginBeside(owners: ReadonlyArray<KeyHolder>): void {
     const { clients, model, world: { options: { limits, probe, rushes }, plans, root } } = this
     const desk = { time: plans, model, isOpen: () => clients.open, demo: clients.identities }
@@ -451,7 +460,7 @@ class Run {
     Oversight.start(desk, root.split("oversight"), { ...options, ledgerCalls, token: World.operatorToken }, holders)
   }
 
-  /** Tells who has keys by then, agents and bots who trade among them. */
+  /** Returns who has keys at a moment: agents and bots that trade are among them. */
   private beginStandings(
     options: NonNullable<World.World["options"]["standings"]>,
     owners: ReadonlyArray<KeyHolder>
@@ -470,7 +479,7 @@ class Run {
     return () => [...owners, bots, ...agents]
   }
 
-  /** What is told happens, one thing after the other. */
+  /** Plays the scenario, one thing after the other. */
   private act({ name, play }: Told): void {
     const { clients, faults, follower, host, model, until, witness, world } = this
     clients.open = true
@@ -483,7 +492,7 @@ class Run {
     this.endMs = world.elapsedMs()
   }
 
-  /** All faults stop, the last of them perhaps a crash, and the operator brings the venue back. */
+  /** All faults stop, the last of them perhaps a crash, and the operator restores the venue. */
   private heal(operator: Operator.Operator): void {
     const { clients, faults, host, request, witness, world, world: { time } } = this
     clients.open = false
@@ -493,9 +502,9 @@ class Run {
     witness.see({ _tag: "Healed", atEpochMs: time.nowEpochMs() })
     const crash = faults.atEnd(request.script)
     if (crash !== undefined && host.process !== undefined) host.crash(crash.loss)
-    // A table that is full stays so for the retention: what the operator does now must find room.
+    // A full table stays full for the retention, and the operator's next commands need room.
     if (isTight(boundsOf(world.options))) host.age(this.model.mostRetentionMs + hourMs)
-    // A halt that is still being retried must not land behind the restoring: first all of the operator's own is settled.
+    // A halt that is still being retried must not arrive after the restoration: all of the operator's own commands are settled first.
     const restore = (): void => {
       if ([...clients.pending].some((call) => call.credential === "operator")) time.after(500, restore)
       else {
@@ -506,7 +515,7 @@ class Run {
     time.after(2_000, restore)
   }
 
-  /** What is under way on the ledger comes to its end, and the books are compared. */
+  /** Transfers under way on the ledger come to their end, and the books are compared. */
   private settleMoney(): void {
     const { host, model, world: { bank, time } } = this
     if (bank === undefined) return
@@ -518,14 +527,14 @@ class Run {
       bank.leap(ledgerLeapMs)
       this.pass(settlingMs)
     }
-    // The venue hears of all of it.
+    // The venue learns of all of it.
     this.pass(bank.book().byStrangers.size > 0 ? comparedMs : settlingMs)
     this.until("a start", () => host.reads !== undefined, healingBudgetMs)
     for (const transfer of model.funds.transfers) this.witness.count(`${transfer.kind} came to be ${statusOf(transfer)}`)
     this.witness.see({ _tag: "Reconciled", book: bank.book(), reads: host.reads! })
   }
 
-  /** Whether something is under way that the venue can still bring to its end. */
+  /** Whether any transfer is under way that the venue can still complete. */
   private moneyMoves(prunedThrough: number): boolean {
     const { host: { reads } } = this
     return reads === undefined
@@ -542,7 +551,7 @@ class Run {
     this.until("a while", () => passed, 2 * millis)
   }
 
-  /** Nobody sends anything for a while, the index feed neither: what falls due must be done all the same. */
+  /** Nobody sends anything for a while, not even the index feed: what falls due must be done all the same. */
   private letTimePass(): void {
     this.world.feed?.silence()
     let passed = false
@@ -556,17 +565,17 @@ class Run {
   }
 
   /**
-   * What clients of the stream missed may come in many pieces, each of them read from a slow disk; and candles come once the histories
-   * have them, which may be made anew from the journal's first record.
+   * Waits for what clients of the stream missed, which may come in many pieces, each read from a slow disk; and for candles, which come
+   * once the histories have them and may have to be rebuilt from the journal's first record.
    */
   private letAllCome(): void {
     const { follower, streams, world } = this
     const whileMs = healingBudgetMs + follower.records * madeAnewMs
     const endMs = world.elapsedMs() + whileMs
     let isOver = false
-    // At moments of its own: between whatever else is done, a run and what repeats it from its script would look at different times.
+    // Checked at moments of its own: between other events, a run and its replay from a script would check at different times.
     const look = (): void => {
-      // Behind that they are found to lack it.
+      // After this time they are reported as missing something.
       isOver = streams.haveAll || world.elapsedMs() >= endMs
       if (!isOver) world.time.after(lookedAfterMs, look)
     }
@@ -574,13 +583,13 @@ class Run {
     this.until("what clients of the stream missed", () => isOver, 2 * whileMs)
   }
 
-  /** Everybody looks at all that is published after that, and at what has been: what only time has changed is told, too. */
+  /** Everybody reads everything that is published now, and everything past: changes that only time has made are checked, too. */
   private lookAround(): void {
     const { clients, model, world: { root, time } } = this
     let unanswered = 0
     const look = (draft: Draft): void => {
       unanswered++
-      // A page of changes is read from the journal, on a slow disk for longer than some clients wait, each time that it is asked for.
+      // Each request for a page of changes reads the journal, which on a slow disk takes longer than some clients wait.
       clients.issue({ ...draft, persistent: draft.endpoint !== "listChanges" }, (answer) => {
         unanswered--
         const next = nextPage(draft, answer)
@@ -590,7 +599,7 @@ class Run {
     const published = everythingPublished(model, clients.identities)
     const past = everythingPast(model, clients.identities, root.split("look around"))
     clients.restore(() => [...published, ...past].forEach(look))
-    // A board that was made of late is told for a while: it is asked for again when it has had time to grow old.
+    // A recent leaderboard is served for a while, so it is requested again when it has had time to grow old.
     for (const draft of boards) {
       unanswered++
       clients.restore(() =>
@@ -626,7 +635,7 @@ class Run {
     }
   }
 
-  /** Lives on until `done`; a failure if that takes longer than the budget of simulated time. */
+  /** Continues until `done`; fails if that takes longer than the budget of simulated time. */
   private readonly until = (what: string, done: () => boolean, budgetMs: number): void => {
     const { follower, host, witness, world: { time } } = this
     const endEpochMs = time.nowEpochMs() + budgetMs
@@ -641,7 +650,7 @@ class Run {
     if (witness.failure !== undefined) throw new Stop()
   }
 
-  /** Has it seen how the world stands, where it was not for a while: nothing is planned for it, so that it shifts nothing. */
+  /** Observes the world, if it has not been observed for a while. This schedules nothing, so that it shifts nothing. */
   private watch(): void {
     const { host, witness, world: { disk, elapsedMs, time } } = this
     if (elapsedMs() < this.watchedNextMs || witness.proving) return
@@ -650,7 +659,7 @@ class Run {
     witness.look({ _tag: "Watched", atEpochMs: time.nowEpochMs(), clockEpochMs: host.servingEpochMs, isWriting })
   }
 
-  /** What did not come in time is for the liveness properties to name. */
+  /** The liveness properties report what did not happen in time. */
   private tooLate(what: string): void {
     if (what === "healing") return
     this.witness.see(this.finished())

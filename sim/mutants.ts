@@ -1,10 +1,10 @@
 /**
- * Proves that the properties can see: plants each mutant of `sim/mutants` in a copy of the compiled venue, where only its own file is
- * compiled anew, and runs seeds until the property that must catch it does; or plays the scenario that it names, where only a rare
- * sequence meets it. Exit code 1 if one survives or is caught by another property only.
- * With `--types` the whole source is checked with each mutant in it, as is to be done for a new one.
+ * Proves that the properties detect defects: plants each mutant of `sim/mutants` in a copy of the compiled venue, where only the
+ * mutant's own file is compiled anew, and runs seeds until the property that must catch it breaks. For a mutant that only a rare
+ * sequence reaches it plays the scenario that the mutant names. Exit code 1 if one survives or is caught by another property only. With
+ * `--types` the whole source is checked with each mutant in it, which a new mutant needs.
  *
- * The seed that caught one last (`sim/caught.json`) is tried first; with `--keep` the file is written anew.
+ * The seed that last caught a mutant (`sim/caught.json`) is tried first; with `--keep` the file is written anew.
  *
  * Usage: npm run mutants -- [--seeds N] [--steps N] [--only NAME[,NAME...]] [--types] [--keep]
  */
@@ -19,14 +19,14 @@ import { environment, flags } from "./report/Memory.js"
 
 interface Mutant {
   readonly name: string
-  /** What it does wrong, as a sentence. */
+  /** What the mutant does wrong, as a sentence. */
   readonly what: string
-  /** The property that must be among those that break; or the scenario, where what that expects must be otherwise. */
+  /** The property that must be among those that break, or the scenario itself if one of its expectations must fail. */
   readonly caughtBy: string
   readonly profile: string
-  /** The scenario in which it must be caught, in place of seeds of a profile. */
+  /** The scenario in which it must be caught, instead of seeds of a profile. */
   readonly scenario?: string
-  /** The source file, the text in it (found exactly once) and what takes its place. */
+  /** The source file, the text in it (found exactly once), and the replacement. */
   readonly file: string
   readonly find: string
   readonly replace: string
@@ -35,22 +35,22 @@ interface Mutant {
 interface Verdict {
   readonly mutant: Mutant
   readonly isCaught: boolean
-  /** The seed that caught it, where one did. */
+  /** The seed that caught it, if one did. */
   readonly by: number | undefined
   readonly found: string
 }
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const folder = path.join(root, "sim/mutants")
-/** The seed by which each mutant was caught last: most are among the first, and some need hundreds. */
+/** The seed that last caught each mutant: most are among the first, and some need hundreds. */
 const caughtPath = path.join(root, "sim/caught.json")
-/** Mutants under way at once. */
+/** Mutants tested at the same time. */
 const lanes = 2
-/** How often others may see a mutant first: what must see it will not. */
+/** How many seeds may break other properties first before the mutant counts as missed by its own. */
 const mostOthers = 5
-/** How long a run may take for each of its seeds: a mutant may also make a loop endless, which no property sees from inside. */
+/** How long a run may take for each of its seeds: a mutant may also cause an endless loop, which no property can detect. */
 const longestSeedMs = 60_000
-/** What a run may take of the memory, in MiB: an endless loop often fills a list. */
+/** Most memory of a run, in MiB: an endless loop often fills a list. */
 const mostMemoryMib = 4_096
 
 const option = (name: string, fallback: string): string => {
@@ -86,7 +86,7 @@ const mutated = ({ file, find, name, replace }: Mutant): string => {
   return parts.join(replace)
 }
 
-/** Throws where the source is not well typed with a mutant in it: it would be another mutant than it says. */
+/** Throws if the source with a mutant in it is not well typed: it would be another mutant than it claims to be. */
 const check = async (mutant: Mutant): Promise<void> => {
   const copy = fs.mkdtempSync(path.join(os.tmpdir(), `types-${mutant.name}-`))
   try {
@@ -94,7 +94,7 @@ const check = async (mutant: Mutant): Promise<void> => {
     for (const each of ["package.json", "tsconfig.json"]) fs.copyFileSync(path.join(root, each), path.join(copy, each))
     fs.symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"))
     fs.writeFileSync(path.join(copy, mutant.file), mutated(mutant))
-    // It may leave something unused behind.
+    // A mutant may leave something unused behind.
     const unused = ["--noEmit", "--noUnusedLocals", "false", "--noUnusedParameters", "false"]
     const compiler = path.join(root, "node_modules/typescript/bin/tsc")
     const { code, output } = await execute(process.execPath, [compiler, "-p", "tsconfig.json", ...unused], copy)
@@ -116,13 +116,13 @@ const plant = async (mutant: Mutant, checked: boolean): Promise<string> => {
   return copy
 }
 
-/** A crash of the program itself has no invariant. */
+/** A crash of the program itself names no invariant. */
 const failure = /^FAILED seed (\S+): \S+ \S* ?(.+) at step ([0-9]+)$/m
 
-/** The same of a scenario. */
+/** The same for a scenario. */
 const scenarioFailure = /^FAILED scenario \S+: \S+ (.+) at step ([0-9]+)$/m
 
-/** Plays the scenario of a mutant that lies in a folder. */
+/** Plays a mutant's scenario on the copy that contains it. */
 const judgePlayed = async (mutant: Mutant, scenario: string, copy: string): Promise<Verdict> => {
   const program = [...flags, `--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", "--scenario", scenario]
   const { code, output } = await execute(process.execPath, program, copy, longestSeedMs)
@@ -135,7 +135,10 @@ const judgePlayed = async (mutant: Mutant, scenario: string, copy: string): Prom
 const judge = async (mutant: Mutant, first: number | undefined, seeds: string, steps: string, checked: boolean): Promise<Verdict> => {
   const copy = await plant(mutant, checked)
   const others: Array<string> = []
-  /** The seed from one to another that breaks the property that must break. Where others see it first that is noted, and the next one tried. */
+  /**
+   * Looks in a range for a seed that breaks the mutant's property. Where a seed breaks others first, that is noted and the next one
+   * tried.
+   */
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
     for (let seed = from; seed <= last && others.length < mostOthers;) {
       const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps, "--profile", mutant.profile]
@@ -173,7 +176,7 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
   }
 }
 
-/** The seeds that caught each mutant last, with those of the verdicts in place of the old ones. */
+/** Writes the seeds that last caught each mutant, with those of these verdicts in place of the old ones. */
 const keep = (known: Readonly<Record<string, number>>, verdicts: ReadonlyArray<Verdict>): void => {
   const seeds = new Map(Object.entries(known))
   for (const { by, mutant: { name } } of verdicts) if (by !== undefined) seeds.set(name, by)

@@ -1,12 +1,12 @@
-/** Files that only the process's own user may read, whatever the mode of the directory that they are in. */
+/** Files that only the process's own user may read, whatever the mode of their directory. */
 import * as fs from "node:fs"
 
 const privateMode = 0o600
 const ofOthers = 0o077
 
 /**
- * Makes an empty file where there is none, and takes from others what they may do with one that is there. Nothing that is there is
- * opened: to close it would drop the locks that this process holds on it.
+ * Creates an empty file if there is none; otherwise withdraws the permissions that others have on the existing one. An existing file is
+ * not opened: closing it would release the locks that this process holds on it.
  */
 export const keep = (file: string): void => {
   try {
@@ -17,7 +17,7 @@ export const keep = (file: string): void => {
   }
 }
 
-/** Takes from others what they may do with a file, if there is one; another user's is his to set. */
+/** Withdraws the permissions that others have on a file, if it exists. A file of another user is left as it is. */
 export const restrict = (file: string): void => {
   const stats = fs.statSync(file, { throwIfNoEntry: false })
   if (stats === undefined || !stats.isFile() || stats.uid !== process.getuid?.() || (stats.mode & ofOthers) === 0) return

@@ -1,6 +1,6 @@
 /**
- * Money on the ledger, as the rules have it: every transfer with all that was ever done for each of its steps, in plain arrays. What a
- * step may still come to is read off that history each time. It shares nothing with the engine but the vocabulary.
+ * Money on the ledger, by the rules: every transfer with everything that was ever done for each of its steps, in plain arrays. What may
+ * still become of a step is derived from that history each time. It shares nothing with the engine but the vocabulary.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { StepName, TransferKind, TransferStatus } from "../../src/operations/funds/Transfers.js"
@@ -9,17 +9,17 @@ import { NaiveHistory, type NaiveOutcome } from "./NaiveHistory.js"
 
 const dayMs = 24 * 60 * 60 * 1000
 const least = 1_000_000n
-/** Most that an account may come to have by a deposit. */
+/** The most that an account may have after a deposit. */
 const most = 2n ** 52n
-/** What is counted exactly. */
+/** The largest sum that is counted exactly. */
 const exact = 2n ** 53n - 1n
 
-/** How much there may be of what. */
+/** Capacities of the tables of transfers. */
 export interface Bounds {
   readonly withdrawalsOfAccount: number
   readonly submissions: number
   readonly expiredAtOnce: number
-  /** Transfers that are over and kept, the latest of each account, and of all. */
+  /** Ended transfers that are kept: the latest of each account, and of all. */
   readonly endedOfAccount: number
   readonly endedInAll: number
 }
@@ -40,7 +40,7 @@ export interface NaiveSubmission {
   guard: string
   /** The offset of the completion that refused it; 0 where none did. */
   refusedAt: number
-  /** Too many came behind it: nothing that is said of it is heard any more. */
+  /** Whether it was displaced by later submissions: anything reported about it is ignored. */
   isLost: boolean
 }
 
@@ -49,20 +49,20 @@ export interface NaiveAttempt {
   readonly hash: string
   readonly scheme: number
   readonly mostRecordTime: number
-  /** What it was approved by; undefined where it was not. */
+  /** The approval; undefined where there was none. */
   approval: { readonly nonce: string; readonly credentialId: string } | undefined
   readonly submissions: Array<NaiveSubmission>
-  /** The ledger's time has passed it: it can take no effect. */
+  /** Whether the ledger's time has passed its last record time, so that it can take no effect. */
   isVoid: boolean
 }
 
 export interface NaiveStep {
   readonly name: StepName
-  /** Command, user, synchronizer and participant, as it was first prepared, and the ledger's end before. */
+  /** Command, user, synchronizer and participant of the first preparation, and the ledger's end before it. */
   binding: { readonly commandId: string; readonly rest: string; readonly offset: number } | undefined
   readonly attempts: Array<NaiveAttempt>
   accepted: { readonly updateId: string; readonly offset: number } | undefined
-  /** Contradictions were counted up to this offset. */
+  /** The offset up to which contradictions have been counted. */
   contradictedAt: number
 }
 
@@ -75,15 +75,15 @@ export interface NaiveTransfer {
   steps: Array<NaiveStep>
   end: "ledger_confirmed" | "rejected" | "expired" | undefined
   failure: { readonly step: StepName; readonly stage: string; readonly guard: string } | undefined
-  /** Credited, spent or given back. */
+  /** Whether it has been credited, paid out or given back. */
   isSettled: boolean
   waitsSince: number
   readonly requestedAtEpochMs: number
-  /** The engine does not know it any more. */
+  /** Whether the engine has forgotten it. */
   isForgotten: boolean
 }
 
-/** Why no withdrawal is taken, with what was compared where something was. */
+/** Why no withdrawal is accepted, with the compared values where there are any. */
 export interface NaiveStop {
   readonly reason: string
   readonly differenceAtoms: number
@@ -91,14 +91,14 @@ export interface NaiveStop {
   readonly sinceEpochMs: number
 }
 
-/** What of a passkey is asked for an approval. */
+/** The facts about a passkey that an approval needs. */
 interface Passkey {
   readonly account: number
   readonly signCount: number
   readonly approvesFromEpochMs: number
 }
 
-/** What it needs of the rest of the model. */
+/** What this needs of the rest of the model. */
 export interface Surroundings {
   readonly now: () => number
   readonly sequence: () => number
@@ -108,22 +108,22 @@ export interface Surroundings {
   readonly pay: (account: number, amount: bigint, cause: "deposit" | "withdrawal_reserved" | "withdrawal_returned") => void
   readonly enable: (account: number) => void
   readonly passkey: (credentialId: string) => Passkey | undefined
-  /** A passkey has answered, with its counter at a value. */
+  /** Notes that a passkey has answered, with this value of its counter. */
   readonly usePasskey: (credentialId: string, signCount: number) => void
   readonly note: (account: number, kind: string, credentialId: string, remoteAddress: string, detail: string) => void
 }
 
-/** What a command comes to: why it is refused, with what it was compared to; or where its transfer stands. */
+/** The outcome of a command: the refusal, with the compared values, or the transfer's state. */
 export type Came =
   | { readonly refusal: Refusal; readonly limit?: bigint; readonly actual?: bigint; readonly nearest?: bigint }
   | { readonly transfer: NaiveTransfer | undefined }
 
 type Unacceptable = Extract<Came, { readonly refusal: Refusal }>
 
-/** What a fact of the ledger comes to, before anything is done about it: why it is refused, or what is to be done. */
+/** The decision on a fact of the ledger before anything is done about it: the refusal, or the change to make. */
 type Judged = Unacceptable | (() => NaiveTransfer | undefined)
 
-/** What the ledger and the signer have done, as the venue's own services tell it. */
+/** What the ledger and the signer have done, as the venue's own services report it. */
 const facts = [
   "BindParty",
   "PrepareStep",
@@ -158,19 +158,19 @@ export type Fact = CommandOfKind<(typeof facts)[number]>
 export const isFact = (command: Command): command is Fact => (facts as ReadonlyArray<string>).includes(command.kind)
 
 const refused = (refusal: Refusal): Unacceptable => ({ refusal })
-/** Refused with what was compared: `limit` would have passed where it is the nearest. */
+/** A refusal with the compared values: `limit` would have been accepted if it is the nearest. */
 const beyond = (refusal: Refusal, limit: bigint, actual: bigint, isNearest: boolean): Came =>
   isNearest ? { refusal, limit, actual, nearest: limit } : { refusal, limit, actual }
 const known = refused(Refusal.ledgerFactKnown)
 const impossible = refused(Refusal.ledgerFactConflict)
 
-/** The attempt that is under way; undefined where there is none. */
+/** The attempt in progress; undefined where there is none. */
 const attemptOf = ({ attempts }: NaiveStep): NaiveAttempt | undefined => {
   const last = attempts.at(-1)
   return last === undefined || last.isVoid ? undefined : last
 }
 
-/** Submissions that left, or may have. */
+/** Submissions that left the venue, or may have. */
 const sent = (attempt: NaiveAttempt | undefined): ReadonlyArray<NaiveSubmission> =>
   (attempt?.submissions ?? []).filter(({ state }) => state !== "unsent")
 
@@ -180,13 +180,13 @@ export const outstanding = (step: NaiveStep): ReadonlyArray<NaiveSubmission> =>
 
 const isApproved = (step: NaiveStep): boolean => step.name === "treasury_offer_withdrawal" || attemptOf(step)?.approval !== undefined
 
-/** The step at hand, if anything may still become of the transfer. */
+/** The current step; undefined where nothing can become of the transfer any more. */
 const atHand = ({ end, steps }: NaiveTransfer): NaiveStep | undefined => {
   const open = steps.filter(({ accepted }) => accepted === undefined)
   return end === undefined ? open[0] : open.find(({ name }) => name === "treasury_offer_withdrawal")
 }
 
-/** Whether its owner has yet to approve the step at hand. */
+/** Whether the owner has yet to approve the current step. */
 export const isUnapproved = (transfer: NaiveTransfer): boolean => transfer.end === undefined && !isApproved(atHand(transfer)!)
 
 export const statusOf = (transfer: NaiveTransfer): TransferStatus => {
@@ -196,7 +196,7 @@ export const statusOf = (transfer: NaiveTransfer): TransferStatus => {
   return submissions.some(({ isLost, state }) => !isLost && state === "taken") ? "submitted" : "submitted_unknown"
 }
 
-/** What the ledger has last said, or what became of the transfer instead. */
+/** The ledger's last answer, or the way in which the transfer ended instead. */
 const outcomeOf = (transfer: NaiveTransfer): NaiveOutcome | undefined => {
   const { end, failure, steps } = transfer
   if (failure !== undefined) {
@@ -211,7 +211,7 @@ const outcomeOf = (transfer: NaiveTransfer): NaiveOutcome | undefined => {
   return done === undefined ? undefined : { step: done.name, outcome: "completion_accepted", guard: null }
 }
 
-/** Whether anything may still become of it, or money is held for it or owed. */
+/** Whether the transfer may still change, or money is held for it or owed. */
 export const isNeeded = (transfer: NaiveTransfer): boolean => {
   const { end, isSettled, kind } = transfer
   return atHand(transfer) !== undefined || (!isSettled && (kind === "withdrawal" || (kind === "deposit" && end === "ledger_confirmed")))
@@ -221,7 +221,7 @@ const textOf = (transfer: NaiveTransfer): string =>
   JSON.stringify(transfer, (_, value: unknown) => typeof value === "bigint" ? String(value) : value)
 
 export class NaiveFunds {
-  /** All that there ever were. */
+  /** All transfers ever made. */
   readonly transfers: Array<NaiveTransfer> = []
   /** By account. */
   readonly parties = new Map<number, { readonly partyId: string; isConfirmed: boolean }>()
@@ -230,12 +230,12 @@ export class NaiveFunds {
   offset = 0
   /** Why withdrawals are stopped; undefined where they are not. */
   stop: NaiveStop | undefined
-  /** What an operator has accepted that the treasury lacks: 0, or below. */
+  /** The shortfall of the treasury that an operator has accepted: 0, or negative. */
   accepted = 0
   contradictions = 0
-  /** Numbers of transfers whose owners have yet to approve them, as they began to wait. */
+  /** Numbers of transfers that wait for their owners' approval, in the order in which they began to wait. */
   #waiting: Array<number> = []
-  /** Those that are over and known, as they came to be. */
+  /** Ended transfers that are still known, in the order in which they ended. */
   #over: Array<NaiveTransfer> = []
 
   constructor(readonly around: Surroundings, readonly bounds: Bounds = venueBounds, readonly history = new NaiveHistory()) {}
@@ -244,7 +244,7 @@ export class NaiveFunds {
     return this.stop !== undefined
   }
 
-  /** What stops withdrawals first is why they are stopped, unless the ledger contradicts itself later: that outranks the others. */
+  /** Stops withdrawals. The first reason stays, unless the ledger contradicts itself later: that outranks the others. */
   #stop(stop: Omit<NaiveStop, "sinceEpochMs">): void {
     const before = this.stop
     if (before === undefined) this.stop = { ...stop, sinceEpochMs: this.around.now() }
@@ -254,12 +254,12 @@ export class NaiveFunds {
     }
   }
 
-  /** One that is known. */
+  /** A transfer that is known by its number. */
   find(number: number): NaiveTransfer | undefined {
     return this.#known.find((transfer) => transfer.number === number)
   }
 
-  /** Whether an account may give one up: it is its own, and nobody has approved the step at hand. */
+  /** Whether an account may give a transfer up: it is the account's own, and the current step has not been approved. */
   mayBeGivenUp(account: number, number: number): boolean {
     const transfer = this.find(number)
     return transfer?.account === account && isUnapproved(transfer)
@@ -269,11 +269,11 @@ export class NaiveFunds {
     return this.transfers.filter(({ isForgotten }) => !isForgotten)
   }
 
-  /** Does something, and takes in what it has changed of transfers: they are told so, and those that are over go in their order. */
+  /** The signer, reached after a delay by its slow requests. */
   #noting<A>(act: () => A): A {
     const before = new Map(this.#known.map((transfer) => [transfer, textOf(transfer)]))
     const came = act()
-    // Gathered first: what comes to its end may have another forgotten.
+    // Collected first, since a transfer that ends may cause another to be forgotten.
     for (const transfer of this.#known.filter((each) => before.get(each) !== textOf(each))) {
       this.#tell(transfer)
       const wasOver = this.#over.includes(transfer)
@@ -312,12 +312,12 @@ export class NaiveFunds {
     this.#over = this.#over.filter((each) => each !== transfer)
   }
 
-  /** Of an account and not over. */
+  /** An account's transfers that have not ended. */
   openOf(account: number): ReadonlyArray<NaiveTransfer> {
     return this.transfers.filter((transfer) => transfer.account === account && transfer.end === undefined)
   }
 
-  /** Held for withdrawals. */
+  /** Money held for withdrawals. */
   get reserved(): bigint {
     return this.transfers
       .filter(({ isSettled, kind }) => kind === "withdrawal" && !isSettled)
@@ -330,7 +330,7 @@ export class NaiveFunds {
     return first === undefined ? Number.POSITIVE_INFINITY : this.find(first)!.waitsSince + dayMs
   }
 
-  /** What a record does by itself; the accounts that it touched. */
+  /** Does the due work of a record. Returns the accounts that it changed. */
   doWhatIsDue(): ReadonlyArray<number> {
     const touched: Array<number> = []
     for (let left = this.bounds.expiredAtOnce; left > 0 && this.nextDueEpochMs <= this.around.now(); left--) {
@@ -358,7 +358,7 @@ export class NaiveFunds {
     if (waits) this.#waiting.push(number)
   }
 
-  /** A step comes to be waited for anew: its owner has a whole day again. */
+  /** A step begins to wait again: its owner has another whole day. */
   #waitAnew(transfer: NaiveTransfer): void {
     if (transfer.waitsSince === this.around.now()) return
     transfer.waitsSince = this.around.now()
@@ -394,7 +394,7 @@ export class NaiveFunds {
     }
   }
 
-  /** Why a fact is refused as things stand; `none` where it is taken. */
+  /** The refusal of a fact in the present state; `none` where it is accepted. */
   refusalOf(fact: Fact): Refusal {
     const judged = this.#judge(fact)
     return typeof judged === "function" ? Refusal.none : judged.refusal
@@ -554,7 +554,7 @@ export class NaiveFunds {
     }
   }
 
-  /** A step of a transfer, where it is the one at hand; or why nothing may be done with it. */
+  /** The step of this name, if it is the transfer's current one; or why nothing may be done with it. */
   #atHand(number: number, name: StepName): { readonly transfer: NaiveTransfer; readonly step: NaiveStep } | Unacceptable {
     const transfer = this.find(number)
     const step = transfer?.steps.find((each) => each.name === name)
@@ -601,7 +601,7 @@ export class NaiveFunds {
       if (listed.length >= this.bounds.submissions) {
         const first = listed.findIndex(({ state }) => state === "refused")
         const gone = listed[Math.max(0, first)]!
-        // One that was refused is forgotten as such; of any other nobody will ever know.
+        // A refused submission is simply removed; the outcome of any other can never be learned.
         if (gone.state === "refused") attempt.submissions.splice(attempt.submissions.indexOf(gone), 1)
         else gone.isLost = true
       }
@@ -620,7 +620,7 @@ export class NaiveFunds {
     const step = transfer?.steps.find((each) => each.name === name)
     if (transfer === undefined || step === undefined) return refused(Refusal.transferNotFound)
     const submission = this.#submission(step, submissionId)
-    // Once the ledger has taken it in, or refused it, no answer changes that.
+    // Once the ledger has accepted or refused it, no answer changes that.
     if (submission === undefined || (submission.state !== "open" && submission.state !== "unknown")) return known
     if (outcome === "unknown" && submission.state === "unknown") return known
     if (outcome === "not_sent" && submission.state === "unknown") return impossible
@@ -632,7 +632,7 @@ export class NaiveFunds {
     }
   }
 
-  /** The latest step that a command was prepared for. */
+  /** The latest step for which a command was prepared. */
   #stepOf(commandId: string): { readonly transfer: NaiveTransfer; readonly step: NaiveStep } | undefined {
     for (const transfer of this.#known.toReversed()) {
       const step = transfer.steps.find(({ binding }) => binding?.commandId === commandId)
@@ -672,7 +672,7 @@ export class NaiveFunds {
     }
   }
 
-  /** The ledger has done a step: what follows from that, whatever was thought of the transfer. */
+  /** The ledger has done a step: what follows from that, whatever was assumed of the transfer. */
   #accept(transfer: NaiveTransfer, step: NaiveStep, accepted: NonNullable<NaiveStep["accepted"]>): void {
     const isVenues = step.name === "treasury_offer_withdrawal"
     const isEarly = transfer.end === undefined && atHand(transfer) !== step
@@ -714,7 +714,7 @@ export class NaiveFunds {
     if (isRefused && submissions.every(({ refusedAt }) => refusedAt <= throughOffset)) {
       const [first] = submissions
       const stage = first!.refusedAt === 0 ? "submission" : "completion"
-      // What the treasury was to pay with has gone to somebody else: its owner is asked again.
+      // The holdings with which the treasury was to pay have been spent otherwise: the owner is asked again.
       const isGone = name === "treasury_withdrawal" && submissions.some(({ guard, isLost }) => !isLost && gone.includes(guard))
       return () => {
         if (transfer.end === undefined && !isGone) this.#fail(transfer, "rejected", { step: name, stage, guard: first!.guard })
@@ -726,7 +726,7 @@ export class NaiveFunds {
     if (attempt.scheme < 3 || recordTimeEpochMs <= attempt.mostRecordTime) return impossible
     return () => {
       attempt.isVoid = true
-      // A transaction that nobody approved came and went within the day that its owner has.
+      // An unapproved transaction became available and expired within the one day that its owner has.
       const isAnswered = attempt.approval !== undefined || submissions.length > 0
       if (transfer.end === undefined && isAnswered) this.#waitAnew(transfer)
       return transfer
@@ -764,7 +764,7 @@ export class NaiveFunds {
     } else this.#payIn(transfer)
   }
 
-  /** Pays what an account is owed, once it has room: a deposit that was done, and a withdrawal that was not. */
+  /** Pays an account what it is owed once it has room: a completed deposit, or a withdrawal that came to nothing. */
   #payIn(transfer: NaiveTransfer): void {
     const { account, amount, end, kind } = transfer
     const isOwed = kind === "deposit" ? end === "ledger_confirmed" : kind === "withdrawal" && end !== "ledger_confirmed"
@@ -774,7 +774,7 @@ export class NaiveFunds {
     this.around.pay(account, amount, kind === "deposit" ? "deposit" : "withdrawal_returned")
   }
 
-  /** An offer that stands behind a deposit's end is to be withdrawn. */
+  /** Withdraws an offer that is left after its deposit has ended. */
   #withdrawOffer({ end, steps }: NaiveTransfer): void {
     const done = (name: StepName): boolean => steps.some((step) => step.name === name && step.accepted !== undefined)
     if (end === "ledger_confirmed" || !done("treasury_offer") || done("owner_offer_acceptance")) return
@@ -782,7 +782,7 @@ export class NaiveFunds {
   }
 }
 
-/** What a ledger says of contracts that are spent, or that somebody else is about to spend. */
+/** A ledger's codes for contracts that are spent, or that another transaction is about to spend. */
 const gone: ReadonlyArray<string> = [
   "CONTRACT_NOT_FOUND",
   "CONTRACT_NOT_ACTIVE",

@@ -1,7 +1,7 @@
 /**
- * The reference model's liquidation, written from the rules alone: who is under liquidation, when each is looked at, and what
- * a look does, step by step. It keeps the moments; positions, orders and matching are the venue's (`Ground`). Every sum is made
- * anew, all in BigInt.
+ * The reference model's liquidation, written from the rules alone: which accounts are under liquidation, when each is examined, and
+ * what an examination does, step by step. It keeps the times of examinations; positions, orders and matching belong to the venue
+ * (`Ground`). Every sum is computed anew, all in BigInt.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { ceilDiv, maintenance, marginOf, type NaiveMargin, profitOf, trade, valueOf } from "./NaiveMoney.js"
@@ -9,35 +9,41 @@ import type { NaiveMovement, NaivePublished, NaiveRanked, NaiveRanking, NaiveSte
 import * as Risk from "./NaiveRisk.js"
 import { isDelisted, type NaiveAccount, type NaiveLiquidation, type NaiveMarket, type NaivePosition } from "./NaiveState.js"
 
-/** What bounds the looks of one record: how many, after how many met orders no further one, and what is deleveraged and unwound. */
+/**
+ * Limits of one record: its examinations, the resting orders met after which there is no further one, and the positions deleveraged and
+ * unwound.
+ */
 export interface Bounds {
   readonly looks: number
   readonly met: number
   readonly deleveraged: number
   readonly unwound: number
-  /** Positions of delisted markets that are looked at. */
+  /** Positions of delisted markets that are examined. */
   readonly settled: number
   /** Positions that a ranking has room for. */
   readonly places: number
-  /** Positions that are ranked; for each of them so many that came to the market are passed over. */
+  /** Positions that are ranked; for each of them a fixed number of a market's positions may be passed over. */
   readonly ranked: number
 }
 const passedForEach = 32
-/** So many looks by which nothing can be done count as one of the others. */
+/** So many examinations that can do nothing count as one of the others. */
 const idleInOne = 16
 
-/** A venue's own. */
+/** The limits of a venue. */
 export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64, places: 1_024, ranked: 256 }
 
 /** Positions that a ranking has room for, by the bounds of a run. */
 export const rankingPlacesOf = ({ liquidatedAtOnce }: { readonly liquidatedAtOnce?: { readonly places?: number } }): number =>
   liquidatedAtOnce?.places ?? venueBounds.places
 
-/** A part is a fifth; of a position up to so much at mark, in money atoms, all; and all from so long after the first part on. */
+/**
+ * A part is a fifth of the position, or all of it up to this value at the mark in money atoms, and all of it when this long after the
+ * first part.
+ */
 const fifth = 5
 export const wholeNotional = 100_000_000_000n
 const patienceMs = 30_000
-/** Each part is told for so long from an account's first one on. */
+/** For this long after an account's first part, each part is published. */
 const eachToldForMs = 5_000
 
 const secondMs = 1_000
@@ -52,49 +58,49 @@ const floorDiv = (a: bigint, b: bigint): bigint => -ceilOf(-a, b)
 /** ceil(a / b), for b > 0, whatever the sign of a. */
 const ceilOf = (a: bigint, b: bigint): bigint => (a > 0n ? ceilDiv(a, b) : a / b)
 
-/** What an order of the venue's own came to. */
+/** The result of an order of the venue's own. */
 export interface NaiveSent {
   readonly filled: number
   readonly notional: bigint
 }
 
-/** What liquidation asks of the venue that it happens in. */
+/** What liquidation needs of the venue. */
 export interface Ground {
   readonly accounts: ReadonlyArray<NaiveAccount>
   readonly markets: ReadonlyArray<NaiveMarket>
-  /** The time of the record at hand. */
+  /** The time of the current record. */
   readonly now: () => number
   readonly sequence: () => number
-  /** Cancels all that the account has open, as many in this record as one record does of a cancel of all orders. */
+  /** Cancels all of an account's open orders, as many in this record as a cancel of all orders would. */
   readonly cancelAll: (account: NaiveAccount) => void
   /**
-   * Matches an immediate order of the venue's own, which is to change a position so: up to its limit, or where there is none as
-   * far as the band goes and as the accept rule lets it. What it filled.
+   * Matches an immediate order of the venue's own that is to change a position by `change`: up to its limit, or where there is none as
+   * far as the price band and the accept rule permit. Returns its fills.
    */
   readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined) => NaiveSent
-  /** A position changes at a price, without a trade and without a fee. */
+  /** Changes a position at a price, without a trade and without a fee. */
   readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
-  /** How often positions have changed so far, by whatever. */
+  /** How often positions have changed so far, for any reason. */
   readonly changes: () => number
-  /** Money goes from one account to another. */
+  /** Pays money from one account to another. */
   readonly pay: (from: NaiveAccount, to: NaiveAccount, amount: bigint, market: NaiveMarket) => void
-  /** The insurance fund, opened where it has yet to be. */
+  /** The insurance fund, which is opened if necessary. */
   readonly openFund: () => NaiveAccount
   readonly halt: (market: NaiveMarket) => void
   readonly touch: (account: NaiveAccount) => void
   /** Resting orders that the venue's own orders have met in this record. */
   readonly met: () => number
-  /** An account's money as its ledger has it. */
+  /** An account's money as entered in its ledger. */
   readonly entered: (account: NaiveAccount) => bigint
-  /** How often an account counts beyond once, where the record first comes to it. */
+  /** How much more than once an account counts, when the record first comes to it. */
   readonly beyondOne: (account: NaiveAccount) => number
-  /** How often it counts where it is ranked. */
+  /** How much an account counts when it is ranked. */
   readonly weight: (account: NaiveAccount) => number
-  /** What everybody is told of it. */
+  /** The published lists. */
   readonly published: NaivePublished
 }
 
-/** The price at which closing a position takes its share of the equity and no more; in whole atoms, against who is closed. */
+/** The price at which closing a position costs its share of the equity and no more; in whole atoms, rounded against the account. */
 export const bankruptcyPrice = (
   market: Pick<NaiveMarket, "factor" | "mark">,
   quantity: number,
@@ -107,7 +113,7 @@ export const bankruptcyPrice = (
   return quantity > 0 ? ceilOf(mark * perAtom - share, perAtom) : floorDiv(mark * perAtom + share, perAtom)
 }
 
-/** What a counterparty is ranked by. */
+/** The figures by which a counterparty is ranked. */
 export type Ranked = Omit<NaiveRanked, "closed">
 
 /** The score of a counterparty as a fraction. */
@@ -116,7 +122,7 @@ const scoreOf = ({ entry, equity, notional, profit }: Ranked): readonly [over: b
   return profit > 0n ? [profit * notional, cost * backing] : [profit * backing, cost * notional]
 }
 
-/** Those in profit first, then the larger score, then the lower account. */
+/** Those in profit first, then by the larger score, then the lower account. */
 const byRank = (one: Ranked, other: Ranked): number => {
   if (one.profit > 0n !== other.profit > 0n) return one.profit > 0n ? -1 : 1
   const [a, b] = [scoreOf(one), scoreOf(other)]
@@ -124,11 +130,11 @@ const byRank = (one: Ranked, other: Ranked): number => {
   return difference > 0n ? 1 : difference < 0n ? -1 : one.account.index - other.account.index
 }
 
-/** What a counterparty's equity loses with each atom of a long, or of a short, that a price closes. */
+/** The loss of a counterparty's equity with each atom of a long, or of a short, that a price closes. */
 const lossOf = (market: NaiveMarket, isLong: boolean, price: bigint): bigint =>
   (isLong ? BigInt(market.mark) - price : price - BigInt(market.mark)) * market.factor
 
-/** How much of a counterparty's position a price may close: what keeps its equity at or above zero. */
+/** How much of a counterparty's position a price may close so that its equity stays at or above zero. */
 const closable = (quantity: number, equity: bigint, market: NaiveMarket, price: bigint): number => {
   const size = Math.abs(quantity)
   const worse = lossOf(market, quantity > 0, price)
@@ -136,46 +142,46 @@ const closable = (quantity: number, equity: bigint, market: NaiveMarket, price: 
   return worse <= 0n ? size : Number(min(BigInt(size), equity / worse))
 }
 
-/** A ranking that is being made, of those that came to the market so far. */
+/** A ranking in progress, of the positions that have entered the market so far. */
 interface Making {
   readonly market: NaiveMarket
   readonly sequence: number
   readonly atEpochMs: number
   readonly isLong: boolean
   readonly mark: number
-  /** Whether the one before took several records and closed nothing. */
+  /** Whether the previous ranking took several records and closed nothing. */
   readonly isSecond: boolean
-  /** Whoever has less equity is left out; undefined where nobody is. */
+  /** Accounts with less equity are left out; undefined where none is. */
   readonly least: bigint | undefined
-  /** The most equity of those who were. */
+  /** The highest equity of those left out. */
   leftOut: bigint | undefined
-  /** In which it was gone on with last. */
+  /** The second in which it was last continued. */
   second: number
-  /** How many of those that came to the market it has passed. */
+  /** How many of the market's positions it has passed. */
   passed: number
   readonly all: Array<NaiveRanked>
 }
 
-/** One that nobody has gone on with for longer is begun anew. */
+/** A ranking that has not been continued for longer than this is begun anew. */
 const rankingPatienceSeconds = 60
 
-/** What a deleveraging came to: how much it closed, and whether the record had no room for more of it. */
+/** The result of a deleveraging: how much it closed, and whether the record had no room for more of it. */
 export interface Closed {
   readonly size: number
   readonly isLeft: boolean
 }
 
 export class NaiveLiquidations {
-  /** When the insurance fund is looked at next; 0 while it holds nothing. */
+  /** When the insurance fund is examined next; 0 while it holds no position. */
   fundMomentEpochMs = 0
-  /** Positions that were deleveraged in the record at hand. */
+  /** Positions deleveraged in the current record. */
   #deleveraged = 0
-  /** The same of those that were ranked, and of all that were passed over for them. */
+  /** Positions ranked in the current record, and all that were passed over for them. */
   #ranked = 0
   #passed = 0
-  /** Rankings that take more than a record, one of each direction in a market. */
+  /** Rankings that take more than one record, at most one of each direction in a market. */
   readonly #making = new Map<string, Making>()
-  /** The market from which on the fund has yet to unwind in the running second. */
+  /** The market from which on the fund has yet to unwind in the current second. */
   #unwindFrom = 0
 
   constructor(readonly ground: Ground, readonly bounds: Bounds) {}
@@ -184,7 +190,7 @@ export class NaiveLiquidations {
     return this.ground.accounts.find(({ born }) => born === insuranceFundBorn)
   }
 
-  /** When each account is to be looked at, in the order of the looks. */
+  /** When each account is to be examined, in the order of the examinations. */
   get moments(): ReadonlyArray<{ readonly account: NaiveAccount; readonly atEpochMs: number }> {
     const { fund, fundMomentEpochMs } = this
     return this.ground.accounts
@@ -196,14 +202,14 @@ export class NaiveLiquidations {
   }
 
   /**
-   * Those who have fallen under their maintenance margin in the record that ends now. `found`: whom it has come to, where it may leave
-   * some to the next; then those whom it leaves.
+   * Puts under liquidation the accounts that have come below their maintenance margin in the record that ends now. `found`: the
+   * accounts that the record reached, where it may leave some to the next. Returns those that it leaves.
    */
   begin(found?: ReadonlySet<number>): ReadonlyArray<number> {
     const { accounts, now } = this.ground
     const left: Array<number> = []
     const { fund } = this
-    // What it took over and had settled in the same record leaves it nothing to look at.
+    // Positions that the fund took over and had settled in the same record need no examination.
     if (fund !== undefined && fund.positions.size > 0 && this.fundMomentEpochMs === 0) this.fundMomentEpochMs = nextSecond(now())
     for (const account of accounts) {
       if (account === this.fund || account.liquidation !== undefined || account.positions.size === 0) continue
@@ -218,14 +224,14 @@ export class NaiveLiquidations {
     return left
   }
 
-  /** A record begins. */
+  /** Begins a record. */
   beginRecord(): void {
     this.#deleveraged = 0
     this.#ranked = 0
     this.#passed = 0
   }
 
-  /** Takes the looks that are due: the accounts, in their order. */
+  /** Does the examinations that are due. Returns the accounts, in order. */
   look(): ReadonlyArray<number> {
     const looked: Array<number> = []
     let left = this.bounds.looks * idleInOne
@@ -238,7 +244,7 @@ export class NaiveLiquidations {
     return looked
   }
 
-  /** How much it counts. */
+  /** Examines an account. Returns how much that counts. */
   #lookAt(account: NaiveAccount, liquidation: NaiveLiquidation): number {
     if (this.#isHealthy(account)) {
       account.liquidation = undefined
@@ -247,7 +253,7 @@ export class NaiveLiquidations {
     liquidation.momentEpochMs = nextSecond(this.ground.now())
     const isIdle = this.#hasBenefitOfDoubt(account) || (account.open.length === 0 && this.#largest(account) === undefined)
     if (isIdle) return Math.min(idleInOne, 1 + this.ground.beyondOne(account))
-    // Where nothing is left to cancel, whoever's orders were still to leave with the next record stays in line for it.
+    // An account with nothing left to cancel keeps its place among those whose cancels continue in the next record.
     if (account.open.length > 0) this.ground.cancelAll(account)
     this.#sendPart(account, liquidation)
     const isLeft = this.#handOver(account)
@@ -256,25 +262,25 @@ export class NaiveLiquidations {
     return idleInOne
   }
 
-  /** What an account has at the marks. */
+  /** An account's equity at the marks. */
   equityOf(account: NaiveAccount): bigint {
     return this.#margin(account).equity
   }
 
-  /** The price at which a position of an account in a market has lost its share. */
+  /** The price at which an account's position in a market has lost its share of the equity. */
   priceOf(account: NaiveAccount, market: NaiveMarket): bigint {
     const position = account.positions.get(market.index)!
     const { equity, maintenanceMargin } = this.#margin(account)
     return bankruptcyPrice(market, position.quantity, equity, this.#maintenanceOf(market, position), maintenanceMargin)
   }
 
-  /** By what is entered in its ledger: funding that is still to be entered brings nobody under, and saves nobody. */
+  /** By the money entered in its ledger: funding that has not been entered yet neither causes a liquidation nor prevents one. */
   #margin(account: NaiveAccount): NaiveMargin {
     const { positions } = account
     return marginOf(this.ground.markets, { collateral: this.ground.entered(account), positions, open: [] }, undefined)
   }
 
-  /** Whether an account has its maintenance margin, or nothing that would need one. */
+  /** Whether an account has its maintenance margin, or nothing that needs one. */
   #isHealthy(account: NaiveAccount): boolean {
     const { equity, maintenanceMargin } = this.#margin(account)
     return account.positions.size === 0 || equity >= maintenanceMargin
@@ -284,7 +290,7 @@ export class NaiveLiquidations {
     return Risk.isLive(market, this.ground.now())
   }
 
-  /** Whether the account would keep its maintenance margin if markets that do not live had taken nothing from it. */
+  /** Whether the account would have its maintenance margin without its losses in markets that are not live. */
   #hasBenefitOfDoubt(account: NaiveAccount): boolean {
     const { equity, maintenanceMargin } = this.#margin(account)
     let doubtful = 0n
@@ -299,7 +305,7 @@ export class NaiveLiquidations {
     return maintenance(market.parameters, valueOf(market, position))
   }
 
-  /** Of an account's positions in live markets the one with the largest maintenance margin, of equal ones the lowest market. */
+  /** Of an account's positions in live markets the one with the largest maintenance margin; of equal ones, that in the lowest market. */
   #largest(account: NaiveAccount): { readonly market: NaiveMarket; readonly position: NaivePosition; readonly price: bigint } | undefined {
     let largest: { readonly market: NaiveMarket; readonly position: NaivePosition; readonly own: bigint } | undefined
     for (const market of this.ground.markets) {
@@ -331,14 +337,14 @@ export class NaiveLiquidations {
     const { filled, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
     const fee = min(ceilDiv(notional * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
     if (fee > 0n) this.moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
-    // One that found no taker is told once, until something else becomes of the position; in the first seconds each is.
+    // A part without a fill is published once until the position changes in another way; in the first seconds every part is.
     const isLate = atEpochMs >= liquidation.firstPartEpochMs + eachToldForMs
     const last = this.ground.published.lastOf(account.index, market.index, before.isLong, liquidation.firstPartEpochMs)
     if (filled === 0 && isLate && last?.step === "order" && last.filled === 0) return
     this.ground.published.steps.push({ ...before, step: "order", size, filled, price, fee })
   }
 
-  /** What is told of a step in a market before it: of an account's position, and what the account had. */
+  /** What a step in a market publishes of the state before it: the account's position, and its equity and margin. */
   #before(account: NaiveAccount, market: NaiveMarket) {
     const { equity, maintenanceMargin } = this.#margin(account)
     return {
@@ -357,26 +363,32 @@ export class NaiveLiquidations {
     } satisfies Partial<NaiveStep>
   }
 
-  /** Does what may change the insurance fund, and notes what it came to. */
+  /** Does something that may change the insurance fund, and notes the movement. */
   moved<A>(cause: NaiveMovement["cause"], market: NaiveMarket | undefined, act: () => A): A {
     const { entered, now, published, sequence } = this.ground
     return published.moved({ sequence: sequence(), atEpochMs: now(), fund: () => this.fund, entered }, cause, market?.index, act)
   }
 
-  /** Whether less than two thirds of its maintenance margin is left. */
+  /** Whether less than two thirds of the maintenance margin is left. */
   #isFarUnder(account: NaiveAccount): boolean {
     const { equity, maintenanceMargin } = this.#margin(account)
     return 3n * equity < 2n * maintenanceMargin
   }
 
-  /** Whether an account's positions are handed on: it is far under, and would not be saved by what stands still. */
+  /**
+   * Whether an account's positions are handed on: it is far below its margin, and losses in markets that are not live are not the
+   * cause.
+   */
   #isToBeHandedOver(account: NaiveAccount): boolean {
     return this.#isFarUnder(account) && !this.#hasBenefitOfDoubt(account)
   }
 
   // --- takeover and deleveraging -------------------------------------------------------------------------
 
-  /** Hands positions on while the account has less than two thirds of its maintenance margin. Whether some of it was left. */
+  /**
+   * Hands positions on while the account has less than two thirds of its maintenance margin. Returns whether some of that is left to
+   * do.
+   */
   #handOver(account: NaiveAccount): boolean {
     for (;;) {
       if (!this.#isToBeHandedOver(account)) return false
@@ -392,9 +404,9 @@ export class NaiveLiquidations {
     }
   }
 
-  /** The insurance fund takes over as much as it can carry: how much. */
+  /** The insurance fund takes over as much as it can carry. Returns how much. */
   takeOver(account: NaiveAccount, market: NaiveMarket, quantity: number, price: bigint): number {
-    // A fund that never had anything carries nothing.
+    // A fund that never had any money carries nothing.
     if (this.fund === undefined || price < 1n || price > BigInt(market.parameters.maxPriceAtoms)) return 0
     const size = this.#carried(market, quantity, price)
     if (size === 0) return 0
@@ -408,7 +420,7 @@ export class NaiveLiquidations {
     return size
   }
 
-  /** How much of a position the fund can carry: all, or what halving comes to. */
+  /** How much of a position the fund can carry: all of it, or what repeated halving leads to. */
   #carried(market: NaiveMarket, quantity: number, price: bigint): number {
     const fund = this.fund!
     const does = (size: number): boolean => {
@@ -435,7 +447,7 @@ export class NaiveLiquidations {
     return enough
   }
 
-  /** Begins to rank what there is in a market against longs, or against shorts. */
+  /** Begins to rank a market's positions against longs, or against shorts. */
   #begin(market: NaiveMarket, isLong: boolean, isSecond = false, least: bigint | undefined = undefined): Making {
     const { now, sequence } = this.ground
     for (const [name, each] of this.#making) if (this.#isForgotten(each)) this.#making.delete(name)
@@ -456,7 +468,7 @@ export class NaiveLiquidations {
     return making
   }
 
-  /** Goes on with a ranking in the order in which accounts came to the market, as far as the record does; undefined where more is left. */
+  /** Continues a ranking in the order in which accounts entered the market, as far as the record permits; undefined where more is left. */
   #goOn(market: NaiveMarket, making: Making): NaiveRanking | undefined {
     const { accounts, changes, published, sequence, weight } = this.ground
     making.second = this.#secondOf(market)
@@ -491,8 +503,8 @@ export class NaiveLiquidations {
   }
 
   /**
-   * The ranking by which a market's positions are closed now: one of the running second that leaves out nobody who could bear a loss of so
-   * much, or one that is being made, or is begun.
+   * The ranking by which a market's positions are closed now: one of the current second that leaves out nobody who could bear the given
+   * loss, or one in progress, which is begun if necessary.
    */
   #ranking(market: NaiveMarket, isLong: boolean, needed: bigint): NaiveRanking | Making {
     const making = this.#making.get(`${market.index} ${isLong}`)
@@ -504,12 +516,12 @@ export class NaiveLiquidations {
     return latest?.second === second && isOfNow(latest) && isOfAll ? latest : this.#begin(market, isLong)
   }
 
-  /** Whether one that is being made may be gone on with. */
+  /** Whether a ranking in progress may be continued. */
   #isGoneOnWith({ mark, market, second }: Making): boolean {
     return isDelisted(market) ? mark === market.mark : market.risk.second <= second + rankingPatienceSeconds
   }
 
-  /** Whether one is dropped when another is begun: of a market that stands still it is once nobody could go on with it in time. */
+  /** Whether a ranking is dropped when another is begun: in a market that is not live, once it is too old to be continued. */
   #isForgotten(making: Making): boolean {
     const { market, second } = making
     const [at, now] = [this.ground.now(), secondOf(this.ground.now())]
@@ -517,15 +529,16 @@ export class NaiveLiquidations {
     return !this.#isGoneOnWith(making) || (standsStill && now > second + rankingPatienceSeconds)
   }
 
-  /** The second of a market's ticks; of one that is delisted, that of the record. */
+  /** The second of a market's ticks; for a delisted one, that of the record. */
   #secondOf(market: NaiveMarket): number {
     return isDelisted(market) ? secondOf(this.ground.now()) : market.risk.second
   }
 
   /**
-   * Closes so much of a position against the others at a price. What a ranking of before leaves, and what lies behind its places, goes on
-   * with one made anew, and where its places closed nothing, with one of those only who could bear the loss of an atom. One that took several
-   * records and closed nothing is no proof that there is nobody, but two of them in a row are, where the others could bear nothing.
+   * Closes the given size of a position against others at a price. Where an older ranking, or one without room for all, leaves some of
+   * it, a new ranking is made; if the old one closed nothing, only of accounts that could bear the loss of an atom. One ranking that
+   * took several records and closed nothing does not prove that there is no counterparty, but two in a row do if the accounts outside
+   * could bear nothing.
    */
   deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
@@ -550,7 +563,7 @@ export class NaiveLiquidations {
       next = this.#begin(market, isLong, isSound && closedNothing, isOfNow && closedNothing && couldOthers ? needed : least)
     }
     this.ground.published.nobodyFor.push({ sequence: this.ground.sequence(), account: account.index, market: market.index, size: rest })
-    // A settlement that comes back to a position tells of it once, as long as it is as large.
+    // A settlement that returns to a position publishes this once, as long as the size is unchanged.
     const last = isDelisted(market)
       ? this.ground.published.lastOf(account.index, market.index, isLong, market.delisting!.effectiveAtEpochMs)
       : undefined
@@ -605,7 +618,7 @@ export class NaiveLiquidations {
     return idleInOne
   }
 
-  /** While the fund itself is under its maintenance margin. Whether some of it was left. */
+  /** Deleverages while the fund itself is below its maintenance margin. Returns whether some of that is left to do. */
   #deleverageFund(fund: NaiveAccount): boolean {
     for (;;) {
       const { equity, maintenanceMargin } = this.#margin(fund)
@@ -620,7 +633,7 @@ export class NaiveLiquidations {
     }
   }
 
-  /** Sends a fifth of each position, the lowest market first. Whether markets were left for the next record. */
+  /** Sends a fifth of each position, lowest market first. Returns whether markets are left for the next record. */
   #unwind(fund: NaiveAccount): boolean {
     const held = this.ground.markets.filter((market) =>
       market.index >= this.#unwindFrom && fund.positions.has(market.index) && this.#isLive(market)

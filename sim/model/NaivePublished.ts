@@ -1,18 +1,18 @@
 /**
- * The reference model's published lists, written from the rules alone: steps of liquidations, rankings, what moved the insurance
- * fund, and payments of funding. Each is a plain list of all there ever was, oldest first; what a venue still tells of it at a
- * record is cut out of it when somebody asks.
+ * The reference model's published lists, written from the rules alone: steps of liquidations, rankings, movements of the insurance
+ * fund, and funding payments. Each is a plain list of everything so far, oldest first; what a venue still publishes at a record is
+ * selected when it is needed.
  */
 import type { NaiveAccount, NaivePayment } from "./NaiveState.js"
 
-/** One step of a liquidation, with what the account had before it. */
+/** One step of a liquidation, with the account's state before it. */
 export interface NaiveStep {
   readonly sequence: number
   readonly atEpochMs: number
   readonly step: "order" | "takeover" | "deleveraging" | "exhausted" | "settlement"
   readonly market: number
   readonly account: number
-  /** Whose position it was closed against, its number in the ranking, and the record in which that was begun. */
+  /** The counterparty, its place in the ranking, and the record in which that ranking was begun. */
   readonly counterparty: number | undefined
   readonly rank: number
   readonly rankingSequence: number
@@ -26,7 +26,7 @@ export interface NaiveStep {
   readonly maintenanceMargin: bigint
 }
 
-/** A position as it was ranked, and what was closed of it since, record by record. */
+/** A position as it was ranked, and what has been closed of it since, record by record. */
 export interface NaiveRanked {
   readonly account: NaiveAccount
   readonly profit: bigint
@@ -38,33 +38,33 @@ export interface NaiveRanked {
 
 /** The positions of one direction in a market in the order in which they are closed, for a second of the market's ticks. */
 export interface NaiveRanking {
-  /** The record in which it was begun, and the one in which it was made, and came to be told. */
+  /** The record in which the ranking was begun, and the one in which it was completed and published. */
   readonly sequence: number
   readonly madeAt: number
   readonly atEpochMs: number
   readonly market: number
-  /** Of the positions that are ranked. */
+  /** The direction of the ranked positions. */
   readonly isLong: boolean
-  /** At which all of it is reckoned: the mark when it was begun. */
+  /** The mark by which it was computed: that of its beginning. */
   readonly mark: number
-  /** Whether it was made because the one before took several records and closed nothing. */
+  /** Whether it was made because the previous one took several records and closed nothing. */
   readonly isSecond: boolean
-  /** The second in which it was made, and holds. */
+  /** The second in which it was completed, and for which it holds. */
   readonly second: number
-  /** Whoever had less equity than so much was left out; undefined where nobody was. */
+  /** Accounts with less equity were left out; undefined where none was. */
   readonly least: bigint | undefined
-  /** The most equity of those whom it has not, whether they were left out or came behind the first; undefined where it has all. */
+  /** The highest equity of the accounts that are not in it, whether left out or beyond its room; undefined where it has all. */
   readonly restEquity: bigint | undefined
-  /** How often positions had changed when it was made, or was closed against last without anything else in between. */
+  /** How often positions had changed when it was completed, or when it was last used without any other change in between. */
   changes: number
-  /** The record from which on it is told no more, as it tells of nothing that happened; undefined while it is. */
+  /** The record from which on it is not published any more, since nothing was closed by it; undefined while it is. */
   droppedIn: number | undefined
-  /** How many there were, and the first of them, as many as a ranking has room for. */
+  /** The number of ranked positions, and the first of them, as many as a ranking has room for. */
   readonly count: number
   readonly ranked: ReadonlyArray<NaiveRanked>
 }
 
-/** Something that changed the insurance fund's money, or what it holds. */
+/** A change of the insurance fund's money, or of its positions. */
 export interface NaiveMovement {
   readonly sequence: number
   readonly atEpochMs: number
@@ -77,21 +77,21 @@ export interface NaiveMovement {
     | "funding"
     | "settlement"
     | "collected_fees"
-  /** Undefined where it concerns none. */
+  /** Undefined where no market is concerned. */
   readonly market: number | undefined
   readonly amount: bigint
-  /** What its position in the market changed by, long positive. */
+  /** The change of its position in the market, long positive. */
   readonly size: number
-  /** Its money afterwards. */
+  /** Its money after the movement. */
   readonly collateral: bigint
 }
 
-/** A payment with whose it is. */
+/** A payment and its account. */
 export interface NaiveTold extends NaivePayment {
   readonly account: number
 }
 
-/** How many of each the venue tells, the latest of all accounts and markets together. */
+/** How many of each the venue publishes, the latest of all accounts and markets together. */
 export interface Kept {
   readonly steps: number
   readonly rankings: number
@@ -99,7 +99,7 @@ export interface Kept {
   readonly payments: number
   /** Changes of balances. */
   readonly changes: number
-  /** Marks, and payments of funding, of each market. */
+  /** Marks, and funding payments, of each market. */
   readonly marks: number
   readonly fundings: number
 }
@@ -120,18 +120,18 @@ export interface Numbered<A> {
   readonly ordinal: number
 }
 
-/** The record in which the insurance fund may change, and how its money is found. */
+/** The record in which the insurance fund may change, and a way to read its money. */
 interface Moving {
   readonly atEpochMs: number
   readonly sequence: number
   readonly fund: () => NaiveAccount | undefined
-  /** An account's money as its ledger has it. */
+  /** An account's money as entered in its ledger. */
   readonly entered: (account: NaiveAccount) => bigint
 }
 
 export class NaivePublished {
   readonly steps: Array<NaiveStep> = []
-  /** What a record found nobody for, whether a step tells of it or one did before. */
+  /** Sizes for which a record found no counterparty, whether or not a step reports it. */
   readonly nobodyFor: Array<Pick<NaiveStep, "sequence" | "account" | "market" | "size">> = []
   readonly rankings: Array<NaiveRanking> = []
   readonly movements: Array<NaiveMovement> = []
@@ -139,7 +139,7 @@ export class NaivePublished {
 
   constructor(readonly kept: Kept = venueKept) {}
 
-  /** What of a list is still told at a record: the latest that it has kept, oldest first. */
+  /** The part of a list that is still published at a record: its latest rows, oldest first. */
   at<Name extends "steps" | "rankings" | "movements">(name: Name, sequence: number): ReadonlyArray<Numbered<NaivePublished[Name][number]>> {
     const all: ReadonlyArray<NaivePublished[Name][number]> = this[name]
     return all
@@ -148,7 +148,7 @@ export class NaivePublished {
       .slice(-this.kept[name])
   }
 
-  /** The last step of an account's position on one side of a market since a time, of those that are still told. */
+  /** The last step of an account's position on one side of a market since a time, if it is still published. */
   lastOf(account: number, market: number, isLong: boolean, sinceEpochMs: number): NaiveStep | undefined {
     return this.steps.slice(-this.kept.steps).findLast((step) =>
       step.account === account && step.market === market && step.isLong === isLong && step.atEpochMs >= sinceEpochMs
@@ -156,8 +156,8 @@ export class NaivePublished {
   }
 
   /**
-   * Before a ranking is made in a delisted market: the last one of its side there is told no more, if nothing was closed by it and no step
-   * that is still told names it.
+   * Called before a ranking is made in a delisted market: the last one of the same side is not published any more if nothing was closed
+   * by it and no published step names it.
    */
   dropIdle(market: number, isLong: boolean, sequence: number): void {
     const last = this.rankings.findLast((each) => each.market === market && each.isLong === isLong)
@@ -166,7 +166,7 @@ export class NaivePublished {
     if (!this.steps.slice(-this.kept.steps).some(names)) last.droppedIn = sequence
   }
 
-  /** Does what may change the insurance fund, and notes what it came to. */
+  /** Does something that may change the insurance fund, and notes the movement. */
   moved<A>(
     { atEpochMs, entered, fund, sequence }: Moving,
     cause: NaiveMovement["cause"],

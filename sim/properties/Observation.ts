@@ -1,6 +1,6 @@
 /**
- * What properties see of a run: what clients asked and were told, what the disk holds of the journal, what a
- * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
+ * What properties see of a run: clients' requests and answers, the journal on the disk, views of the engine, and the life of the
+ * process. Properties know nothing of generators or faults.
  */
 import * as Ids from "../../src/domain/Ids.js"
 import type { OfAddress } from "../../src/identity/Identity.js"
@@ -25,7 +25,7 @@ export interface Call {
   readonly method: string
   readonly target: string
   readonly body: string
-  /** What the body is said to be; undefined: JSON, as clients say it. Empty: it is not said. */
+  /** The declared content type of the body; undefined: JSON, as clients declare it. Empty: none is declared. */
   readonly contentType?: string
   /** `issued`: a key or a session that the venue issued while the run lasted; it may have ended by now. */
   readonly credential: "trader" | "issued" | "operator" | "none" | "wrong"
@@ -35,13 +35,13 @@ export interface Call {
   readonly account: number
   readonly accountId: string
   readonly idempotencyKey: string | undefined
-  /** What the key is remembered under, where the call is a command; undefined for reads. */
+  /** The scope of the call's idempotency key, where it is a command; undefined for reads. */
   readonly scope: string | undefined
-  /** What the client meant by it, for traces and counts. */
+  /** What the client intends, for traces and counts. */
   readonly intent: string
-  /** Whether the client asks again, under the same identity, until it is told. */
+  /** Whether the client repeats the request, under the same identity, until it has an answer. */
   readonly persistent: boolean
-  /** What it is by the contract, read from its text. */
+  /** The call's meaning by the contract, read from its text. */
   readonly reading: Reading
 }
 
@@ -57,7 +57,7 @@ export interface Answer {
 /** The same as it leaves the process. */
 export type Reply = Omit<Answer, "json">
 
-/** Whether a request was refused for coming too often: whether it may be, `nobody-does-more-than-his-limit` says. */
+/** Whether a request was refused for a rate limit. Whether that is right is checked by `nobody-does-more-than-his-limit`. */
 export const isLimited = ({ status, text }: Reply): boolean => status === 429 && !text.includes("\"rejectionGuard\"")
 
 /** How long after there is room on the disk again a process may take to find it, in milliseconds. */
@@ -65,16 +65,16 @@ export const roomFoundWithinMs = 8_000
 
 /** The bounds that a process is configured with: see `Bounds` of the options, and the most records of a block. */
 export interface Bounds {
-  /** Challenges and agents that one address may leave open; 64 and 16 where it is not said. */
+  /** Challenges and agents that one address may leave open. Absent: 64 and 16. */
   readonly ofAddress?: OfAddress
   readonly orders: number
   readonly idempotencyKeys: number
   readonly accountParts?: number
-  /** Orders beyond the price bands that a record cancels at most; 64 where it is not said. */
+  /** Most orders beyond the price bands that a record cancels. Absent: 64. */
   readonly clearedAtOnce?: number
-  /** Accounts that a record looks at as marks have come near theirs; 256 where it is not said. */
+  /** Most accounts that a record examines when marks have come near their margin. Absent: 256. */
   readonly examinedAtOnce?: number
-  /** Whole minutes before the running one that a final price is made of; 30 where it is not said. */
+  /** Whole minutes before the current one that make up a final price. Absent: 30. */
   readonly finalMinutes?: number
   /** Positions that a ranking has room for, and those that a record ranks. */
   readonly liquidatedAtOnce?: { readonly places?: number; readonly ranked?: number }
@@ -86,34 +86,34 @@ export interface Bounds {
   readonly maxRecords: number
 }
 
-/** How many requests a process lets in, and in what time. */
+/** How many requests a process accepts in a window. */
 export interface Limits {
   readonly perKey: number
   readonly perAddress: number
-  /** How often an address may sign in. Absent from what was kept before it was drawn: as often as it may do anything. */
+  /** Sign-ins of an address in a window. Absent from options recorded before it was drawn: as many as other requests. */
   readonly signInsPerAddress?: number
   readonly windowMs: number
 }
 
-/** How far back accounts are told again: at least so many of the latest records, and at least so long. */
+/** How far back accounts' streams can be resumed: at least this many of the latest records, and at least this long. */
 export interface ToldAgain {
   readonly records: number
   readonly ms: number
 }
 
-/** What one connection of the stream may have: frames of a second, orders under way, streams. */
+/** What one connection of the stream may have: frames per second, orders in progress, streams. */
 export interface Conversing {
   readonly messagesPerSecond: number
   readonly orders: number
   readonly subscriptions: number
 }
 
-/** A frame of the venue's as far as it is told what it answers, and of which stream it is. */
+/** A frame of the venue, with what it says of the frame that it answers and of its stream. */
 export interface FrameLeft {
   readonly type: string
-  /** Of who subscribes: whether the stream goes on where the client was. */
+  /** In an answer to a subscription: whether the stream continues where the client was. */
   readonly resumed?: boolean
-  /** That of the frame which it answers; of a refusal perhaps what was sent as one and is none, a number even. */
+  /** The id of the frame that it answers; in a refusal perhaps the invalid id that was sent, even a number. */
   readonly id?: string
   readonly channel?: string
   readonly stream?: string
@@ -121,75 +121,75 @@ export interface FrameLeft {
   readonly timeframe?: string
   readonly series?: string
   readonly accountId?: string
-  /** Of what a stream tells: the sequence up to which its client has the stream by it. */
+  /** In a frame of a stream: the sequence up to which the client now has the stream. */
   readonly sequence?: number
   readonly error?: { readonly code: string; readonly rejectionGuard?: string; readonly realtimeTicketFailure?: string }
-  /** Of a greeting: what the venue says of itself, and of what a connection may have. */
+  /** In a greeting: what the venue says of itself and of the limits of a connection. */
   readonly version?: string
   readonly environment?: string
   readonly heartbeatMs?: number
   readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number; readonly bufferedBytes: number }
   readonly retention?: Readonly<globalThis.Record<string, object>>
   readonly heads?: Readonly<globalThis.Record<string, number>>
-  /** When the ticket is over that it tells of, and when a greeting, an answer to a ping or a heartbeat was made. */
+  /** When the ticket that it reports expires, and when a greeting, an answer to a ping or a heartbeat was made. */
   readonly expiresAt?: number
   readonly serverTimeEpochMs?: number
 }
 
-/** Whether a call is of a route that there is only where accounts may be affiliates. */
+/** Whether a call's route exists only where accounts may be affiliates. */
 export const isOfAffiliates = ({ endpoint }: Call): boolean => endpoint === "registerAffiliate" || endpoint === "getAffiliate"
 
-/** What of a process is there or not, by how it is set: affiliates, a platform whose workloads may have bots' keys, and a ledger. */
+/** The features of a process by its settings: affiliates, a platform whose workloads may have bots' keys, and a ledger. */
 export interface Settings {
   readonly affiliates: boolean
   readonly workloads: boolean
   readonly ledger: boolean
 }
 
-/** What the clock read when a refusal was made, as it tells; 0 where it does not. */
+/** The clock's time in a refusal; 0 where it has none. */
 export const occurredAtEpochMs = ({ text }: Answer): number => Number(/"occurredAtEpochMs":([0-9]+)/.exec(text)?.[1] ?? 0)
 
-/** When a refusal without a record was decided: by the clock's time, which no record need have come to yet, or by the last record's. */
+/** When a refusal without a record was decided: at the clock's time, which may be later than any record's, or at the last record's. */
 export const refusedAtEpochMs = (answer: Answer, { atEpochMs }: NaiveVenue): number => Math.max(occurredAtEpochMs(answer), atEpochMs)
 
-/** The record that an answer's own id names as what decided it; undefined where it names none. */
+/** The deciding record that an answer's own id names; undefined where it names none. */
 export const recordNamed = ({ headers }: Reply): number | undefined => Ids.parseRequestId(headers["x-request-id"] ?? "")?.sequence
 
-/** What a ledger said to an execution. */
+/** A ledger's answer to an execution. */
 export interface LedgerAnswer {
-  /** `taken`, or the code by which it was refused for certain; `open` where it said nothing for certain. */
+  /** `taken`, or the code of a definite refusal; `open` where nothing is definite. */
   readonly said: string
-  /** The ledger's end when it said so. */
+  /** The ledger's end when it answered. */
   readonly endOffset: number
 }
 
-/** What a ledger has done, told by itself. Hashes are in hex. */
+/** What a ledger has done, as it reports itself. Hashes are in hex. */
 export interface LedgerBook {
-  /** What the treasury holds, money atoms. */
+  /** The treasury's holdings, money atoms. */
   readonly treasuryAtoms: bigint
-  /** Completions up to this offset were forgotten. */
+  /** Completions up to this offset were pruned. */
   readonly prunedThrough: number
-  /** The same at each offset at which it came to be another amount, oldest first. */
+  /** The treasury's holdings at each offset at which they changed, oldest first. */
   readonly held: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
   /** What strangers have sent the treasury beside all deposits, up to each offset at which they did, oldest first. */
   readonly sent: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
-  /** What was given out of nothing, money atoms, beside what every party is given. */
+  /** What was issued out of nothing, money atoms, beside what every party is given. */
   readonly given: ReadonlyArray<number>
-  /** Every submission of the venue's that it took; `prepared` is base64. */
+  /** Every submission of the venue that it accepted; `prepared` is base64. */
   readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
-  /** Hashes of what others than the venue had executed, who have come by a party's key. */
+  /** Hashes of executions by strangers who have obtained a party's key. */
   readonly byStrangers: ReadonlySet<string>
-  /** What it said to each execution of the venue's, by its submission. */
+  /** Its answer to each execution of the venue, by submission. */
   readonly answers: ReadonlyMap<string, LedgerAnswer>
-  /** Commands of which it once prepared something else than was asked for. */
+  /** Commands for which it once prepared something other than requested. */
   readonly altered: ReadonlySet<string>
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
-  /** The longest, behind the ledger's own time, for which it was asked to record what it prepared, milliseconds. */
+  /** The longest time, after the ledger's own, for which a prepared transaction was asked to be recordable, ms. */
   readonly recordableMs: number
-  /** The passkeys whose approvals the signer takes, by account. */
+  /** The passkeys whose approvals the signer accepts, by account. */
   readonly pinned: ReadonlyMap<string, ReadonlySet<string>>
-  /** Every acceptance that it told, oldest first. */
+  /** Every acceptance that it reported, oldest first. */
   readonly done: ReadonlyArray<{
     readonly commandId: string
     readonly hash: string
@@ -212,39 +212,39 @@ export type Observation =
     /** The last record that was durable when the reply left the process. */
     readonly leftBehind: number
     readonly atEpochMs: number
-    /** The process's clock when the call was sent and when it was answered; undefined where it did not run truly between the two. */
+    /** The process's clock when the call was sent and when it was answered; undefined where it did not keep time in between. */
     readonly clock: readonly [number, number] | undefined
     readonly model: NaiveVenue
   }
   /**
-   * A client of the stream got the answer to what it asked for over a connection, as a reply of the route that does the same: a result is
-   * 200, a refusal has the status that its code and guard have there, and the headers are what the frame tells of them. What a connection
-   * refuses by itself is none of these.
+   * A client of the stream got the answer to a request over its connection, represented as a reply of the equivalent route: a result is
+   * 200, a refusal has the status that its code and guard have there, and the headers are those that the frame reports. Refusals by the
+   * connection itself are not represented.
    */
   | { readonly _tag: "AnsweredOver"; readonly answered: Extract<Observation, { readonly _tag: "Answered" }> }
-  /** A reply left the process that took so long to come about: said only where it was long. */
+  /** A reply left the process after a long time; reported only where it was long. */
   | { readonly _tag: "RepliedLate"; readonly call: Call; readonly tookMs: number }
-  /** A client got none. */
+  /** A client got no reply. */
   | { readonly _tag: "Unanswered"; readonly call: Call; readonly attempt: number; readonly refused: boolean }
-  /** A client has what it wanted, or gave up on something it need not insist on. */
+  /** A client has what it wanted, or gave up on something that it need not insist on. */
   | { readonly _tag: "Settled"; readonly call: Call }
-  /** A record became durable: on the disk, whole, in a block whose digests hold. */
+  /** A record became durable: it is on the disk, whole, in a block whose digests hold. */
   | {
     readonly _tag: "Committed"
     readonly record: Record
     readonly decision: NaiveDecision
     readonly model: NaiveVenue
-    /** Where its block begins, how many records that has, and its size on the disk. */
+    /** Where its block begins, the number of records in that, and its size on the disk. */
     readonly block: {
       readonly epoch: number
       readonly firstSequence: number
       readonly count: number
       readonly bytes: number
-      /** What of its bytes is not as the layout has it. */
+      /** What of its bytes departs from the layout. */
       readonly misread: string | undefined
     }
   }
-  /** The engine was looked at with the model at the same record. `whole`: everything; otherwise what `decision` touched. */
+  /** The engine was compared with the model at the same record. `whole`: everything; otherwise what `decision` touched. */
   | {
     readonly _tag: "Inspected"
     readonly reads: Glance
@@ -252,11 +252,11 @@ export type Observation =
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean
   }
-  /** A request came to the process, whose clock reads that, which takes it up: what it does at once lies between this and `Handled`. */
+  /** A request came to the process, which takes it up at this time of its clock: what it does at once lies between this and `Handled`. */
   | { readonly _tag: "Handling"; readonly call: Call; readonly atEpochMs: number }
   /**
-   * The process has taken it up, when its clock read that; `answer`: undefined where it is answered later. `lowestEpochMs` and
-   * `highestEpochMs`: the earliest and the latest that the clock has told anybody since the request before.
+   * The process has taken the request up, at this time of its clock; `answer`: undefined where it is answered later. `lowestEpochMs`
+   * and `highestEpochMs`: the earliest and the latest time that anybody was given by the clock since the previous request.
    */
   | {
     readonly _tag: "Handled"
@@ -266,9 +266,12 @@ export type Observation =
     readonly highestEpochMs: number
     readonly answer: Reply | undefined
   }
-  /** A command came to the writer, and was taken into its inbox or refused for want of room. */
+  /** A command came to the writer, and was taken into its inbox or refused for lack of room. */
   | { readonly _tag: "Offered"; readonly command: Command; readonly taken: boolean }
-  /** A turn of the writer took a command, when the engine stood at `sequence`: it was answered without a record, or decided by the next. */
+  /**
+   * A turn of the writer took a command, when the engine was at `sequence`: it was answered without a record, or decided by the next
+   * one.
+   */
   | {
     readonly _tag: "Taken"
     readonly command: Command
@@ -276,8 +279,8 @@ export type Observation =
     readonly atEpochMs: number
     readonly answered: Outcome | undefined
     /**
-     * Of a placement of one order that is about to be decided: what a preview says of it. Where something falls due with its record, only
-     * as a session of its market comes to a moment with it.
+     * The preview of a single order that is about to be placed. Where its record also does work that is due, only if a session of its
+     * market changes with it.
      */
     readonly preview: { readonly view: PreviewView; readonly isDue: boolean } | undefined
     readonly model: NaiveVenue
@@ -288,23 +291,23 @@ export type Observation =
     readonly incarnation: number
     readonly atEpochMs: number
     readonly markets: ReadonlyArray<string>
-    /** The calendars of those that have one. */
+    /** The calendars of the markets that have one. */
     readonly calendars: ReadonlyArray<Scheduled>
     readonly rules: number
     readonly bounds: Bounds
     readonly limits: Limits
     readonly set: Settings
     readonly toldAgain: ToldAgain
-    /** Updates of a market's stream that are kept for those who come back, and bytes of them. */
+    /** Updates of a market's stream kept for returning clients, and bytes of them. */
     readonly keptOfMarkets: { readonly updates: number; readonly bytes: number }
     readonly conversing: Conversing
-    /** Characters on their way to a client of the stream from which on it is slow, and has as much as it may have. */
+    /** Characters on their way to a client of the stream from which on it counts as slow, and is sent no more than it may have. */
     readonly behindBytes: number
     readonly bufferedBytes: number
-    /** For how long nothing is heard of a connection that is ended for it. */
+    /** How long a connection may be silent before it is ended. */
     readonly silenceMs: number
   }
-  /** It refused to: the journal is another version's to finish, or to go on with. */
+  /** The process refused to start: the journal is for another version to finish, or to continue. */
   | {
     readonly _tag: "StartRefused"
     readonly incarnation: number
@@ -312,67 +315,67 @@ export type Observation =
     readonly by: "UndecidedByOther" | "NewerRules"
     readonly why: string
   }
-  /** A process was handed a price by the index feed. Price atoms; when its source took it. */
+  /** The index feed gave a process a price. Price atoms; when its source took it. */
   | { readonly _tag: "Quoted"; readonly marketId: string; readonly priceAtoms: number; readonly sourceEpochMs: number }
-  /** A reader of the venue's feed was given a record with what it decided. */
+  /** A reader of the venue's feed was given a record and its decisions. */
   | { readonly _tag: "Fed"; readonly decided: Decided }
-  /** It cannot be given any more, and not for a fault of the disk. */
+  /** The feed cannot be continued, and not because of a disk fault. */
   | { readonly _tag: "FeedBroke"; readonly why: string }
   /** A client of the stream was given a snapshot or an update. */
   | {
     readonly _tag: "Streamed"
     readonly client: string
     readonly stream: string
-    /** Whom the client speaks for; -1 for nobody. */
+    /** The account that the client speaks for; -1 for none. */
     readonly account: number
-    /** Whether it names an account that is not that one. */
+    /** Whether the frame names an account other than that one. */
     readonly isForeign: boolean
     readonly isSnapshot: boolean
-    /** Whether it may be several updates as one, though no gap is to be seen. */
+    /** Whether several updates may have been merged into it although no gap is visible. */
     readonly mayBeMerged: boolean
-    /** What it says, JSON; empty of books and candles. */
+    /** Its content as JSON; empty for books and candles. */
     readonly data: string
-    /** The last sequence that the client had of the stream; undefined before any. */
+    /** The client's last sequence of the stream before this; undefined for the first. */
     readonly before: number | undefined
     readonly previousSequence: number
     readonly sequence: number
     /** The last record that was durable when the frame left the process. */
     readonly durable: number
-    /** Whether the ticket was over by which it was sent. */
+    /** Whether the ticket under which it was sent had ended. */
     readonly isLate: boolean
-    /** What the stream's state was then by the model, where that stood at the frame's record; and what the client has by it. */
+    /** The stream's state by the model, if that was at the frame's record; and the state that the client now has. */
     readonly expected: string | undefined
     readonly held: string
-    /** What of a book is not as whoever has it can reckon from what it was sent: its decimals, its digest, its checksum. */
+    /** What of a book differs from what a client can compute from its updates: its decimals, its digest or its checksum. */
     readonly misread: string | undefined
   }
-  /** A client of the stream was told that what it has is no good any more, and why. */
+  /** A client of the stream was told that its state is invalid, and why. */
   | {
     readonly _tag: "Resynced"
     readonly client: string
     readonly stream: string
     readonly reason: string
-    /** The last sequence that it had of the stream; undefined before any. */
+    /** The client's last sequence of the stream; undefined where it has none. */
     readonly before: number | undefined
-    /** The last record that was durable when that left the process. */
+    /** The last record that was durable when the notice left the process. */
     readonly durable: number
-    /** Whether the disk may have failed to be read. */
+    /** Whether reading the disk may have failed. */
     readonly mayBeUnread: boolean
   }
-  /** Nothing is sent any more: what a client has of a stream, and what it is by the model. */
+  /** Nothing is sent any more: a client's state of a stream, and the model's. */
   | {
     readonly _tag: "StreamRests"
     readonly client: string
     readonly stream: string
     readonly account: number
-    /** The last sequence that the client has of it. */
+    /** The client's last sequence of the stream. */
     readonly last: number
     readonly held: string
     readonly expected: string
   }
   /**
-   * A process takes up what came over a connection of the stream, and has done so: what it says at once leaves between the two. `text`:
-   * of a frame that is one. `atEpochMs`: by its clock; `elapsedMs`: by true time.
+   * A process takes up input from a connection of the stream, and has done so: its immediate answers leave between the two. `text`: of
+   * a text frame. `atEpochMs`: by its clock; `elapsedMs`: by true time.
    */
   | {
     readonly _tag: "FrameTaken"
@@ -384,8 +387,8 @@ export type Observation =
   }
   | { readonly _tag: "FrameDone"; readonly line: string }
   /**
-   * A frame leaves the process over a connection, which is there from the first of them on. `size`: its characters; `onItsWay`: those
-   * of frames before it that the client has not taken.
+   * A frame leaves the process over a connection, which exists from its first frame on. `size`: its characters; `onItsWay`: those of
+   * earlier frames that the client has not received.
    */
   | {
     readonly _tag: "FrameLeft"
@@ -398,17 +401,17 @@ export type Observation =
   }
   /** The process ends a connection. */
   | { readonly _tag: "LineClosed"; readonly line: string; readonly code: number; readonly elapsedMs: number }
-  /** All is quiet, and a connection is open. */
+  /** Everything is quiet, and a connection is open. */
   | { readonly _tag: "LineRests"; readonly line: string; readonly elapsedMs: number }
-  /** Something took a connection where there is no stream. */
+  /** A connection was accepted at a path without a stream. */
   | { readonly _tag: "OpenedElsewhere"; readonly target: string }
-  /** A client of the stream asks that a connection cancel its orders, which the venue has given an id. */
+  /** A client of the stream asks a connection, which has an id from the venue, to cancel its orders when it ends. */
   | { readonly _tag: "Arming"; readonly connectionId: string; readonly account: number }
-  /** It sends an order by a realtime ticket: what its key is remembered under. */
+  /** A client sends an order by a realtime ticket: the scope of its idempotency key. */
   | { readonly _tag: "SaidBy"; readonly ticket: string; readonly scope: string }
-  /** It sends an order over such a connection: what its key is remembered under. */
+  /** A client sends an order over such a connection: the scope of its idempotency key. */
   | { readonly _tag: "SaidOver"; readonly connectionId: string; readonly scope: string }
-  /** A realtime ticket was shown on a socket; and the venue's word leaves that it is not taken. `id` is the frame's. */
+  /** A realtime ticket was shown on a socket; and the venue's refusal of it leaves. `id` is the frame's. */
   | { readonly _tag: "Shown"; readonly client: string; readonly id: string; readonly ticket: string }
   | { readonly _tag: "TurnedAway"; readonly client: string; readonly id: string; readonly failure: string }
   /** A client of the stream is gone, or will never be heard of again. `isSilent`: nothing tells the venue so. By true time. */
@@ -416,25 +419,25 @@ export type Observation =
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
   /**
-   * The lock's file was removed under the process, when who read the journal found it to end at `sequence`. `byStranger`: another
-   * holds the lock in its place.
+   * The lock's file was removed while the process ran, when a reader of the journal found it to end at `sequence`. `byStranger`:
+   * another process holds the lock instead.
    */
   | { readonly _tag: "LockTaken"; readonly incarnation: number; readonly sequence: number; readonly byStranger: boolean }
-  /** The stranger let go of it. */
+  /** The stranger released it. */
   | { readonly _tag: "LockLeft" }
-  /** A reply left the process after its lock was taken away: the record that it names as what decided it, if it names one. */
+  /** A reply left the process after its lock was taken away: the deciding record that it names, if any. */
   | { readonly _tag: "RepliedUnlocked"; readonly call: Call; readonly record: number | undefined }
-  /** The venue's follower ended by itself; whether an operation of the disk had failed under the process. */
+  /** The venue's follower ended by itself; whether a disk operation of the process had failed. */
   | { readonly _tag: "FollowerEnded"; readonly reason: string; readonly diskFailed: boolean }
-  /** The process ended by itself: asked to, or because it could not go on. */
+  /** The process ended by itself: on request, or because it could not continue. */
   | {
     readonly _tag: "Ended"
     readonly incarnation: number
     readonly asked: boolean
     readonly failure: string | undefined
-    /** Whether an operation of the disk failed under it, beside a disk that is full. */
+    /** Whether a disk operation of the process failed, apart from those on a full disk. */
     readonly diskFailed: boolean
-    /** Writes to the journal that it left under way, and that may still end. */
+    /** Writes to the journal that were in progress when it ended, and may still be completed. */
     readonly writing: number
     /** After a graceful stop, where another version may take over: its last record, and the digest of its state. */
     readonly left: { readonly sequence: number; readonly digest: string } | undefined
@@ -442,11 +445,11 @@ export type Observation =
     readonly newest: number
     readonly atEpochMs: number
   }
-  /** A snapshot begins to be written: the record that it is of, and the last one that was durable when its file was made. */
+  /** The process begins to write a snapshot: the snapshot's record, and the last durable one when its file was created. */
   | { readonly _tag: "SnapshotBegun"; readonly sequence: number; readonly durable: number }
-  /** A snapshot is removed, and so many are left on the disk. */
+  /** The process removes a snapshot, and leaves so many on the disk. */
   | { readonly _tag: "SnapshotRemoved"; readonly sequence: number; readonly left: number }
-  /** The newest snapshot on the disk of a writer that takes one itself behind every so many records, all of which were saved. */
+  /** The newest snapshot on the disk of a writer that takes one after every so many records, all of which were saved. */
   | { readonly _tag: "SnapshotsCounted"; readonly newest: number; readonly sequence: number; readonly every: number }
   /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */
   | {
@@ -455,14 +458,14 @@ export type Observation =
     readonly sequence: number
     readonly digest: string
     readonly fault: string | undefined
-    /** What the engine's own sums say is wrong, at the first record behind which they were taken. */
+    /** What the engine's own audit found, at the first record after which it found anything. */
     readonly unsound: string | undefined
   }
-  /** The histories that the venue has left were made anew from its journal: where they differ, if they do. */
+  /** The histories that the venue has left were rebuilt from its journal: where they differ, if they do. */
   | { readonly _tag: "Rebuilt"; readonly sequence: number; readonly fault: string | undefined }
   /**
-   * One bit of the journal was flipped at rest and the venue started over it: why it refused, or undefined if it served. `lost`: the
-   * first record that cannot be read any more.
+   * One bit of the journal was flipped at rest and the venue was started on it: why it refused, or undefined if it served. `lost`: the
+   * first record that can no longer be read.
    */
   | {
     readonly _tag: "Flipped"
@@ -472,13 +475,16 @@ export type Observation =
     readonly lost: number
     readonly refusal: string | undefined
   }
-  /** A write to the journal went astray, was called done, and the venue started over what it left: why it refused, or undefined if it served. */
+  /**
+   * A write to the journal was misdirected and reported as done, and the venue was started on the result: why it refused, or undefined
+   * if it served.
+   */
   | { readonly _tag: "Misdirected"; readonly path: string; readonly refusal: string | undefined }
   /**
-   * A fault was planted that one guard of the start stops, and the venue started over it. `must`: "serve", or the name of
-   * the refusal that is due; `came`: the same, or the whole refusal. Where it served, `digest` is of its state and `proper`
-   * of a replay of the journal alone; `changed` is a file that a refused start left otherwise than it was. `lost`: the first record
-   * that cannot be read any more, where it can be told.
+   * A fault was planted that one guard of the start stops, and the venue was started on it. `must`: "serve", or the name of the refusal
+   * that is due; `came`: the same, or the whole refusal. Where it served, `digest` is of its state and `proper` of a replay of the
+   * journal alone; `changed` is a file that a refused start altered. `lost`: the first record that can no longer be read, where that is
+   * known.
    */
   | {
     readonly _tag: "Planted"
@@ -490,12 +496,12 @@ export type Observation =
     readonly changed: string | undefined
     readonly lost: number | undefined
   }
-  /** A process writes its first block, or gives a segment that it prepared its name. */
+  /** A process writes its first block, or names a segment that it prepared. */
   | WentOn
   | SegmentNamed
-  /** A part of the venue was asked what a start alone does not show; `must`: what stands in what it comes to. */
+  /** A part of the venue was asked what a start alone does not show; `must`: text that the result contains. */
   | { readonly _tag: "Probed"; readonly what: string; readonly must: string; readonly came: string }
-  /** What the venue keeps was searched for every secret that clients were told or have sent. */
+  /** Everything that the venue stores was searched for every secret that clients were given or have sent. */
   | {
     readonly _tag: "Searched"
     readonly secrets: number
@@ -504,30 +510,30 @@ export type Observation =
   /** Faults have stopped and time has passed: what the ledger has done, and what the venue says of it. */
   | { readonly _tag: "Reconciled"; readonly book: LedgerBook; readonly reads: Pick<Reads, "funds" | "transfer"> }
   /**
-   * The world was looked at between two moments, with nothing left that could be done at the first. `clockEpochMs`: what the clock of a
-   * process reads that is ready and goes on; undefined while there is none.
+   * The world was observed between two moments, with nothing left to do at the first. `clockEpochMs`: the clock of a process that is
+   * ready and running; undefined while there is none.
    */
   | {
     readonly _tag: "Watched"
     readonly atEpochMs: number
     readonly clockEpochMs: number | undefined
-    /** Whether something is being written to the journal, or the disk failed under the process. */
+    /** Whether a write to the journal is in progress, or the disk failed under the process. */
     readonly isWriting: boolean
   }
   /** The disk is full from now on, or has room again. */
   | { readonly _tag: "DiskFull"; readonly isFull: boolean; readonly atEpochMs: number }
   /** All faults have stopped. */
   | { readonly _tag: "Healed"; readonly atEpochMs: number }
-  /** Nothing more is to come. */
+  /** The run is over. */
   | {
     readonly _tag: "Finished"
     readonly atEpochMs: number
-    /** What the venue's clock shows, which days that were let pass for it alone put ahead of the true time. */
+    /** The venue's clock, which may be days ahead of the true time because days were let pass for it alone. */
     readonly clockEpochMs: number
     readonly unsettled: ReadonlyArray<Call>
     readonly ready: boolean
   }
 
-/** The answer that a client got, whichever way it came. */
+/** The answer that a client got, by HTTP or over the stream. */
 export const answeredIn = (seen: Observation): Extract<Observation, { readonly _tag: "Answered" }> | undefined =>
   seen._tag === "Answered" ? seen : seen._tag === "AnsweredOver" ? seen.answered : undefined

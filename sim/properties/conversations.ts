@@ -420,7 +420,7 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
     case "heartbeat":
       return beats(state, line, left)
     default:
-      // What is repeated of an id that is none may be repeated of several frames.
+      // An invalid id may be repeated in the refusals of several frames.
       if (Frames.isId(id)) return answered(state, line, left)
       if (type === "error" && error!.code === noTicket) return ticketIsOver(state, line, left)
       if (type !== "error" || error!.code !== invalid || line.unnamed === 0) return broken(`is sent ${type} ${error?.code} for nothing`)

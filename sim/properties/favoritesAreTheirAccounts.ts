@@ -1,7 +1,7 @@
 /**
- * Safety (contract). A market is a favorite of the accounts that have asked for it, and of nobody else: every record of one was
- * asked for at its account's own route, and whoever looks at markets is told of his own favorites; who comes without a credential,
- * or by a key that may not read, of none.
+ * Safety (contract). A market is a favorite of exactly the accounts that have asked for it: every record of a favorite was requested at
+ * its account's own route, and clients that read markets see their own favorites; without a credential, or by a key that may not read,
+ * they see none.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -11,11 +11,11 @@ import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
-  /** What was asked for: account, market, and whether it is to be one. */
+  /** The requests: account, market, and whether it is to be a favorite. */
   readonly wished: Set<string>
   /** The last record about an account's favorites. */
   readonly changedAt: Map<number, number>
-  /** The same when an attempt to look was sent. */
+  /** The last such record when each attempt to read was sent. */
   readonly asked: Map<string, number>
 }
 
@@ -46,19 +46,19 @@ const inspected = ({ model, reads }: Observation & { readonly _tag: "Inspected" 
 
 const scopeRead = 1
 
-/** Whether a token is that of a key which may not read: it is told what anybody is. */
+/** Whether a token is that of a key without the scope to read, which is shown what the public sees. */
 const mayNotRead = ({ identity: { keys } }: NaiveVenue, token: string): boolean => {
   const digest = Identity.sha256(token, "hex")
   const key = keys.find(({ secretSha256 }) => secretSha256 === digest)
   return key !== undefined && (key.scopes & scopeRead) === 0
 }
 
-/** What a market may be told to be to whoever asks. */
+/** The values that a market may have in an answer to this call. */
 const mayBe = (model: NaiveVenue, { account, credential, token }: Call, marketId: unknown): ReadonlyArray<boolean> => {
   const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)
   const isOwn = market !== undefined && account >= 0 && model.favoritesOf(account).includes(market.index)
   if (credential === "trader") return [isOwn]
-  // What was issued may have ended by now.
+  // An issued credential may have ended by now.
   return credential === "issued" && !(isOwn && mayNotRead(model, token)) ? [isOwn, false] : [false]
 }
 

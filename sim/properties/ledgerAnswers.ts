@@ -1,12 +1,12 @@
 /**
- * Safety (I10), held to the ledger's own book. What is noted of an execution is what the ledger said to it: it is taken for refused, or for
- * decided elsewhere, only where the ledger said so for certain, by that very code, and for never sent only where the ledger never heard of
- * it. That a step which was refused came to nothing is noted only once completions were read as far as the ledger had come when it refused.
- * And a step is given up by the venue itself at its approval, and only for what there is: where the ledger prepared something else than was
- * asked for, where a withdrawal is more than the treasury pays out at once, and where what was to leave is a disabled account's, or was
- * approved by a passkey that was removed: what comes in does all the same. Never for want of a passkey that the signer knows, since an
- * approval by any other is not taken. What is prepared may be recorded for ten minutes of the ledger's time at most, whatever the
- * venue's clock says.
+ * Safety (I10), checked against the ledger's own book. What the venue notes of an execution is what the ledger answered: it counts as
+ * refused, or as decided elsewhere, only if the ledger definitely said so, by that very code, and as never sent only if the ledger
+ * never received it. That a refused step came to nothing is noted only once completions have been read up to the ledger's end at the
+ * refusal. The venue itself gives a step up only at its approval, and only for a reason that exists: the ledger prepared something
+ * other than requested, a withdrawal is more than the treasury pays out at once, or a withdrawal is a disabled account's or was
+ * approved by a passkey that was removed since; deposits of such accounts go on. It never does so because the signer lacks a passkey,
+ * since an approval by any other is refused. A prepared transaction is recordable for at most ten minutes of the ledger's time,
+ * whatever the venue's clock says.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -23,7 +23,7 @@ interface Transfer {
   partyId: string
 }
 
-/** A step's transaction, with what was noted of each of its executions. */
+/** A step's transaction, with the notes on each of its executions. */
 interface Attempt {
   readonly mostRecordTime: number
   readonly noted: Map<string, "open" | "refused" | "refused by its completion">
@@ -44,7 +44,7 @@ interface Rejected {
   readonly guard: string
   readonly commandId: string
   readonly amountAtoms: number
-  /** Whether its transaction was prepared, and journaled as what was planned. */
+  /** Whether its transaction was prepared, and journaled as planned. */
   readonly isPrepared: boolean
 }
 
@@ -56,20 +56,20 @@ interface State {
   readonly noted: Array<Noted>
   readonly scanned: Array<Scanned>
   readonly rejected: Array<Rejected>
-  /** How often somebody began to change which passkeys are known; and how often until each step was approved. */
+  /** How often a change of the known passkeys has begun; and how often by the time each step was approved. */
   changes: number
   readonly approved: Map<string, number>
-  /** By which passkey each step was approved last; and those that were ever removed. */
+  /** The passkey that last approved each step; and those that were ever removed. */
   readonly approvedBy: Map<string, string>
   readonly removed: Set<string>
 }
 
-/** Codes that say of another submission that it is decided or under way. */
+/** Codes which say that another submission is decided or in progress. */
 const elsewhere: ReadonlySet<string> = new Set(["DUPLICATE_COMMAND", "SUBMISSION_ALREADY_IN_FLIGHT"])
 
 const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
 
-/** What changes the passkeys that the signer takes approvals by. */
+/** Calls that change the passkeys whose approvals the signer accepts. */
 const changesPins: ReadonlySet<string> = new Set(["pinPasskeys", "removePasskey", "finishPasskeyRegistration"])
 
 const placeOf = ({ step, transfer }: { readonly step: string; readonly transfer: number }): string => `${transfer} ${step}`
@@ -145,13 +145,14 @@ const committed = (state: State, { model, record: { command, sequence } }: Commi
 const rejected = (state: State, sequence: number, command: CommandOfKind<"RejectStep">): Verdict => {
   const { guard, stage, step, transfer } = command
   const { amountAtoms, kind } = state.transfers.get(transfer)!
-  // What was asked for was taken, and nothing has gone to the ledger yet: it fails between the two.
+  // The request was accepted and nothing has gone to the ledger yet: the step fails between the two.
   if (stage !== "approval") return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} at its ${stage}`)
   if ((guard === "account_disabled" || guard === "passkey_removed") && kind !== "withdrawal")
     return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} (${guard}), and is no withdrawal`)
   if (guard === "passkey_removed" && !state.removed.has(state.approvedBy.get(placeOf(command)) ?? ""))
     return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} for a passkey that was never removed`)
-  // What was held to the plan and journaled the signer may find to be recordable for too long, by a clock that lags behind the ledger's.
+  // The plan was followed and journaled, but the signer may find that the transaction is recordable for too long, since its clock may
+  // lag behind the ledger's.
   const isPrepared = state.attempts.has(placeOf(command))
   state.rejected.push({ sequence, guard, commandId: commandOf(state, transfer, step), amountAtoms, isPrepared })
   return guard === "passkey_not_pinned" && state.approved.get(placeOf(command)) === state.changes
@@ -159,7 +160,7 @@ const rejected = (state: State, sequence: number, command: CommandOfKind<"Reject
     : holds
 }
 
-/** Why what was noted is not what the ledger said. */
+/** Why a note differs from the ledger's answer. */
 const noteFault = ({ guard, outcome, submissionId }: Noted, { answers }: LedgerBook): string | undefined => {
   const said = answers.get(submissionId)?.said
   const isSo = {
@@ -185,7 +186,7 @@ const rejectionFault = (
   return undefined
 }
 
-/** How long what is prepared may be recorded, by the ledger's time. */
+/** How long a prepared transaction may be recordable, by the ledger's time. */
 const mostRecordableMs = 600_000
 
 const reconciled = (state: State, book: LedgerBook): Verdict => {

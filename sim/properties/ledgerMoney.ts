@@ -1,9 +1,9 @@
 /**
- * Safety (I10). A deposit is credited once if the ledger has done its last step, and not at all otherwise; a withdrawal leaves once if
- * the ledger has done it, and is given back only where it can do it no more. Each step has at most one approval that counts, a deposit
- * so at most three; what is executed is the transaction that was approved, and no other is prepared while the ledger may yet do it.
- * Nothing is prepared by which the treasury would pay itself, and no withdrawal begins to leave whose account is disabled, or which was
- * approved by a passkey that its account has removed since.
+ * Safety (I10). A deposit is credited once if the ledger has done its last step, and otherwise not at all; a withdrawal is paid out
+ * once if the ledger has done it, and is given back only if the ledger can no longer do it. Each step has at most one approval that
+ * counts, and a deposit so at most three; the executed transaction is the approved one, and no other is prepared while the ledger may
+ * still do it. No prepared transaction lets the treasury pay itself, and no withdrawal is sent whose account is disabled, or whose
+ * approving passkey its account has removed since.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -20,11 +20,11 @@ interface Prepared {
   readonly scheme: number
   readonly mostRecordTime: number
   isApproved: boolean
-  /** Of the passkey that approved it; undefined before, and where nobody has to. */
+  /** The passkey that approved it; undefined before that, and where no approval is needed. */
   approvedBy: string | undefined
-  /** Submissions that the ledger may yet accept. */
+  /** Submissions that the ledger may still accept. */
   readonly open: Set<string>
-  /** It can take no effect any more. */
+  /** Whether it can no longer take effect. */
   isVoid: boolean
 }
 
@@ -32,7 +32,7 @@ interface Money {
   readonly kind: "deposit" | "withdrawal" | "party_change"
   readonly amount: bigint
   readonly account: number
-  /** Whom a withdrawal is to; empty of others. */
+  /** The party that a withdrawal pays; empty for other transfers. */
   readonly to: string
   readonly steps: Map<StepName, Array<Prepared>>
   /** Steps that the ledger has done. */
@@ -41,7 +41,7 @@ interface Money {
 
 interface State {
   readonly transfers: Map<number, Money>
-  /** The step of each command, the latest that was prepared for it. */
+  /** The latest step for which each command was prepared. */
   readonly commands: Map<string, readonly [transfer: number, step: StepName]>
 }
 
@@ -161,14 +161,14 @@ const committed = (state: State, record: Record, model: NaiveVenue): Verdict => 
   }
 }
 
-/** What the engine says of all of it. */
+/** Compares what the engine says of transfers with this. */
 const inspected = ({ transfers }: State, { ledger }: Glance, { funds }: NaiveVenue): Verdict => {
   const { depositedAtoms, withdrawnAtoms } = ledger.funds
   let deposited = 0n
   let withdrawn = 0n
   for (const [number, money] of transfers) {
     const view = ledger.transfer(number)
-    // Of one that is forgotten only its money is left.
+    // Of a forgotten transfer only its money is left.
     const end = view === undefined ? funds.transfers.find((each) => each.number === number)?.end : view.end
     const isOver = end === "rejected" || end === "expired"
     const open = [...money.steps].find(([step, all]) =>

@@ -1,9 +1,9 @@
 /**
- * Safety (I13). Whoever is under his maintenance margin is under liquidation, nobody else is closed, and nothing in a market
- * that does not live; no account is left with less than two thirds of its maintenance margin past its own look, so that no
- * equity ends below zero, the insurance fund's neither; prices are what the account's equity allots to the position; and
- * deleveraging follows the ranking, and finds nobody only where nobody stands who could bear the loss of an atom. Followed over the
- * events of the feed, with the formulas of the rules in whole numbers.
+ * Safety (I13). An account below its maintenance margin is under liquidation, no other account's positions are closed, and none are in
+ * a market that is not live. No account is left with less than two thirds of its maintenance margin after it has been examined, so that
+ * neither an account nor the insurance fund ends with negative equity. Prices are those that the account's equity allots to the
+ * position. Deleveraging follows the ranking, and finds no counterparty only if none exists that could bear the loss of an atom.
+ * Followed over the events of the feed, with the formulas of the rules in whole numbers.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { hasSessions, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
@@ -29,47 +29,47 @@ interface FollowedMarket {
   isClosed: boolean
   mark: bigint
   index: bigint
-  /** When the source of its index saw it; 0 before the first. */
+  /** The time of its index at the source; 0 before the first. */
   sourceEpochMs: number
-  /** Whether its marks are made, as far as the record at hand was followed, and since when without a break. */
+  /** Whether its marks are being made, as far as the current record has been followed, and since when without a break. */
   isGoing: boolean
   goingSinceEpochMs: number
-  /** Positions that are not flat, by account. */
+  /** Positions other than flat ones, by account. */
   readonly held: Map<number, Held>
-  /** The second in which it was ticked last. */
+  /** The second of its last tick. */
   second: number
   /** The latest rankings, against longs and against shorts. */
   againstLongs: Ranking | undefined
   againstShorts: Ranking | undefined
-  /** Its delisting has taken effect: what it holds is settled, wherever else its accounts stand. */
+  /** Whether its delisting has taken effect: positions in it are settled, whatever else their accounts hold. */
   isDelisted: boolean
-  /** The record in which its mark changed last. */
+  /** The record in which its mark last changed. */
   markedIn: number
 }
 
-/** The accounts of one direction in a market in their order, for a second of the market's ticks. */
+/** The ranked accounts of one direction in a market, for a second of the market's ticks. */
 interface Ranking {
   readonly second: number
   readonly mark: bigint
-  /** The record in which it was begun, and the one in which it was made. */
+  /** The record in which the ranking was begun, and the one in which it was completed. */
   readonly sequence: number
   readonly madeAt: number
-  /** Whether the one before took several records and closed nothing. */
+  /** Whether the previous ranking took several records and closed nothing. */
   readonly isSecond: boolean
-  /** Whoever has less equity is left out of it; undefined where nobody is. */
+  /** Accounts with less equity are left out; undefined where none is. */
   readonly least: bigint | undefined
-  /** The most equity of those whom it has not; undefined where it has all. */
+  /** The highest equity of the accounts that are not in it; undefined where it has all. */
   readonly restEquity: bigint | undefined
-  /** How many were ranked, and the first of them. */
+  /** The number of accounts that were ranked, and the first of them. */
   readonly count: number
   readonly accounts: ReadonlyArray<number>
-  /** Whether a deleveraging has closed anything of it. */
+  /** Whether a deleveraging has closed anything by it. */
   hasClosed: boolean
-  /** How often positions had changed when it was gone by first, and since by closings against it. */
+  /** How often positions had changed when it was first used, including later closings by the ranking itself. */
   changes: number
 }
 
-/** A deleveraging that is under way. */
+/** A deleveraging in progress. */
 interface Deleveraging {
   readonly account: number
   readonly market: number
@@ -80,17 +80,17 @@ interface Deleveraging {
   left: bigint
   /** How many places of the ranking have been passed. */
   passed: number
-  /** What an equity loses with each atom that it closes, at least 0. */
+  /** The loss of a counterparty's equity for each atom closed, at least 0. */
   readonly needed: bigint
   /** The record in which it began. */
   readonly begunIn: number
-  /** Whether anything else has happened since. */
+  /** Whether any other event has followed. */
   isOver: boolean
-  /** Who could bear the loss of an atom of it, as it came to stand; looked for where nobody was found. */
+  /** An account that could have borne the loss of an atom when the deleveraging began or changed; looked for where none was found. */
   bearer: number | undefined
 }
 
-/** A position, or its rest, for which nobody was found. */
+/** A position, or the rest of one, for which no counterparty was found. */
 interface Exhausted {
   readonly account: number
   readonly market: number
@@ -100,31 +100,34 @@ interface Exhausted {
 interface State {
   /** Positions that a ranking has room for. */
   places: number
-  /** Whether a record ranks so few that a ranking may take several, of which no event tells: then the model says what was made. */
+  /**
+   * Whether a record ranks so few positions that a ranking may take several records. No event reports this, so the completed rankings
+   * are taken from the model.
+   */
   isSlow: boolean
-  /** Whether its records leave some to the next who have come under their margins: another property looks at whom. */
+  /** Whether records may leave accounts that came under their margins to the next record: another property checks which ones. */
   leavesSome: boolean
-  /** What it says was made, and no deleveraging has begun by yet, oldest first. */
+  /** Rankings that the model reports as completed and by which no deleveraging has begun yet, oldest first. */
   readonly made: Array<Omit<Ranking, "hasClosed" | "changes"> & { readonly market: number; readonly isLong: boolean }>
-  /** What it says nobody was found for, by the record, of records that are still to be followed. */
+  /** Positions for which the model found no counterparty, by record, of records that are still to be followed. */
   readonly exhausted: Map<number, ReadonlyArray<Exhausted>>
   /** How often positions have changed. */
   changes: number
-  /** The record in which each account's money or positions changed last. */
+  /** The record in which each account's money or positions last changed. */
   readonly changedIn: Map<number, number>
   readonly markets: Array<FollowedMarket>
-  /** Parameters that markets are to take. */
+  /** Parameters that markets are about to take. */
   readonly announced: Announced
   readonly collateral: Map<number, bigint>
-  /** Who is under liquidation. */
+  /** Accounts under liquidation. */
   readonly under: Set<number>
-  /** How many seconds in a row, each with a look at it due, have left an account with less than a look leaves it with. */
+  /** For how many seconds in a row an account whose examination was due has had less than the margin that an examination leaves it. */
   readonly unhelped: Map<number, number>
-  /** The first second with a look at each account, its beginning, ms. */
+  /** The first second in which each account is due for examination, as its beginning in ms. */
   readonly due: Map<number, number>
-  /** Those of them who had what a look leaves them with at any point of the running second. */
+  /** Those due accounts that had the required margin at some point of the current second. */
   readonly helped: Set<number>
-  /** Whether the engine was halted at any point of the running second. */
+  /** Whether the engine was halted at any point of the current second. */
   wasHalted: boolean
   /** The insurance fund's account, once there is one. */
   fund: number | undefined
@@ -132,16 +135,16 @@ interface State {
   halted: boolean
   atEpochMs: number
   deleveraging: Deleveraging | undefined
-  /** The second in which each had its last part, of those under liquidation. */
+  /** The second of the last part sent, for accounts under liquidation. */
   readonly parts: Map<number, number>
-  /** The takeover that nothing has followed yet. */
+  /** A takeover that no event has followed yet. */
   taken: { readonly account: number; readonly market: number; readonly price: bigint } | undefined
 }
 
-/** What an event says of a delisting that has taken effect. */
+/** The value in an event that says that a delisting has taken effect. */
 const inEffect = 2
 
-/** Seconds in a row that may leave an account unhelped: looks are bounded, and wait for what is beyond a band. */
+/** Seconds in a row for which an account may remain below: examinations are limited in number, and wait for a price beyond a band. */
 const patience = 3
 
 const bpsOne = 10_000n
@@ -158,7 +161,7 @@ const profitOf = (market: FollowedMarket, held: Held): bigint => {
   return held.quantity > 0n ? notional - held.entry : held.entry - notional
 }
 
-/** Each slice of the notional at its own tier's rate, and one rounding up of the sum. */
+/** Each slice of the notional at its own tier's rate, and the sum rounded up once. */
 const requiredOf = ({ parameters: { maintenanceMarginTiers: tiers } }: FollowedMarket, notional: bigint): bigint => {
   const sum = tiers.reduce((total, { maintenanceMarginBps, notionalThresholdAtoms }, index) => {
     const over = notional - BigInt(notionalThresholdAtoms)
@@ -168,7 +171,7 @@ const requiredOf = ({ parameters: { maintenanceMarginTiers: tiers } }: FollowedM
   return (sum + bpsOne - 1n) / bpsOne
 }
 
-/** What an account has and needs at the marks; `doubtful` is what it has lost in markets that do not live. */
+/** An account's equity and requirement at the marks; `doubtful` is its loss in markets that are not live. */
 const standingOf = (state: State, account: number) => {
   let equity = state.collateral.get(account) ?? 0n
   let required = 0n
@@ -188,23 +191,23 @@ const standingOf = (state: State, account: number) => {
   return { equity, required, doubtful, positions, live }
 }
 
-/** Whether marks of a market are made. */
+/** Whether a market's marks are being made. */
 const isGoing = ({ atEpochMs, halted }: State, { isClosed, parameters, sourceEpochMs, status }: FollowedMarket): boolean =>
   !halted && !isClosed && status !== "halted" && isListed(status) && sourceEpochMs !== 0
   && atEpochMs < sourceEpochMs + parameters.indexStaleMs
 
-/** Whether a market's mark is of the second in which it came back, or later. */
+/** Whether a market's mark is from the second in which it became live again, or later. */
 const isMarked = ({ goingSinceEpochMs, second }: FollowedMarket): boolean => secondAfter(second * 1_000) > goingSinceEpochMs
 
 const isLive = (state: State, market: FollowedMarket): boolean => isGoing(state, market) && isMarked(market)
 
-/** Notes which markets have come back since it was noted last. */
+/** Notes which markets have become live since the last call. */
 const noteGoing = (state: State): void => {
   for (const market of state.markets) {
     const before = market.isGoing
     market.isGoing = isGoing(state, market)
     if (!market.isGoing || before) continue
-    // The first index is a mark by itself, as long as it is the index.
+    // The first index is a mark by itself, as long as it remains the index.
     const isNew = market.mark === 0n || market.second === 0 && market.mark === market.index
     market.goingSinceEpochMs = isNew ? 0 : state.atEpochMs
   }
@@ -212,7 +215,7 @@ const noteGoing = (state: State): void => {
 
 const nameOf = (state: State, account: number): string => (account === state.fund ? "the insurance fund" : `account ${account}`)
 
-/** Whether an account has what a look leaves it with at least: the fund all that it needs, others two thirds of it. */
+/** Whether an account has at least what an examination leaves it: the fund its whole requirement, others two thirds of it. */
 const isHelped = (state: State, account: number): boolean => {
   const { equity, live, positions, required } = standingOf(state, account)
   if (live < positions) return true
@@ -221,7 +224,7 @@ const isHelped = (state: State, account: number): boolean => {
 
 // --- steps -----------------------------------------------------------------------------------------------
 
-/** What every step says of the account at that moment, and of the market. */
+/** What every step reports of the account at that moment, and of the market. */
 interface Step {
   readonly event: string
   readonly account: number
@@ -247,7 +250,7 @@ const stepVerdict = (state: State, step: Step): Verdict => {
     : broken(`${what}, which has ${equity} of ${required}, ${-doubtful} of it lost where nothing lives`)
 }
 
-/** The price at which the position's share of the equity is gone, as the standing has it. */
+/** The price at which the position's share of the equity is used up, by the current standing. */
 const bankruptcyPriceOf = (state: State, account: number, index: number): bigint => {
   const market = state.markets[index]!
   const held = market.held.get(account)!
@@ -273,13 +276,13 @@ const orderedVerdict = (state: State, event: Extract<DecodedEvent, { event: "Liq
     : broken(`a part of account ${event.account} in market ${event.market} is ${event.quantityAtoms} of ${size}`)
 }
 
-/** A step that hands a position on: only where there is less than two thirds, and at the price that the equity allots. */
+/** A position is handed on only if less than two thirds of the margin is left, and at the price that the equity allots. */
 const handedOnVerdict = (state: State, event: Extract<DecodedEvent, { event: "TakenOver" | "DeleveragingBegun" }>): Verdict => {
   const verdict = stepVerdict(state, event)
   if (verdict !== holds) return verdict
   const { equity, required } = standingOf(state, event.account)
   const isFund = event.account === state.fund
-  // What the fund leaves of a position is deleveraged at the price of all of it.
+  // The part of a position that the fund does not take is deleveraged at the price of the whole.
   const { taken } = state
   const isRest = event.event === "DeleveragingBegun" && taken?.account === event.account && taken.market === event.market
   if (!isFund && 3n * equity >= 2n * required)
@@ -302,14 +305,17 @@ interface Candidate {
   readonly under: bigint
 }
 
-/** Whether one comes before another: in profit first, then by the larger score, then the lower account. */
+/** Whether one comes before another: those in profit first, then by the larger score, then the lower account. */
 const compare = (one: Candidate, other: Candidate): number => {
   if (one.profit > 0n !== other.profit > 0n) return one.profit > 0n ? -1 : 1
   const [left, right] = [one.over * other.under, other.over * one.under]
   return left === right ? one.account - other.account : left > right ? -1 : 1
 }
 
-/** The positions against longs or shorts in their order, without those who have less equity than so much; and the most that any of these has. */
+/**
+ * The positions against longs or shorts in their order, without accounts below the given equity; and the highest equity of those left
+ * out.
+ */
 const candidatesInOrder = (state: State, market: FollowedMarket, isLong: boolean, least: bigint | undefined) => {
   const candidates: Array<Candidate> = []
   let leftOut: bigint | undefined
@@ -330,7 +336,7 @@ const candidatesInOrder = (state: State, market: FollowedMarket, isLong: boolean
 
 const greater = (one: bigint | undefined, other: bigint): bigint => (one === undefined || other > one ? other : one)
 
-/** What an equity loses with each atom that a price closes against a long, or a short. */
+/** The equity lost with each atom that a price closes against a long, or a short. */
 const lossOf = (market: FollowedMarket, isLong: boolean, price: bigint): bigint =>
   (isLong ? price - market.mark : market.mark - price) * factorOf(market)
 
@@ -346,18 +352,18 @@ const closableOf = (state: State, account: number, { isLong, market: index, pric
   return bearable < size ? bearable : size
 }
 
-/** How a ranking is asked for. */
+/** The ranking that a deleveraging needs. */
 interface Wanted {
   readonly isLong: boolean
-  /** What an equity loses with each atom that it closes, at least 0. */
+  /** The loss of a counterparty's equity for each atom closed, at least 0. */
   readonly needed: bigint
-  /** The one that has been gone through, where it is made anew. */
+  /** The ranking that has been used up, where another one is made. */
   readonly through: Ranking | undefined
 }
 
 /**
- * The ranking that a deleveraging goes by: the latest of the market's second, unless that has been gone through already, or leaves out
- * somebody who could bear the loss.
+ * The ranking that a deleveraging uses: the latest of the market's second, unless that has been used up already, or leaves out an
+ * account that could bear the loss.
  */
 const rankingOf = (state: State, market: FollowedMarket, wanted: Wanted): Ranking => {
   const { isLong, needed, through } = wanted
@@ -373,10 +379,10 @@ const rankingOf = (state: State, market: FollowedMarket, wanted: Wanted): Rankin
   return made
 }
 
-/** Whether somebody could bear the loss of an atom whom a ranking does not have. */
+/** Whether an account outside a ranking could bear the loss of an atom. */
 const couldOthers = ({ restEquity }: Ranking, needed: bigint): boolean => restEquity !== undefined && restEquity >= needed
 
-/** A ranking that is made in one record; behind one of whose places none could close anything, of those only who could. */
+/** A ranking completed in one record; if no place of the previous one could close anything, only of accounts that could. */
 const makeNow = (state: State, market: FollowedMarket, second: number, { isLong, needed, through }: Wanted): Ranking => {
   const { changes, places, sequence } = state
   const isStuck = through !== undefined && through.madeAt === sequence && !through.hasClosed && couldOthers(through, needed)
@@ -388,11 +394,11 @@ const makeNow = (state: State, market: FollowedMarket, second: number, { isLong,
   return { second, mark, sequence, madeAt: sequence, isSecond: false, least, restEquity, count, accounts, hasClosed: false, changes }
 }
 
-/** Whether a ranking was made in the record at hand, against the positions of a direction in a market. */
+/** Whether a ranking was completed in the current record, against the positions of a direction in a market. */
 const isAgainst = ({ markets, sequence }: State, ranking: State["made"][number], market: FollowedMarket, isLong: boolean): boolean =>
   markets[ranking.market] === market && ranking.isLong !== isLong && ranking.madeAt === sequence
 
-/** The next ranking that was made, by the model; one of nobody where there is none. */
+/** The next completed ranking by the model; an empty one where there is none. */
 const takeMade = (state: State, market: FollowedMarket, isLong: boolean): Ranking => {
   const { changes, made, sequence } = state
   const at = made.findIndex((each) => isAgainst(state, each, market, isLong))
@@ -401,7 +407,7 @@ const takeMade = (state: State, market: FollowedMarket, isLong: boolean): Rankin
   return { ...none, sequence, madeAt: sequence, ...taken, hasClosed: false, changes }
 }
 
-/** Notes the rankings that a record made, by the model. */
+/** Notes the rankings that a record completed, by the model. */
 const noteMade = ({ isSlow, made }: State, { model, record: { sequence } }: Extract<Observation, { _tag: "Committed" }>): void => {
   if (!isSlow) return
   for (const { ranked, ...ranking } of model.published.rankings) {
@@ -411,15 +417,15 @@ const noteMade = ({ isSlow, made }: State, { model, record: { sequence } }: Extr
 }
 
 /**
- * Whether nobody is left behind a ranking: it is of the record at hand and of positions as they still stand, or the second in a row that
- * took several and closed nothing, and whom it has not could bear nothing.
+ * Whether a ranking proves that no counterparty is left: it is of the current record and positions have not changed since, or it is the
+ * second in a row that took several records and closed nothing; and no account outside it could bear anything.
  */
 const isLastWord = ({ changes, sequence }: State, { needed, ranking }: Deleveraging): boolean => {
   if (ranking.madeAt !== sequence || ranking.changes !== changes || couldOthers(ranking, needed)) return false
   return ranking.sequence === sequence || ranking.isSecond && !ranking.hasClosed
 }
 
-/** Notes what a record found nobody for, by the model. */
+/** Notes the positions for which a record found no counterparty, by the model. */
 const noteExhausted = (state: State, { model, record: { sequence } }: Extract<Observation, { _tag: "Committed" }>): void => {
   const { nobodyFor } = model.published
   const found: Array<Exhausted> = []
@@ -430,7 +436,7 @@ const noteExhausted = (state: State, { model, record: { sequence } }: Extract<Ob
   if (found.length > 0) state.exhausted.set(sequence, found)
 }
 
-/** What a deleveraging itself says, and what becomes of orders and brackets with it. */
+/** The events of a deleveraging itself, and of the orders and brackets that change with it. */
 const withinDeleveraging: ReadonlySet<string> = new Set([
   "BracketEnded",
   "BracketResized",
@@ -447,8 +453,8 @@ const wasFound = ({ exhausted, sequence }: State, { account, left, market }: Del
   exhausted.get(sequence)?.some((each) => each.account === account && each.market === market && each.size === left) !== true
 
 /**
- * Who could still bear the loss of an atom. Where the ranking took several records somebody may have come to it meanwhile: then only whoever
- * stands as he did before.
+ * An account that could still bear the loss of an atom. Where the ranking took several records, an account may have become able
+ * meanwhile: then only accounts that have not changed count.
  */
 const bearerOf = (state: State, deleveraging: Deleveraging): number | undefined => {
   const { ranking } = deleveraging
@@ -462,14 +468,14 @@ const bearerOf = (state: State, deleveraging: Deleveraging): number | undefined 
   return undefined
 }
 
-/** Looks who could bear something, while a deleveraging is at it for which nobody was found. */
+/** Looks for an account that could bear anything, while a deleveraging that found none is in progress. */
 const noteBearer = (state: State): void => {
   const { deleveraging } = state
   if (deleveraging === undefined || deleveraging.isOver || deleveraging.begunIn !== state.sequence) return
   if (state.exhausted.has(state.sequence)) deleveraging.bearer = bearerOf(state, deleveraging)
 }
 
-/** A deleveraging is over, as something else happens: where nobody was found, nobody could have borne anything. */
+/** A deleveraging ends with the next other event: if it found no counterparty, no account may have been able to bear anything. */
 const overVerdict = (state: State): Verdict => {
   const { deleveraging } = state
   if (deleveraging === undefined || deleveraging.isOver || deleveraging.begunIn !== state.sequence) return holds
@@ -486,10 +492,10 @@ const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "
   const isContinued = before?.account === account && before.market === index
   const ended = isContinued ? holds : overVerdict(state)
   if (ended !== holds) return ended
-  // One that begins again in its record has come to the end of a ranking of before.
+  // One that begins again in the same record has come to the end of an older ranking.
   const isSame = isContinued && !before.isOver && before.left > 0n && before.begunIn === state.sequence
   const isLast = isSame && isLastWord(state, before)
-  // A settlement looks at one whom nobody was found for once more before it pairs the others, by the same ranking.
+  // A settlement tries a position without a counterparty once more before it pairs the others, by the same ranking.
   const isThrough = isSame && !(isLast && state.markets[index]!.isDelisted)
   if (isThrough && isLast) {
     return broken(`a ranking of market ${index} that was made in record ${state.sequence} is made anew in it`)
@@ -535,13 +541,13 @@ const deleveragedVerdict = (state: State, event: Extract<DecodedEvent, { event: 
 
 // --- following -------------------------------------------------------------------------------------------
 
-/** An account's money or positions have changed. */
+/** Notes that an account's money or positions have changed. */
 const noteChange = (state: State, account: number): void => {
   state.changedIn.set(account, state.sequence)
   noteBearer(state)
 }
 
-/** Counts a change of a position; what a deleveraging closes against a ranking leaves that as it was. */
+/** Counts a change of a position; what a deleveraging closes by a ranking does not make that ranking outdated. */
 const countChange = (state: State): void => {
   const { deleveraging } = state
   const isClosing = deleveraging !== undefined && !deleveraging.isOver && deleveraging.begunIn === state.sequence
@@ -650,7 +656,7 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
   }
 }
 
-/** Closed at the final price is who has no deficit; one of the two whole, and both at the mark that stands. */
+/** A settlement at the final price closes accounts without a deficit: one of the two entirely, and both at the current mark. */
 const settledVerdict = (state: State, event: Extract<DecodedEvent, { event: "Settled" }>): Verdict => {
   const { account, counterparty, market: index, priceAtoms, sizeAtoms } = event
   const market = state.markets[index]!
@@ -681,13 +687,13 @@ const endedVerdict = (state: State, event: Extract<DecodedEvent, { event: "Liqui
   if (!state.under.delete(event.account)) return broken(`the liquidation of account ${event.account} ends, and never began`)
   state.due.delete(event.account)
   state.parts.delete(event.account)
-  // Of one who holds nothing nothing is required: his equity is not below zero.
+  // An account without positions needs no margin, only equity that is not negative.
   return equity >= required
     ? holds
     : broken(`the liquidation of account ${event.account} ends with ${equity} of ${required}`)
 }
 
-/** After a record: who is under his maintenance margin is under liquidation, and those whose looks were due have been helped. */
+/** After a record: every account below its maintenance margin is under liquidation, and accounts that were due have what they need. */
 const recordVerdict = (state: State, sequence: number): Verdict => {
   const accounts = new Set(state.markets.flatMap(({ held }) => [...held.keys()]))
   for (const account of accounts) {
@@ -702,7 +708,7 @@ const recordVerdict = (state: State, sequence: number): Verdict => {
   return holds
 }
 
-/** A second is over: everyone whose look was due when it began was helped in it. */
+/** At the end of a second: every account that was due when it began had what it needs at some point of it. */
 const secondVerdict = (state: State, endedSecond: number, sequence: number): Verdict => {
   for (const [account, dueEpochMs] of state.due) {
     if (state.helped.has(account)) state.unhelped.delete(account)
@@ -728,15 +734,15 @@ const noteHelped = (state: State): void => {
   }
 }
 
-/** A tick was every market's that had none in its second and whose marks are made. */
+/** A tick includes every market that had none in this second and whose marks are being made. */
 const noteTicks = (state: State): void => {
   for (const market of state.markets) if (isGoing(state, market)) market.second = Math.floor(state.atEpochMs / 1_000)
 }
 
-/** What an account's liquidation has to do with: after each, those who are due may have been helped. */
+/** Events that change an account's margin: after each, accounts that are due may have what they need. */
 const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet", "MarketSessionSet"])
 
-/** What a market comes back by. */
+/** Events by which a market becomes live again. */
 const revivals: ReadonlySet<string> = new Set([
   "HaltSet",
   "IndexPriceSet",
@@ -792,7 +798,7 @@ export const liquidation: Property<State> = {
     if (before !== holds) return before
     state.atEpochMs = record.atEpochMs
     state.sequence = record.sequence
-    // What is left of a takeover is handed on in its own record.
+    // What is left of a takeover is deleveraged in the same record.
     state.taken = undefined
     noteGoing(state)
     noteHelped(state)

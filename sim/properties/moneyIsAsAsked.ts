@@ -1,11 +1,11 @@
 /**
- * Safety (I5 from the request on, for money on the ledger). Every deposit, withdrawal and change of party is the one that a request
- * under its key asked for, field by field; every approval repeats to the letter what a passkey said to approve that step of that
- * transfer, and what is given up was asked to be. Every answer is about the request that it answers and the transfer that it names,
- * with its amount and its payee, and is a question just where there is something to approve, to be answered by what may approve it.
- * Of passkeys that the signer pins what is missing is added before what is left over goes, where there is room for it.
- * A party is told to be confirmed just where the ledger is known to have accepted it. What was asked as the contract has it is
- * never called malformed, a transfer of one's own is never unknown, and an approval that was taken is not refused when it is sent again.
+ * Safety (I5 from the request on, for money on the ledger). Every deposit, withdrawal and change of party is the one that was requested
+ * under its key, field by field; every approval is exactly what a passkey signed to approve that step of that transfer, and whatever is
+ * given up was requested to be. Every answer is about its request and about the transfer that it names, with its amount and payee, and
+ * asks for an approval exactly when there is something to approve, of whoever may approve it. Of the passkeys that the signer pins,
+ * missing ones are added before surplus ones are removed, as far as there is room. A party is reported as confirmed exactly when the
+ * ledger is known to have accepted it. A request by the contract is never called malformed, an account's own transfer is never unknown,
+ * and an approval that was accepted is not refused when it is sent again.
  *
  * Requests are read by `sim/reading/Funds.ts`, from their text alone.
  */
@@ -37,22 +37,22 @@ interface Transfer {
 interface State {
   /** By the call's number. */
   readonly asked: Map<number, Asked>
-  /** By the scope of their key. */
+  /** By the scope of their idempotency keys. */
   readonly requests: Map<string, Array<Requested>>
-  /** By account and what the passkey said. */
+  /** By account and the passkey's answer. */
   readonly approving: Map<string, Array<Approving>>
-  /** Transfers that were asked to be given up, by account and id. */
+  /** Transfers that were requested to be given up, by account and id. */
   readonly givenUp: Set<string>
   readonly byId: Map<string, Transfer>
   readonly changesOf: Map<number, Array<Transfer>>
-  /** Answers of passkeys that came to a record, by what they approved; and transfers that were given up, as the journal has them. */
+  /** Passkeys' answers that came to a record, by what they approved; and transfers that were given up, by the journal. */
   readonly approved: Map<string, CommandOfKind<"ApproveStep">>
   readonly canceled: Set<string>
-  /** Parties that accounts were given. */
+  /** The parties that accounts were given. */
   readonly parties: Map<string, number>
-  /** Looks at parties that the ledger had accepted, as the journal had it when they were asked for. */
+  /** Reads of parties that the ledger had accepted, by the journal when they were requested. */
   readonly confirmed: Set<number>
-  /** The passkeys that their accounts had when it was asked which changes of pins are due, by the call's number. */
+  /** Each account's passkeys when it asked which changes of pins are due, by the call's number. */
   readonly passkeys: Map<number, ReadonlyArray<string>>
   model: NaiveVenue | undefined
 }
@@ -68,11 +68,11 @@ const add = <K, V>(map: Map<K, Array<V>>, key: K, value: V): void => {
   else known.push(value)
 }
 
-/** An approval that was taken is known by its passkey and the challenge: whoever repeats the answer is told how things stand. */
+/** An accepted approval is identified by its passkey and challenge: whoever repeats it is told the current state. */
 const answerOf = (account: number, { clientData, credentialId }: Pick<Funds.AskedProof, "clientData" | "credentialId">): string =>
   `${account} ${credentialId} ${Funds.challengeIn(clientData)}`
 
-/** How what is given up was named: of a change of party only whose it is. */
+/** How a transfer to be given up is named: a change of party by its account alone. */
 const namedBy = (account: number, { id, kind }: Funds.Named): string => `${account} ${id ?? kind}`
 
 const passkeysOf = (model: NaiveVenue | undefined, account: number): ReadonlyArray<string> =>
@@ -103,10 +103,10 @@ const isRequest = (command: Command): command is Requesting =>
 
 const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
 
-/** Whether a party is the venue's treasury's: of this name there is no other in a run. */
+/** Whether a party is the venue's treasury: no other party of a run has this name. */
 const isTreasurys = (partyId: string): boolean => partyId.startsWith("treasury::")
 
-/** Whether a command is what was wished. */
+/** Whether a command is what was requested. */
 const isAsWished = (command: Requesting, wish: Requested): boolean => {
   if (kinds[command.kind] !== wish.of) return false
   if (wish.of === "party_change" || command.kind === "RequestPartyChange") return true
@@ -114,7 +114,7 @@ const isAsWished = (command: Requesting, wish: Requested): boolean => {
   if (command.asset !== asset || command.amountAtoms !== amountAtoms || command.raw !== raw) return false
   if (wish.of === "deposit" || command.kind === "RequestDeposit") return true
   const { destinationPartyId } = wish
-  // A venue that has not reached its ledger since its start does not know which party is its treasury's.
+  // A venue that has not reached its ledger since its start does not know which party is its treasury.
   return command.destinationPartyId === destinationPartyId || (command.destinationPartyId === "" && isTreasurys(destinationPartyId))
 }
 
@@ -132,7 +132,7 @@ const requested = (state: State, command: Requesting, sequence: number, isDone: 
   return holds
 }
 
-/** Whether a wish names a transfer; that of a change of party is any of its account's. */
+/** Whether a request names a transfer; a request about a change of party names any of its account's. */
 const names = ({ of: { id, kind } }: { readonly of: Funds.Named }, transfer: Transfer): boolean =>
   kind === transfer.wish.of && (id === undefined || id === transfer.id)
 
@@ -187,10 +187,10 @@ const committed = (state: State, { decision, model, record: { command, sequence 
 const idMembers = { deposit: "depositId", withdrawal: "withdrawalId", party_change: "partyChangeId" } as const
 const recordMembers = { deposit: "deposit", withdrawal: "withdrawal", party_change: "partyChange" } as const
 
-/** What the steps of a transfer are, told as commands of the ledger: the first of a deposit is its account's alone. */
+/** The steps of a transfer as commands of the ledger: the first step of a deposit belongs to its account alone. */
 const stepsOf = { deposit: ["treasury_offer", "owner_offer_acceptance"], withdrawal: ["treasury_withdrawal"], party_change: [] } as const
 
-/** What is to be done for a change of party, and under which command, is known with the party that it is to be. */
+/** What is to be done for a change of party, and under which command, is known once the new party is. */
 const plannedVerdict = (id: string, kind: Funds.Kind, accountId: string, partyId: unknown, planned: unknown): Verdict => {
   const told: ReadonlyArray<unknown> = Array.isArray(planned) ? planned : []
   const isBoundChange = kind === "party_change" && partyId !== undefined
@@ -208,7 +208,7 @@ const plannedVerdict = (id: string, kind: Funds.Kind, accountId: string, partyId
   return expected.every((step) => steps.includes(step)) ? holds : broken(`${id} plans ${steps.join(", ")}, must be ${expected.join(", ")}`)
 }
 
-/** Holds what is told of a transfer to what was asked for it. */
+/** Compares what an answer says of a transfer with what was requested. */
 const recordVerdict = (state: State, { account, accountId }: Call, kind: Funds.Kind, told: unknown): Verdict => {
   if (!isObject(told)) return broken(`no ${kind} is told`)
   const id = String(told[idMembers[kind]])
@@ -230,7 +230,7 @@ const recordVerdict = (state: State, { account, accountId }: Call, kind: Funds.K
   return plannedVerdict(id, kind, accountId, partyId, told["plannedLedgerCommands"])
 }
 
-/** The answer to a confirmation: the transfer that it names, and a question just where it says so. */
+/** The answer to a confirmation names its transfer, and asks for an approval exactly when it says so. */
 const confirmedVerdict = (state: State, call: Call, wish: Funds.Wish & { readonly kind: "initiate" | "complete" }, json: Json): Verdict => {
   const { of: { id, kind } } = wish
   const told = json[recordMembers[kind]]
@@ -251,10 +251,10 @@ const confirmedVerdict = (state: State, call: Call, wish: Funds.Wish & { readonl
   return state.approved.has(answerOf(call.account, wish.proof)) ? holds : broken("an approval is acknowledged that no record has")
 }
 
-/** Passkeys that a signer pins of an account at most. */
+/** Most passkeys of an account that a signer pins. */
 const mostPinned = 32
 
-/** What is missing is added before what is left over is removed, as long as there is room: there is never one less to approve by. */
+/** Missing passkeys are added before surplus ones are removed, as long as there is room: an account never has fewer to approve by. */
 const orderVerdict = (had: ReadonlyArray<string>, has: ReadonlyArray<string>, pinned: ReadonlyArray<unknown>, change: unknown): Verdict => {
   const isLeftOver = (id: unknown): boolean => !has.some((each) => each === id) && !had.some((each) => each === id)
   const missing = has.find((each) => had.includes(each) && !pinned.includes(each))
@@ -273,7 +273,7 @@ const pinsVerdict = ({ passkeys }: State, { account, accountId, id }: Call, json
   if (json["accountId"] !== accountId) return broken(`it is about ${String(json["accountId"])}`)
   const { allowCredentials } = isObject(json["challenge"]) ? json["challenge"] : {} as Json
   const asked = isObject(allowCredentials) && Array.isArray(allowCredentials["webauthn"]) ? allowCredentials["webauthn"] : []
-  // Approvals are by what is pinned: what is to be removed is so still, and what is to be added is not.
+  // Approvals are made by pinned passkeys: one to be removed is still pinned, and one to be added is not yet.
   const isAsked = asked.some((each) => isObject(each) && each["id"] === json["credentialId"])
   if (isQuestion && isAsked !== (json["change"] === "remove"))
     return broken(`it is to ${String(json["change"])} ${String(json["credentialId"])}, and may be approved by ${JSON.stringify(asked)}`)
@@ -283,7 +283,7 @@ const pinsVerdict = ({ passkeys }: State, { account, accountId, id }: Call, json
   return isWhole ? holds : broken(`its pins are ${String(json["status"])}, and its question is another`)
 }
 
-/** Whether the ledger has an account's contract with the venue is told from when it is known to have it: once it has, it does for good. */
+/** That the ledger has an account's contract with the venue is reported from when it is known, and remains true for good. */
 const acceptanceVerdict = ({ confirmed }: State, { account, id }: Call, told: unknown, { funds }: NaiveVenue): Verdict => {
   const isConfirmed = funds.parties.get(account)?.isConfirmed === true
   const wasConfirmed = confirmed.delete(id)
@@ -307,10 +307,10 @@ const listVerdict = (state: State, call: Call, kind: "deposit" | "withdrawal", j
   return rows.map((row) => recordVerdict(state, call, kind, row)).find((each) => each !== undefined)
 }
 
-/** Whoever gives something up is told that it has come to nothing by his own doing. */
+/** Whoever gives a transfer up is told that it ended by his own decision. */
 const givenUpVerdict = (state: State, id: string, { ledgerOutcome, status }: Json, model: NaiveVenue): Verdict => {
   if (!state.canceled.has(id)) return broken(`no record gives ${id} up`)
-  // The ledger may have done it all the same by then, where strangers have come by its keys.
+  // The ledger may have executed it by then all the same, where strangers have obtained its keys.
   const isDone = model.funds.transfers.some(({ end, kind, number }) => Funds.idOf(kind, number) === id && end === "ledger_confirmed")
   if (isDone && status === "ledger_confirmed") return holds
   const { guard, outcome } = isObject(ledgerOutcome) ? ledgerOutcome : {} as Json
@@ -347,8 +347,9 @@ const goodVerdict = (state: State, { call, wish }: Asked, json: Json, model: Nai
 }
 
 /**
- * An answer by which a step is approved is refused to nobody who sends it again: not while the first one was being decided either. It
- * is looked for in the model: what was approved and has come to nothing is asked about anew, and its answer is one to nothing then.
+ * A passkey's answer that approved a step is refused to nobody who sends it again, not even while the first one was being decided. The
+ * approval is looked up in the model: if the approved transaction came to nothing, a new question has been asked, and the old answer
+ * belongs to none.
  */
 const unheardVerdict = (state: State, { call: { account }, wish }: Asked, json: unknown, model: NaiveVenue): Verdict => {
   if (wish.kind !== "complete" || !isObject(json) || json["code"] !== "passkey_assertion_invalid") return holds
@@ -360,7 +361,7 @@ const unheardVerdict = (state: State, { call: { account }, wish }: Asked, json: 
   return attempt?.isVoid === false && attempt.approval?.nonce === taken.nonce ? broken("its step is approved by this very answer") : holds
 }
 
-/** Whether a wish names a transfer that its account has. */
+/** Whether a request names a transfer of its account. */
 const isKnown = (state: State, { call: { account }, wish }: Asked): boolean => {
   if (!("of" in wish) || typeof wish.of === "string") return false
   const { id, kind } = wish.of

@@ -1,8 +1,8 @@
 /**
- * Safety. Whoever writes says first under which versions: each writer's first record is the opening or a start with its
- * numbers. Rules change at a step only, which names the state that it began with, and nothing that was decided under
- * other rules is decided again: such a start is refused, by the name of the version that has to finish. That state is durable under
- * its name before the step is journaled: whoever lost it could replay nothing that was before.
+ * Safety. Every writer begins by recording its versions: its first record is the opening, or a start with its version numbers. Rules
+ * change only at a step, which names the state that it began with, and nothing that was decided under other rules is decided again:
+ * such a start is refused with the name of the version that has to finish. The step's state is durable under its name before the step
+ * is journaled, since nothing before the step could be replayed without it.
  */
 import { versions as present } from "../../src/sequencer/Versions.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -13,9 +13,9 @@ interface State {
   epoch: number
   /** The rules that the journal is under; 0 before its first record. */
   rules: number
-  /** The rules of the process that was started last. */
+  /** The rules of the process that started last. */
   started: number
-  /** What the last process left that stopped in good order. */
+  /** The last record and digest of the last process that stopped in good order. */
   stopped: { readonly sequence: number; readonly digest: string } | undefined
 }
 

@@ -15,7 +15,7 @@ export interface Subject {
 
 export type Frame =
   | { readonly _tag: "noJson" }
-  /** It is refused for what it says; without a proper id of its own it is like any other such frame. */
+  /** A frame that is refused for its content; one without a valid id of its own is like any other such frame. */
   | { readonly _tag: "malformed"; readonly id: string | undefined }
   | { readonly _tag: "ping"; readonly id: string }
   | { readonly _tag: "auth"; readonly id: string; readonly ticket: string | undefined; readonly isToCancel: boolean }
@@ -35,7 +35,7 @@ export const accountChannels = ["account.orders", "account.fills", "account.posi
 const isText = (value: unknown): boolean => typeof value === "string"
 export const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)
 
-/** Nothing that is no Unicode can be a part of a path. */
+/** Text that is not valid Unicode cannot be part of a path. */
 const isOrderId = (value: unknown): boolean => Bodies.name(value) && !/\p{Cs}/u.test(String(value))
 
 const op = { op: isText, id: isId }

@@ -1,4 +1,4 @@
-/** Every scenario, by what happens in it. */
+/** Every scenario, by its name. */
 import * as Options from "../faults/Options.js"
 import { act, type Report, type Request } from "../Simulation.js"
 import { armedWithoutEnd } from "./armedWithoutEnd.js"
@@ -44,13 +44,13 @@ export const scenarios: ReadonlyArray<Scenario> = [
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */
 export type How = Pick<Request, "trace" | "unproven">
 
-/** Plays a scenario, with every property watching it. */
+/** Plays a scenario with every property watching. */
 export const play = ({ bounds = {}, name, play: played, set = {} }: Scenario, how: How = {}): Report => {
   const options = { ...Options.still, ...set, bounds: { ...Options.roomy, ...bounds } }
   return act(name, { seed: name, profile: "calm", steps: 0, options, ...how }, (acting) => played(new Stage(acting)))
 }
 
-/** Those that a name asks for, all of them by `all`; undefined where there is none of the name. */
+/** The scenarios of a name, or all for `all`; undefined where there is none of that name. */
 export const named = (name: string): ReadonlyArray<Scenario> | undefined => {
   const found = name === "all" ? scenarios : scenarios.filter((each) => each.name === name)
   return found.length === 0 ? undefined : found

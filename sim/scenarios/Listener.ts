@@ -1,6 +1,6 @@
 /**
- * A client of the stream on the stage, over one connection: it says one thing, hears what that is answered, and keeps what it was sent.
- * What it does and hears is seen as it is of every other client of the stream.
+ * A client of the stream on the stage, over one connection: it sends one frame at a time, waits for the answer, and keeps what it was
+ * sent. The properties see it like every other client of the stream.
  */
 import * as Ids from "../../src/domain/Ids.js"
 import type { Options } from "../faults/Options.js"
@@ -10,10 +10,10 @@ import type { Acting } from "../Simulation.js"
 import { path } from "../run/StreamOddities.js"
 import type { Line } from "../world/SimNetwork.js"
 
-/** Simulated milliseconds in which a connection is opened, and anything that is said over it answered. */
+/** Simulated milliseconds in which a connection opens, and in which each frame is answered. */
 const answerMs = 20_000
 
-/** What a venue has room for of what is on its way to a listener, where a scenario has any: as much as it usually has. */
+/** The venue's limits for a listener in scenarios that have one: the usual ones. */
 export const listened: NonNullable<Options["streams"]> = {
   clients: 0,
   cutShare: 0,
@@ -24,7 +24,7 @@ export const listened: NonNullable<Options["streams"]> = {
   keptUpdates: 1_024
 }
 
-/** A frame that tells of a stream. */
+/** A frame of a subscribed stream. */
 interface Told {
   readonly type: string
   readonly channel: string
@@ -35,7 +35,7 @@ interface Told {
 }
 
 export class Listener {
-  /** What was sent, oldest first. */
+  /** The frames received, oldest first. */
   readonly heard: Array<Json> = []
   #line: Line | undefined
   #said = 0
@@ -45,7 +45,7 @@ export class Listener {
   /** The last sequence of each stream. */
   readonly #last = new Map<string, number>()
 
-  /** Connects, and is greeted. */
+  /** Connects, and waits for the greeting. */
   constructor(readonly name: string, readonly acting: Acting) {
     const { until, world: { network, root } } = acting
     network.connect<number>(path, root.split(name), () => 0, {
@@ -73,7 +73,7 @@ export class Listener {
     return { atEpochMs: host.process?.clock.unsafeCurrentTimeMillis() ?? 0, elapsedMs: world.elapsedMs() }
   }
 
-  /** What is durable as a frame leaves. */
+  /** The last durable record as a frame leaves. */
   #leaves(text: string, onItsWay: number): number {
     const { follower, model, witness } = this.acting
     follower.drain()
@@ -109,7 +109,7 @@ export class Listener {
     })
   }
 
-  /** Says something, and waits for the answer. */
+  /** Sends a frame, and waits for the answer. */
   #ask(frame: object, id = `f${++this.#said}`): Json {
     this.#line?.say(JSON.stringify({ id, ...frame }))
     const answer = (): Json | undefined => this.heard.find((each) => each["id"] === id)
@@ -117,7 +117,7 @@ export class Listener {
     return answer()!
   }
 
-  /** Shows a ticket; `isToCancel`: the connection cancels its orders as it ends. What that is answered. */
+  /** Shows a ticket. `isToCancel`: the connection cancels its orders when it ends. Returns the answer. */
   show(ticket: string, accountId: string, isToCancel: boolean): Json {
     const { model, witness } = this.acting
     this.#account = model.accounts.findIndex(({ born }) => Ids.accountId(born) === accountId)
@@ -132,7 +132,7 @@ export class Listener {
     return String(this.heard[0]!["connectionId"])
   }
 
-  /** Asks for a stream, and waits for all that there is of it. */
+  /** Subscribes to a stream, and waits until it is up to date. */
   follow(channel: string, marketId?: string): Json {
     const names = marketId === undefined ? { channel } : { channel, marketId }
     this.#ask({ op: "subscribe", ...names })
@@ -141,7 +141,7 @@ export class Listener {
     return begun()!["data"] as Json
   }
 
-  /** Goes away. */
+  /** Disconnects. */
   leave(): void {
     const { witness, world: { time } } = this.acting
     if (this.#isArming) {

@@ -1,15 +1,15 @@
-/** What a scenario is: a run that is told in advance, with what has to hold at its end beside all properties. */
+/** A scenario: a run whose events are written in advance, with expectations of its end in addition to all properties. */
 import type { Bounds, Options } from "../faults/Options.js"
 import type { Stage } from "./Stage.js"
 
 export interface Scenario {
-  /** By which it is asked for: words joined by hyphens. */
+  /** The name by which it is selected: words joined by hyphens. */
   readonly name: string
-  /** What happens, in a line. */
+  /** What happens in it, in a line. */
   readonly what: string
-  /** What the venue is bounded by, where that is not what no run comes to. */
+  /** The venue's bounds, where it needs others than those that no run reaches. */
   readonly bounds?: Partial<Bounds>
-  /** What else it is set to: what it has room for where somebody listens, how many requests are let in. */
+  /** Further settings: limits of the stream where there are listeners, and request limits. */
   readonly set?: Pick<Options, "limits" | "streams">
   readonly play: (stage: Stage) => void
 }

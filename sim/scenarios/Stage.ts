@@ -1,10 +1,10 @@
 /**
- * The stage of the scenarios: a small market in round numbers, accounts by name, and one thing after the other, each answered before
- * the next begins. All of it happens over HTTP, in the venue's own time.
+ * The stage of the scenarios: a small market in round numbers, accounts by name, and one action after the other, each answered before
+ * the next begins. Everything happens over HTTP, in the venue's own time.
  *
- * A market of the stage has prices of whole USDC and sizes of whole units, ten times leverage (initial margin 10 %, maintenance
- * 5 %), no trading fees, a liquidation fee of 1 %, a mark that is its index, and an index that is fresh for ten seconds and may take
- * any step, unless a scenario says otherwise.
+ * Unless a scenario says otherwise, a market of the stage has prices of whole USDC and sizes of whole units, ten times leverage
+ * (initial margin 10 %, maintenance margin 5 %), no trading fees, a liquidation fee of 1 %, a mark equal to its index, and an index
+ * that is fresh for ten seconds and may move by any step.
  */
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
@@ -20,28 +20,28 @@ import * as OwnerCalls from "../workload/OwnerCalls.js"
 import type { Crash } from "../world/SimDisk.js"
 import { Listener } from "./Listener.js"
 
-/** Somebody with an account. */
+/** The holder of an account. */
 export type Somebody = Calls.Identity
 
-/** What of a market a scenario may say. */
+/** The parameters of a market that a scenario may set. */
 export type Terms = Partial<Omit<Parameters, "marketId" | "baseAsset" | "quoteAsset" | "settlementAsset">>
 
-/** An order in whole units and USDC; without a price: at market. */
+/** An order in whole units and USDC; without a price, a market order. */
 export interface Wanted {
   readonly size: number
   readonly price?: number
-  /** Immediate: what does not trade at once is cancelled. */
+  /** Immediate or cancel. */
   readonly now?: boolean
   readonly reduceOnly?: boolean
   readonly expiresAtEpochMs?: number
 }
 
 const second = 1_000
-/** How long after a second begins its mark is made, and what hangs on it done. */
+/** How long after the beginning of a second its marks are made and everything that depends on them is done. */
 const settledMs = 40
-/** How often an index is sent anew, where it is kept fresh. */
+/** The interval at which an index is sent again, where it is kept fresh. */
 const freshMs = 4_000
-/** Simulated milliseconds in which anything is answered. */
+/** Simulated milliseconds in which any request is answered. */
 const answerMs = 20_000
 
 const terms = (base: string): Parameters => ({
@@ -77,10 +77,10 @@ const terms = (base: string): Parameters => ({
 export class Stage {
   readonly #acting: Acting
   #keys = 0
-  /** USDC that accounts were opened with. */
+  /** USDC with which accounts were opened. */
   #credited = 0
   readonly #everybody: Array<Somebody> = []
-  /** The markets with the index that each was given last. */
+  /** The markets, with the last index given to each. */
   readonly #markets = new Map<Parameters, number>()
 
   constructor(acting: Acting) {
@@ -94,7 +94,7 @@ export class Stage {
     return Math.floor(this.#acting.world.time.nowEpochMs())
   }
 
-  /** Lets so much time pass in which nobody does anything. */
+  /** Lets time pass in which nobody does anything. */
   wait(ms: number): void {
     const { until, world: { time } } = this.#acting
     let passed = false
@@ -109,22 +109,22 @@ export class Stage {
     for (let left = seconds; left > 0; left--) this.wait(second)
   }
 
-  /** Sets the clock of the process forward, of which its sleeps know nothing. */
+  /** Sets the process's clock forward, which its sleeps do not notice. */
   setForward(ms: number): void {
     this.#acting.host.process?.clock.jump(ms)
   }
 
-  /** What the clock of the process reads. */
+  /** The time of the process's clock. */
   get venueNow(): number {
     return this.#acting.host.process?.clock.seen() ?? this.now
   }
 
-  /** Lets time pass until the marks of the next second are made and what hangs on them is done. */
+  /** Lets time pass until the next second's marks are made and everything that depends on them is done. */
   tick(): void {
     this.wait(second - (this.now % second) + settledMs)
   }
 
-  /** Lets time pass until a moment, all indices kept fresh as they are. */
+  /** Lets time pass until a moment, and keeps all indices fresh at their present values. */
   passUntil(atEpochMs: number): void {
     while (this.now < atEpochMs) {
       for (const [market, price] of this.#markets) this.index(market, price)
@@ -138,7 +138,7 @@ export class Stage {
 
   // --- the operator --------------------------------------------------------------------------------------
 
-  /** Puts a market, opens it and gives it its first price, so that it has a mark. */
+  /** Creates a market, opens it and gives it its first price, so that it has a mark. */
   market(base: string, index: number, change: Terms = {}): Parameters {
     const market = { ...terms(base), ...change }
     this.#put(market)
@@ -153,7 +153,7 @@ export class Stage {
     this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
   }
 
-  /** Gives a market other terms, and an index under them. */
+  /** Changes a market's parameters, and sends an index under them. */
   change(market: Parameters, change: Terms, index: number): Parameters {
     const changed = { ...market, ...change }
     this.#put(changed)
@@ -163,13 +163,13 @@ export class Stage {
     return changed
   }
 
-  /** Delists a market at once: all positions in it are settled. */
+  /** Delists a market at once, which settles all positions in it. */
   delist(market: Parameters): void {
     this.#delisted(market, {})
     this.#markets.delete(market)
   }
 
-  /** Announces that a market is delisted at a moment. */
+  /** Announces the delisting of a market at a moment. */
   announceEnd(market: Parameters, effectiveAtEpochMs: number): void {
     this.#delisted(market, { effectiveAtEpochMs })
   }
@@ -182,13 +182,13 @@ export class Stage {
     this.done(this.say(this.aStatus(market, status)))
   }
 
-  /** What sets a market's status, to be said with other things. */
+  /** The request that sets a market's status, to be sent together with others. */
   aStatus(market: Parameters, status: Status): Calls.Draft {
     const target = `/v1/operator/markets/${market.marketId}/status`
     return this.#operation("setMarketStatus", "SetMarketStatus", "PUT", target, { status })
   }
 
-  /** What sets a market's index, likewise. */
+  /** The request that sets a market's index, likewise. */
   anIndex(market: Parameters, price: number | string, sourceEpochMs?: number): Calls.Draft {
     return this.#operation("setIndexPrice", "SetIndexPrice", "PUT", `/v1/operator/markets/${market.marketId}/index-price`, {
       price: String(price),
@@ -196,21 +196,21 @@ export class Stage {
     })
   }
 
-  /** What gives somebody so many USDC, likewise: it is taken for said. */
+  /** The request that credits an account with USDC, likewise; it is counted as sent. */
   aCredit(who: Somebody, amount: number): Calls.Draft {
     this.#credited += amount
     const body = { accountId: who.accountId, amount: String(amount) }
     return this.#operation("creditAccount", "CreditAccount", "POST", "/v1/operator/demo/credits", body)
   }
 
-  /** Sends an index price as the operator writes it; what is answered. */
+  /** Sends an index price as the operator writes it, and returns the answer. */
   index(market: Parameters, price: number | string, sourceEpochMs?: number): Answer {
     const answer = this.say(this.anIndex(market, price, sourceEpochMs))
     if (answer.status === 200) this.#markets.set(market, Number(price))
     return answer
   }
 
-  /** Moves an index, and lets the mark follow it and all be done that comes of it at once. */
+  /** Moves an index, and waits until the mark has followed and its immediate consequences are done. */
   move(market: Parameters, price: number): void {
     this.done(this.index(market, price))
     this.tick()
@@ -224,7 +224,7 @@ export class Stage {
     this.done(this.operate("resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined))
   }
 
-  /** Opens accounts of so many USDC each. */
+  /** Opens accounts with this many USDC each. */
   open(names: ReadonlyArray<string>, collateral: number): ReadonlyArray<Somebody> {
     const body = { accounts: names.length, collateral: String(collateral) }
     const json = this.done(this.operate("openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body))
@@ -260,19 +260,19 @@ export class Stage {
     return this.#order(who, market, "sell", wanted)
   }
 
-  /** One comes to hold what the other sells, at a price; both orders fill whole. */
+  /** Trades between two accounts at a price: both orders are filled completely. */
   deal(buyer: Somebody, seller: Somebody, market: Parameters, size: number, price: number): void {
     this.is(`what ${seller.client} offered ${buyer.client}`, this.sell(seller, market, { size, price })["status"], "open")
     const bought = this.buy(buyer, market, { size, price })
     this.is(`what ${buyer.client} bought of ${seller.client}`, bought["status"], "closed")
   }
 
-  /** Sets somebody's dead-man switch. */
+  /** Sets an account's dead-man switch. */
   cancelAllAfter(who: Somebody, timeoutMs: number): Json {
     return this.done(this.say(Calls.cancelAllAfter(who, "switch", this.#nextKey(who.client), timeoutMs)))
   }
 
-  /** Orders of somebody that are open, in a market or in all of them. */
+  /** An account's open orders, in a market or in all. */
   openOrders(who: Somebody): ReadonlyArray<Json> {
     return this.own(who, "listOrders", "orders?limit=100&status=open")["orders"] as ReadonlyArray<Json>
   }
@@ -281,19 +281,19 @@ export class Stage {
     this.done(this.say(Calls.cancelOrder(who, "cancel", this.#nextKey(who.client), market.marketId, String(order["orderId"]))))
   }
 
-  /** Gives an open order another price. */
+  /** Changes the price of an open order. */
   amend(who: Somebody, market: Parameters, order: Json, priceAtoms: number): Json {
     const id = String(order["orderId"])
     return this.done(this.say(Calls.amend(who, "amend", this.#nextKey(who.client), market, id, { priceAtoms })))
   }
 
-  /** Sets below which index somebody's position in a market is closed. */
+  /** Sets a stop-loss: the account's position in a market is closed when the index falls below this price. */
   stopLoss(who: Somebody, market: Parameters, below: number): void {
     const stopLoss = { triggerPrice: String(below), triggerBy: "index" as const }
     this.done(this.say(Calls.setAutoClose(who, "stop loss", this.#nextKey(who.client), market.marketId, { stopLoss })))
   }
 
-  /** Cancels all of somebody's orders, in a market or in all of them. */
+  /** Cancels all of an account's orders, in a market or in all. */
   cancelAll(who: Somebody, market?: Parameters): Json {
     return this.done(this.say(Calls.cancelAll(who, "cancel all", this.#nextKey(who.client), market?.marketId)))
   }
@@ -318,12 +318,12 @@ export class Stage {
 
   // --- readers -------------------------------------------------------------------------------------------
 
-  /** What the public reads. */
+  /** Reads something public. */
   public(endpoint: string, target: string): Json {
     return this.done(this.say(Calls.read(nobody, endpoint, target, "none")))
   }
 
-  /** What somebody reads of his account. */
+  /** Reads something of an account as its owner. */
   own(who: Somebody, endpoint: string, rest: string): Json {
     return this.done(this.say(Calls.read(who, endpoint, `/v1/accounts/${who.accountId}/${rest}`, "trader")))
   }
@@ -332,35 +332,35 @@ export class Stage {
     return this.own(who, "getBalance", "balance")
   }
 
-  /** What somebody asks for who waits for what changes of his account, to be said with other things. */
+  /** The request that waits for changes of an account, to be sent together with others. */
   aWait(who: Somebody, waitMs: number): Calls.Draft {
     const target = `/v1/accounts/${who.accountId}/changes?fromSequence=${this.#acting.model.sequence}&waitMs=${waitMs}`
     return Calls.read(who, "listChanges", target, "trader")
   }
 
-  /** A connection of the stream. */
+  /** Opens a connection of the stream. */
   listener(name: string): Listener {
     return new Listener(name, this.#acting)
   }
 
-  /** A ticket that lets its bearer read and trade for somebody. */
+  /** A ticket with which its bearer may read and trade for an account. */
   ticket(who: Somebody): string {
     const draft = OwnerCalls.mintTicket(OwnerCalls.demoKey(who.client, who), { scopes: ["read", "trade"] })
     return String(this.done(this.say(draft))["ticket"])
   }
 
-  /** What of somebody's money there is, in USDC. */
+  /** One of an account's sums of money, in USDC. */
   usdc(who: Somebody, name: "collateral" | "equity" | "marginEquity" | "maintenanceMargin" | "available"): number {
     return Number(this.balance(who)[name])
   }
 
-  /** Somebody's position in a market, if there is one. */
+  /** An account's position in a market, if there is one. */
   position(who: Somebody, market: Parameters): Json | undefined {
     const positions = this.own(who, "listPositions", "positions")["positions"] as ReadonlyArray<Json>
     return positions.find(({ marketId }) => marketId === market.marketId)
   }
 
-  /** What somebody holds in a market, long positive. */
+  /** The size of an account's position in a market, long positive. */
   held(who: Somebody, market: Parameters): number {
     const position = this.position(who, market)
     return position === undefined ? 0 : Number(position["quantity"]) * (position["side"] === "long" ? 1 : -1)
@@ -390,7 +390,7 @@ export class Stage {
     return this.public("getInsuranceFund", "/v1/insurance-fund?limit=500")
   }
 
-  /** Several things said at once, or each of them so long behind the one before: what each was answered. */
+  /** Sends several requests at once, or each so long after the one before. Returns the answers. */
   together(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Json> {
     const { clients, world: { time } } = this.#acting
     const answers = drafts.map((): Answer | undefined => undefined)
@@ -408,12 +408,12 @@ export class Stage {
 
   // --- the process ---------------------------------------------------------------------------------------
 
-  /** Has the disk be full, or have room again. */
+  /** Fills the disk, or makes room again. */
   fillDisk(isFull: boolean): void {
     this.#acting.host.fillDisk(isFull)
   }
 
-  /** The process stops in good order, and is started again. */
+  /** Stops the process in good order, and starts it again. */
   restart(): void {
     const { host, until } = this.#acting
     host.stop()
@@ -421,7 +421,7 @@ export class Stage {
     until("a start", () => host.reads !== undefined, 60_000)
   }
 
-  /** The process dies, and is started again. */
+  /** Crashes the process, and starts it again. */
   crash(loss: Crash): void {
     const { host, until } = this.#acting
     host.crash(loss)
@@ -434,7 +434,7 @@ export class Stage {
     return this.#acting.broke(what)
   }
 
-  /** What is shown is what is expected, in every member. */
+  /** Expects a value to equal another in every member. */
   is(what: string, shown: unknown, expected: unknown): void {
     const verdict = difference(what, shown, expected)
     if (verdict !== undefined) this.broke(verdict)
@@ -444,14 +444,14 @@ export class Stage {
     if (!so) this.broke(`not so: ${what}`)
   }
 
-  /** An order was refused for this reason. */
+  /** Expects an order to have been refused for this reason. */
   refused(what: string, order: Json, guard: string): void {
     this.is(`the guard of ${what}`, order["rejectionGuard"], guard)
   }
 
   /**
-   * What must be so at the end of every scenario: nobody is below zero, neither is the fund; together everybody has what accounts were
-   * opened with, to the atom; the fund's movements are all that it has; and the venue's own audit finds nothing.
+   * Expectations at the end of every scenario: neither an account nor the fund is negative; together accounts have exactly what they
+   * were opened with; the fund's movements add up to what it has; and the venue's own audit finds nothing.
    */
   audit(): void {
     const fund = this.fund()
@@ -465,13 +465,13 @@ export class Stage {
     this.auditEngine()
   }
 
-  /** The engine's own audit of its state, at the marks of that moment. */
+  /** Runs the engine's own audit of its state, at the present marks. */
   auditEngine(): void {
     const { reads } = this.#acting.host
     if (reads instanceof Engine) this.is("the venue's own audit", Invariants.firstBroken(reads.state), undefined)
   }
 
-  /** Asks for something, and waits for the answer. */
+  /** Sends a request, and waits for the answer. */
   say(draft: Calls.Draft): Answer {
     const { clients, until } = this.#acting
     let answer: Answer | undefined
@@ -482,7 +482,7 @@ export class Stage {
     return answer!
   }
 
-  /** What an answer says that must be good. */
+  /** The content of an answer, which must be a success. */
   done({ json, status, text }: Answer): Json {
     return status === 200 && isObject(json) ? json : this.broke(`answered ${status}: ${text}`)
   }
@@ -494,5 +494,5 @@ export class Stage {
 
 const nobody: Somebody = { client: "the public", account: -1, accountId: "", apiKey: "" }
 
-/** The beginning of the next interval of a length, as a moment. */
+/** The beginning of the next interval of this length, ms since the Unix epoch. */
 export const nextInterval = (atEpochMs: number, lengthMs: number): number => (Math.floor(atEpochMs / lengthMs) + 1) * lengthMs

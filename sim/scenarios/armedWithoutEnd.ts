@@ -1,8 +1,8 @@
 /**
- * A key lets in connections that are to cancel their orders, over and over. Each is a record of the journal: whoever may have as many as he
- * likes fills the disk.
+ * A key arms connections to cancel their orders on disconnect, over and over. Each of them is a record of the journal: without a limit
+ * the key's owner could fill the disk.
  *
- * What has to hold: to arm a connection counts as any request of the key does, and is refused beyond its limit.
+ * What has to hold: arming a connection counts as a request of the key, and is refused beyond its limit.
  */
 import type { Json } from "../reading/Bodies.js"
 import { listened } from "./Listener.js"
@@ -25,11 +25,11 @@ export const armedWithoutEnd: Scenario = {
       listener.leave()
       return answer["type"] === "auth_ok" ? "armed" : (answer["error"] as Json)["code"]
     })
-    // The ticket counts as well.
+    // The ticket counts as a request as well.
     const armed = Array.from({ length: perKey - 1 }, () => "armed")
     stage.is("what connections are told", answers, [...armed, "rate_limited", "rate_limited", "rate_limited"])
 
-    // The key may do nothing else until its window is over, and then trades as before.
+    // The key can do nothing else until its window ends, and then trades as before.
     stage.pass(windowMs)
     stage.deal(one, stage.one("other", 10_000), stage.market("ABC", 1_000), 1, 1_000)
     stage.audit()

@@ -1,11 +1,11 @@
 /**
- * Something is asked for at the one moment, or in the one state, in which it is easily told wrongly. More than four wait for what changes,
- * each of an account of his own, and are sent away as if all were one. Somebody lists his orders just as the histories have come to his
- * last one, and is told it twice. Accounts that have won and lost nothing change places in a ranking. An interval of funding ends with
- * nothing else in its record, and who follows the market is not told of its rate. An index has fallen silent, and who begins to follow his
- * balance is told that he may withdraw what nobody would pay out to him.
+ * Requests come at the one moment, or in the one state, at which a wrong answer is easily given. More than four accounts wait for
+ * changes, and the waits are refused as if all were of one account. An account lists its orders just when the histories have reached
+ * its latest one, and gets it twice. Accounts without profit or loss change places in a ranking. An interval of funding ends with
+ * nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new subscriber of
+ * a balance is told that the owner may withdraw what nobody would pay out.
  *
- * What has to hold: what is told is so at each of these moments, to whoever asks and however he asks.
+ * What has to hold: the answer is right at each of these moments, whoever asks and by whichever route.
  */
 import type { Json } from "../reading/Bodies.js"
 import { listened } from "./Listener.js"
@@ -13,11 +13,11 @@ import type { Scenario } from "./Scenario.js"
 import { nextInterval } from "./Stage.js"
 
 const hour = 3_600_000
-/** No whole number of them is one of the five seconds behind which a book is sampled. */
+/** No multiple of it is a multiple of the five seconds after which a book is sampled. */
 const intervalMs = 12_000
-/** Longer than histories rest, and shorter than it takes to the next mark. */
+/** Longer than the histories rest, and shorter than the time to the next mark. */
 const takenInMs = 500
-/** Within so long a board is made anew. */
+/** A leaderboard is made anew within this time. */
 const boardMs = 40_000
 
 export const askedAtThatMoment: Scenario = {
@@ -35,17 +35,17 @@ export const askedAtThatMoment: Scenario = {
       stage.deal(other, one!, market, 1, 1_000)
     }
 
-    // Nothing changes for any of them.
+    // Nothing changes for any of these accounts.
     stage.together(everybody.map((who) => stage.aWait(who, 2_000)))
 
-    // Nobody holds anything: the rate of an interval is all that its end changes.
+    // Nobody holds anything: the interval's rate is all that changes when it ends.
     const ticker = stage.listener("who follows the market")
     ticker.follow("market.ticker", market.marketId)
     stage.passUntil(nextInterval(stage.now, intervalMs) + 2 * intervalMs + 3_000)
     const told = ticker.heard.filter(({ type }) => type === "update").map(({ data }) => data as Json | ReadonlyArray<Json>)
     stage.holds("the rate of an interval is told", JSON.stringify(told).includes("\"fundingRateE9\":\"41\""))
 
-    // The first orders are long forgotten when the last one is placed.
+    // The first orders have long been forgotten when the last one is placed.
     stage.cancel(one!, market, stage.buy(one!, market, { size: 1, price: 900 }))
     stage.setForward(24 * hour)
     stage.pass(boardMs)
@@ -56,11 +56,11 @@ export const askedAtThatMoment: Scenario = {
     stage.is("orders that are listed", listed.map(({ price }) => price), ["901.0", "900.0", ...Array.from({ length: 4 }, () => "1000.0")])
     stage.cancel(one!, market, last)
 
-    // All have the score of nothing, and some have had more fills than others: a board is made every minute.
+    // All scores are zero, and some accounts have had more fills than others: a leaderboard is made every minute.
     const board = stage.public("getLeaderboard", "/v1/leaderboard?window=all_time")["entries"] as ReadonlyArray<Json>
     stage.is("fills of who are ranked", board.map(({ fillCount }) => fillCount), [4, 2, 2])
 
-    // No record comes behind a silent index, and nobody may take anything out.
+    // No record follows a silent index, and nobody may withdraw anything.
     stage.deal(one!, three!, market, 1, 1_000)
     const own = stage.listener("who follows his balance")
     own.show(stage.ticket(three!), three!.accountId, false)

@@ -1,10 +1,11 @@
 /**
- * An interval of funding ends otherwise than with a tick of its market: its market is given intervals of another length in its midst, or is
- * delisted just as it ends, or as nothing ticks. Time is paid for twice, or whoever held a position for all of it is not paid at all.
+ * An interval of funding ends otherwise than with a tick of its market: the market gets intervals of another length in the middle of
+ * it, or is delisted just as it ends, or while there are no ticks. Time is paid for twice, or the holder of a position for the whole
+ * interval is not paid at all.
  *
- * What has to hold: the interval that an operator cuts off, and the one that begins in it, cost nobody anything, and the next one is paid
- * for; one that ends with its market, at a delisting that was announced for just that moment, is paid for to the atom before positions
- * are settled; and one that was over while the market stood still is published, with a rate of zero.
+ * What has to hold: the interval that an operator cuts short, and the one that begins in its midst, cost nobody anything, and the next
+ * one is paid. An interval that ends with its market, at a delisting announced for that moment, is paid to the atom before positions
+ * are settled. One that ended while the market was not live is published with a rate of zero.
  */
 import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
@@ -23,7 +24,7 @@ export const intervalCutShort: Scenario = {
       (stage.public("listFundings", `/v1/markets/${marketId}/funding`)["intervals"] as ReadonlyArray<Json>)
         .toReversed().map(({ fundingRate8hE9 }) => fundingRate8hE9)
 
-    // An interval is cut off after some seconds by halves of it: the first of those has all its samples but one.
+    // An interval is cut short after some seconds by intervals of half its length: the first of those has all its samples but one.
     const first = stage.market("ABC", 1_000, funded)
     stage.deal(long!, short!, first, 10, 1_000)
     const begins = nextInterval(stage.now, intervalMs)
@@ -33,7 +34,7 @@ export const intervalCutShort: Scenario = {
     stage.is("the rates around another length", ratesOf(halves.marketId).slice(-3), ["0", "0", "100000"])
     stage.deal(short!, long!, halves, 10, 1_000)
 
-    // The market's end is announced for the end of an interval: 10 x 1,000 at 0.01 % in 8 hours, for 20 seconds.
+    // The market's delisting is announced for the end of an interval: 10 x 1,000 at 0.01 % in 8 hours, for 20 seconds.
     const second = stage.market("DEF", 1_000, funded)
     stage.deal(long!, short!, second, 10, 1_000)
     const ends = nextInterval(stage.now, intervalMs) + intervalMs
@@ -45,7 +46,7 @@ export const intervalCutShort: Scenario = {
     stage.is("the rate of its last interval", ratesOf(second.marketId).at(-1), "100000")
     stage.is("what the long has", stage.balance(long!)["collateralAtoms"], String(BigInt(String(before)) - 695n))
 
-    // An index is silent over the end of an interval, and the market is delisted then.
+    // An index is silent when an interval ends, and the market is delisted then.
     const third = stage.market("GHI", 1_000, { ...funded, indexStaleMs: 5_000 })
     stage.passUntil(nextInterval(stage.now, intervalMs) + 14_000)
     stage.wait(8_000)

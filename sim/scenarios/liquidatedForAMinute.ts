@@ -1,17 +1,18 @@
 /**
- * A large position is sold into a market that takes one unit a second. Venues have gone on selling fifths of what was left for as long as
- * the price fell, each for less than the one before; told owners that nothing could liquidate them, whose accounts no price of that market
- * would have saved; and shown orders in their books that had been cut down meanwhile.
+ * A large position is sold into a market that takes one unit a second. Venues have gone on selling fifths of the remainder for as long
+ * as the price fell, each for less than the one before; have told owners that nothing could liquidate accounts that no price of the
+ * market in question would have saved; and have shown orders in their books at sizes that had been reduced meanwhile.
  *
- * What has to hold: thirty seconds after the first part all that is left is sent at once, and parts that fill nothing push nothing out of
- * what is published. An account that no price of a market saves is told the market's furthest price as its liquidation price. And if a
- * deleveraging leaves an account less than its reduce-only order would close, the order is cut down under a new book sequence.
+ * What has to hold: thirty seconds after the first part the whole remainder is sent at once, and parts without a fill displace nothing
+ * from the published steps. An account that no price of a market saves is told the market's furthest price as its liquidation price.
+ * And if a deleveraging leaves an account with a smaller position than its reduce-only order would close, the order is reduced under a
+ * new book sequence.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
 
-/** One unit is bid for each second, and then none for eight seconds, until all that is left is sent. */
+/** One unit is bid for each second, and then none for eight seconds, until the whole remainder is sent. */
 const soldByParts = (stage: Stage, maker: Somebody): void => {
   const market = stage.market("ABC", 1_000)
   const large = stage.one("large", 52_000)
@@ -29,7 +30,7 @@ const soldByParts = (stage: Stage, maker: Somebody): void => {
   stage.is("what is left when all is sent", stage.held(large, market), 0)
 }
 
-/** Losses that are held in a market that is halted and in one that trades leave no price of a third one at which the account stands. */
+/** Losses in a halted market and in a trading one leave no price of a third market at which the account keeps its margin. */
 const savedByNoPrice = (stage: Stage, maker: Somebody): void => {
   const halted = stage.market("HALT", 1_000)
   const falling = stage.market("FALL", 1_000)
@@ -46,7 +47,7 @@ const savedByNoPrice = (stage: Stage, maker: Somebody): void => {
   stage.is("what is held of each", [halted, falling, small].map((market) => stage.held(holder, market)), [10, 10, 1])
 }
 
-/** A short of ten is left six by a deleveraging, and offers to buy ten back. The insurance fund has nothing yet to take over with. */
+/** A deleveraging reduces a short of ten, which an order is to buy back, to six. The insurance fund has nothing yet to take over with. */
 const cutDown = (stage: Stage, maker: Somebody): void => {
   const market = stage.market("CUT", 1_000)
   const [ruined, short] = [stage.one("ruined", 401), stage.one("short", 10_000)]

@@ -1,11 +1,11 @@
 /**
- * More falls due at one moment than a record does, and somebody acts before it is all done: he meets a switch that should have fired, is
- * told of money that he has yet to pay or receive, or is sold in a market that was halted while his stop-loss stood in line.
+ * More work falls due at one moment than a record does, and a client acts before it is finished: it finds a switch that should have
+ * fired, sees money that it has yet to pay or receive, or is sold in a market that was halted while its stop-loss was waiting.
  *
- * What has to hold, where each record does no more than one of it: whoever acts finds his own switch fired, however many are due before
- * it; every order expires when it is to, whatever was cancelled among them; whoever is credited has his funding settled first; and of
- * stop-losses that were reached none sends an order once the market is halted. They go on when it opens again, by the index that there
- * is then.
+ * What has to hold, where each record does only one such item: a client that acts finds its own switch fired, however many are due
+ * before it; every order expires on time, whichever others were cancelled; an account that is credited has its funding settled first;
+ * and of the stop-losses that were reached none sends an order once the market is halted. They continue when it opens again, by the
+ * index of that time.
  */
 import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
@@ -14,8 +14,8 @@ import { nextInterval } from "./Stage.js"
 const minute = 60_000
 
 /**
- * Seconds in which orders expire, in the order in which they are placed: as a heap of them lies, in one branch those that are late, in
- * the other those that are soon.
+ * Seconds in which orders expire, in the order of placement, so that in the heap that holds them one branch has the late ones and the
+ * other the early ones.
  */
 const expiries = [1, 101, 2, 102, 104, 3, 4, 103, 105, 106, 107, 5, 6, 7, 4.5]
 
@@ -29,7 +29,7 @@ export const muchIsDueAtOnce: Scenario = {
     const holders = stage.open(["one", "two", "three", "four", "five", "six"], 10_000)
     const maker = stage.one("maker", 1_000_000)
 
-    // Three switches are due at once, and the last one's owner comes before any of them has fired.
+    // Three switches are due at once, and the owner of the last acts before any of them has fired.
     const switched = holders.slice(0, 3)
     for (const who of switched) {
       stage.buy(who, market, { size: 1, price: 900 })
@@ -45,7 +45,7 @@ export const muchIsDueAtOnce: Scenario = {
     stage.is("what is open of the others", switched.map((who) => stage.openOrders(who).length), [0, 0, 0])
     stage.cancelAllAfter(last, 0)
 
-    // Of three orders that leave with a switch one has left by the time that their owner cancels all: the others leave with it still.
+    // One of three orders that a switch cancels is gone when their owner cancels all: the others still go with the switch.
     const late = ["902", "903", "904"].map((price) => stage.buy(last, market, { size: 1, price: Number(price) })["orderId"])
     stage.cancelAllAfter(last, minute)
     stage.tick()
@@ -56,7 +56,7 @@ export const muchIsDueAtOnce: Scenario = {
     stage.is("why they left", reasons, late.map(() => "cancel_all_after"))
     stage.cancelAllAfter(last, 0)
 
-    // Of those that expire late one is cancelled, and what was to expire in between takes its place among them.
+    // One of the orders that expire late is cancelled, and one that expires earlier takes its place in the heap.
     const base = stage.venueNow + 3_000
     const orders = expiries.map((at) => stage.buy(maker, market, { size: 1, price: 900, expiresAtEpochMs: base + at * 1_000 }))
     stage.cancel(maker, market, orders[expiries.indexOf(103)]!)
@@ -64,14 +64,15 @@ export const muchIsDueAtOnce: Scenario = {
     stage.is("what is open of what expires", stage.openOrders(maker).length, expiries.filter((at) => at > 100).length - 1)
     stage.cancelAll(maker)
 
-    // An interval ends with seven positions to settle, one by one, and two are credited meanwhile whose turn comes last: who came first.
+    // An interval ends with seven positions to settle, one by one. The two accounts that came first have their turn last, and are
+    // credited before it.
     for (const who of holders) stage.deal(who, maker, market, 1, 1_000)
     stage.passUntil(nextInterval(stage.now, minute) + minute - 2)
     const creditsOf = (names: typeof holders) => Array.from({ length: 24 }, (_, at) => stage.aCredit(names[at % names.length]!, 1))
     stage.together(creditsOf(holders.slice(0, 2)), 0.5)
     stage.tick()
 
-    // All stop-losses are reached by one price, and the market is halted before the second of them has been worked off.
+    // One price reaches all stop-losses, and the market is halted before the second has been handled.
     for (const who of holders) stage.stopLoss(who, market, 950)
     stage.buy(maker, market, { size: 6, price: 940 })
     stage.together([stage.anIndex(market, 945), stage.aStatus(market, "halted")], 1)

@@ -1,17 +1,17 @@
 /**
- * Somebody opens a position with as much leverage as there is. Somebody else pushes the thin book under it: a few orders, a trade, and
- * the price by which margins are held has moved far enough to liquidate a position that is a second old, at a bargain for the pusher.
+ * An account opens a position with the highest leverage. Another pushes the thin book beneath it: a few orders and a trade, and the
+ * price that values positions has moved far enough to liquidate a position that is a second old, at a bargain for the pusher.
  *
- * What has to hold: however far the book is pushed, the mark leaves its index by its band at the most. A long that was opened at the index
- * with all the leverage there is stands there while the band is no wider than initial less maintenance margin, which every market
- * keeps to. A short needs its maintenance margin at the higher price: it stands while the band is no wider than that difference over one
- * and the maintenance margin, here 5 % / 1.05. A book that is deep by many small orders is followed all the same.
+ * What has to hold: however far the book is pushed, the mark departs from its index by no more than its band. A long opened at the
+ * index with the highest leverage keeps its margin while the band is no wider than the initial less the maintenance margin, as in every
+ * market. A short needs its maintenance margin at the higher price: it survives while the band is no wider than that difference divided
+ * by one plus the maintenance margin, here 5 % / 1.05. The mark still follows a book that gets its depth from many small orders.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
 
-/** Deep orders on both sides of a price far from the index, and a trade at it, for forty seconds. */
+/** Deep orders on both sides of a price far from the index, and a trade at that price, for forty seconds. */
 const push = (stage: Stage, market: Parameters, [one, other]: readonly [Somebody, Somebody], price: number): void => {
   stage.deal(one, other, market, 1, price)
   stage.buy(one, market, { size: 100, price: price - 1 })
@@ -20,7 +20,7 @@ const push = (stage: Stage, market: Parameters, [one, other]: readonly [Somebody
   stage.tick()
 }
 
-/** Units that a side of the book has to take for a price of it to count: more than stand at its best sixteen prices. */
+/** Units that a side of the book must be able to fill for its price to count: more than its best sixteen prices have. */
 const levelsOfImpact = 20
 
 export const thinBookPushed: Scenario = {

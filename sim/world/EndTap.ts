@@ -1,7 +1,7 @@
 /**
- * Watches how a process that goes on with the journal treats what lies behind its end, as it writes to the simulated disk: what it
- * zeroed there before its first block, and whether a segment has a name for good before it is given its own. It looks at the bytes
- * alone, and asks the venue for nothing.
+ * Watches how a process that continues a journal treats the bytes behind the journal's end, as it writes to the simulated disk: what it
+ * fills with zeros there before its first block, and whether a segment's permanent name is durable. It looks at the bytes alone, and
+ * asks the venue for nothing.
  */
 import * as Segment from "../../src/journal/Segment.js"
 import type { Call, SimDisk } from "./SimDisk.js"
@@ -11,22 +11,25 @@ export interface WentOn {
   readonly _tag: "WentOn"
   readonly path: string
   readonly position: number
-  /** How far it has written zeros from there on, and how far the segment goes. */
+  /** How far from there it has written zeros, and where the segment ends. */
   readonly zeroedTo: number
   readonly segmentEnd: number
-  /** Whether the state that the last step to other rules began with would survive any crash, name and all; true where there is none. */
+  /**
+   * Whether the state that the last step to other rules began with would survive any crash, including its name; true where there is
+   * none.
+   */
   readonly keepsStep: boolean
 }
 
-/** The segment that was prepared is given its own name, by a process that has written blocks. */
+/** A prepared segment is given its own name, by a process that has written blocks. */
 export interface SegmentNamed {
   readonly _tag: "SegmentNamed"
-  /** Bytes of it that would survive any crash under the name that it has; none where the name would not. */
+  /** Bytes of it that would survive any crash under its present name; 0 if the name itself would not. */
   readonly durableBytes: number
   readonly bytes: number
 }
 
-/** Parts of files, each with its end. */
+/** Ranges of a file: the end of each by its beginning. */
 type Zeroed = Map<number, number>
 
 const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0)
@@ -41,24 +44,24 @@ const keepsStep = ({ bytes, durable, files }: Pick<SimDisk, "bytes" | "durable" 
   return durable(path, 0, length).length === length
 }
 
-/** How far zeros reach from a place on. */
+/** How far zeros extend from a position on. */
 const reachOf = (zeroed: Zeroed, from: number): number => {
   let reach = from
   for (const [start, end] of [...zeroed].sort(([a], [b]) => a - b)) if (start <= reach) reach = Math.max(reach, end)
   return reach
 }
 
-/** Is asked of every operation of the disk that begins: what it shows, if anything. */
+/** Called for every disk operation as it begins. Returns what it shows, if anything. */
 export const make = (
   disk: () => Pick<SimDisk, "bytes" | "crashes" | "durable" | "files">
 ): (call: Call) => WentOn | SegmentNamed | undefined => {
   let process = -1
   let hasGoneOn = false
-  /** What this process has zeroed in its segments, by path, and in the one that has no name of its own yet. */
+  /** The ranges that this process has filled with zeros, by the segment's path, and those of the segment without a name of its own. */
   let zeroed = new Map<string, Zeroed>()
   let unnamed: Zeroed = new Map()
 
-  /** A write of what is there already goes on with nothing: what need not be durable is written again before. */
+  /** A write that leaves the bytes as they are does not continue the journal: bytes that may not be durable are written again first. */
   const goesOn = (path: string, position: number, bytes: Uint8Array): boolean =>
     Buffer.compare(disk().bytes(path).subarray(position, position + bytes.length), bytes) !== 0
 

@@ -1,13 +1,13 @@
 /**
- * The ledger and the signer's keys of one run: processes of their own, which outlive every crash of the venue. The ledger reads the
- * true time, or is ahead of it; every question to it and every answer takes its time on the way, so that the venue may die in between.
+ * The ledger and the signer's keys of one run: processes of their own, which survive every crash of the venue. The ledger's clock shows
+ * the true time or is ahead of it; every request to it and every answer takes time on the way, so that the venue may crash in between.
  *
- * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
- * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
- * again without losing anything, and its clock goes ahead by minutes. Somebody sends the treasury an atom that nobody asked for.
- * Every party may hold something finer than an atom. Completions are told only in part. What the signer is asked while an approval is
- * decided is slow to come. Whoever is made a party is given something to deposit. Strangers who have come by a party's key execute what
- * the venue has prepared, whether or not it was approved, or was given up since.
+ * Fault model: each request may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn for its route;
+ * a rule that waits for a resubmission stays until there is one, or another rule replaces it. The ledger restarts without losing
+ * anything, and its clock jumps ahead by minutes. Strangers send the treasury single atoms that nobody asked for. Parties may hold
+ * amounts finer than an atom. Completions are reported only in part. Requests to the signer while an approval is being decided are
+ * slow. Every new party is given something to deposit. Strangers who have obtained a party's key execute what the venue has prepared,
+ * whether or not it was approved, or was given up since.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
@@ -38,42 +38,42 @@ import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 
-/** How the ledger and the signer of a run behave. Probabilities are per question. */
+/** The behaviour of the ledger and the signer of a run. Probabilities are per request. */
 export interface Behaviour {
   readonly faultRate: number
-  /** How often each fault is drawn where one is, by its name. */
+  /** The relative frequency of each fault, by its name. */
   readonly weights: Readonly<Record<Fault["name"], number>>
-  /** How long a question, and an answer, takes on its way at most. */
+  /** The longest time that a request, or an answer, takes on its way. */
   readonly maxDelayMs: number
-  /** Mean time between leaps of the ledger's clock; 0 for none. */
+  /** Mean time between jumps of the ledger's clock; 0 for none. */
   readonly meanLeapMs: number
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
-  /** How often completions are told only in part, as if the time to wait for more were over. Absent from what was kept before: never. */
+  /** How often completions are reported only in part, as if the time to wait for more were over. Absent from older recordings: never. */
   readonly partShare?: number
-  /** How much of what is prepared strangers execute. Absent from what was kept before: nothing. */
+  /** The share of prepared transactions that strangers execute. Absent from older recordings: none. */
   readonly strangerShare?: number
-  /** Mean time until somebody sends the treasury an atom beside all deposits. Absent from what was kept before, or 0: nobody does. */
+  /** Mean time until a stranger sends the treasury an atom outside any deposit. Absent from older recordings, or 0: never. */
   readonly meanSentMs?: number
-  /** Whether parties hold something finer than an atom, which anybody may send. Absent from what was kept before: they do not. */
+  /** Whether parties hold amounts finer than an atom, which anybody may send. Absent from older recordings: they do not. */
   readonly hasFiner?: boolean
 }
 
 export interface SimBank {
-  /** For a process, by what makes its tasks ready. */
+  /** The services for one process. `ready` queues a task in it. */
   readonly layerFor: (process: { readonly ready: (task: () => void) => void }) => Layer.Layer<Faucet | Ledger | PartySigner>
   readonly begin: () => void
-  /** No fault strikes any more. */
+  /** Stops all faults. */
   readonly heal: () => void
-  /** The ledger's clock is so much further ahead from now on. */
+  /** Sets the ledger's clock further ahead by this much. */
   readonly leap: (byMs: number) => void
-  /** The journal has a record: of a transaction that was prepared, or is about to be executed, strangers may hear. */
+  /** Reports a journaled record to the strangers: they may learn of a transaction that was prepared or is about to be executed. */
   readonly overhear: (command: Command) => void
-  /** What it has done so far, from all that it was ever told. */
+  /** Everything that the ledger has done so far, from all its inputs. */
   readonly book: () => LedgerBook
 }
 
-/** Where and as whom the venue of a run deals on the ledger. */
+/** The venue's configuration on the ledger of a run. */
 export const custody: Setting = {
   environment: "development",
   userId: "perpetuum",
@@ -86,9 +86,9 @@ const isTreasurys = (partyId: string): boolean => partyId.startsWith("treasury::
 
 /** What an owner is given to deposit, money atoms. */
 const givenAtoms = 40_000_000
-/** How often a step's completion is told twice where that may happen at all: few steps are a deposit's last. */
+/** How often a step's completion is reported twice where that may happen at all: few steps are a deposit's last. */
 const twiceShare = 0.3
-/** When an answer is given up that never comes. */
+/** The time after which an answer that never comes is given up. */
 const lostMs = 700
 const longestLeapMs = 15 * 60_000
 
@@ -97,7 +97,7 @@ type Route = Shapes.Route
 const routeOf = (path: string): Route | undefined =>
   (Object.keys(Shapes.routes) as Array<Route>).find((name) => Shapes.routes[name][1] === path)
 
-/** What befalls executions, and what preparations, beside what befalls every question. */
+/** Faults of executions, and of preparations, in addition to those of every request. */
 const everywhere: ReadonlyArray<Fault["name"]> = ["answer_late", "drop_request", "drop_answer", "refuse", "refuse_indefinite", "restart",
   "prune"]
 const ofRoute: Readonly<Partial<Record<Route, ReadonlyArray<Fault["name"]>>>> = {
@@ -108,7 +108,7 @@ const ofRoute: Readonly<Partial<Record<Route, ReadonlyArray<Fault["name"]>>>> = 
 const parts = ["party", "command", "synchronizer", "maximum", "template", "choice", "amount", "receiver", "second_root", "hidden_node",
   "extra_input"] as const
 
-/** A fault by its name, with what else it says drawn. */
+/** A fault by its name, with its parameters drawn. */
 const drawn = (name: Fault["name"], random: SimRandom): Fault => {
   switch (name) {
     case "answer_late":
@@ -130,7 +130,7 @@ const drawn = (name: Fault["name"], random: SimRandom): Fault => {
   }
 }
 
-/** One fault that is drawn for the question that comes now; undefined where none of them can befall it. */
+/** A drawn fault for the request at hand; undefined where none applies to it. */
 const scriptFor = (route: keyof typeof ofRoute & Route, behaviour: Behaviour, random: SimRandom): Script | undefined => {
   const names = [...everywhere, ...ofRoute[route] ?? []].filter((name) => behaviour.weights[name] > 0)
   if (names.length === 0) return undefined
@@ -138,14 +138,14 @@ const scriptFor = (route: keyof typeof ofRoute & Route, behaviour: Behaviour, ra
   return [{ on: route, skip: 0, times: 1, fault: drawn(name, random) }]
 }
 
-/** What befalls the question that comes now, if anything does. */
+/** The fault that strikes the request at hand, if any. */
 const struck = (route: Route, behaviour: Behaviour, random: SimRandom): Script | undefined => {
   const mayBeTwice = route === "execute" && behaviour.weights.complete_twice > 0 && behaviour.faultRate > 0
   if (mayBeTwice && random.chance(twiceShare)) return [{ on: route, skip: 0, times: 1, fault: { name: "complete_twice" } }]
   return random.chance(behaviour.faultRate) ? scriptFor(route, behaviour, random) : undefined
 }
 
-/** What strangers call their executions, and how long they wait with one. */
+/** The prefix of strangers' submission ids, and how long they wait with an execution. */
 const strangers = "stranger-"
 const strangerWaitsMs: ReadonlyArray<number> = [0, 20, 500, 5_000, 30_000]
 
@@ -163,7 +163,7 @@ const seedOf = ({ records }: SimKeyStore, party: string): Uint8Array | undefined
   return undefined
 }
 
-/** What a stranger asks of the ledger; undefined where nobody has the key. */
+/** A stranger's request to the ledger; undefined where nobody has the key. */
 const strangersQuestion = (keys: SimKeyStore, submissionId: string, command: PrepareStep): Question | undefined => {
   const { hash, hashingScheme, preparedTransaction } = command
   const prepared = Prepared.decode(Buffer.from(preparedTransaction, "base64"))
@@ -179,23 +179,26 @@ const strangersQuestion = (keys: SimKeyStore, submissionId: string, command: Pre
     partySignatures: { signatures: [{ party, signatures: [{ format, signature, signedBy, signingAlgorithmSpec }] }] },
     submissionId,
     userId: custody.userId,
-    // From the ledger's first offset: it does no command twice.
+    // From the ledger's first offset: it never carries out a command twice.
     deduplicationPeriod: { DeduplicationOffset: { value: 0 } },
     hashingSchemeVersion: `HASHING_SCHEME_VERSION_V${hashingScheme}`
   }
   return { method, path, body }
 }
 
-/** What strangers have around them: how much of what they hear of they execute now, and which transactions the venue means. */
+/**
+ * The strangers' surroundings: the share of transactions that they execute at present, and whether a transaction is as the venue
+ * requested.
+ */
 interface Hearing {
   readonly share: () => number
   readonly isGood: (command: PrepareStep) => boolean
   readonly tell: (question: Question) => unknown
 }
 
-/** Strangers who hear what the journal has, and execute some of it. */
+/** Strangers who read the journal, and execute some of the transactions in it. */
 const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGood, share, tell }: Hearing): SimBank["overhear"] => {
-  /** What was prepared last, by transfer and step. */
+  /** The transaction that was prepared last, by transfer and step. */
   const current = new Map<string, PrepareStep>()
   let executed = 0
   const execute = (command: PrepareStep, mostWaitMs: number): void => {
@@ -210,10 +213,11 @@ const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGo
       current.set(`${command.transfer} ${command.step}`, command)
       execute(command, random.pick(strangerWaitsMs))
     }
-    // Just before the venue, which finds it done or under way.
+    // Just before the venue, which finds the command completed or in progress.
     const begun = command.kind === "BeginSubmission" ? current.get(`${command.transfer} ${command.step}`) : undefined
     if (begun !== undefined) execute(begun, 0)
-    // Behind a refusal that ends the venue's own try, and may end the transfer: what comes to nothing there is done all the same.
+    // After a refusal that ends the venue's own attempt and may end the transfer: the transaction is executed although the venue has
+    // given it up.
     const refused = command.kind === "NoteSubmission" && command.outcome === "refused"
       ? current.get(`${command.transfer} ${command.step}`)
       : undefined
@@ -225,17 +229,17 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
 
 const textIn = (body: unknown, name: string): string => isObject(body) ? String(body[name]) : ""
 
-/** What a reply to an execution says, see `LedgerAnswer`. */
+/** The answer to an execution, see `LedgerAnswer`. */
 const saidBy = (reply: Reply | undefined): string => {
   if (reply === undefined) return "open"
   if (reply.status >= 200 && reply.status < 300) return "taken"
   return isObject(reply.body) && reply.body["definiteAnswer"] === true ? textIn(reply.body, "code") : "open"
 }
 
-/** What a value is once it went over the wire. */
+/** A value as it arrives over the wire. */
 const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
-/** The way to the ledger and back: questions come late, and so do answers, or never. */
+/** The way to the ledger and back: requests are delayed, and answers are delayed or lost. */
 const transport = (
   time: SimTime,
   delay: () => number,
@@ -254,11 +258,11 @@ const transport = (
     })
   })
 
-/** The ledger and its faucet, over the way to it. */
+/** The ledger and its faucet, reached over a transport. */
 const ledgerOver = (way: Transport): Layer.Layer<Faucet | Ledger> =>
   Layer.merge(Layer.effect(Ledger, JsonLedger.make(way, setting)), Layer.succeed(Faucet, faucet(way)))
 
-/** The signer over keys that outlive its process. */
+/** The signer, with keys that survive its process. */
 const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; readonly rpId: string }, behaviour: Behaviour) =>
   Signer.layer({
     custody,
@@ -266,10 +270,10 @@ const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; read
     limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
   }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
 
-/** How often the signer is asked over a slow line, about what an approval waits for. */
+/** How often a request to the signer on which an approval depends is slow. */
 const slowShare = 0.3
 
-/** The signer, whom such a question reaches when it has waited. */
+/** The signer, reached after a delay by its slow requests. */
 const signerBehind = (
   signer: Layer.Layer<PartySigner>,
   time: SimTime,
@@ -292,7 +296,7 @@ const signerBehind = (
   })
 }
 
-/** A ledger that notes all that it is ever told. */
+/** A ledger that notes all its inputs. */
 const noting = (inputs: Array<Input>): DevelopmentLedger => {
   const kept = inMemory()
   return new DevelopmentLedger(setting, {
@@ -308,14 +312,14 @@ const heard = ({ reply }: Handled, inputs: number): Heard => ({ said: saidBy(rep
 
 type Handled = ReturnType<DevelopmentLedger["handle"]>
 
-/** Completions as they are told: a ledger may say less than it has, and the rest when it is asked again. */
+/** Completions as reported: a ledger may report fewer than it has, and the rest when it is asked again. */
 const inPart = (handled: Handled, share: number, random: SimRandom): Handled => {
   const { reply } = handled
   if (reply === undefined || !Array.isArray(reply.body) || !random.chance(share)) return handled
   return { ...handled, reply: { ...reply, body: reply.body.slice(0, random.below(reply.body.length + 1)) } }
 }
 
-/** Holdings as they are told where each party has one that is finer than an atom, behind all that the ledger knows of. */
+/** Holdings as reported where each party has one that is finer than an atom, after all those that the ledger knows of. */
 const withFiner = (question: Question, handled: Handled): Handled => {
   if (handled.reply === undefined) return handled
   const { reply } = handled
@@ -333,7 +337,7 @@ const withFiner = (question: Question, handled: Handled): Handled => {
   return { ...handled, reply: { ...reply, body: { ...reply.body, activeContracts: [...activeContracts, finer] } } }
 }
 
-/** Has the ledger's clock go ahead now and then, as long as it does. */
+/** Sets the ledger's clock ahead now and then, as long as `leap` returns true. */
 const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: number) => boolean): void => {
   if (meanMs === 0) return
   time.after(random.until(meanMs), () => {
@@ -341,7 +345,7 @@ const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: 
   })
 }
 
-/** Has somebody send the treasury an atom now and then, as long as what is asked of the ledger comes to it. */
+/** Sends the treasury an atom now and then, as long as the ledger receives the requests for it. */
 const sending = (
   time: SimTime,
   random: SimRandom,
@@ -357,7 +361,7 @@ const sending = (
   })
 }
 
-/** Draws what befalls a question that comes now, and tells the ledger; whether that is other bytes or another hash. */
+/** Draws a fault for the request at hand, and scripts it at the ledger. Returns whether it alters the transaction's bytes or hash. */
 const befalls = (path: string, behaviour: Behaviour, faults: SimRandom, tell: (question: Question) => unknown): boolean => {
   const route = routeOf(path)
   const script = route === undefined ? undefined : struck(route, behaviour, faults)
@@ -366,7 +370,7 @@ const befalls = (path: string, behaviour: Behaviour, faults: SimRandom, tell: (q
   return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
 }
 
-/** Notes how long what is prepared may be recorded, counted from the ledger's time. */
+/** Notes for how long prepared transactions may be recorded, counted from the ledger's time. */
 const recordableFor = (ledgersEpochMs: () => number) => {
   let longestMs = 0
   return {
@@ -379,7 +383,7 @@ const recordableFor = (ledgersEpochMs: () => number) => {
   }
 }
 
-/** A bank of a run. `time` has its own ties. */
+/** A run's bank. `time` has its own ties. */
 export const make = (
   time: SimTime,
   random: SimRandom,
@@ -392,7 +396,7 @@ export const make = (
   const chance = random.split("chance")
   const faults = random.split("faults")
   const delays = random.split("delays")
-  /** Transactions that are not what was asked for: whoever had them done would take what is the venue's. */
+  /** Transactions that differ from what was requested: executing them would take the venue's money. */
   const tampered = new Set<unknown>()
   const altered = new Set<string>()
   const answers = new Map<string, Heard>()
@@ -405,7 +409,7 @@ export const make = (
   const recordable = recordableFor(ledgersEpochMs)
   const tell = (question: Question) => ledger.handle(question, { epochMs: ledgersEpochMs(), bytes: (count) => chance.bytes(count) })
 
-  /** Whoever is a party now has something to deposit. */
+  /** Gives every new party something to deposit. */
   const give = (): void => {
     for (; seen < inputs.length; seen++) {
       const input = inputs[seen]!
@@ -460,10 +464,10 @@ export const make = (
   }
 }
 
-/** What of a contract is the treasury's; contracts never change. */
+/** The treasury's part of a contract; contracts never change. */
 const treasuryIn = new WeakMap<object, bigint>()
 
-/** What the treasury holds by a ledger's contracts. */
+/** The treasury's holdings by a ledger's contracts. */
 const treasuryOf = (machine: Machine): bigint => {
   let atoms = 0n
   for (const contract of machine.state.contracts.values()) {
@@ -479,7 +483,7 @@ const treasuryOf = (machine: Machine): bigint => {
   return atoms
 }
 
-/** The passkeys whose approvals the signer takes, by account. */
+/** The passkeys whose approvals the signer accepts, by account. */
 const pinnedIn = ({ records }: SimKeyStore): LedgerBook["pinned"] => {
   const pinned = new Map<string, ReadonlySet<string>>()
   for (const record of records.values()) {
@@ -492,13 +496,13 @@ const pinnedIn = ({ records }: SimKeyStore): LedgerBook["pinned"] => {
   return pinned
 }
 
-/** What was said to an execution, when the ledger had had so many inputs. */
+/** The answer to an execution, and the number of the ledger's inputs by then. */
 interface Heard {
   readonly said: string
   readonly inputs: number
 }
 
-/** What all inputs come to, had nothing ever been forgotten. */
+/** The result of all inputs, as if nothing had ever been pruned. */
 const bookOf = (
   inputs: ReadonlyArray<Input>,
   answers: ReadonlyMap<string, Heard>
@@ -507,7 +511,7 @@ const bookOf = (
   const held: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   const sent: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   let prunedThrough = 0
-  /** The ledger's end behind so many inputs. */
+  /** The ledger's end after each number of inputs. */
   const ends = [machine.state.offset]
   for (const input of inputs) {
     const before = machine.state.offset

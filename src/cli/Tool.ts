@@ -1,4 +1,4 @@
-/** How a command line tool runs: its help, its parser, and the exit code that it comes to. */
+/** How a command line tool runs: its help, its parser and its exit code. */
 import type * as CliApp from "@effect/cli/CliApp"
 import * as Cli from "@effect/cli/Command"
 import type * as Descriptor from "@effect/cli/CommandDescriptor"
@@ -12,17 +12,17 @@ import * as NodeTerminal from "./NodeTerminal.js"
 import { printed } from "./Visible.js"
 
 interface Options {
-  /** The commands of each group by its name, those of the tool itself by none; without any where the tool has no commands. */
+  /** The commands by group; those outside any group are under the empty name. Absent where the tool has no commands. */
   readonly groups?: Readonly<Record<string, ReadonlyArray<{ readonly descriptor: Descriptor.Command<unknown> }>>>
   /** What each exit code means, for the help. */
   readonly exitCodes: Help.Tool["exitCodes"]
-  /** Whether to be interrupted is its way to be done. */
+  /** Whether the tool normally runs until it is interrupted. */
   readonly isFollowing: boolean
-  /** The command line as the parser is to see it. */
+  /** The command line as the parser gets it. */
   readonly args: ReadonlyArray<string>
 }
 
-/** What the parser colours is for terminals alone, and what is not seen for none. */
+/** Removes the parser's colours where the output is no terminal, and escapes invisible characters everywhere. */
 const plainly = (console: Console.Console): Console.Console => {
   const { unsafe } = console
   const said = (stream: NodeJS.WriteStream, say: (...words: ReadonlyArray<unknown>) => void) => (...words: ReadonlyArray<unknown>): void =>

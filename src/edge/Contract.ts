@@ -121,7 +121,7 @@ const withRepeats = (document: Record<string, unknown>): Record<string, unknown>
       responses: answersOf(operation, (answer, status) => undecided.has(status) ? answer : withHeaders(answer, repeatHeaders))
     })
 
-/** What tells which of the venue's features are on, on the answers of what is one: served, or as if it were not there. */
+/** Documents the header that says which of the venue's features are on, on the answers of routes that belong to a feature. */
 const withPolicy = (document: Record<string, unknown>): Record<string, unknown> =>
   withOperations(document, (operation, { feature }) =>
     feature === undefined ? operation : {

@@ -50,7 +50,7 @@ const initialOrders = 256
  * deleveraging.
  */
 class Liquidating {
-  /** By their weight, see `Liquidation`. */
+  /** Accounts examined, by their weight, see `Liquidation`. */
   looks = 0
   /** Including orders that triggers sent. */
   orders = 0

@@ -1,38 +1,38 @@
 /**
- * How many requests anybody may make: windows of a fixed length that begin with the first request of a subject and do not
- * roll. Each class of subjects has a table of its own: API keys, owners' sessions, remote addresses without a credential,
- * and remote addresses that sign in. Counts live as long as the process.
+ * Request limits: windows of a fixed length that begin with the first request of a subject and do not roll. Each class of subjects has
+ * a table of its own: API keys, owners' sessions, remote addresses without a credential, and remote addresses that sign in. Counts live
+ * as long as the process.
  *
- * Memory is bounded. A class has so many windows; while all of them run, newcomers share common windows by a hash of their
- * network. A shared window has the limit of one, so no subject is ever let in more often than its limit: it may be refused
- * earlier, which only happens while more subjects than that come within one window. Of one network of many addresses so many have
- * windows of their own, and the others share one: whoever has all of a network takes the windows from nobody else.
+ * Memory is bounded. A class has a fixed number of windows; while all of them are running, new subjects share common windows by a hash
+ * of their network. A shared window has the limit of a single one, so no subject is ever allowed more than its limit; it may be refused
+ * earlier, but only while more subjects than that come within one window. Only some addresses of one network have windows of their own
+ * and the others share one, so that whoever controls a whole network takes no windows from others.
  */
 import { networkOf } from "./FairPlaces.js"
 
-/** What is limited, and where a subject's name comes from. */
+/** The classes of limited subjects. */
 export const classes = ["key", "session", "public", "sign_in"] as const
 export type Class = (typeof classes)[number]
 
-/** The index of a key in the engine's table, the digest of a session, a remote address. */
+/** The name of a subject: an API key's index in the engine's table, the digest of a session, or a remote address. */
 export type Subject = number | string
 
 export interface Options {
-  /** Requests of one API key in a window; of one owner's session likewise. Cancels have as many again for themselves. */
+  /** Requests of one API key, or of one owner's session, in a window. Cancels have the same number again for themselves. */
   readonly perKey: number
-  /** Requests without a credential, or with one that was refused, of one remote address. */
+  /** Requests of one remote address without a credential, or with one that was refused. */
   readonly perAddress: number
   /** Attempts of one remote address to sign in or to connect an agent. */
   readonly signInsPerAddress: number
-  /** Accounts that anybody may open without a credential, from all addresses together, within an hour; the usual unless told. */
+  /** Accounts opened without a credential within an hour, from all addresses together. Absent: `usualOpeningsPerHour`. */
   readonly openingsPerHour?: number
-  /** How long a window lasts. A venue has a minute; only simulations have another. */
+  /** Length of a window, ms. A venue has a minute; only simulations differ. */
   readonly windowMs: number
 }
 
 export const minuteMs = 60_000
 
-/** At this rate the table of a million accounts is full after six weeks and not after an hour, however many addresses open them. */
+/** At this rate the table of a million accounts is full after six weeks rather than an hour, however many addresses open accounts. */
 export const usualOpeningsPerHour = 1_000
 const hourMs = 60 * minuteMs
 
@@ -41,25 +41,25 @@ export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAdd
 /** The most requests of a key in a window that a staging or production venue may be set to. */
 export const mostPerKey = 6_000
 
-/** No limit that anybody meets: for what measures or provokes the venue itself. */
+/** Limits that nobody reaches, for measuring or stressing the venue itself. */
 export const unlimited: Options = { perKey: 1e9, perAddress: 1e9, signInsPerAddress: 1e9, openingsPerHour: 1e9, windowMs: minuteMs }
 
-/** How much of a limit is left, as it is told. */
+/** How much of a limit is left, as clients are told. */
 export interface View {
   readonly limit: number
   readonly remaining: number
   readonly resetsAtEpochMs: number
 }
 
-/** Windows of a class, and those that newcomers share while all of them run. */
+/** Windows of single subjects in a class, and windows that new subjects share while all of those are running. */
 const windowsOfClass = 65_536
 const sharedWindows = 1_024
-/** The part of a class's windows that the addresses of one network have for their own. */
+/** Addresses of one network have at most one in this many of a class's windows as their own. */
 const partsOfNetworks = 64
-/** Windows of their own that a class has memory for from the start; it doubles with use. */
+/** Windows of single subjects for which a class has memory from the start; this doubles as needed. */
 const initialWindows = 256
 
-/** What has the windows of a subject's network: of anything but an address of version 6 the subject itself. */
+/** The network of which a subject is a part: for anything but an IPv6 address, the subject itself. */
 const networkOfSubject = (subject: Subject): Subject => typeof subject === "string" ? networkOf(subject) : subject
 
 /** A number of 32 bits for a subject, the same in every process. FNV-1a. */
@@ -72,25 +72,25 @@ const hashOf = (subject: Subject): number => {
   return (hash ^ (hash >>> 15)) >>> 0
 }
 
-/** The windows of one class. What is counted is told by members, so that a request costs no allocation. */
+/** The windows of one class. Results are left in members, so that a request allocates nothing. */
 export class Windows {
-  /** How much was left behind the request that was counted last, and when its window ends. */
+  /** What was left after the request that was counted last, and when its window ends. */
   remaining = 0
   resetsAtEpochMs = 0
-  /** Requests that were refused, and such that were counted in a shared window. */
+  /** The number of requests that were refused, and of those that were counted in a shared window. */
   refused = 0
   shared = 0
-  /** Where each subject's window is, in the order in which they began. */
+  /** The place of each subject's window, in the order in which the windows began. */
   private readonly placeOf = new Map<Subject, number>()
   private readonly left: Array<number> = []
-  /** Windows of their own that addresses of a network have, where it has many addresses. */
+  /** The number of own windows by network, for networks of many addresses. */
   private readonly ownOf = new Map<Subject, number>()
   private readonly ownOfNetwork: number
   private untouched = 0
-  // By place: those that are shared, then those of one subject each.
+  // By place: shared windows first, then those of single subjects.
   private beganAtEpochMs: Float64Array
   private used: Uint32Array
-  /** Used beyond the limit, of what is set aside. */
+  /** Requests beyond the limit, which count against the allowance set aside for their kind. */
   private usedBeyond: Uint32Array
 
   constructor(
@@ -106,12 +106,12 @@ export class Windows {
     this.usedBeyond = new Uint32Array(places)
   }
 
-  /** Windows that are kept now. */
+  /** The number of windows kept now. */
   get kept(): number {
     return this.placeOf.size
   }
 
-  /** Counts a request; whether it may act. `beyond`: how many more than the limit may, of its kind. */
+  /** Counts a request. Returns whether it is allowed; `beyond`: how many requests of its kind are allowed beyond the limit. */
   take(subject: Subject, atEpochMs: number, beyond = 0): boolean {
     const name = this.nameOf(subject)
     const place = this.placeOf.get(name) ?? this.enter(name, atEpochMs)
@@ -132,7 +132,7 @@ export class Windows {
     return false
   }
 
-  /** How a subject stands, without counting anything. */
+  /** What is left of a subject's limit, without counting anything. */
   view(subject: Subject, atEpochMs: number): View {
     const place = this.foundPlace(subject)
     const isOver = this.isOver(place, atEpochMs)
@@ -143,18 +143,18 @@ export class Windows {
     }
   }
 
-  /** Whether a subject has used its limit up. It counts nothing, and the window lasts from now where the clock was set back. */
+  /** Whether a subject has used up its limit. Nothing is counted; where the clock was set back, the window lasts from now. */
   isUsedUp(subject: Subject, atEpochMs: number): boolean {
     const place = this.foundPlace(subject)
     return this.runs(place, atEpochMs) && this.used[place]! >= this.limit
   }
 
-  /** Whether a place has no window that runs. */
+  /** Whether no window is running at a place. */
   private isOver(place: number, atEpochMs: number): boolean {
     return this.used[place] === 0 || atEpochMs - this.beganAtEpochMs[place]! >= this.windowMs
   }
 
-  /** Whether a window runs at a place. A clock that was set back gives nothing back: the window goes on, and lasts from now. */
+  /** Whether a window is running at a place. Setting the clock back restores nothing: the window goes on, and lasts from now. */
   private runs(place: number, atEpochMs: number): boolean {
     if (this.isOver(place, atEpochMs)) return false
     if (atEpochMs < this.beganAtEpochMs[place]!) this.beganAtEpochMs[place] = atEpochMs
@@ -165,18 +165,18 @@ export class Windows {
     this.beganAtEpochMs[place] = atEpochMs
     this.used[place] = 0
     this.usedBeyond[place] = 0
-    // Behind all others: those in front are over first.
+    // Moved behind all others, since those in front end first.
     if (place >= this.sharedSize && this.placeOf.delete(name)) this.placeOf.set(name, place)
   }
 
-  /** What a subject is counted under: itself, or its network where enough others of that have windows of their own. */
+  /** The name under which a subject is counted: its own, or its network's if enough other addresses of that have windows of their own. */
   private nameOf(subject: Subject): Subject {
     if (this.placeOf.has(subject)) return subject
     const network = networkOfSubject(subject)
     return (this.ownOf.get(network) ?? 0) < this.ownOfNetwork ? subject : network
   }
 
-  /** Where a subject is counted, or would be. */
+  /** The place where a subject is counted, or would be. */
   private foundPlace(subject: Subject): number {
     return this.placeOf.get(this.nameOf(subject)) ?? this.sharedPlace(subject)
   }
@@ -185,7 +185,7 @@ export class Windows {
     return hashOf(networkOfSubject(subject)) % this.sharedSize
   }
 
-  /** One more or one less of a network's addresses has a window of its own. */
+  /** Changes the number of own windows of a subject's network. */
   private count(subject: Subject, change: number): void {
     const network = networkOfSubject(subject)
     if (network === subject) return
@@ -207,7 +207,7 @@ export class Windows {
     this.usedBeyond = usedBeyond
   }
 
-  /** A place for a name that has none: of its own while there is one, otherwise the one that it shares. */
+  /** Finds a place for a name that has none: one of its own while there are any, otherwise a shared one. */
   private enter(name: Subject, atEpochMs: number): number {
     const shared = this.sharedPlace(name)
     this.forgetOldest(atEpochMs)
@@ -216,7 +216,8 @@ export class Windows {
       this.shared++
       return shared
     }
-    // It may have been counted with its network, or where it shared: its own window goes on from there, or it would have two limits in one.
+    // The subject may have been counted with its network or in a shared window. Its own window continues from that count: otherwise it
+    // would have its limit twice in one window.
     const together = this.placeOf.get(networkOfSubject(name))
     this.placeOf.set(name, place)
     this.count(name, 1)
@@ -229,7 +230,7 @@ export class Windows {
     return place
   }
 
-  /** Forgets the two oldest windows if they are over: more than come, so that the table empties again behind a crowd. */
+  /** Removes the two oldest windows if they have ended: more than are added, so that the table empties again after a rush. */
   private forgetOldest(atEpochMs: number): void {
     let looked = 0
     for (const [subject, place] of this.placeOf) {
@@ -255,5 +256,5 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
   sign_in: new Windows(signInsPerAddress, windowMs)
 })
 
-/** What counts the accounts that are opened without a credential: one window for the whole venue. */
+/** The limit of accounts opened without a credential: one window for the whole venue. */
 export const openings = ({ openingsPerHour = usualOpeningsPerHour }: Options): Windows => new Windows(openingsPerHour, hourMs, 1, 1)

@@ -1,7 +1,7 @@
 /**
- * The histories of a venue that somebody else makes (`HistoriesServing`): what the venue has in memory is given to that one as it lies
- * there, and what is asked of the histories is asked of it. One that dies, or does not answer, is begun again; meanwhile there is
- * nothing to read. Whoever asks one that only opens them waits a moment for it: they are there, and the venue is ready before them.
+ * The histories of a venue, made by a worker (`HistoriesServing`): the venue sends it the records in its memory as they are, and sends
+ * it the reads. A worker that ends or does not answer is started again; until then nothing can be read. Readers wait a moment for a
+ * worker that only has to open the histories: they exist, but the venue is ready before they are.
  */
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -14,16 +14,16 @@ import * as Histories from "../readmodel/Histories.js"
 import type { Source } from "../readmodel/HistoriesHost.js"
 import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
 
-/** Most records given at once: copying them takes well under a millisecond. */
+/** Most records sent at once: copying them takes well under a millisecond. */
 const recordsAtOnce = 1_024
 
-/** Most that is asked at once. */
+/** Most reads waiting at once. */
 const mostWaiting = 4_096
 
-/** How long whoever asks waits for histories that are only being opened: the beginning of a thread, on a machine that is busy. */
+/** How long readers wait for histories that are only being opened, ms: as long as a thread takes to start on a busy machine. */
 export const openingMs = 2_000
 
-/** How long something that is read may take: the disk under the histories may not answer. */
+/** How long a read may take, ms: the disk under the histories may not answer. */
 const patienceMs = 30_000
 
 /** How long shutdown waits for missing records, and how often it checks, in milliseconds. */
@@ -33,7 +33,7 @@ const lookMs = 10
 /** A connection to a process or thread that makes histories. */
 export interface Line {
   readonly tell: (asked: Asked, transfer: ReadonlyArray<ArrayBuffer>) => void
-  /** Has it end in good order, within so many milliseconds. Another may begin only when nothing of it is running any more. */
+  /** Ends the worker in good order, within so many milliseconds. Another may start only when nothing of this one is running any more. */
   readonly end: (patienceMs: number) => Effect.Effect<void>
 }
 
@@ -42,15 +42,15 @@ export type Dial = (begun: Begun, heard: (said: Said) => void, gone: (reason: st
 
 class Beside {
   private line: Line | undefined
-  /** How far the histories are. */
+  /** How far the histories are, as the worker last reported. */
   private reached: Histories.Reached | undefined
-  /** Done once it has said whether there is anything to read, or is gone; undefined from then on. */
+  /** Completed once the worker has reported whether anything can be read, or has ended; undefined from then on. */
   private opening: Deferred.Deferred<void> | undefined
-  /** How many wait for that. */
+  /** The number of readers waiting for that. */
   private early = 0
-  /** Whether anyone has been at work on the database. */
+  /** Whether any worker has opened the database before. */
   private hasBegun = false
-  /** Since when there has been a durable record that it is not known to have; undefined where there is none. */
+  /** Since when there has been a durable record that the worker is not known to have; undefined where there is none. */
   private behindSinceEpochMs: number | undefined
   private readonly standstill: Histories.Standstill
   private readonly waiting = new Map<number, (read: Histories.Read<unknown> | undefined) => void>()
@@ -68,7 +68,7 @@ class Beside {
     const note = (sequence: number): void => {
       Atomics.store(durableAt, 0, BigInt(sequence))
       this.behindSinceEpochMs ??= this.now()
-      // Counted from here on, since nobody may ask for a while.
+      // Measured from here on, since there may be no readers for a while.
       if (this.reached !== undefined) this.standstill.lookMs(this.reached, sequence)
     }
     source.listen(note)
@@ -134,7 +134,7 @@ class Beside {
     }))
   }
 
-  /** Waits while they are only being opened, for a moment at most; not behind too many who wait already. */
+  /** Waits briefly while the histories are being opened, unless too many readers are waiting already. */
   private get opened(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { opening } = this
@@ -215,7 +215,7 @@ class Beside {
     })
   }
 
-  /** Passes on what memory has from a sequence on, once it is durable. */
+  /** Sends the records in memory from a sequence on, once they are durable. */
   private give(sequence: number, line: Line): Effect.Effect<void> {
     const { reached, run } = this.source
     return Effect.zipRight(reached(sequence), Effect.sync(() => {

@@ -1,4 +1,4 @@
-/** The histories' database as a file of the data directory. A file set aside stays beside it until the next one is. */
+/** The histories' database as a file of the data directory. A file set aside is kept until the next one is set aside. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
@@ -9,19 +9,22 @@ import { DatabaseUnusable, HistoriesDatabase, openAt } from "./HistoriesDatabase
 /** The file's name in the data directory. */
 const fileName = "histories.db"
 
-/** What SQLite keeps beside a database. */
+/** Suffixes of the database file and of the files that SQLite keeps beside it. */
 const companions = ["", "-wal", "-shm"]
 
 const unusable = (cause: unknown): DatabaseUnusable =>
   new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })
 
-/** They tell of everybody's orders, and from where one signed in. What SQLite makes beside a database has its mode. */
+/**
+ * Histories contain everybody's orders, and the addresses from which owners signed in. Files that SQLite creates beside a database get
+ * its mode.
+ */
 const keepPrivate = (file: string): void => {
   NodePrivateFile.keep(file)
   for (const kept of [file, `${file}.set-aside`]) for (const companion of companions) NodePrivateFile.restrict(`${kept}${companion}`)
 }
 
-/** The file, opened in the thread at hand. */
+/** Opens the file in the current thread. */
 export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase> => {
   const file = path.join(dataDir, fileName)
   return Layer.succeed(HistoriesDatabase, {

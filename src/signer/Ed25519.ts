@@ -5,10 +5,10 @@ import { spkiPrefix } from "../ledger/prepared/PartyTopology.js"
 
 export const seedBytes = 32
 
-/** What stands before the seed in PKCS #8. */
+/** The bytes before the seed in PKCS #8. */
 const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
-/** Key objects are kept for this many seeds. Nothing more is exposed by it: the signer holds every seed in memory while it runs. */
+/** Most seeds whose key objects are kept. This exposes nothing more: the signer holds every seed in memory while it runs. */
 const mostKeys = 1_024
 
 interface Pair {
@@ -16,7 +16,7 @@ interface Pair {
   readonly publicKey: Uint8Array
 }
 
-/** The pair of a seed in base64. Importing a key takes ten times as long as signing with it. */
+/** The key pair of a seed given in base64. Importing a key takes ten times as long as signing with it. */
 const pairOfText = remembered(mostKeys, (text: string): Pair => {
   const privateKey = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, Buffer.from(text, "base64")]), format: "der", type: "pkcs8" })
   const spki = createPublicKey(privateKey).export({ format: "der", type: "spki" })

@@ -51,7 +51,7 @@ interface LiveOptions {
   readonly environment?: Environment
   readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
   readonly histories?: Histories.Histories["Type"]
-  /** Proxies that stand before the venue; none unless told. */
+  /** The number of proxies in front of the venue; none by default. */
   readonly trustedProxies?: number
   /** What the stream has room for, as far as it is not the usual. */
   readonly room?: Partial<Room>

@@ -45,7 +45,7 @@ interface Outside {
   readonly histories?: Layer.Layer<HistoriesDatabase.HistoriesDatabase>
   /** Told of what is logged; nobody unless given. */
   readonly logged?: (line: string) => void
-  /** Of the venue's passkeys and of its signer's, where it has one. */
+  /** The proofs of the venue's passkeys, and of its signer's where it has one. */
   readonly proofs?: Proofs
 }
 

@@ -1,6 +1,6 @@
 /**
- * The passkey verifier, and an end of all that it works on: a proof is worked on by the system's own threads, and whoever lets a venue's
- * turns pass by waits for that, and not for a time.
+ * The passkey verifier, with a promise for the proofs in progress. The system's own threads verify proofs, so a test that lets a
+ * venue's turns pass waits for this promise and not for a period of time.
  */
 import { Context, Effect, Layer } from "effect"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
@@ -9,7 +9,7 @@ import { PasskeyVerifier } from "../../src/identity/PasskeyVerifier.js"
 export class Proofs {
   private readonly begun = new Set<Promise<void>>()
 
-  /** The verifier, whose proofs are known here while they are worked on. */
+  /** The verifier, whose proofs are tracked here while they are being verified. */
   readonly layer: Layer.Layer<PasskeyVerifier> = Layer.map(NodePasskeyVerifier.layer, (context) => {
     const { asserted, registered } = Context.get(context, PasskeyVerifier)
     return Context.make(PasskeyVerifier, {
@@ -35,7 +35,7 @@ export class Proofs {
     })
   }
 
-  /** Ends when every proof has that is worked on now; undefined where there is none. */
+  /** Resolves when every proof in progress has been verified; undefined where there is none. */
   ended(): Promise<unknown> | undefined {
     return this.begun.size === 0 ? undefined : Promise.all(this.begun)
   }

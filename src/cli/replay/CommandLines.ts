@@ -1,6 +1,6 @@
 /**
- * What a record asked for, by whom, and what it came to. Placements and cancels are told in a trader's words; every
- * other command by its declaration, so that none is left out of the stories of those whom it concerns.
+ * Describes what a record requested, who sent it, and its outcome. Placements and cancels are described in a trader's words, every
+ * other command by its declaration, so that none is missing from the stories of those whom it concerns.
  */
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
@@ -20,7 +20,7 @@ import { accountOf, leadsOf } from "../Whose.js"
 import { inLine } from "../Visible.js"
 import { accountName, concerns, marketName, named, ownerOf, priceOf, sizeOf, transferName, type Who } from "./Names.js"
 
-/** The lines of a command that concern somebody. */
+/** The lines of a command that concern the given subject. */
 export const commandLines = (state: State, command: Command, outcome: Outcome, who: Who): ReadonlyArray<string> => {
   switch (command.kind) {
     case "PlaceOrders":
@@ -55,7 +55,7 @@ const principals: { readonly [P in Principal]: string } = {
   [Principal.ticket]: "the holder of a ticket"
 }
 
-/** The credential that a client's command came by. */
+/** The credential with which a client's command was sent. */
 const withWhat = (state: State, { credential, principal }: Header): string => {
   if (credential < 0) return ""
   return principal === Principal.key ? ` with ${state.apiKeys.keyId(credential)}` : ` in session ${credential}`
@@ -119,7 +119,7 @@ const amount = (state: State, market: number, unit: Unit | undefined, value: num
   }
 }
 
-/** What a refusal compared, in the unit that it names. */
+/** The values that a refusal compared, in the units that it names. */
 export const comparedBy = (state: State, market: number, refused: Refused): Readonly<Record<string, string>> => {
   const { compares, nearestIn = compares } = describe(refused.refusal)
   return Object.fromEntries(
@@ -129,7 +129,7 @@ export const comparedBy = (state: State, market: number, refused: Refused): Read
   )
 }
 
-/** The refusal's name and what it compared. */
+/** The refusal's name and the values that it compared. */
 const refusal = (state: State, market: number, refused: Refused): string => {
   const { name, safeMessage } = describe(refused.refusal)
   const compared = Object.entries(comparedBy(state, market, refused)).map(([what, value]) => `${what} ${value}`)
@@ -138,13 +138,13 @@ const refusal = (state: State, market: number, refused: Refused): string => {
 
 type Named = Readonly<Record<string, unknown>>
 
-/** The numbers of things of a kind that a command's fields name. */
+/** The numbers of the orders, accounts, markets or transfers that a command's fields name. */
 const marked = (fields: Fields, values: Named, mark: "order" | "account" | "market" | "transfer"): ReadonlyArray<number> =>
   Object.entries(fields).flatMap(([name, field]) => field.mark === mark ? [values[name] as number] : [])
 
 /**
- * A command as its declaration says. Of the operator's and the venue's own only refusals are told: what was done is told by
- * its events.
+ * A command by its declaration. Of commands by the operator or the venue itself only refusals are described: what they did is described
+ * by their events.
  */
 const declaredLines = (state: State, command: Command, outcome: Outcome, who: Who): ReadonlyArray<string> => {
   const { fields, label } = of(command)
@@ -165,10 +165,10 @@ const declaredLines = (state: State, command: Command, outcome: Outcome, who: Wh
   }))]
 }
 
-/** The transfer that an entry speaks of. */
+/** The transfer that an outcome names, if any. */
 const transferOf = (decided: EntryOutcome): ReadonlyArray<number> => "transfer" in decided ? [decided.transfer] : []
 
-/** What a command asked for, by whom, and whether it was done: in one line, whoever sent it, and without secrets. */
+/** A command in one line, whoever sent it: what it requested, by whom, and whether it was done, without secrets. */
 export const auditLine = (state: State, command: Command, outcome: Outcome): string => {
   const { fields, label } = of(command)
   const values = command as unknown as Named
@@ -181,7 +181,7 @@ export const auditLine = (state: State, command: Command, outcome: Outcome): str
 const marketsById = (state: State, command: Command): ReadonlyArray<number> =>
   command.kind === "PutMarket" ? [state.marketById.get(command.parameters.marketId) ?? -1] : []
 
-/** The fields that say something: ` (priceAtoms 60000.0)`. */
+/** The fields that have a value: ` (priceAtoms 60000.0)`. */
 const described = (state: State, fields: Fields, values: Named, market: number): string => {
   const told = Object.entries(fields).flatMap(([name, field]) => {
     const text = fieldText(state, field, values[name], market)
@@ -190,7 +190,7 @@ const described = (state: State, fields: Fields, values: Named, market: number):
   return told.length === 0 ? "" : ` (${told.join(", ")})`
 }
 
-/** The fields of a record that say something; undefined where all of them are as nothing. */
+/** The fields of a nested record that have a value; undefined where none has. */
 const recordText = (state: State, fields: Fields, values: Named, market: number): string | undefined => {
   const told = Object.entries(fields).flatMap(([name, field]) => {
     const text = values[name] === 0 ? undefined : fieldText(state, field, values[name], market)

@@ -13,19 +13,19 @@ export const price = (market: Scales, atoms: number): string => formatDecimal(at
 /** A size, from size atoms. */
 export const size = (market: Scales, atoms: number): string => formatDecimal(atoms, market.quantityScale)
 
-/** The last moment that has a date, in epoch milliseconds. */
+/** The last moment that a date can express, in epoch milliseconds. */
 const lastEpochMs = 8.64e15
 
-/** ISO time in UTC, or a dash for a time that never was, or `never` for one behind all dates. */
+/** ISO time in UTC; a dash for 0, which means that it never happened, and `never` for a time after all dates. */
 export const time = (atEpochMs: number): string => {
   if (atEpochMs === 0) return "-"
   return atEpochMs > lastEpochMs ? "never" : new Date(atEpochMs).toISOString()
 }
 
-/** Whole numbers with thousands apart. */
+/** A whole number with its thousands separated by spaces. */
 export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, " ")
 
-/** A column's heading; those that end in `>` are aligned right, without it. */
+/** A table as text. Columns whose heading ends in `>` are aligned right, and the `>` is not printed. */
 export const table = (headings: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const drawn = new Table({
     head: headings.map((heading) => heading.replace(/>$/, "")),

@@ -1,4 +1,4 @@
-/** What a record asked for and decided, as lines of text: all of it, or what concerns one order, account or market. */
+/** A record's request and decisions as lines of text: all of them, or those that concern one order, account or market. */
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
@@ -41,7 +41,7 @@ export const allLinesOf = (
   events: ReadonlyArray<DecodedEvent>
 ): ReadonlyArray<string> => linesOf(state, record, outcome, events, everyone)
 
-/** Events that are told by what they say alone. */
+/** Events that are described by their own fields alone. */
 type OtherEvent = Exclude<DecodedEvent, Parameters<typeof fundsLines>[2]>
 
 const eventLines = (state: State, event: OtherEvent, who: Who): ReadonlyArray<string> => {
@@ -116,7 +116,7 @@ const eventLines = (state: State, event: OtherEvent, who: Who): ReadonlyArray<st
       return concerns(who, { orders: [event.orderNumber], accounts: [state.accounts.find(Ids.insuranceFundId)], markets: [event.market] })
         ? [unwinding(state, event)]
         : []
-    // Told with the command, or nothing to tell.
+    // Described with the command, or nothing to describe.
     case "TimePassed":
     case "OrderAccepted":
     case "EntryDecided":
@@ -202,7 +202,7 @@ const bracketChange = (state: State, event: Parameters<typeof bracketLines>[1]):
   }
 }
 
-/** What an account had and was to have, where it was decided about its liquidation. */
+/** An account's equity and maintenance margin when its liquidation was decided. */
 const standing = ({ equityAtoms, maintenanceMarginAtoms }: { equityAtoms: number; maintenanceMarginAtoms: number }): string =>
   `equity ${Format.money(equityAtoms)} of ${Format.money(maintenanceMarginAtoms)} maintenance margin`
 
@@ -229,7 +229,7 @@ const liquidationLines = (
   return concerns(who, { orders, accounts, markets }) ? [`${accountName(state, event.account)} ${liquidationStep(state, event)}`] : []
 }
 
-/** What an account holds, at which marks, and what these were made of. */
+/** An account's positions, with the marks that value them and the inputs of these. */
 const heldBy = (state: State, account: number): ReadonlyArray<string> => {
   const { markets, positions } = state
   return markets.flatMap((market) => {
@@ -238,7 +238,7 @@ const heldBy = (state: State, account: number): ReadonlyArray<string> => {
     const price = (atoms: number): string => priceOf(state, market.index, atoms)
     const held = `${sizeOf(state, market.index, positions.quantity(slot))} ${marketName(state, market.index)} at mark ${price(market.mark)}`
     const inputs = Mark.inputsOf(state, market)
-    // Orders that the record took away behind the mark may have been part of it.
+    // Orders that the record removed after the mark was made may have been part of it.
     if (Mark.ofInputs(inputs) !== market.mark) return [`${held}, index ${price(market.indexPrice)}`]
     const { high, low, p1, p2, p3 } = inputs
     return [
@@ -312,7 +312,7 @@ const accountChange = (state: State, event: Parameters<typeof accountLines>[1]):
   }
 }
 
-/** Whom an announcement would touch, where that was counted. */
+/** How many accounts an announcement would affect, where that was counted. */
 const touchedBy = (underInitialMargin: number, underMaintenanceMargin: number): string =>
   underInitialMargin === none
     ? "its holders are too many to be counted with it"
@@ -362,14 +362,14 @@ const marketChange = (
   }
 }
 
-/** What a session is, in words; by its name. */
+/** The states of a session in words, by name. */
 const sessionTexts: { readonly [state: string]: string } = {
   open: "session open",
   reduce_only: "session past its cutoff, taking only what reduces",
   closed: "session closed"
 }
 
-/** What comes next of a session, as far as it is known. */
+/** The coming times of a session, as far as they are known. */
 const sessionMoments = ({ cutoffEpochMs, nextCloseEpochMs, nextOpenEpochMs }: Event<"MarketSessionSet">): string =>
   ([["opens", nextOpenEpochMs], ["cutoff", cutoffEpochMs], ["closes", nextCloseEpochMs]] as const)
     .filter(([, atEpochMs]) => atEpochMs !== 0)
@@ -379,7 +379,7 @@ const sessionMoments = ({ cutoffEpochMs, nextCloseEpochMs, nextOpenEpochMs }: Ev
 const scopes = (bits: number): string =>
   [...((bits & scopeRead) === 0 ? [] : ["read"]), ...((bits & scopeTrade) === 0 ? [] : ["trade"])].join(", ")
 
-/** A trade, from the order's side where the story is an order's. */
+/** The state of a market's delisting. */
 const delisting = (state: State, event: Event<"MarketDelisting">): string => {
   switch (named(event.became, delistingStates)) {
     case "withdrawn":

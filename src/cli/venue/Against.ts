@@ -1,4 +1,4 @@
-/** How a task reaches a venue: with the operator's token, under an idempotency key, and ended as its answer says. */
+/** How a task reaches a venue: with the operator's token and an idempotency key. The answer decides the exit code. */
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -20,12 +20,12 @@ import * as Http from "./Http.js"
 import type * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
 
-/** The venue, its lock or the person asked decided against it. */
+/** The venue, its lock or the person who was asked to confirm refused. */
 export const refusedCode = 1
 /** There was no answer, or the venue is not ready. */
 export const noAnswerCode = 2
 
-/** About half a minute of a venue's restart. */
+/** Retries for about half a minute, while a venue restarts. */
 const retries = 20
 
 /** The operator token: OPERATOR_TOKEN, or what a development venue keeps in its data directory. */
@@ -44,10 +44,10 @@ const token = (dataDir: string): Effect.Effect<string, Ended> =>
 
 type Remote = Options.Of<typeof Options.remote>
 
-/** A task, its idempotency key in hand. */
+/** A task, given the idempotency key to use. */
 type Task<A> = (target: Operator.Target, key: string) => Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
 
-/** Runs a task under a fresh key unless one is given. `unsaid` is what its end says where no answer came. */
+/** Runs a task under a fresh key unless one is given. `unsaid` makes the message for a task without an answer. */
 const run = <A>(
   { data, key, overHttp, url }: Remote,
   task: Task<A>,
@@ -73,14 +73,14 @@ const run = <A>(
     )
   })
 
-/** Runs a task against a venue that changes something there: without an answer nobody knows whether it did. */
+/** Runs a task that changes something at a venue: without an answer its outcome is unknown. */
 export const against = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ended> =>
   run(remote, task, (text, key) => `${text}\nwhether it was done is unknown; the same again with --key ${key} tells`)
 
-/** Runs a task that only looks: nothing was done, whether it was answered or not. */
+/** Runs a task that only reads: it changes nothing, with or without an answer. */
 export const looking = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ended> => run(remote, task, (text) => text)
 
-/** Says what was decided, where and when. */
+/** Prints what was decided, where and when. */
 export const sayDone = (result: OperatorResult) =>
   Console.log(
     `${result.operation}${result.marketId === undefined ? "" : ` ${result.marketId}`}: sequence ${result.sequence}, ${
@@ -90,7 +90,7 @@ export const sayDone = (result: OperatorResult) =>
 
 export const isDecimal = Schema.is(Fields.DecimalInput)
 
-/** What a venue answers to whoever asks, without a token. */
+/** Asks a venue for something that needs no token. */
 export const asked = <A>(
   question: Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
 ): Effect.Effect<A, Ended> =>

@@ -1,4 +1,4 @@
-/** `venue connect`, from its command line on: what is asked, and how it ends. */
+/** `venue connect`, from its parsed command line to its exit code. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,7 +15,7 @@ import type * as Options from "./Options.js"
 
 const isScopes = Schema.is(Scopes)
 
-/** Asks an account's owner for an API key, and keeps it in a file. */
+/** Asks an account's owner for an API key, and stores it in a file. */
 export const connect = (parsed: Options.Of<typeof Options.connect>) =>
   Effect.gen(function*() {
     const scopes = parsed.scopes.split(",")

@@ -1,4 +1,4 @@
-/** The command lines of `npm run venue`: what each command takes. Nothing of what they do is loaded with it. */
+/** The arguments and options of each command of `npm run venue`. Importing this loads nothing of what the commands do. */
 import * as Args from "@effect/cli/Args"
 import type * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
@@ -204,5 +204,5 @@ export const index = { ...remote, marketId, price: Args.text({ name: "price" }) 
 
 export const fundAdd = { ...remote, amount: Args.text({ name: "amount" }) }
 
-/** What a command line comes to. */
+/** The parsed arguments and options of a command. */
 export type Of<A extends Cli.Command.Config> = Cli.Command.ParseConfig<A>

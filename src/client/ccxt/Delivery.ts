@@ -57,7 +57,7 @@ const isVenues = (route: string, method: string, response: unknown): boolean => 
 /** Cancels are never held back: the venue has a separate, equal allowance for them. */
 const isCancel = ([path, , method]: Request): boolean => method === "POST" && path.includes("/cancel")
 
-/** The scheme of where nobody is on the way who could read a key: elsewhere a `hostname` is asked over TLS. */
+/** The scheme of an address on this machine, where nobody on the way could read a key; any other `hostname` is reached over TLS. */
 const onThisMachine = /^https:(?=\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?\/*$)/
 
 export class Delivery extends Exchange {

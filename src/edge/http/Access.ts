@@ -61,7 +61,7 @@ class OperatorSecurity extends HttpApiMiddleware.Tag<OperatorSecurity>()("venue/
   }
 }) {}
 
-/** Credentials that may be sent and need not be, for the reference document: what is needed of everybody is all that a middleware says. */
+/** Optional credentials, for the reference document: a middleware can only describe those that every request needs. */
 const optional = (...names: ReadonlyArray<"apiKey" | "session">) => ({ security: [{}, ...names.map((name) => ({ [name]: [] }))] })
 
 const secured = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps, level: Level): HttpApiEndpoint.HttpApiEndpoint.Any => {

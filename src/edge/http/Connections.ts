@@ -1,17 +1,17 @@
 /**
- * The connections that are open, within what the system gives: so many in all, so many of one remote address, and a quarter of all
- * of one network, so that nobody alone keeps everybody else out. A newcomer beyond any of these takes the place of the one that
- * has been quiet longest, of its own address, its own network or of all; where none is quiet, of the stream that nobody has shown a ticket
- * on for longest; and where there is none either, it is turned away. So many are looked at for one newcomer; the next one goes on from
- * there.
+ * The open connections, within the system's limits: a total, a limit per remote address, and a quarter of the total per network, so
+ * that no single client can keep all others out. A new connection beyond a limit replaces the one of its address, of its network or of
+ * all that has been idle longest. If none is idle it replaces the stream connection that has been unauthenticated longest, and if there
+ * is none of these either it is turned away. A limited number of connections is examined for each new one; the next search continues
+ * where the last one ended.
  */
 import { networkOf } from "../../identity/FairPlaces.js"
 
-/** What is known of a connection. */
+/** An open connection, as far as the limits depend on it. */
 export interface Connection {
   /** The address that shares its limit: an IPv4 address, or the network of an IPv6 address. */
   readonly origin: string
-  /** Whether closing it takes nothing from anyone that he still waits for. */
+  /** Whether it can be closed without anybody losing an answer that he is still waiting for. */
   readonly isIdle: () => boolean
   /** Whether it is unauthenticated, however busy: such connections cost their owner nothing. */
   readonly isAnonymous: () => boolean
@@ -52,10 +52,10 @@ const leavingOf = (connections: Set<Connection>): Connection | undefined => {
   return anonymous
 }
 
-/** The part of what there is that one client may have at most, where nothing else is said. */
+/** The largest share of a limit that one client may have, unless configured otherwise. */
 export const quarterOf = (limit: number): number => Math.ceil(limit / 4)
 
-/** What it counts for: its origin, and the network of that where it is another. */
+/** The names under which a connection is counted: its origin, and its network where that differs. */
 const namesOf = ({ origin }: Connection): ReadonlyArray<string> => {
   const network = networkOf(origin)
   return network === origin ? [origin] : [origin, network]
@@ -64,9 +64,9 @@ const namesOf = ({ origin }: Connection): ReadonlyArray<string> => {
 export class Connections {
   /** All connections, longest idle first, apart from those that are busy now. */
   private readonly all = new Set<Connection>()
-  /** By origin, and by network where that is another. */
+  /** By origin, and by network where that differs. */
   private readonly crowds = new Map<string, Set<Connection>>()
-  /** Most of one network: no fewer than of one of its addresses. */
+  /** Most connections of one network: at least as many as of one address. */
   private readonly shareOfNetwork: number
   /** Connections that were closed for a newcomer. */
   closedForRoom = 0
@@ -82,7 +82,7 @@ export class Connections {
     return this.all.size
   }
 
-  /** Whether a newcomer is let in. */
+  /** Admits a new connection if there is room or room can be made. Returns whether it was admitted. */
   admit(connection: Connection): boolean {
     const crowd = this.crowdOf(connection.origin)
     if (crowd !== undefined) {
@@ -105,7 +105,7 @@ export class Connections {
     return true
   }
 
-  /** Those of whom one has to leave for a newcomer from there. */
+  /** The connections of which one has to be closed for a new one of this origin; undefined where there is room. */
   private crowdOf(origin: string): Set<Connection> | undefined {
     const beside = this.crowds.get(origin)
     if (beside !== undefined && beside.size >= this.share) return beside
@@ -114,12 +114,12 @@ export class Connections {
     return this.all.size >= this.limit ? this.all : undefined
   }
 
-  /** Ends every one of them. */
+  /** Closes every connection. */
   destroy(): void {
     for (const connection of this.all) connection.destroy()
   }
 
-  /** Ends those on which nothing has come. */
+  /** Closes the connections on which nothing has been received. */
   destroySilent(): void {
     for (const connection of this.all) if (connection.isSilent()) connection.destroy()
   }

@@ -86,7 +86,7 @@ export const refused = (refusal: Refusal.Refusal, comparison?: Comparison): Fail
 /** The request breaks the contract; `message` names the first offending part and echoes nothing. */
 export const invalidRequest = (message: string): Failure => ({ description: invalid, message })
 
-/** Names of the failures of what has more decimals than its market, by what refuses it in the compatibility layer. */
+/** Names that the compatibility layer gives to values with too many decimals, by refusal. */
 const tooFineNames: ReadonlyMap<Refusal.Refusal, string> = new Map([
   [Refusal.Refusal.priceOffGrid, "PriceTooFine"],
   [Refusal.Refusal.quantityOffGrid, "QuantityTooFine"],
@@ -252,7 +252,7 @@ export const orderUnknown: Failure = {
   }
 }
 
-/** A batch of the index stream that is not taken as it is. */
+/** A batch of the index stream that is refused as sent. */
 const indexStreamConflict = (name: string, safeMessage: string, action: "refresh_state" | "fix_request"): Failure => ({
   description: { ...invalid, name, status: 409, code: "index_stream_conflict", recoveryActions: [action], safeMessage }
 })
@@ -371,7 +371,7 @@ export const passkeyRequired: Failure = {
   }
 }
 
-/** What is told of a challenge that cannot be answered any more, whatever it was asked for. */
+/** The message for a challenge that can no longer be answered, whatever its purpose was. */
 export const challengeOver = "The challenge is over, was answered before, or is none of this venue's."
 
 /** An assertion that proves nothing. The message helps honest clients, and reveals nothing about any account. */
@@ -380,13 +380,13 @@ export const assertionInvalid = (message: string): Failure => ({
   message
 })
 
-/** A registration that makes no passkey of this venue's. */
+/** A registration that yields no passkey for this venue. */
 export const registrationInvalid = (message: string): Failure => ({
   description: { ...invalid, name: "RegistrationInvalid", guard: "passkey_registration_invalid" },
   message
 })
 
-/** No room for another challenge or another agent that waits. */
+/** No room for another challenge, or for another agent that waits for its owner. */
 export const identityBusy: Failure = { description: { ...Refusal.describe(Refusal.Refusal.inboxFull), name: "IdentityBusy" } }
 
 const grantCode = (name: string, code: string, retryable: boolean, safeMessage: string): Failure => ({
@@ -400,7 +400,7 @@ const grantCode = (name: string, code: string, retryable: boolean, safeMessage: 
   }
 })
 
-/** What an agent is told that asks for its key. */
+/** The answer to an agent that asks for its key before the owner has decided. */
 export const authorizationPending = grantCode("AuthorizationPending", "authorization_pending", true, "The owner has not decided yet.")
 export const slowDown = grantCode("SlowDown", "slow_down", true, "You ask more often than the interval allows.")
 export const accessDenied = grantCode("AccessDenied", "access_denied", false, "The owner denied the request.")
@@ -448,7 +448,7 @@ export const ticketReplaced: Failure = {
   }
 }
 
-/** A workload's token that proves nothing here. What is wrong with it helps whoever set the workload up. */
+/** A workload's token that proves nothing here. The message helps whoever configured the workload. */
 export const workloadTokenRejected = (message: string): Failure => ({
   description: { ...invalid, name: "WorkloadTokenRejected", guard: "workload_token_rejected" },
   message
@@ -484,7 +484,7 @@ export const ledgerUnavailable: Failure = {
   }
 }
 
-/** Candles of a series that the contract names, and that the venue does not make. */
+/** Candles of a series that the contract names but this venue does not make. */
 export const markCandles = operationNotAvailable("There are no candles of the mark: ask for the series index or trade.")
 
 /** No solvency proof has been made yet; the request has started one. */
@@ -501,7 +501,7 @@ export const solvencyUnavailable: Failure = {
   }
 }
 
-/** The histories are being opened, or made anew from the journal. */
+/** The histories are being opened, or rebuilt from the journal. */
 export const historiesUnavailable: Failure = {
   description: {
     ...ledgerUnavailable.description,
@@ -511,7 +511,7 @@ export const historiesUnavailable: Failure = {
   }
 }
 
-/** No board of the leaderboard was made yet, or none of late. */
+/** No leaderboard has been made yet, or none recently. */
 export const leaderboardUnavailable: Failure = {
   description: {
     ...solvencyUnavailable.description,
@@ -550,7 +550,7 @@ export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   retryAfterSeconds
 })
 
-/** As many connections of the stream speak for the account as may. */
+/** The account has as many stream connections as it may. */
 export const socketsOfAccount: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.accountShare),
@@ -559,7 +559,7 @@ export const socketsOfAccount: Failure = {
   }
 }
 
-/** Its network has as many connections of the stream as may be of one. */
+/** The network has as many stream connections as one network may. */
 export const socketsOfNetwork: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.inboxFull),
@@ -757,7 +757,7 @@ export const all: ReadonlyArray<Failure> = [
 
 type Grid = Pick<Market.Parameters, "priceScale" | "quantityScale">
 
-/** A compared value in its unit; undefined where the unit needs a market and there is none. */
+/** A compared value as text in its unit; undefined where the unit needs a market and there is none. */
 const told = (value: number, unit: Unit, market: Grid | undefined): string | undefined => {
   switch (unit) {
     case "price_atoms":
@@ -781,7 +781,7 @@ const told = (value: number, unit: Unit, market: Grid | undefined): string | und
   }
 }
 
-/** What a refused entry compared, in the unit that its refusal names; undefined when it compared nothing. */
+/** The values that a refusal compared, in the units that it names; undefined where it compared nothing. */
 export const comparisonOf = (entry: Refused, market: Grid | undefined): Comparison | undefined => {
   const { compares: unit, nearestIn = unit } = Refusal.describe(entry.refusal)
   if (unit === undefined || nearestIn === undefined) return undefined
@@ -816,10 +816,10 @@ export const envelope = (failure: Failure, requestId: string, atEpochMs: number)
 /** ISO 8601 of milliseconds since the Unix epoch. */
 export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString()
 
-/** Seconds after which a request that met a limit may come again: what is remembered ends minute by minute. */
+/** Seconds after which a request that met a limit may be repeated: remembered decisions expire minute by minute. */
 const retryMinuteSeconds = 60
 
-/** The headers that a failure brings. */
+/** The headers of a failure's response. */
 export const headersOf = (
   { description, headers, retryAfterSeconds = retryMinuteSeconds }: Failure
 ): Readonly<Record<string, string>> | undefined =>

@@ -10,7 +10,7 @@ export class Head {
   requestMethod: string | undefined = undefined
   forwardedFor: string | undefined = undefined
   hosts = 0
-  /** Whether each of them names no more than one host: of blanks and commas one reader may make two. */
+  /** Whether each `Host` header names at most one host: a reader might find two in a value with blanks or commas. */
   namesHost = true
   /** As sent: the parser has refused invalid lengths and repeated ones. */
   contentLength: string | undefined = undefined
@@ -61,7 +61,10 @@ export class Head {
 /** A host and a port as in RFC 3986, 3.2, or nothing. Commas are not accepted, since they separate the values of a repeated header. */
 const host = /^[\w.~!$&'()*+;=%:[\]-]*$/
 
-/** Joins a header that was sent more than once. None of two credentials, types or keys is preferred: joined, they are invalid. */
+/**
+ * Joins a header that was sent more than once. If a credential, type or key is repeated, neither is preferred: joined, they are
+ * invalid.
+ */
 const joined = (before: string | undefined, value: string): string => before === undefined ? value : `${before}, ${value}`
 
 /** Whether a header's name, as sent, is this one in lower case. */
@@ -81,7 +84,7 @@ const originForm = (target: string): string => {
 /** The same for a request that may be refused: its path decides the family of the envelope in any case. */
 export const targetOf = ({ url = "" }: { readonly url?: string | undefined }): string => originForm(url)
 
-/** A request line as far as its target, at the start or behind another request. */
+/** A request line up to its target, at the start of the bytes or after another request. */
 const requestLine = /(?:^|[\r\n}])[A-Z]+ ([^ \r\n]+)/g
 
 /**

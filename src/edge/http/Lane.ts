@@ -16,7 +16,7 @@ import type { Holder, Unread } from "./Unread.js"
 
 /** Most requests of one connection that are dispatched and not yet answered. */
 const mostUnderWay = 16
-/** Bytes of answers that a client has not taken, from which on none of its requests is dispatched. */
+/** Bytes of answers unread by the client from which on none of its requests is dispatched. */
 const mostUnread = 256 * 1024
 /** Likewise for framing more of what it sent. Below `node:http`'s own mark of 16 KiB, so that it never pauses a socket itself. */
 const mostUnreadToFrame = 8 * 1024
@@ -83,9 +83,9 @@ export interface Server {
   readonly unread: Unread
   /** Where the connection comes from. */
   readonly origin: string
-  /** Milliseconds that pass, from any moment on. */
+  /** Milliseconds elapsed since an arbitrary moment. */
   readonly now: () => number
-  /** How long answers wait for a client, whatever it takes of them, before its connection may count as a quiet one. */
+  /** How long answers may wait for a client, ms, beyond the time that their size allows, before its connection may count as idle. */
   readonly untakenMs: number
   /** Calls back when a request's time to arrive, counted from now, is over. Returns a function that cancels this. */
   readonly inRequestTime: (then: () => void) => () => void
@@ -107,7 +107,7 @@ export class Lane implements Holder {
   private underWay = 0
   /** Bytes of answers that are not yet with the system. */
   private unread = 0
-  /** Answers that the system has not accepted yet, and until when they may wait before the connection counts as idle. */
+  /** The number of answers that the system has not accepted yet, and until when they may wait before the connection counts as idle. */
   private untaken = 0
   private untilMs = 0
   /** Whether the system has taken any bytes since the last check, or none were waiting before. */
@@ -171,14 +171,15 @@ export class Lane implements Holder {
     this.server.unread.leave(this)
   }
 
-  /** Whether closing the connection takes no answer from anyone, or only from a client that takes next to nothing. */
+  /** Whether closing the connection loses no answer, or only the answers of a client that hardly receives them. */
   get isIdle(): boolean {
     return this.underWay === 0 || this.isLeftLying
   }
 
   /**
-   * Whether all that is under way is answered, and its client has taken less of that than anybody who wants it. Otherwise a few addresses
-   * could keep every connection of a listener busy for good, each with an answer of which a little is taken now and then.
+   * Whether every request in progress has been answered, and the client receives the answers more slowly than it must. Otherwise
+   * clients of a few addresses could keep every connection of a listener busy forever, by receiving a little of one answer on each now
+   * and then.
    */
   private get isLeftLying(): boolean {
     return this.untaken >= this.underWay && this.server.now() > this.untilMs
@@ -363,12 +364,12 @@ export class Lane implements Holder {
     this.server.unread.add(bytes)
   }
 
-  /** An answer of so many bytes waits for the client from now on, until the system has all of it. */
+  /** Counts an answer of this many bytes as waiting for the client, until the system has all of it. */
   private leave(bytes: number): void {
     if (this.untaken++ === 0) this.grant(this.server.now() + this.server.untakenMs, bytes)
   }
 
-  /** Lets answers wait from a time on for as long as so many bytes may take, and for no longer than a client may be ahead. */
+  /** Lets answers wait from a time on for as long as this many bytes take at the lowest speed, but no longer than a client may be ahead. */
   private grant(fromMs: number, bytes: number): void {
     const mostMs = this.server.now() + this.server.untakenMs + mostBytesAhead / leastBytesPerMs
     this.untilMs = Math.min(fromMs + bytes / leastBytesPerMs, mostMs)

@@ -11,14 +11,14 @@ import type { Frame } from "../../streams/Frame.js"
 
 /** The headers that a route may look at; a listener reads no others. */
 export interface RequestHeaders {
-  /** This and the next three: all of them joined by a comma and a space, where there are several. */
+  /** In this and the next three, the values of a repeated header are joined by a comma and a space. */
   readonly authorization?: string | undefined
   readonly "content-type"?: string | undefined
   readonly "content-encoding"?: string | undefined
   readonly "idempotency-key"?: string | undefined
   readonly origin?: string | undefined
   readonly "access-control-request-method"?: string | undefined
-  /** All of them joined by a comma, where there are several. */
+  /** The values of a repeated header are joined by a comma. */
   readonly "x-forwarded-for"?: string | undefined
 }
 
@@ -88,7 +88,7 @@ export interface Peer {
 
 /** The venue's end of a WebSocket. Its functions never throw. */
 export interface Conversation {
-  /** Where its client is, as limits count it: an IPv4 address, or the network of an IPv6 address. */
+  /** The client's address as limits count it: an IPv4 address, or the network of an IPv6 address. */
   readonly address: string
   /** Receives a text frame of at most `frameLimit` bytes: a larger one closes the connection with 1009 before it is read. */
   readonly text: (bytes: Uint8Array) => void

@@ -40,7 +40,7 @@ export interface Options {
   readonly connectionsPerAddress: number
   /** Most bytes of unread answers, over all connections. */
   readonly unreadBytes: number
-  /** How long answers may wait for a client before its connection is as good as a quiet one; longer, as it takes them. */
+  /** How long answers may wait for a client before its connection counts as idle, ms; it has longer while it keeps receiving. */
   readonly untakenMs: number
   /** How long a connection that was ended may take to close by itself. */
   readonly patienceMs: number
@@ -134,8 +134,8 @@ const write = (result: Http.ServerResponse, response: Response, { fixed, more }:
 }
 
 /**
- * Whether a request is of a version and for a host as RFC 9112, 3.2, has it: exactly one `Host` in HTTP/1.1, and never several; and
- * whether it is coded as 6.1 has it: in chunks and nothing else, and in HTTP/1.0, which knows no codings, not at all.
+ * Whether a request is valid by RFC 9112: by 3.2, exactly one `Host` in HTTP/1.1 and at most one in HTTP/1.0, with a single host; by
+ * 6.1, no transfer coding other than `chunked`, and none in HTTP/1.0, which has no codings.
  */
 const isSound = (head: Head, { httpVersionMajor, httpVersionMinor }: Http.IncomingMessage): boolean =>
   httpVersionMajor === 1
@@ -143,7 +143,7 @@ const isSound = (head: Head, { httpVersionMajor, httpVersionMinor }: Http.Incomi
   && (head.hosts === 1 || (head.hosts === 0 && httpVersionMinor === 0))
   && (head.transferEncoding === undefined || (httpVersionMinor > 0 && /^chunked$/i.test(head.transferEncoding)))
 
-/** Whether a request may go on as something else (RFC 6455, 4.2.1): of HTTP/1.1, and without a body, which would be taken for frames. */
+/** Whether a request may switch protocols (RFC 6455, 4.2.1): HTTP/1.1 without a body, which would be taken for frames. */
 const mayUpgrade = (head: Head, request: Http.IncomingMessage): boolean =>
   isSound(head, request)
   && request.httpVersionMinor > 0

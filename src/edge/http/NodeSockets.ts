@@ -126,7 +126,7 @@ class Line implements Worker {
     private readonly unframe: (bytes: Buffer) => void
   ) {}
 
-  /** Behind a proxy connections come from one place: whose turn it is goes by the client. */
+  /** The origin for the rotation is the client's: behind a proxy all connections come from the same address. */
   get origin(): string {
     return this.conversation.address
   }

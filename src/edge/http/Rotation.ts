@@ -1,6 +1,7 @@
 /**
- * Work of many connections: a step of each network in turn, of a network's addresses in turn, and of an address's connections in turn. So
- * nobody's flood holds up what others sent, however many connections and addresses it comes over.
+ * Takes turns among the work of many connections: one step for each network in turn, within a network for each address in turn, and
+ * within an address for each connection in turn. A flood thus delays nobody else's requests, however many connections and addresses it
+ * uses.
  */
 import { networkOf } from "../../identity/FairPlaces.js"
 
@@ -12,8 +13,8 @@ export interface Worker {
 }
 
 /**
- * The time between two polls of the network for steps and their consequences, ms; the last one may exceed it by a millisecond, for
- * a read that nothing has cached.
+ * How long steps and their consequences may take between two polls of the network, ms; the last one may exceed it by a millisecond when
+ * it reads something that is not cached.
  */
 const turnMs = 0.5
 
@@ -21,13 +22,14 @@ const turnMs = 0.5
 const directPerTurn = 16
 
 /**
- * Urgent ones that are dispatched as they arrive between two turns, whoever waits, and how many of them of one network: more of them wait
- * as all others do. What only begins as urgent costs nobody a credential, and would otherwise leave nothing to those whose is.
+ * Most urgent requests handled on arrival between two turns although others are waiting: in all, and of one network. Further ones wait
+ * as all others do. Only the first bytes are known at this point, so anybody can make a request look urgent without a credential; the
+ * limit per network leaves room for genuine ones.
  */
 const urgentPerTurn = 16
 const urgentOfNetwork = 4
 
-/** Puts whoever had the first turn behind the others, or leaves him out where nothing of his waits. */
+/** Moves the first entry behind the others, or removes it if none of its workers are waiting. */
 const goBehind = <Waiting extends { readonly size: number }>(turns: Map<string, Waiting>, name: string, waiting: Waiting): void => {
   if (waiting.size > 0 && turns.size === 1) return
   turns.delete(name)
@@ -35,7 +37,7 @@ const goBehind = <Waiting extends { readonly size: number }>(turns: Map<string, 
 }
 
 export class Rotation {
-  /** Those that have work, by their network and their origin. Neither is here without one. */
+  /** Workers that have work, by network and origin. A network or origin without any is not listed. */
   private readonly networks = new Map<string, Map<string, Set<Worker>>>()
   private scheduled = false
   /** Requests let through since the last turn. */
@@ -44,8 +46,8 @@ export class Rotation {
   private readonly urgentOf = new Map<string, number>()
 
   /**
-   * `soon` schedules a turn after the pending input has been read. `next` continues after what a step has deferred until it is
-   * over: the end of a body is reported that way, and the request dispatched with it. `now` returns milliseconds.
+   * `soon` schedules a turn after the pending input has been read. `next` continues once everything that a step has deferred is done:
+   * the end of a body is reported that way, and its request is dispatched with it. `now` returns milliseconds.
    */
   constructor(
     private readonly soon: (turn: () => void) => void,
@@ -74,7 +76,7 @@ export class Rotation {
     return this.networks.size === 0 && this.direct++ < directPerTurn
   }
 
-  /** Whether what is urgent and comes from an origin may be done at once, also where others wait for a turn. */
+  /** Whether an urgent request of an origin may be handled at once, even while others are waiting for a turn. */
   mayGoBeforeAll(origin: string): boolean {
     this.schedule()
     const network = networkOf(origin)

@@ -41,7 +41,7 @@ const misframedFailures: Readonly<Record<Misframed, Errors.Failure>> = {
   timeout: Errors.invalidRequest("The request did not arrive in time.")
 }
 
-/** For how many contracts routing trees are kept: a process has one contract, tests have a few. */
+/** Most contracts whose routing trees are kept: a process has one contract, tests have a few. */
 const mostContracts = 4
 
 /** An endpoint's position in its contract. */

@@ -115,7 +115,10 @@ export const targetOf = (frame: OrderFrame, accountId: string): string => {
   }
 }
 
-/** What a refusal of a frame says again of its id: also a number, or a short text that is none, so that it tells which frame it was. */
+/**
+ * The id that a refusal of a frame repeats, so that the client knows which frame was refused: also a number, or a short text that is no
+ * valid id.
+ */
 export const idOf = (value: unknown): string | number | undefined => {
   const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined
   return typeof id === "number" || (typeof id === "string" && isWithin(id, longestId)) ? id : undefined

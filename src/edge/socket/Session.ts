@@ -383,7 +383,7 @@ export class Session implements Conversation {
     return this.account !== undefined && this.account !== account
   }
 
-  /** Whether the connection may speak for an account. Of one that is over nobody would hear that its place is free again. */
+  /** Whether the connection may speak for an account. One that has closed may not: nothing would report that its place is free again. */
   private joins({ account }: Authority): boolean {
     if (this.isClosed) return false
     if (this.account === undefined && this.setting.joins(account)) this.account = account

@@ -41,8 +41,8 @@ export const bounds = {
    */
   connectionsWorthOfFrames: 4,
   /**
-   * One in so many of the connections that are free may begin to speak for one account, and so few in any case: an account costs
-   * nothing, and whoever speaks for one makes room for nobody.
+   * One account may have `socketsOfAccount` connections in any case, and more only up to one in `accountParts` of those that are free:
+   * accounts cost nothing to open, and a connection that speaks for one is not closed to make room for others.
    */
   accountParts: 16,
   socketsOfAccount: 4,
@@ -139,7 +139,7 @@ export interface Setting {
   readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
   /** Whether what an account missed after a sequence can be sent; false where the journal cannot be read. */
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
-  /** Whether a connection may begin to speak for an account: from then on, until it is over, it is one of that account's. */
+  /** Whether a connection may begin to speak for an account; if so, it counts as that account's until it closes. */
   readonly joins: (account: number) => boolean
   /**
    * Reads a piece of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too

@@ -88,7 +88,7 @@ export interface Parts {
   readonly random: Context.Tag.Service<SecureRandom>
 }
 
-/** Counts one more or one less; of what there is none of, nothing is kept. */
+/** Changes a count; a count of zero is removed. */
 const count = <Name>(counts: Map<Name, number>, name: Name, change: number): void => {
   const counted = (counts.get(name) ?? 0) + change
   if (counted === 0) counts.delete(name)
@@ -98,7 +98,7 @@ const count = <Name>(counts: Map<Name, number>, name: Name, change: number): voi
 /** The open sessions, and their timer. */
 class Sessions {
   readonly open = new Set<Session>()
-  /** How many of them speak for an account, and how many come from a network. */
+  /** The number of sessions that speak for each account, and that come from each network. */
   private readonly ofAccount = new Map<number, number>()
   private readonly ofNetwork = new Map<string, number>()
   /** Sessions with frames to send. */
@@ -133,7 +133,7 @@ class Sessions {
       : this.room.bufferedBytes
   }
 
-  /** Whether one more may speak for an account, which then is one of that account's. */
+  /** Whether one more session may speak for an account; if so, it is counted as one of the account's. */
   joins(account: number): boolean {
     const more = (this.ofAccount.get(account) ?? 0) + 1
     const free = this.room.connections - this.open.size
@@ -142,7 +142,10 @@ class Sessions {
     return true
   }
 
-  /** Whether one more may come from an address: of one network there is a quarter of what the venue holds, as of what comes directly. */
+  /**
+   * Whether one more session may come from an address: a network may have a quarter of the venue's connections, as it may of direct
+   * ones.
+   */
   mayCome(address: string): boolean {
     return (this.ofNetwork.get(networkOf(address)) ?? 0) < quarterOf(this.room.connections)
   }
@@ -200,7 +203,7 @@ const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit
       const now = standing()
       if (now?.isRebuilding === true || waitedMs > longestBehindMs) return Effect.succeed(undefined)
       if (now !== undefined && now.sequence < fromSequence) return again(waitedMs)
-      // Of histories that are only being opened nothing is known before they are read.
+      // How far the histories are is not known until they have been opened, which a read waits for.
       return candles({ ...which, limit, sinceEpochMs: undefined }).pipe(
         Effect.flatMap(({ found, standing: { sequence } }) =>
           sequence < fromSequence ? again(waitedMs) : Effect.succeed({ candles: found, sequence })
@@ -321,7 +324,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       const { headers, refusal } = LimitHeaders.draw(services, request)
       if (refusal !== undefined) return refuse(asked, refusal, headers)
       if (asked !== streamPath) return refuse(asked, Errors.routeNotFound, headers)
-      // What comes directly was counted as it was let in.
+      // Direct connections were counted when they were admitted.
       if (services.trustedProxies > 0 && !sessions.mayCome(setting.addressOf(request))) {
         return refuse(asked, Errors.socketsOfNetwork, headers)
       }

@@ -323,8 +323,9 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
 }
 
 /**
- * Whether it has been published already that a position of a delisted market found no counterparty, at its present size. A settlement that
- * waits tries again every minute, possibly for days: published each time, it would push out what happened to others.
+ * Whether it has already been published that a position of a delisted market found no counterparty at its present size. A waiting
+ * settlement tries again every minute, possibly for days: if each attempt were published, they would displace the steps of other
+ * accounts.
  */
 const isToldOf = ({ liquidationLog, positions }: State, { delisting, index: market, isDelisted }: MarketState, slot: number): boolean => {
   if (!isDelisted) return false

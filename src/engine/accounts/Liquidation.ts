@@ -30,11 +30,11 @@ const wholeUpTo = 100_000_000_000
 const wholeAfterMs = 30_000
 /** A part is one in this many of a position: a fifth. */
 const parts = 5
-/** For so long after an account's first part each of its parts is told: in that time a position may be sold by its fifths. */
+/** For this long after an account's first part every part is published: in that time a position may be sold by its fifths, milliseconds. */
 const toldForMs = 5_000
 /**
- * What a look counts of those that a record takes, where one by which nothing can be done counts once: it is as little work as looking
- * at an account whose trigger was crossed.
+ * How much an examination counts among those of a record. One that can do nothing counts 1, since it is as little work as examining an
+ * account whose trigger was crossed.
  */
 const lookWeight = 16
 
@@ -143,8 +143,8 @@ const look = (state: State, account: number): number => {
 }
 
 /**
- * Counts an examination as one that can do nothing. Every account whose markets stand still has one each second for as long as they do:
- * few records make them all, so that accounts in live markets do not wait behind them.
+ * Counts an examination as one that can do nothing. An account whose markets are all not live still has one every second: a few records
+ * do all of these, so that accounts in live markets do not wait for them.
  */
 const countAsIdle = (state: State, account: number): void => {
   state.liquidating.looks -= lookWeight - Math.min(lookWeight, 1 + Breadth.beyondOneLook(state, account))
@@ -211,8 +211,8 @@ const sendPart = (state: State, account: number): void => {
 }
 
 /**
- * Whether the latest published step of a position under liquidation is a part that filled nothing. There is another each second for as
- * long as nobody takes any: published each time, they would push out what happened to others.
+ * Whether the latest published step of a position under liquidation is a part without a fill. As long as nobody trades there is such a
+ * part every second: if each were published, they would displace the steps of other accounts.
  */
 const isToldOf = (
   { liquidationLog }: State,

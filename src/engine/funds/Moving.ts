@@ -143,8 +143,8 @@ export const bind = (state: State, transfer: Transfer, partyId: string, keyId: s
 }
 
 /**
- * Stops withdrawals. What stops them first is why they are stopped; but a contradiction takes the place of another reason, with what is
- * lacking by either: whoever lets withdrawals go on was shown it.
+ * Stops withdrawals. The first reason stays, except that a contradiction replaces any other, with the larger of the two deficits: an
+ * operator who resumes withdrawals has to have been shown it.
  */
 export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<Stop, "sinceEpochMs">): void => {
   const { stop: before } = state.funds

@@ -1,6 +1,6 @@
 /**
- * What the development ledger keeps, in a SQLite file of its own: inputs and a whole state as JSON. One process at a time; every
- * input is on the disk before it is heard of (`synchronous=FULL`; a write-ahead log, so that it costs one sync).
+ * The development ledger's storage, in a SQLite file of its own: inputs and a whole state as JSON. One process at a time may use it.
+ * Every input is on disk before it is acknowledged (`synchronous=FULL`; with a write-ahead log, so that this costs one sync).
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -13,7 +13,7 @@ import { holderOf } from "../../NodeLockHolder.js"
 import { Input, Kept } from "./State.js"
 import type { Store } from "./Store.js"
 
-/** The file is not, or no longer, what this version of the ledger keeps. */
+/** The file is damaged, or is no file of this version of the ledger. */
 export class StoreUnreadable extends Schema.TaggedError<StoreUnreadable>()("StoreUnreadable", {
   file: Schema.String,
   reason: Schema.String
@@ -23,16 +23,16 @@ export class StoreUnreadable extends Schema.TaggedError<StoreUnreadable>()("Stor
   }
 }
 
-/** Of the file's form, in SQLite's own field for it. */
+/** The version of the file's format, in SQLite's own field for it. */
 const formatVersion = 1
 
 const decodeKept = Schema.decodeUnknownEither(Schema.parseJson(Kept))
 const decodeInput = Schema.decodeUnknownEither(Schema.parseJson(Input))
 
-/** Makes the file and the directory above it, where they are not there. Throws `StoreUnreadable`. */
+/** Opens the file, and creates it and its directory if necessary. Throws `StoreUnreadable`. */
 export const open = (file: string): Store & { readonly close: () => void } => {
   fs.mkdirSync(path.dirname(file), { recursive: true })
-  // Parties' holdings are nobody else's to read, whatever the directory's mode.
+  // Parties' holdings are confidential, whatever the directory's mode.
   NodePrivateFile.keep(file)
   const unreadable = (reason: string): never => {
     throw new StoreUnreadable({ file, reason })
@@ -76,17 +76,17 @@ const create = `
 `
 
 const begin = (file: string, unreadable: (reason: string) => never): SqliteDatabase.Database => {
-  // Another process that holds it goes on holding it: there is nothing to wait for.
+  // A process that holds the file will not release it, so there is no point in waiting.
   const database = new SqliteDatabase(file, { timeout: 0 })
   try {
-    // Held as long as the process lives, so that a second one is told at once.
+    // Held as long as the process lives, so that a second process fails at once.
     database.pragma("locking_mode = EXCLUSIVE")
     database.pragma("journal_mode = WAL")
     database.pragma("synchronous = FULL")
     const version = database.pragma("user_version", { simple: true })
     if (version !== 0 && version !== formatVersion)
       return unreadable(`it has format ${String(version)}, this version writes ${formatVersion}`)
-    // Nothing is written where all is there: a start needs no room on a full disk.
+    // Nothing is written where the tables exist: a start needs no room on a full disk.
     if (version === 0) database.exec(create)
     return database
   } catch (error) {

@@ -22,7 +22,7 @@ export class Client {
   private arrived: () => void = () => {}
   private gone: () => void = () => {}
 
-  /** `forwardedFor`: where it is, as a proxy tells; it comes from the proxy's own address. */
+  /** `forwardedFor`: the client's address as reported by a proxy, from whose own address the connection comes. */
   constructor(readonly venue: LiveVenue, forwardedFor?: string) {
     const headers = { "x-forwarded-for": forwardedFor }
     const opening = venue.application.open({ target: "/streams/v1/ws", headers, remoteAddress: "192.0.2.1" })
