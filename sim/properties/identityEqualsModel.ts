@@ -100,11 +100,11 @@ type Answered = Observation & { readonly _tag: "Answered" }
 /**
  * Passes if the verdict holds at one of the times at which an answer may have been read: between question and answer if the clock ran
  * true, otherwise at any time. Keys as shown change only when one of them ends, so one moment on each side of every end stands for all.
- * The time of the newest record does not count: a clock that leaps after the reading brings records that are durable before the answer
- * leaves.
+ * Keys end by the later of the clock and the newest record. Which record that was is not known: a clock that leaps after the reading
+ * brings records that are durable before the answer leaves.
  */
-const atSome = (clock: Answered["clock"], keys: ReadonlyArray<NaiveKey>, verdictAt: (now: number) => Verdict): Verdict => {
-  const [early, late] = clock ?? [0, Number.MAX_SAFE_INTEGER]
+const atSome = ({ clock, model }: Answered, keys: ReadonlyArray<NaiveKey>, verdictAt: (now: number) => Verdict): Verdict => {
+  const [early, late] = clock === undefined ? [0, Number.MAX_SAFE_INTEGER] : [clock[0], Math.max(clock[1], model.atEpochMs)]
   const ends = keys.map(({ expiresAtEpochMs }) => expiresAtEpochMs).filter((end) => end > early && end < late)
   let said: Verdict
   for (const now of [early, ...ends, late]) {
@@ -114,7 +114,8 @@ const atSome = (clock: Answered["clock"], keys: ReadonlyArray<NaiveKey>, verdict
   return said
 }
 
-const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity.Wish): Verdict => {
+const told = (seen: Answered, wish: Identity.Wish): Verdict => {
+  const { answer: { json }, call, model } = seen
   const { account } = call
   const what = `${call.target} of ${call.client}`
   const { identity } = model
@@ -122,13 +123,13 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
     case "listPasskeys":
       return difference(what, json, ShownIdentity.passkeys(model, account))
     case "listApiKeys":
-      return atSome(clock, identity.keysOf(account),
+      return atSome(seen, identity.keysOf(account),
         (now) => difference(what, ShownIdentity.withoutUses(json), ShownIdentity.keys(model, account, now)))
     case "revokeApiKey": {
       const key = identity.keys.find(({ keyId }) => keyId === wish.keyId)
       if (key === undefined) return broken(`${what} tells of a key that never was`)
       if (key.account !== account) return broken(`${what} tells of a key of account ${key.account}, and is of account ${account}`)
-      return atSome(clock, [key],
+      return atSome(seen, [key],
         (now) =>
           difference(what, ShownIdentity.withoutUses(json), { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
     }
@@ -143,12 +144,13 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
 }
 
 /** Checks the key that is used for the request, by its own token. */
-const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict => {
+const currentKey = (seen: Answered): Verdict => {
+  const { answer: { json }, call, model } = seen
   const key = model.identity.keys.find(({ keyId }) => keyId === Identity.keyIdIn(call.token))
   if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
   // The remainder of its limit is checked by another property.
   const { rateLimit } = json as { readonly rateLimit: Json }
-  return atSome(clock, [key], (now) =>
+  return atSome(seen, [key], (now) =>
     difference(`the key of ${call.client}`, ShownIdentity.withoutUses(json), {
       version: "api-key-current/v1",
       key: ShownIdentity.key(model, key, now),

@@ -62,7 +62,7 @@ const stepsKept = 16_384
 
 export type LiquidationLog = RowLog<keyof LiquidationStep>
 
-export const make = (kept = stepsKept): LiquidationLog => new RowLog(stepNames, kept)
+export const make = (kept = stepsKept): LiquidationLog => new RowLog(stepNames, kept, "account")
 
 /** The latest kept step of an account's position in a market, of one direction, at or after a time; undefined where there is none. */
 export const latestOf = (
@@ -70,7 +70,7 @@ export const latestOf = (
   { account, direction, market, sinceEpochMs }: Pick<LiquidationStep, "account" | "direction" | "market"> & {
     readonly sinceEpochMs: number
   }
-): Readonly<LiquidationStep> | undefined => log.latest(sinceEpochMs, ["account", account], ["market", market], ["direction", direction])
+): Readonly<LiquidationStep> | undefined => log.latestOf(account, sinceEpochMs, ["market", market], ["direction", direction])
 
 /** Why the insurance fund's money or positions changed, by code: never renumber. */
 export const movementKinds = ["", "funding_rest", "liquidation_fee", "takeover", "unwinding", "deleveraging", "settlement",

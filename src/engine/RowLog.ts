@@ -6,16 +6,42 @@ export class RowLog<Name extends string> {
   /** Rows added so far. */
   count = 0
   private rows = new Float64Array(0)
+  /** The newest row of each value in the indexed column, by its ordinal; derived from the rows and in no dump. */
+  private readonly newestOf = new Map<number, number>()
+  /** For each kept row, one more than the ordinal of the previous row with the same value in the indexed column; 0 where there is none. */
+  private previous = new Float64Array(0)
 
-  /** A log of rows with these columns, of which the last `kept` stay. Dumps keep the order of the names. */
-  constructor(private readonly names: ReadonlyArray<Name>, private readonly kept: number) {}
+  /**
+   * A log of rows with these columns, of which the last `kept` stay. Dumps keep the order of the names. Rows of one value in the column
+   * `indexed` are found without examining others.
+   */
+  constructor(private readonly names: ReadonlyArray<Name>, private readonly kept: number, private readonly indexed?: Name) {}
 
   add(row: Readonly<Record<Name, number>>): void {
     const { kept, names } = this
     if (this.rows.length === 0) this.rows = new Float64Array(kept * names.length)
+    this.forget(this.count - kept)
     const from = this.placeOf(this.count)
     for (let at = 0; at < names.length; at++) this.rows[from + at] = row[names[at]!]
+    this.index(this.count)
     this.count++
+  }
+
+  /** Adds a row to the index. */
+  private index(ordinal: number): void {
+    const { indexed, kept } = this
+    if (indexed === undefined) return
+    if (this.previous.length === 0) this.previous = new Float64Array(kept)
+    const value = this.rows[this.placeOf(ordinal) + this.names.indexOf(indexed)]!
+    this.previous[ordinal % kept] = (this.newestOf.get(value) ?? -1) + 1
+    this.newestOf.set(value, ordinal)
+  }
+
+  /** Removes a row that is about to be overwritten from the index, where it is the last one of its value. */
+  private forget(ordinal: number): void {
+    if (this.indexed === undefined || ordinal < 0) return
+    const value = this.rows[this.placeOf(ordinal) + this.names.indexOf(this.indexed)]!
+    if (this.newestOf.get(value) === ordinal) this.newestOf.delete(value)
   }
 
   /** The number of rows kept. */
@@ -67,6 +93,22 @@ export class RowLog<Name extends string> {
     return undefined
   }
 
+  /** The same among the rows of one value in the indexed column: only these are examined. */
+  latestOf(
+    value: number,
+    sinceEpochMs: number,
+    ...all: ReadonlyArray<readonly [name: Name, value: number]>
+  ): Readonly<Record<Name, number>> | undefined {
+    const time = this.names.indexOf("atEpochMs" as Name)
+    const oldest = this.count - this.length
+    for (let ordinal = this.newestOf.get(value) ?? -1; ordinal >= oldest; ordinal = this.previous[ordinal % this.kept]! - 1) {
+      const from = this.placeOf(ordinal)
+      if (this.rows[from + time]! < sinceEpochMs) return undefined
+      if (all.every(([name, wanted]) => this.rows[from + this.names.indexOf(name)] === wanted)) return this.at(this.count - 1 - ordinal)
+    }
+    return undefined
+  }
+
   /** The position of each such row, counted from the newest, at most `limit` of them. */
   private newest(sinceEpochMs: number, limit: number, names: ReadonlyArray<Name>, value: number): ReadonlyArray<number> {
     const found: Array<number> = []
@@ -111,6 +153,7 @@ export class RowLog<Name extends string> {
     for (let row = 0; row < kept; row++) {
       const from = 1 + row * width
       this.rows.set(dumped.subarray(from, from + width), this.placeOf(this.count - kept + row))
+      this.index(this.count - kept + row)
     }
     return this
   }

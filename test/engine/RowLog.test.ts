@@ -10,7 +10,7 @@ test("what is found of an account is what a list of all rows has of it", () => {
   const asked = fc.record({ account: fc.nat(4), sinceEpochMs: fc.nat(40), limit: fc.nat(5) })
   fc.assert(fc.property(fc.array(row, { maxLength: 40 }), asked, fc.boolean(), (rows, { account, limit, sinceEpochMs }, isRestored) => {
     const kept = 7
-    let log = new RowLog(names, kept)
+    let log = new RowLog(names, kept, "account")
     let atEpochMs = 0
     const all: Array<Readonly<Record<(typeof names)[number], number>>> = []
     for (const { passedMs, ...rest } of rows) {
@@ -19,7 +19,7 @@ test("what is found of an account is what a list of all rows has of it", () => {
       log.add(each)
       all.unshift(each)
     }
-    if (isRestored) log = new RowLog(names, kept).restore(log.dump())
+    if (isRestored) log = new RowLog(names, kept, "account").restore(log.dump())
     const expected = all.slice(0, kept).filter((each) => each.account === account && each.atEpochMs >= sinceEpochMs).slice(0, limit)
     expect(log.since(sinceEpochMs, limit, ["account"], account).map(({ ordinal: _, ...each }) => each)).toEqual(expected)
     const [paidAtoms] = all.filter((each) => each.account === account).map((each) => each.paidAtoms).slice(-1)
@@ -27,5 +27,6 @@ test("what is found of an account is what a list of all rows has of it", () => {
       each.account === account && each.paidAtoms === paidAtoms && each.atEpochMs >= sinceEpochMs
     )
     expect(log.latest(sinceEpochMs, ["account", account], ["paidAtoms", paidAtoms ?? 0])).toEqual(latest)
+    expect(log.latestOf(account, sinceEpochMs, ["paidAtoms", paidAtoms ?? 0])).toEqual(latest)
   }))
 })

@@ -352,8 +352,10 @@ export class Stream {
     }
     const retryInMs = this.delayMs(this.ticketFailures++)
     const { connection } = this
+    // A ticket refused because the account has too many connections is still good: another one would only be one more record.
+    const isSpent = !(cause instanceof Refusal && cause.code === "rate_limited")
     this.later(retryInMs, () => {
-      if (connection === this.connection) this.authenticate(true)
+      if (connection === this.connection) this.authenticate(isSpent)
     })
     this.options.notice({ kind: "ticket_failed", cause, retryInMs })
   }

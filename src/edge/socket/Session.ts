@@ -62,6 +62,8 @@ export class Session implements Conversation {
    * other.
    */
   account: number | undefined = undefined
+  /** Whether it counts as one of its account's connections: while it acts for the account, or its orders end with it. */
+  private countsAsAccounts = false
   /** Ends of authority that the client has not been told of. */
   private untoldEnds = 0
   /** The connection's number if its orders end with it. */
@@ -358,6 +360,7 @@ export class Session implements Conversation {
           ? this.trust(id, found)
           : refuse(Errors.socketsOfAccount)
       if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
+      if (!this.countsAsAccounts && !this.setting.mayJoin(found.account)) return refuse(Errors.socketsOfAccount)
       disconnects.arm(found, this.connectionId, (armed) =>
         this.safely(() => {
           if (typeof armed !== "number") refuse(armed)
@@ -386,8 +389,16 @@ export class Session implements Conversation {
   /** Whether the connection may speak for an account. One that has closed may not: nothing would report that its place is free again. */
   private joins({ account }: Authority): boolean {
     if (this.isClosed) return false
-    if (this.account === undefined && this.setting.joins(account)) this.account = account
-    return this.account !== undefined
+    if (this.countsAsAccounts || !this.setting.joins(account)) return this.countsAsAccounts
+    this.account = account
+    this.countsAsAccounts = true
+    return true
+  }
+
+  /** Gives the account's place back: connections that no longer act for an account must not keep its owner's own ones out. */
+  leaves(): void {
+    if (this.countsAsAccounts) this.setting.leaves(this.account!)
+    this.countsAsAccounts = false
   }
 
   private trust(id: string, authority: Authority): void {
@@ -547,6 +558,7 @@ export class Session implements Conversation {
     const ended = this.endOfAuthority()
     if (authority === undefined || ended === undefined) return
     this.authority = undefined
+    if (this.armed === undefined) this.leaves()
     this.out.dropAccounts()
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()
     const tell = (): void => this.refuse(undefined, Errors.refused(ended))

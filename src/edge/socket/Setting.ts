@@ -139,8 +139,12 @@ export interface Setting {
   readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
   /** Whether what an account missed after a sequence can be sent; false where the journal cannot be read. */
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
-  /** Whether a connection may begin to speak for an account; if so, it counts as that account's until it closes. */
+  /** Whether a connection may begin to act for an account. */
+  readonly mayJoin: (account: number) => boolean
+  /** The same; if so, it counts as one of that account's until it leaves. */
   readonly joins: (account: number) => boolean
+  /** A connection no longer counts as one of an account's. */
+  readonly leaves: (account: number) => void
   /**
    * Reads a piece of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too
    * many are waiting for it.

@@ -133,13 +133,22 @@ class Sessions {
       : this.room.bufferedBytes
   }
 
-  /** Whether one more session may speak for an account; if so, it is counted as one of the account's. */
-  joins(account: number): boolean {
+  /** Whether one more session may act for an account. */
+  mayJoin(account: number): boolean {
     const more = (this.ofAccount.get(account) ?? 0) + 1
     const free = this.room.connections - this.open.size
-    if (more > bounds.socketsOfAccount && more * bounds.accountParts > free) return false
-    count(this.ofAccount, account, 1)
-    return true
+    return more <= bounds.socketsOfAccount || more * bounds.accountParts <= free
+  }
+
+  /** The same; if so, it is counted as one of the account's. */
+  joins(account: number): boolean {
+    const may = this.mayJoin(account)
+    if (may) count(this.ofAccount, account, 1)
+    return may
+  }
+
+  leaves(account: number): void {
+    count(this.ofAccount, account, -1)
   }
 
   /**
@@ -161,7 +170,7 @@ class Sessions {
   remove(session: Session): void {
     this.open.delete(session)
     count(this.ofNetwork, networkOf(session.address), -1)
-    if (session.account !== undefined) count(this.ofAccount, session.account, -1)
+    session.leaves()
     this.waiting.delete(session)
   }
 
@@ -278,7 +287,9 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     isTold: (after) => orUnread(retention.isTold(after), false),
     missed: missedOf(barrier.whenDurable, replays),
     disconnects,
+    mayJoin: (account) => sessions.mayJoin(account),
     joins: (account) => sessions.joins(account),
+    leaves: (account) => sessions.leaves(account),
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
     stolen: (place, remoteAddress, then) =>

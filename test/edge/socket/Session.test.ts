@@ -684,6 +684,26 @@ describe("the stream", () => {
       expect((await show(one, last))[1]).toMatchObject(taken)
     })
 
+    test("are no longer those whose ticket was revoked: their owner has room for his own", async () => {
+      const small = LiveVenue.make(undefined, { room: { connections: 16 } })
+      const [one] = await small.traders(1) as [Trader]
+      const thieves: Array<Client> = []
+      for (let count = 0; count < 4; count++) {
+        const thief = new Client(small)
+        const ticket = await thief.ticket(one)
+        expect(thief.say({ op: "auth", ticket }).at(-1)).toMatchObject({ type: "auth_ok" })
+        await small.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+        thieves.push(thief)
+      }
+      for (const thief of thieves) thief.say({ op: "ping" })
+      const own = Array.from({ length: 4 }, () => new Client(small))
+      for (const client of own) expect((await client.authenticate(one)).at(-1)).toMatchObject({ type: "auth_ok" })
+      // Each place is given back once, however the connection then ends.
+      for (const client of [...thieves, ...own]) client.leave()
+      for (let count = 0; count < 4; count++) expect((await new Client(small).authenticate(one)).at(-1)).toMatchObject({ type: "auth_ok" })
+      expect((await new Client(small).authenticate(one)).at(-1)).toMatchObject({ type: "auth_error" })
+    })
+
     test("are not armed where there is no room for one more of them", async () => {
       const small = LiveVenue.make(undefined, { room: { connections: 16 } })
       const [one] = await small.traders(1) as [Trader]
@@ -691,8 +711,10 @@ describe("the stream", () => {
       const late = new Client(small)
       const ticket = await late.ticket(one, ["read", "trade"])
       late.fresh()
+      const { records } = small
       expect(late.say({ op: "auth", ticket, cancelOnDisconnect: true })).toMatchObject([{ type: "auth_error" }])
       expect(small.engine.state.connections.size).toBe(0)
+      expect(small.records).toBe(records)
     })
   })
 
