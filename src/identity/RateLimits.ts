@@ -8,6 +8,7 @@
  * earlier, but only while more subjects than that come within one window. Only some addresses of one network have windows of their own
  * and the others share one, so that whoever controls a whole network takes no windows from others.
  */
+import * as Counts from "../domain/Counts.js"
 import { networkOf } from "./FairPlaces.js"
 
 /** The classes of limited subjects. */
@@ -189,9 +190,7 @@ export class Windows {
   private count(subject: Subject, change: number): void {
     const network = networkOfSubject(subject)
     if (network === subject) return
-    const own = (this.ownOf.get(network) ?? 0) + change
-    if (own === 0) this.ownOf.delete(network)
-    else this.ownOf.set(network, own)
+    Counts.change(this.ownOf, network, change)
   }
 
   private grow(): void {

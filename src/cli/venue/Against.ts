@@ -56,11 +56,7 @@ const run = <A>(
   Effect.gen(function*() {
     const used = Option.getOrElse(key, () => randomUUID())
     if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")
-    if (!Http.isPrivate(url) && !overHttp) {
-      return yield* usage(
-        `${url} is beyond this machine and without TLS: whoever is on the way would read the operator's token. Use https, or --over-http`
-      )
-    }
+    yield* Http.keepSecret(url, overHttp, "the operator's token")
     const target = { url, token: yield* token(data), retries }
     const open = (text: string) => new Ended({ code: noAnswerCode, text: unsaid(text, used) })
     return yield* task(target, used).pipe(

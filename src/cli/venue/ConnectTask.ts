@@ -21,11 +21,7 @@ export const connect = (parsed: Options.Of<typeof Options.connect>) =>
     const scopes = parsed.scopes.split(",")
     if (!isScopes(scopes)) return yield* usage(`--scopes takes read, trade or read,trade, and not ${parsed.scopes}`)
     if (parsed.lifetime < 300 || parsed.lifetime > 604_800) return yield* usage("--lifetime is from 300 to 604800 seconds")
-    if (!Http.isPrivate(parsed.url) && !parsed.overHttp) {
-      return yield* usage(
-        `${parsed.url} is beyond this machine and without TLS: whoever is on the way would read the key. Use https, or --over-http`
-      )
-    }
+    yield* Http.keepSecret(parsed.url, parsed.overHttp, "the key")
     const keyFile = Option.getOrElse(parsed.keyFile, () => defaultKeyFile())
     const asked = {
       url: parsed.url,

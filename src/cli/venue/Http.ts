@@ -1,7 +1,9 @@
 /** How tasks reach a venue over HTTP: privately unless the user permits otherwise, and without following redirects. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { type Ended, usage } from "../Exit.js"
 
 /** A client that follows no redirect: another server's answer is not the venue's, and credentials are not meant for it. */
 export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.merge(
@@ -10,7 +12,13 @@ export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.merge(
 )
 
 /** Whether nobody on the way can read what is sent to a URL: it uses TLS, or stays on this machine. */
-export const isPrivate = (url: string): boolean => {
+const isPrivate = (url: string): boolean => {
   const { hostname, protocol } = URL.canParse(url) ? new URL(url) : { hostname: "", protocol: "" }
   return protocol === "https:" || (protocol === "http:" && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
 }
+
+/** Refuses to send a secret where somebody on the way could read it, unless that is meant. `secret`: the secret, in words. */
+export const keepSecret = (url: string, isMeant: boolean, secret: string): Effect.Effect<void, Ended> =>
+  isMeant || isPrivate(url)
+    ? Effect.void
+    : usage(`${url} is beyond this machine and without TLS: whoever is on the way would read ${secret}. Use https, or --over-http`)

@@ -61,7 +61,7 @@ export class Session implements Conversation {
    * The account that it has acted for, permanently: after a ticket has expired, that account's paused streams are resumed for no
    * other.
    */
-  account: number | undefined = undefined
+  private account: number | undefined = undefined
   /** Whether it counts as one of its account's connections: while it acts for the account, or its orders end with it. */
   private countsAsAccounts = false
   /** Ends of authority that the client has not been told of. */

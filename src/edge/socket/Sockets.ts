@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
+import * as Counts from "../../domain/Counts.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { networkOf } from "../../identity/FairPlaces.js"
 import { Windows } from "../../identity/RateLimits.js"
@@ -88,13 +89,6 @@ export interface Parts {
   readonly random: Context.Tag.Service<SecureRandom>
 }
 
-/** Changes a count; a count of zero is removed. */
-const count = <Name>(counts: Map<Name, number>, name: Name, change: number): void => {
-  const counted = (counts.get(name) ?? 0) + change
-  if (counted === 0) counts.delete(name)
-  else counts.set(name, counted)
-}
-
 /** The open sessions, and their timer. */
 class Sessions {
   readonly open = new Set<Session>()
@@ -143,12 +137,12 @@ class Sessions {
   /** The same; if so, it is counted as one of the account's. */
   joins(account: number): boolean {
     const may = this.mayJoin(account)
-    if (may) count(this.ofAccount, account, 1)
+    if (may) Counts.change(this.ofAccount, account, 1)
     return may
   }
 
   leaves(account: number): void {
-    count(this.ofAccount, account, -1)
+    Counts.change(this.ofAccount, account, -1)
   }
 
   /**
@@ -161,7 +155,7 @@ class Sessions {
 
   add(session: Session): void {
     this.open.add(session)
-    count(this.ofNetwork, networkOf(session.address), 1)
+    Counts.change(this.ofNetwork, networkOf(session.address), 1)
     if (this.isTicking) return
     this.isTicking = true
     Runtime.runFork(this.runtime)(this.ticking(0))
@@ -169,7 +163,7 @@ class Sessions {
 
   remove(session: Session): void {
     this.open.delete(session)
-    count(this.ofNetwork, networkOf(session.address), -1)
+    Counts.change(this.ofNetwork, networkOf(session.address), -1)
     session.leaves()
     this.waiting.delete(session)
   }
