@@ -18,6 +18,8 @@ export interface Property<S> {
   readonly initial: () => S
   /** Folds one observation into the state, in place, and judges. */
   readonly observe: (state: S, seen: Observation) => Verdict
+  /** Judges an observation that has not been made yet and leaves the state as it is: for whoever waits until it would hold. */
+  readonly foresee?: (state: S, seen: Observation) => Verdict
 }
 
 /** A property with its state, ready to watch one run. */
@@ -26,6 +28,7 @@ export interface Watcher {
   readonly invariant: string
   readonly kind: "safety" | "liveness"
   readonly observe: (seen: Observation) => Verdict
+  readonly foresee: (seen: Observation) => Verdict
 }
 
 /** A watcher for one run of a property. */
@@ -35,6 +38,7 @@ export const watch = <S>(property: Property<S>): Watcher => {
     name: property.name,
     invariant: property.invariant,
     kind: property.kind,
-    observe: (seen) => property.observe(state, seen)
+    observe: (seen) => property.observe(state, seen),
+    foresee: (seen) => property.foresee?.(state, seen) ?? holds
   }
 }

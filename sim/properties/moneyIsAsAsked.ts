@@ -346,6 +346,10 @@ const goodVerdict = (state: State, { call, wish }: Asked, json: Json, model: Nai
   }
 }
 
+/** Whether a confirmation is about a transfer: about a change of party only as long as its account has not asked for another change. */
+const isMeant = ({ changesOf }: State, wish: Funds.Wish & { readonly kind: "complete" }, transfer: Transfer): boolean =>
+  names(wish, transfer) && (wish.of.id !== undefined || changesOf.get(transfer.account)?.at(-1) === transfer)
+
 /**
  * A passkey's answer that approved a step is refused to nobody who sends it again, not even while the first one was being decided. The
  * approval is looked up in the model: if the approved transaction came to nothing, a new question has been asked, and the old answer
@@ -355,7 +359,7 @@ const unheardVerdict = (state: State, { call: { account }, wish }: Asked, json: 
   if (wish.kind !== "complete" || !isObject(json) || json["code"] !== "passkey_assertion_invalid") return holds
   const taken = state.approved.get(answerOf(account, wish.proof))
   const transfer = taken === undefined ? undefined : transferAt(state, taken.transfer)
-  if (taken === undefined || transfer === undefined || !names(wish, transfer) || wish.signingStep !== taken.step) return holds
+  if (taken === undefined || transfer === undefined || !isMeant(state, wish, transfer) || wish.signingStep !== taken.step) return holds
   const step = model.funds.transfers.find(({ number }) => number === taken.transfer)?.steps.find(({ name }) => name === taken.step)
   const attempt = step?.attempts.at(-1)
   return attempt?.isVoid === false && attempt.approval?.nonce === taken.nonce ? broken("its step is approved by this very answer") : holds

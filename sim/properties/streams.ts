@@ -117,6 +117,16 @@ const listOf = (data: Members | ReadonlyArray<Members>): ReadonlyArray<Members> 
 
 const isOfChanges = ({ endpoint }: Call): boolean => endpoint === "listChanges"
 
+/** When all is quiet a client has the venue's content, and was told of every record that changed it. */
+const restFault = ({ told }: State, seen: Observation & { readonly _tag: "StreamRests" }): Verdict => {
+  const { account, client, expected, held, last, stream } = seen
+  if (held !== expected) return broken(`all is quiet, and of ${stream} ${client} has ${held}, and it is ${expected}`)
+  const missed = told.between(stream, account, last, Number.POSITIVE_INFINITY)
+  return missed === undefined
+    ? holds
+    : broken(`all is quiet, and ${client} was told of ${stream} up to ${last}, and not record ${missed}`)
+}
+
 export const streams: Property<State> = {
   name: "streams-equal-the-venue-and-skip-nothing",
   invariant: "I16",
@@ -167,16 +177,11 @@ export const streams: Property<State> = {
           ? holds
           : broken(`${seen.call.target} of ${seen.call.client} ${verdict}: ${seen.answer.text.slice(0, 600)}`)
       }
-      case "StreamRests": {
-        const { account, client, expected, held, last, stream } = seen
-        if (held !== expected) return broken(`all is quiet, and of ${stream} ${client} has ${held}, and it is ${expected}`)
-        const missed = told.between(stream, account, last, Number.POSITIVE_INFINITY)
-        return missed === undefined
-          ? holds
-          : broken(`all is quiet, and ${client} was told of ${stream} up to ${last}, and not record ${missed}`)
-      }
+      case "StreamRests":
+        return restFault(state, seen)
       default:
         return holds
     }
-  }
+  },
+  foresee: (state, seen) => seen._tag === "StreamRests" ? restFault(state, seen) : holds
 }

@@ -8,7 +8,7 @@ import { type Streams as Options, unlimited } from "../faults/Options.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { Call, FrameLeft } from "../properties/Observation.js"
+import type { Call, FrameLeft, Observation } from "../properties/Observation.js"
 import { firstOfStreamReads } from "../workload/Wallet.js"
 import type { Clients, SaidOver, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
@@ -660,11 +660,14 @@ class Client {
       || this.#line !== undefined && !this.#isDead && this.#waiting.size === 0 && (this.#isTrusted || this.#ticket === undefined)
   }
 
-  /** Its content beside the model's. */
-  compared(): ReadonlyArray<{ readonly stream: string; readonly last: number; readonly held: string; readonly expected: string }> {
-    return this.live.flatMap(([key, { last, things }]) => {
-      const expected = modelled(this.all.model, namesOf(key), this.account)
-      return expected === undefined ? [] : [{ stream: key, last: last!, held: textOf(things), expected }]
+  /** Its content beside the model's, as it is observed when all is quiet. */
+  rests(): ReadonlyArray<Observation & { readonly _tag: "StreamRests" }> {
+    const { account, name } = this
+    return this.live.flatMap(([stream, { last, things }]) => {
+      const expected = modelled(this.all.model, namesOf(stream), account)
+      return expected === undefined
+        ? []
+        : [{ _tag: "StreamRests" as const, client: name, stream, account, last: last!, held: textOf(things), expected }]
     })
   }
 }
@@ -727,15 +730,13 @@ export class StreamClients {
     for (const client of this.#clients) {
       const { open } = client
       if (open !== undefined) this.witness.see({ _tag: "LineRests", line: open, elapsedMs: this.world.elapsedMs() })
-      for (const { expected, held, last, stream } of client.compared()) {
-        this.witness.see({ _tag: "StreamRests", client: client.name, stream, account: client.account, last, held, expected })
-      }
+      for (const rest of client.rests()) this.witness.see(rest)
     }
   }
 
-  /** Whether every client has the full content. */
+  /** Whether every client has the full content, and was told of everything: what it misses may leave its content as it is. */
   get haveAll(): boolean {
-    return this.#clients.every((client) => client.isServed && client.compared().every(({ expected, held }) => held === expected))
+    return this.#clients.every((client) => client.isServed && client.rests().every((rest) => this.witness.wouldHold(rest)))
   }
 
   /** All faults have stopped. */

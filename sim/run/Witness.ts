@@ -9,7 +9,7 @@ import type { Reads } from "../../src/engine/Reads.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { watchers } from "../properties/All.js"
 import type { Observation } from "../properties/Observation.js"
-import type { Watcher } from "../properties/Property.js"
+import { holds, type Watcher } from "../properties/Property.js"
 import type { Failure } from "./Request.js"
 import type { World } from "./World.js"
 
@@ -61,6 +61,11 @@ export class Witness {
   look(seen: Extract<Observation, { readonly _tag: "Watched" }>): void {
     this.trace(describe(seen))
     this.#judge(seen)
+  }
+
+  /** Whether no property would object to an observation if it was made now. */
+  wouldHold(seen: Observation): boolean {
+    return this.#watching.every(({ foresee }) => foresee(seen) === holds)
   }
 
   count(name: string): void {
