@@ -75,22 +75,9 @@ export class RowLog<Name extends string> {
     return this.newest(sinceEpochMs, limit, names, value).map((newer) => ({ ...this.at(newer)!, ordinal: this.count - 1 - newer }))
   }
 
-  /**
-   * The latest row at or after a time that has each of these values under its name; undefined if no row that is kept has. The first
-   * pair is compared first.
-   */
+  /** The latest row at or after a time that has each of these values under its name; undefined if no row that is kept has. */
   latest(sinceEpochMs: number, ...all: ReadonlyArray<readonly [name: Name, value: number]>): Readonly<Record<Name, number>> | undefined {
-    const time = this.names.indexOf("atEpochMs" as Name)
-    const columns = all.map(([name]) => this.names.indexOf(name))
-    const values = all.map(([, value]) => value)
-    for (let newer = 0; newer < this.length; newer++) {
-      const from = this.placeOf(this.count - 1 - newer)
-      if (this.rows[from + time]! < sinceEpochMs) return undefined
-      let same = 0
-      while (same < columns.length && this.rows[from + columns[same]!] === values[same]) same++
-      if (same === columns.length) return this.at(newer)
-    }
-    return undefined
+    return this.latestFrom(this.count - 1, (ordinal) => ordinal - 1, sinceEpochMs, all)
   }
 
   /** The same among the rows of one value in the indexed column: only these are examined. */
@@ -99,12 +86,25 @@ export class RowLog<Name extends string> {
     sinceEpochMs: number,
     ...all: ReadonlyArray<readonly [name: Name, value: number]>
   ): Readonly<Record<Name, number>> | undefined {
+    return this.latestFrom(this.newestOf.get(value) ?? -1, (ordinal) => this.previous[ordinal % this.kept]! - 1, sinceEpochMs, all)
+  }
+
+  /** The same among the rows that `before` leads to, from one ordinal on. */
+  private latestFrom(
+    newest: number,
+    before: (ordinal: number) => number,
+    sinceEpochMs: number,
+    all: ReadonlyArray<readonly [name: Name, value: number]>
+  ): Readonly<Record<Name, number>> | undefined {
     const time = this.names.indexOf("atEpochMs" as Name)
+    const columns = all.map(([name]) => this.names.indexOf(name))
     const oldest = this.count - this.length
-    for (let ordinal = this.newestOf.get(value) ?? -1; ordinal >= oldest; ordinal = this.previous[ordinal % this.kept]! - 1) {
+    for (let ordinal = newest; ordinal >= oldest; ordinal = before(ordinal)) {
       const from = this.placeOf(ordinal)
       if (this.rows[from + time]! < sinceEpochMs) return undefined
-      if (all.every(([name, wanted]) => this.rows[from + this.names.indexOf(name)] === wanted)) return this.at(this.count - 1 - ordinal)
+      let same = 0
+      while (same < columns.length && this.rows[from + columns[same]!] === all[same]![1]) same++
+      if (same === columns.length) return this.at(this.count - 1 - ordinal)
     }
     return undefined
   }

@@ -708,6 +708,7 @@ describe("a ranking of more positions than a record ranks", () => {
 
   test("pushes out none that is told while it is made", () => {
     const rankings = new Rankings()
+    const never = (): boolean => false
     const begun = (sequence: number): Ranking => {
       const ranking: Ranking = {
         sequence,
@@ -728,7 +729,7 @@ describe("a ranking of more positions than a record ranks", () => {
       rankings.begin(ranking)
       return ranking
     }
-    for (let sequence = 1; sequence <= 64; sequence++) rankings.finish(begun(sequence), sequence)
+    for (let sequence = 1; sequence <= 64; sequence++) rankings.finish(begun(sequence), sequence, never)
     const sequences = (): ReadonlyArray<number> =>
       [0, 1, 2].flatMap((market) => rankings.of(market, 0, 100)).map(({ sequence }) => sequence)
     begun(70)
@@ -736,7 +737,7 @@ describe("a ranking of more positions than a record ranks", () => {
     expect(sequences()).toHaveLength(64)
     expect(rankings.latest(1, 0)).toBe(last)
     expect(Rankings.restore(rankings.dump()).latest(1, 0)).toEqual(last)
-    rankings.finish(last, 80)
+    rankings.finish(last, 80, never)
     expect(sequences()).toHaveLength(64)
     expect(sequences()).not.toContain(1)
     expect(rankings.of(1, 0, 1)).toEqual([last])

@@ -124,12 +124,14 @@ const look = (state: State, account: number): number => {
     countAsIdle(state, account)
     return next
   }
-  if (openOf(state, account) === 0 && largest(state, account) === none) {
+  const hasOrders = openOf(state, account) > 0
+  const position = largest(state, account)
+  if (!hasOrders && position === none) {
     countAsIdle(state, account)
     return next
   }
-  if (openOf(state, account) > 0) cancelAll(state, account, anyMarket, Order.CancelReason.liquidation)
-  sendPart(state, account)
+  if (hasOrders) cancelAll(state, account, anyMarket, Order.CancelReason.liquidation)
+  if (position !== none) sendPart(state, account, position)
   for (;;) {
     Margin.refreshAccount(state, account)
     if (isHealthy(state, account)) return 0
@@ -162,14 +164,12 @@ const isFarUnder = (state: State, account: number): boolean => {
  */
 const mayCloseWhole = (state: State, account: number): boolean => isFarUnder(state, account) && !isSpared(state, account)
 
-/** Sends the account's part for the current second, from its largest position, into the book. */
-const sendPart = (state: State, account: number): void => {
+/** Sends the account's part for the current second, from its largest position, which is in `slot`, into the book. */
+const sendPart = (state: State, account: number, slot: number): void => {
   const { accounts, markets, positions } = state
   const second = Math.floor(state.atEpochMs / 1_000)
   const sent = state.parts.get(account)
   if (sent !== undefined && sent.lastSecond >= second) return
-  const slot = largest(state, account)
-  if (slot === none) return
   const market = markets[positions.market(slot)]!
   const limitAtoms = bankruptcyPrice(state, account, slot)
   if (limitAtoms < 1) return

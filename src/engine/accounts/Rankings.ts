@@ -102,7 +102,7 @@ export class Rankings {
    * Completes a ranking in the given record. It replaces the previous completed one of its market and direction, if `isIdle` says that
    * one explains nothing.
    */
-  finish(ranking: Ranking, sequence: number, isIdle: (before: Ranking) => boolean = () => false): void {
+  finish(ranking: Ranking, sequence: number, isIdle: (before: Ranking) => boolean): void {
     ranking.madeAt = sequence
     this.making = this.making.filter((each) => each !== ranking)
     const before = this.made.findLastIndex((each) => each.market === ranking.market && each.direction === ranking.direction)
