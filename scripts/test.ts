@@ -22,10 +22,14 @@ interface Tally {
 
 const tally: Tally = { passed: 0, failed: 0, skipped: 0 }
 
+/** What failed, by name: it is told once more at the end, where whoever sees only that finds it. */
+const failures: Array<string> = []
+
 const count = (title: string, passed: boolean): void => {
   if (passed) tally.passed++
   else {
     tally.failed++
+    failures.push(title)
     process.stdout.write(`FAILED: ${title}\n`)
   }
 }
@@ -92,6 +96,29 @@ const run = (title: string, args: ReadonlyArray<string>): Promise<boolean> =>
     spawned.on("close", (code) => resolve(code === 0))
   })
 
+/** A suite in the report. `message` is of one that could not be loaded. */
+interface SuiteResult {
+  readonly name: string
+  readonly status: string
+  readonly message: string
+  readonly assertionResults: ReadonlyArray<{
+    readonly fullName: string
+    readonly status: string
+    readonly failureMessages: ReadonlyArray<string>
+  }>
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0]!
+
+/** The failed tests of a suite, each with the first line of what was found, or the suite itself where it has none. */
+const failedIn = ({ assertionResults, message, name, status }: SuiteResult): ReadonlyArray<string> => {
+  const suite = path.relative(process.cwd(), name)
+  const failed = assertionResults.filter((each) => each.status === "failed")
+  return failed.length === 0 && status === "failed"
+    ? [`${suite}: ${firstLine(message)}`]
+    : failed.map(({ failureMessages, fullName }) => `${suite}: ${fullName}: ${firstLine(failureMessages[0] ?? "")}`)
+}
+
 const suites = async (): Promise<void> => {
   const report = path.join("dist", "test-report.json")
   fs.rmSync(report, { force: true })
@@ -105,6 +132,7 @@ const suites = async (): Promise<void> => {
   ])
   if (!fs.existsSync(report)) {
     tally.failed++
+    failures.push("suites: no report was written")
     return
   }
   const counts = JSON.parse(fs.readFileSync(report, "utf8")) as {
@@ -112,12 +140,15 @@ const suites = async (): Promise<void> => {
     readonly numFailedTests: number
     readonly numFailedTestSuites: number
     readonly numPendingTests: number
+    readonly testResults: ReadonlyArray<SuiteResult>
   }
   tally.passed += counts.numPassedTests
   // A suite that could not even be loaded has no failed test.
   const failed = Math.max(counts.numFailedTests, counts.numFailedTestSuites)
   // An error outside every test (an unhandled rejection) fails the run but no test; and a run without tests is no success.
-  tally.failed += failed === 0 && (!succeeded || counts.numPassedTests === 0) ? 1 : failed
+  const isOtherwise = failed === 0 && (!succeeded || counts.numPassedTests === 0)
+  tally.failed += isOtherwise ? 1 : failed
+  failures.push(...counts.testResults.flatMap(failedIn), ...isOtherwise ? ["suites: an error outside every test, or no test at all"] : [])
   tally.skipped += counts.numPendingTests
 }
 
@@ -167,5 +198,6 @@ const last = begin([
 await tell(meanwhile)
 await tell(last)
 
+for (const failure of failures) process.stdout.write(`\nFAILED: ${failure}`)
 process.stdout.write(`\n${tally.passed} passed, ${tally.failed} failed${tally.skipped > 0 ? `, ${tally.skipped} skipped` : ""}\n`)
 process.exit(tally.failed === 0 ? 0 : 1)

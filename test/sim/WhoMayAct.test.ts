@@ -109,22 +109,26 @@ const around: Clock = [endsAtEpochMs - 5, endsAtEpochMs + 5]
 const behind: Clock = [endsAtEpochMs, endsAtEpochMs + 5]
 
 test("a key is told what it was at some moment on the way, whatever the clock did and whatever was recorded meanwhile", () => {
-  const unlike = (state: string, clock: Clock) => {
+  const unlike = (leaps: boolean) => (state: string, clock: Clock) => {
     const venue = new Venue(identityEqualsModel)
     // Whoever reads of his key uses it by that.
     const key = { ...shown(venue, 0, state), lastUsedAtEpochMs: clock?.[0] ?? openedAtEpochMs }
     const body = { version: "api-key-current/v1", key, rateLimit: {} }
-    const leap = () => venue.commit({ kind: "PassTime" }, endsAtEpochMs + 90_000_000)
+    const leap = leaps ? () => venue.commit({ kind: "PassTime" }, endsAtEpochMs + 90_000_000) : undefined
     return venue.verdict({ endpoint: "getCurrentApiKey", target: "/v1/api-keys/current" }, 200, body, clock, leap) !== undefined
   }
-  const clocks = [before, around, behind, undefined]
-  expect(clocks.map((clock) => ["active", "expired", "revoked"].filter((state) => unlike(state, clock)))).toEqual([
+  const wrongAt = (leaps: boolean) =>
+    [before, around, behind, undefined].map((clock) =>
+      ["active", "expired", "revoked"].filter((state) => unlike(leaps)(state, clock)))
+  expect(wrongAt(false)).toEqual([
     ["expired", "revoked"],
     ["revoked"],
     ["active", "revoked"],
-    // The clock was set: it was read before that, or behind it.
+    // The clock was set: the key was read before that or after it.
     ["revoked"]
   ])
+  // Keys end by the later of the clock and the newest record, and the key was read before the record or after it.
+  expect(wrongAt(true)).toEqual([["revoked"], ["revoked"], ["active", "revoked"], ["revoked"]])
 })
 
 test("keys of an owner are told as they were at one moment, be it between the ends of two", () => {
