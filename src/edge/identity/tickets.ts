@@ -57,7 +57,7 @@ const issued = (services: Services, command: Command): Effect.Effect<typeof Tick
   Effect.map(Submission.submitted(services, command), ({ entries: [entry] }) => {
     assert(entry?._tag === "TicketIssued", "minting and rotating come to a ticket")
     return {
-      ticket: services.identity.tickets.text(entry),
+      ticket: services.identity.tickets.text(services.state, entry),
       accountId: services.state.accountId(entry.account),
       expiresAt: entry.expiresAtEpochMs
     }
@@ -65,12 +65,12 @@ const issued = (services: Services, command: Command): Effect.Effect<typeof Tick
 
 /** The family and generation of the ticket that was sent; fails where there is none, or it is not this venue's. */
 const withPlace = <A>(
-  { identity: { tickets } }: Services,
+  { identity: { tickets }, state }: Services,
   ticket: string | undefined,
   then: (place: Place) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> => {
   if (ticket === undefined) return fail(Errors.ticketMissing)
-  const place = tickets.verify(ticket)
+  const place = tickets.verify(state, ticket)
   return place === undefined ? fail(Errors.refused(Refusal.ticketInvalid)) : then(place)
 }
 
@@ -126,7 +126,7 @@ export const endTickets = Route.effect({
   example: { target, body: { ticket: sample } },
   handler: (services) => ({ payload: { ticket } }) =>
     Effect.suspend(() => {
-      const place = services.identity.tickets.verify(ticket)
+      const place = services.identity.tickets.verify(services.state, ticket)
       const family = place === undefined ? undefined : services.state.findTicketFamily(place.family)
       // Where nothing is left to end, no record is needed.
       if (place === undefined || family === undefined || family.isEnded) return Effect.succeed(noContent)

@@ -34,7 +34,7 @@ export const authorityOf = (
   text: string,
   atEpochMs: number
 ): Authority | Stolen | Refusal | "replaced" => {
-  const place = tickets.verify(text)
+  const place = tickets.verify(reads, text)
   if (place === undefined) return Refusal.ticketInvalid
   const family = reads.findTicketFamily(place.family)
   switch (ticketStandingOf(family, place.generation, atEpochMs)) {
