@@ -1,4 +1,4 @@
-/** Tickets prove themselves: every text that is not exactly the venue's own is none. */
+/** Tickets prove themselves: a text that is not exactly the venue's own is no ticket. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { ticketPattern, Tickets } from "../../src/identity/Tickets.js"
