@@ -1,4 +1,4 @@
-/** Starts over a markets file: what it says of markets that the journal knows. */
+/** Starts with a markets file: what is reported about markets that the journal already has. */
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -60,7 +60,7 @@ it.effect("an inbox in which what is due at the start waits already is no fault 
     expect(driver.engine.sequence).toBe(4)
   }))
 
-/** An engine that starts over markets files, and what each start sends. */
+/** An engine that is started with markets files, and the commands that each start sends. */
 const starting = () => {
   const driver = new Driver()
   const sent: Array<Command["kind"]> = []

@@ -1,4 +1,4 @@
-/** Who holds a lock, by what the system tells: its list of locks, or who has the file open, or nothing. */
+/** Who holds a lock, according to the system: from its list of locks, or from who has the file open, or unknown. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"

@@ -1,7 +1,7 @@
 /**
- * Runs beside every suite: behind each test its worker reads what has come in. Tests that never wait run one behind the other
- * without the event loop getting a turn, and vitest gives up a report of a worker's that it has answered in time but the worker
- * has not read for a minute ("Timeout calling onTaskUpdate"), though no test failed.
+ * Runs with every suite: after each test its worker yields, to read incoming messages. Tests that never wait follow each other without a
+ * turn of the event loop, and vitest gives up on a worker's report whose answer the worker has not read for a minute ("Timeout calling
+ * onTaskUpdate"), though no test failed.
  */
 import { afterEach } from "vitest"
 

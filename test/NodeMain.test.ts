@@ -1,4 +1,7 @@
-/** How a process ends by signals: a second one at once is the same asking, as npm hands on what the terminal has told everyone already. */
+/**
+ * How a process ends by signals. A second signal right after the first counts as the same request, since npm passes on a signal that the
+ * terminal has sent to everyone already.
+ */
 import { spawn } from "node:child_process"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
@@ -6,7 +9,7 @@ import { expect, test } from "vitest"
 
 const moduleOf = (name: string): string => JSON.stringify(pathToFileURL(path.resolve(name)).href)
 
-/** Runs until it is asked to end, says so, and is done when it is asked on standard input. */
+/** Runs until it is asked to end, says so, and ends once it reads a line from standard input. */
 const program = `
 import * as Effect from "effect/Effect"
 import { runMain } from ${moduleOf("dist/src/NodeMain.js")}
@@ -21,7 +24,7 @@ runMain(Effect.onInterrupt(Effect.zipRight(running, Effect.never), () => ended),
   teardown: (_, onExit) => onExit(0)
 })`
 
-/** A process, whose clock says that each signal comes so long behind the one before. */
+/** A process by whose clock each signal comes `betweenMs` after the previous one. */
 const start = (betweenMs: number) => {
   const clock = `let atMs = 0; performance.now = () => atMs += ${betweenMs};`
   const child = spawn(process.execPath, ["--input-type=module", "-e", clock + program], { stdio: ["pipe", "pipe", "inherit"] })

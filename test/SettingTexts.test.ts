@@ -1,4 +1,4 @@
-/** What an operator reads of a wrong setting: the variable, what it was, what it may be, and never a secret. */
+/** What an operator reads about a wrong setting: the variable, its value, the allowed ones, and never a secret. */
 import * as ConfigError from "effect/ConfigError"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** What the list of threats names as proof is there: a test's file, or a property of the simulator. */
+/** Every proof that the list of threats names exists: a test's file, or a property of the simulator. */
 import * as fs from "node:fs"
 import { expect, test } from "vitest"
 import { watchers } from "../sim/properties/All.js"

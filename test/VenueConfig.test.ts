@@ -1,4 +1,4 @@
-/** Settings that ask something of each other, read from their variables. */
+/** Settings that depend on each other, read from their variables. */
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -1,6 +1,6 @@
 /**
- * How the venue as a process says why it did not start: the exit code tells a wrong setting from everything else. Which values
- * are wrong by themselves is tested where settings are read, without a process for each.
+ * How the venue as a process reports why it did not start: the exit code distinguishes a wrong setting from everything else. Which single
+ * values are wrong is tested where settings are read, without a process for each.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -20,7 +20,7 @@ import { unpack } from "../scripts/fixtures/Version.js"
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** None of the machine's own settings. */
+/** The settings of a small venue, without those of the machine. */
 const few = { PATH: process.env["PATH"] ?? "", PORT: "0", ...fewRows }
 
 const start = (env: Readonly<Record<string, string>>) => {
@@ -32,7 +32,7 @@ const start = (env: Readonly<Record<string, string>>) => {
   return { status, stderr }
 }
 
-/** Every file of a data directory, with what is in it: a start that is refused leaves all of it as it was. */
+/** Every file of a data directory with its content: a refused start leaves all of it as it was. */
 const filesIn = (dataDir: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     fs.readdirSync(dataDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => {
@@ -86,7 +86,7 @@ test("a log that nobody reads any more costs lines, and the venue stops in good 
 
 test("a stop before it has recovered ends with 1 and says so: there is no snapshot that another version could go on with", () => {
   const DATA_DIR = path.join(directory, "early")
-  // It is asked to stop while it takes the lock, before it has read anything.
+  // It receives SIGTERM while it takes the lock, before it has read anything.
   const asks = `import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 const { openSync } = fs
@@ -103,7 +103,7 @@ syncBuiltinESMExports()`
 test("a data directory that another process holds ends with 1 and says so", () => {
   const holder = new SqliteDatabase(path.join(directory, "lock.db"))
   holder.exec("BEGIN EXCLUSIVE")
-  // Their names only: to read the lock's file would drop the lock.
+  // Names only: to read the lock's file would drop the lock.
   const names = () => fs.readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name)
   const before = names()
   const { status, stderr } = start({})

@@ -1,8 +1,8 @@
-/** A real browser for tests: where there is one, how it is started, and what its pages said while they ran. */
+/** A real browser for tests: where it is found, how it is started, and what its pages logged. */
 import * as fs from "node:fs"
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core"
 
-/** Where Chromium is: as `CHROMIUM` says, or where systems have it; undefined where there is none. */
+/** Where Chromium is: as `CHROMIUM` says, or at the usual places; undefined if there is none. */
 export const executable: string | undefined = [
   process.env["CHROMIUM"],
   "/usr/bin/chromium",
@@ -25,15 +25,15 @@ const flags = [
 
 export const launch = (executablePath: string): Promise<Browser> => chromium.launch({ executablePath, args: flags })
 
-/** A credential as the virtual authenticator holds it. */
+/** A credential in the virtual authenticator. */
 type Held = Awaited<ReturnType<typeof credentials>>[number]
 
 const credentials = async (devtools: CDPSession, authenticatorId: string) =>
   (await devtools.send("WebAuthn.getCredentials", { authenticatorId })).credentials
 
-/** One tab with an authenticator that has a fingerprint on it, 360 pixels wide. */
+/** A tab, 360 pixels wide, with an authenticator that verifies its user. */
 export class Tab {
-  /** What the browser complained of: errors of scripts, refusals by the policy, answers that are no success. */
+  /** What the browser reported: script errors, refusals by the policy, answers that are no success. */
   readonly complaints: Array<string> = []
 
   private constructor(readonly page: Page, readonly devtools: CDPSession, private readonly authenticatorId: string) {
@@ -66,7 +66,7 @@ export class Tab {
     return credentials(this.devtools, this.authenticatorId)
   }
 
-  /** Takes everything from the authenticator, so that it is another device; what it held. */
+  /** Removes all credentials from the authenticator, so that it is another device; returns them. */
   async emptied(): Promise<ReadonlyArray<Held>> {
     const held = await this.held()
     await this.devtools.send("WebAuthn.clearCredentials", { authenticatorId: this.authenticatorId })
@@ -77,13 +77,13 @@ export class Tab {
     await this.devtools.send("WebAuthn.addCredential", { authenticatorId: this.authenticatorId, credential })
   }
 
-  /** Whether whoever is asked confirms: otherwise the prompt fails. */
+  /** Whether the user confirms a prompt; otherwise it fails. */
   async confirms(isUserVerified: boolean): Promise<void> {
     await this.devtools.send("WebAuthn.setUserVerified", { authenticatorId: this.authenticatorId, isUserVerified })
   }
 }
 
-/** A node of the tree that screen readers are given. */
+/** A node of the accessibility tree. */
 interface Node {
   readonly ignored: boolean
   readonly role?: { readonly value?: unknown }
@@ -94,7 +94,7 @@ interface Node {
 const named: ReadonlySet<string> = new Set(["button", "link", "textbox", "table", "navigation", "dialog", "heading", "columnheader",
   "rowheader"])
 
-/** What would keep somebody from using the page as it stands: with a screen reader, by keyboard, or on a small screen. */
+/** What would keep somebody from using the page in its present state: with a screen reader, by keyboard, or on a small screen. */
 export const obstacles = async ({ devtools, page }: Tab, landmarks: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const tree = (await devtools.send("Accessibility.getFullAXTree")).nodes as ReadonlyArray<Node>
   const shown = tree.filter(({ ignored }) => !ignored).map((node) => ({

@@ -1,6 +1,6 @@
 /**
- * The owner's pages in a real browser against the real venue, as a person uses them on a telephone: an account with a passkey, a
- * second one, agents that ask for keys. Where there is no Chromium these tests are skipped, by their names.
+ * The owner's pages in a real browser against the real venue, as a person uses them on a telephone: an account with a passkey, a second
+ * one, agents that request keys. Without a Chromium these tests are skipped, and reported by name.
  */
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -60,7 +60,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     return { status: response.status, json: await response.json() }
   }
 
-  /** An agent that asks for a key, as a program beside the venue does. */
+  /** Requests a key as an agent, as a program beside the venue does. */
   const connect = async (clientName: string, scopes: ReadonlyArray<string>) => {
     const codeVerifier = s256(clientName)
     const codeChallenge = s256(codeVerifier)
@@ -79,11 +79,11 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
   const rows = (table: string) =>
     tab.page.getByRole("table", { name: table }).getByRole("row").filter({ has: tab.page.getByRole("rowheader") })
 
-  /** What the element with the focus is called. */
+  /** The name of the focused element. */
   const focused = (): Promise<string> =>
     tab.page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
 
-  /** Presses Tab until what has the focus is called so. */
+  /** Presses Tab until the focused element has this name. */
   const tabTo = async (name: string): Promise<void> => {
     const seen: Array<string> = []
     for (let presses = 0; presses < 20; presses++) {
@@ -171,7 +171,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     await rows("Passkeys").filter({ hasText: "My telephone" }).waitFor()
     expect(await button(/^Remove/).count()).toBe(0)
     await tab.page.getByLabel("Name of the new passkey").fill("My laptop")
-    // Between the assertion by the old passkey and the making of the new one, the authenticator becomes another device's.
+    // Between the assertion with the old passkey and the creation of the new one, the authenticator becomes another device's.
     let first: Awaited<ReturnType<Tab["emptied"]>> = []
     await tab.page.route("**/registration/options", async (route) => {
       first = await tab.emptied()
@@ -269,7 +269,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     expect(said).not.toContain(apiKey.slice(-43))
     const [{ accountId, scopes }] = readKeys(keyFile) as [StoredKey]
     expect(scopes).toEqual(["read", "trade"])
-    // It is let in to trade: what says no is the engine, for an account that has no money.
+    // The key may trade: the order is refused only by the engine, since the account has no money.
     const order = {
       accountId,
       marketId: "BTC-USDC-PERP",

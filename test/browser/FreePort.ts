@@ -1,4 +1,4 @@
-/** A port that is free now: passkeys are bound to the address that the venue is told it has. */
+/** A port that is free now: passkeys are bound to the venue's configured address, so the port must be known before the start. */
 import * as net from "node:net"
 
 export const freePort = (): Promise<number> =>

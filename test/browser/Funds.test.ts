@@ -1,6 +1,6 @@
 /**
- * A first deposit and a withdrawal in a real browser against the real venue with the ledger that it brings along, as a person makes
- * them on a telephone; between two approvals the tab is closed. Where there is no Chromium these tests are skipped, by their names.
+ * A first deposit and a withdrawal in a real browser against the real venue with its development ledger, as a person makes them on a
+ * telephone; between two approvals the tab is closed. Without a Chromium these tests are skipped, and reported by name.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -22,7 +22,7 @@ describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in 
 
   const open = async (): Promise<void> => {
     tab = await Tab.open(browser)
-    // The ledger takes its time, and the page looks how it stands every few seconds.
+    // The ledger takes its time, and the page polls every few seconds.
     tab.page.setDefaultTimeout(30_000)
   }
 
@@ -77,7 +77,7 @@ describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in 
     await button("Copy the party’s id").waitFor()
     expect(await tab.page.locator("pre").textContent()).toContain(`"accountId":"${await accountId()}"`)
     expect(await Chromium.obstacles(tab, landmarks)).toEqual([])
-    // The focus is on what was begun: its heading, then giving it up, then the approval.
+    // The focus moves with the progress: the heading, then cancelling, then the approval.
     const focused = () => tab.page.evaluate("document.activeElement.textContent")
     await expect.poll(focused).toBe("Deposit of 25.00 USDC")
     await tab.page.keyboard.press("Tab")

@@ -1,7 +1,7 @@
 /**
  * The market's page in a real browser against the real venue: a live book that changes many times a frame, and an owner's orders from
- * their preview to their end. Where there is no Chromium these tests are skipped, by their names, and so is the one that plays the
- * recorded tape where that is neither beside this working copy nor in `RECORDINGS`; the busy book of the other one is made up.
+ * preview to end. Without a Chromium these tests are skipped, and reported by name; so is the one with the recorded tape if that is neither
+ * beside this working copy nor in `RECORDINGS`. The busy book of the other one is artificial.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -22,15 +22,15 @@ const folderOfRecordings = process.env["RECORDINGS"] ?? fileURLToPath(new URL(".
 const recordings = ["usdm_btcusdt_20240808.gz", "spot_btcusdt_20240808.gz"].map((name) => path.join(folderOfRecordings, name))
 const isRecorded = recordings.every((file) => fs.existsSync(file))
 
-/** A row of what the API tells. */
+/** A row of an API answer. */
 type Told = Readonly<Record<string, string>>
 
 const marketId = "BTC-USDC-PERP"
 const tapeMarketId = "TAPEBTC-USDC-PERP"
-/** For what waits for some fifty paintings, of which a slow machine has few a second. */
+/** For waiting through some fifty frames, of which a slow machine paints few per second. */
 const slow = { timeout: 120_000 }
 
-/** Until what is waited for is no more expected to come: it ends what hangs. */
+/** A time limit that only ends what hangs. */
 const patience = { timeout: 120_000 }
 
 const landmarks = ["banner", "navigation", "main", "contentinfo"]
@@ -75,27 +75,27 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
 
   const shown = async (): Promise<Sample> => tab.page.evaluate(`(${reading})()`)
 
-  /** Waits until the page shows the book that the API tells, which is one of both sides. */
+  /** Waits until the page shows the book that the API returns, which has both sides. */
   const isBook = async (): Promise<void> => {
     const told = levels(await api(`/v1/markets/${marketId}/book`))
     expect(Math.min(told.bids.length, told.asks.length)).toBeGreaterThan(0)
     await expect.poll(async () => (await shown()).book, patience).toEqual(told)
   }
 
-  /** What the venue tells of the account whose pages these are. */
+  /** Reads the account whose pages these are from the API. */
   const own = async (target: string): Promise<any> => {
     const { accessToken, accountId } = JSON.parse(await tab.page.evaluate("sessionStorage.getItem('perpetuum.session')"))
     const headers = { authorization: `Bearer ${accessToken}` }
     return await (await fetch(`${origin}/v1/accounts/${accountId}${target}`, { headers })).json()
   }
 
-  /** The cells of a table under some of its titles, row by row. */
+  /** The cells of a table under some of its headings, row by row. */
   const cells = async (table: string, titles: ReadonlyArray<string>): Promise<ReadonlyArray<ReadonlyArray<string | null>>> =>
     await Promise.all(
       (await rows(table).all()).map((row) => Promise.all(titles.map((title) => row.locator(`[data-title="${title}"]`).textContent())))
     )
 
-  /** Waits until the page lists the trades that the API tells, newest first. */
+  /** Waits until the page lists the trades that the API returns, newest first. */
   const areTrades = async (market: string): Promise<void> => {
     const { trades } = await api(`/v1/markets/${market}/trades?limit=40`)
     expect(trades.length).toBeGreaterThan(0)
@@ -107,7 +107,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
       })`), patience).toEqual(told)
   }
 
-  /** Waits until the chart's figures are those of the last candle that the API tells. */
+  /** Waits until the chart's figures are those of the last candle that the API returns. */
   const isCandle = async (series: string, members: ReadonlyArray<"open" | "high" | "low" | "close">): Promise<void> => {
     await expect.poll(async () => {
       const { candles } = await api(`/v1/markets/${marketId}/candles?timeframe=1m&series=${series}`)
@@ -116,7 +116,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     }, patience).toBe(true)
   }
 
-  /** Notes what is written in drawings from now on: what a chart says is in no element. */
+  /** Records text drawn on canvases from now on: a chart's texts are in no element. */
   const noteWritten = async (): Promise<void> =>
     await tab.page.evaluate(`{
       globalThis.written ??= new Set()
@@ -128,7 +128,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
       }
     }`)
 
-  /** What is written in the chart when it is drawn anew, as it is where its page becomes wider or narrower: its scales at least. */
+  /** The texts of the chart when it is drawn again, as after a change of the page's width: at least its scales. */
   const written = async (): Promise<ReadonlyArray<string>> => {
     await tab.page.evaluate("written.clear()")
     const { height, width } = tab.page.viewportSize()!
@@ -139,7 +139,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     })`)
   }
 
-  /** How much of the chart is in the colours of what rises and falls. */
+  /** How much of the chart has the colours of rising and falling candles. */
   const coloured = async (): Promise<number> =>
     await tab.page.evaluate(`(() => {
       const copy = document.createElement("canvas")
@@ -161,7 +161,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
       return count
     })()`)
 
-  /** A price so many percent from the index, on the grid. */
+  /** A price `percent` away from the index, on the grid. */
   const priceAt = async (percent: number): Promise<string> => {
     const { marketData } = await api(`/v1/markets/${marketId}/stats`)
     return `${Math.round(Number(marketData.indexPrice) * (1 + percent / 100))}.0`
@@ -202,9 +202,9 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     await expect.poll(coloured, patience).toBe(0)
     const series = tab.page.getByRole("group", { name: "Candles of" })
     await series.getByText("Index", { exact: true }).click()
-    // The index moves on while it is asked for; what it began with stays.
+    // The index changes meanwhile; the candle's opening price stays.
     await isCandle("index", ["open"])
-    // Nobody has ordered or traded anything: what is drawn in these colours are candles.
+    // There are no orders and no trades: only candles are drawn in these colours.
     await expect.poll(coloured, patience).toBeGreaterThan(0)
     await series.getByText("Trades", { exact: true }).click()
     await tab.page.locator(".chart").getByText("Nothing yet.").waitFor()
@@ -270,7 +270,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     await tab.page.getByRole("group", { name: "Type" }).getByText("Market", { exact: true }).click()
     await field("Size").fill("0.3")
     await tab.page.getByText("Would buy 0.300 at once").waitFor()
-    // The narrowest column of the widest layout holds what the order would come to.
+    // The narrowest column of the widest layout has room for the order's preview.
     expect(await tab.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0)
     await button(`Buy ${marketId}`).click()
     await tab.page.getByRole("status").filter({ hasText: "Bought 0.300 at" }).waitFor()
@@ -351,7 +351,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     expect(await cells("Ledger", ["Cause", "Amount", "Balance"])).toEqual(
       entries.map(({ amount, balance, cause }: Told) => [words(cause!), money(amount!), money(balance!)])
     )
-    // It is none, unless the position was held over a full hour.
+    // There is a payment only if the position was held at a full hour.
     const { payments } = await own("/funding-payments?limit=50")
     await kind("Funding").click()
     await (payments.length === 0 ? tab.page.getByText("No funding paid or received yet.") : rows("Funding payments").first()).waitFor()
@@ -360,7 +360,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
 
   test("an answer that is lost is found out about: the order is there once", async () => {
     await tab.page.getByRole("group", { name: "Type" }).getByText("Limit", { exact: true }).click()
-    // By keyboard, as a group of radio buttons is used.
+    // By keyboard, in the way a group of radio buttons is used.
     await tab.page.getByRole("radio", { name: "Buy", exact: true }).focus()
     await tab.page.keyboard.press("ArrowRight")
     await field("Price").fill(await priceAt(4))
@@ -382,7 +382,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     await tab.page.getByText("No open order here.").waitFor()
   })
 
-  /** Opens a market's page from that of another, so that nothing is loaded anew, and records what it does from its first frame on. */
+  /** Opens a market's page from another market's, so that nothing is loaded anew, and records it from its first frame on. */
   const recorded = async (market: string): Promise<Recorder> => {
     await tab.page.goto(`${origin}/#/markets`)
     await heading("Markets").waitFor()
@@ -394,8 +394,8 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
   }
 
   /**
-   * Types an order, and goes on typing while what it would come to is shown: key by key, each when the page has shown another book once or
-   * twice since, and every third at once, as who types fast presses two keys between two paintings. What the fields held behind each key.
+   * Types an order key by key while its preview is shown: each key after the page has shown another book once or twice since, every third
+   * at once, as fast typists press two keys within a frame. Returns what the fields held after each key.
    */
   const typed = async (recorder: Recorder, price: string) => {
     const expected: Array<{ readonly field: string; readonly value: string; readonly isPreviewed: boolean }> = []
@@ -421,8 +421,8 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
   }
 
   /**
-   * What was typed came, in order, and stayed; each frame that something was to be shown in showed it, once, and as the venue told it.
-   * There were more than `times` as many changes as frames that had something to show: with 60 frames a second, of as many changes.
+   * Every key arrived in order and stayed, and each frame with something to show showed it once, as the venue sent it. There were more than
+   * `times` changes for each frame that had something to show.
    */
   const kept = async (seen: Seen, { expected, pressed }: Awaited<ReturnType<typeof typed>>, market: string, times: number) => {
     expect(seen.keys).toEqual(pressed)
@@ -444,7 +444,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     expect((await shown()).book).toEqual(levels(book))
   }
 
-  /** Waits until the page was told of a book, and shows it, that nothing is on its way behind. */
+  /** Waits until the page shows the last book that it received, with nothing under way. */
   const settled = async (recorder: Recorder, market: string): Promise<Seen> => {
     const { checksum } = await api(`/v1/markets/${market}/book`)
     await expect.poll(async () => booksOf((await recorder.seen()).told, new Set()).checksum, patience).toBe(checksum)
@@ -453,7 +453,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     return await recorder.seen()
   }
 
-  /** Lays orders around a price and takes them back, one by one, until it is over; the next begin when the page is painted again. */
+  /** Places orders around a price and cancels them one by one until it is over; each round begins after a frame was painted. */
   const churn = async (client: Client, recorder: Recorder, middle: number, isOver: () => boolean): Promise<void> => {
     for (let round = 0; !isOver(); round++) {
       const placed = await Promise.all(Array.from({ length: 24 }, async (_, at) => {
@@ -478,7 +478,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     const busy = churn(client, recorder, Number(await priceAt(0)), () => isOver)
     try {
       const typing = typed(recorder, await priceAt(-4))
-      // Where it ends first it has failed: nothing would change any more that is waited for.
+      // If the orders end first they have failed, and what the typing waits for would never change.
       await Promise.race([typing, busy])
       isOver = true
       await busy
@@ -541,7 +541,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     await tab.page.getByText("As it was last.").waitFor()
     isLost = false
     await tab.page.getByText("Live", { exact: true }).waitFor()
-    // Nothing has changed meanwhile, so that nothing but the going on itself tells that the book is the venue's.
+    // Nothing has changed meanwhile, so only the resumed stream shows that the book is the venue's again.
     await tab.page.getByText("As it was last.").waitFor({ state: "detached" })
     await isBook()
   })
@@ -554,7 +554,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
 
   test("the leaderboard is shown, in the dark as in the light", async () => {
     await tab.page.emulateMedia({ colorScheme: "dark" })
-    // A board is made once a minute, which is not waited for: these are the venue's answers, with entries in them.
+    // A board is made once a minute, too long to wait for: these are answers in the venue's form, with entries.
     const rest = { closedNotionalAtoms: "5000000", fundingPaidAtoms: "0" }
     const scores = { scoreAtoms: "1234567890", realizedPnlAtoms: "1234567891", feesPaidAtoms: "1" }
     const best = { rank: 1, displayHandle: "ann", participantKind: "human", fillCount: 7, ...scores, ...rest }

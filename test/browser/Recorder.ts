@@ -1,18 +1,18 @@
 /**
- * What a market's page does, frame by frame: what the stream tells it of the book, what it shows behind that, and what is typed
- * meanwhile. It runs in the page, and counts frames and not time: a slow machine has fewer of them, and each is held to the same.
+ * Records what a market's page does, frame by frame: what the stream sends of the book, what the page shows after that, and what is typed
+ * meanwhile. It runs in the page, and counts frames and not time: a slow machine has fewer of them, and the same holds for each.
  */
 import { createHash } from "node:crypto"
 import type { Page } from "playwright-core"
 import { depth } from "../../src/console/state/market/Ladder.js"
 
-/** Prices and sizes, best first, as many as the page has rows for. */
+/** Prices and sizes, best first, as many as the page has rows. */
 export interface Levels {
   readonly bids: ReadonlyArray<ReadonlyArray<string>>
   readonly asks: ReadonlyArray<ReadonlyArray<string>>
 }
 
-/** The book as the page shows it at one moment, and the record that it is of. */
+/** The book that the page shows at one moment, and its record. */
 export interface Sample {
   readonly sequence: number
   readonly book: Levels
@@ -29,7 +29,7 @@ type Level = Omit<Change, "side">
 
 type Sides<A> = Readonly<Record<"bids" | "asks", ReadonlyArray<A>>>
 
-/** What the stream told of the book in one message. */
+/** One message of the stream about the book. */
 type Told =
   | { readonly type: "snapshot"; readonly sequence: number; readonly data: Sides<Level> & { readonly checksum: string } }
   | {
@@ -40,13 +40,13 @@ type Told =
     readonly checksum?: string
   }
 
-/** From before one painting to before the next. */
+/** The time from just before one painting to just before the next. */
 interface Frame {
-  /** The last record that the page was told of before, where it did not show it yet; 0: it showed all. */
+  /** The last record received before, if the page did not show it yet; 0 if it showed everything. */
   readonly due: number
   /** How often it showed another book. */
   readonly shows: number
-  /** What it showed at the end. */
+  /** The record that it showed at the end. */
   readonly shown: number
 }
 
@@ -59,15 +59,15 @@ interface Input {
 export interface Seen {
   readonly told: ReadonlyArray<Told>
   readonly frames: ReadonlyArray<Frame>
-  /** The book each time that anything of it had changed. */
+  /** The book after each change of what the page shows. */
   readonly samples: ReadonlyArray<Sample>
   readonly keys: ReadonlyArray<string>
   readonly inputs: ReadonlyArray<Input>
-  /** Fields that did not hold at a frame what had been typed into them, or had lost the focus. */
+  /** Fields that at a frame did not hold what had been typed into them, or had lost the focus. */
   readonly strays: ReadonlyArray<string>
 }
 
-/** Reads the book from the page: a function, for the page. */
+/** The source of a function that reads the book from the page. */
 export const reading = `() => ({
   sequence: Number(document.querySelector(".book [role=table]").dataset.sequence),
   book: Object.fromEntries(["bids", "asks"].map((side) => {
@@ -78,8 +78,8 @@ export const reading = `() => ({
 })`
 
 /**
- * It is the first to hear of a message, being there before the page's own listener, and the first in every frame, since it asks for the
- * next one before anybody else can.
+ * It hears each message first, since it is installed before the page's own listener, and is first in every frame, since it requests the
+ * next one before anything else can.
  */
 const recorder = (marketId: string): string =>
   `(() => {
@@ -138,13 +138,13 @@ const recorder = (marketId: string): string =>
 export class Recorder {
   private constructor(private readonly page: Page) {}
 
-  /** Begins in a page that has no market open, for one that is opened without loading the page anew. */
+  /** Starts in a page with no market open, for one that is opened without loading the page again. */
   static async begin(page: Page, marketId: string): Promise<Recorder> {
     await page.evaluate(recorder(marketId))
     return new Recorder(page)
   }
 
-  /** Waits until the page has shown another book so often. */
+  /** Waits until the page has shown another book `count` times. */
   async shownAnew(count: number): Promise<void> {
     await this.page.evaluate(`recorder.shownAnew(${count})`)
   }
@@ -161,7 +161,7 @@ export class Recorder {
 
 const checksumDepth = 25
 
-/** A book that knows no more than what was told of it. */
+/** A book built only from what the stream sent. */
 class Book {
   private readonly sides = { bid: new Map<number, Level>(), ask: new Map<number, Level>() }
 
@@ -192,15 +192,15 @@ class Book {
   }
 }
 
-/** As the page's rows have them. */
+/** The levels in the form of the page's rows. */
 export const levels = ({ asks, bids }: Sides<Pick<Level, "price" | "size">>): Levels => {
   const best = (side: ReadonlyArray<Pick<Level, "price" | "size">>) => side.slice(0, depth).map(({ price, size }) => [price, size])
   return { bids: best(bids), asks: best(asks) }
 }
 
 /**
- * The books that were told of, by their records, as far as they are asked for, and the checksum of the last one; where what was told does
- * not follow on what was told before, or a checksum that came with it is another's, that is a fault.
+ * The books received, by record, as far as requested, and the checksum of the last one. It is a fault if a message does not continue the
+ * one before, or if its checksum does not match.
  */
 export const booksOf = (told: ReadonlyArray<Told>, wanted: ReadonlySet<number>) => {
   const book = new Book()

@@ -1,4 +1,4 @@
-/** What the tools say of themselves, and the exit codes that they document: each is come to. */
+/** The tools' help texts and documented exit codes: each code is reached. */
 import * as fs from "node:fs"
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
@@ -102,7 +102,7 @@ describe("an exit code", () => {
     ["demo"]
   ]
 
-  /** The first of them in a process of its own, the others in one. */
+  /** The first line runs in a process of its own, the others together in one. */
   const codesOf = async (lines: ReadonlyArray<ReadonlyArray<string>>): Promise<ReadonlyArray<string>> => {
     const [[first = "", ...words] = [], ...others] = lines
     const results = await Promise.all([

@@ -1,4 +1,4 @@
-/** What an operator is told of a journal whose segments are missing, and what a cut of it says: nothing whole is given up unsaid. */
+/** What an operator is told about a journal with missing segments, and about cutting it: no complete record is given up silently. */
 import { Effect, Layer } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -24,7 +24,7 @@ const journal = async () => {
 const on = <A, E>(disk: SimDisk.SimDisk, task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>): Promise<A> =>
   Effect.runPromise(Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, disk.mount())))
 
-/** What `venue journal info` ends with. */
+/** The error with which `venue journal info` ends. */
 const refusal = async (disk: SimDisk.SimDisk): Promise<string> => {
   const error = await on(disk, Effect.flip(JournalTasks.info))
   return unreadable(error).text

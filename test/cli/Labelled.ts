@@ -1,4 +1,4 @@
-/** A recording in which every text can be told: long, and naming whose it is. What redaction must hide is grepped for. */
+/** A recording in which every text is long and names its owner, so that tests can search for what redaction must hide. */
 import * as crypto from "node:crypto"
 import { anyMarket } from "../../src/domain/None.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -15,7 +15,7 @@ export interface Labelled {
   readonly texts: ReadonlyMap<number, ReadonlySet<string>>
 }
 
-/** Drives an engine by chance with every kind of client command among others, then names every text anew. */
+/** Drives an engine at random, including every kind of client command, then renames every text. */
 export const labelled = (seed: number, steps: number): Labelled => {
   const drawn = new Recorded.RecordingEngine()
   const driver = new RandomDriver(seed, drawn)
@@ -29,7 +29,7 @@ export const labelled = (seed: number, steps: number): Labelled => {
   const label = (owner: number, kind: string, text: string): string => {
     if (text === "") return ""
     const said = `${kind}-of-${owner === -1 ? "operator" : `account${owner}`}-${text}`
-    // The digest of a secret is one, whatever it is of.
+    // A secret is journaled as a digest, so its label is one too.
     const named = kind === "secret" ? crypto.createHash("sha256").update(said).digest("hex") : said
     const others = texts.get(owner)
     if (others === undefined) texts.set(owner, new Set([named]))
@@ -46,7 +46,7 @@ export const labelled = (seed: number, steps: number): Labelled => {
 
 const fence = { operation: Operation.fenceV1 } as const
 
-/** One of the commands that a random driver does not draw, or the same again under its key. */
+/** Sends a command that a random driver does not draw, or repeats one under its key. */
 const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number, next: () => number): void => {
   const heading = { account, idempotencyKey: driver.nextKey() }
   const [open] = engine.openOrders(account, anyMarket)
@@ -104,7 +104,10 @@ type Label = (owner: number, kind: string, text: string) => string
 
 type Named = Readonly<Record<string, unknown>>
 
-/** The same command with every text that its declaration does not call plain named anew; a grant's are the account's it opens. */
+/**
+ * The same command with every text renamed that its declaration does not mark as plain; a grant's texts belong to the account that it
+ * opens.
+ */
 const relabel = (command: Command, firstAccount: number, label: Label): Command => {
   const owner = command.account
   const values = relabelFields(of(command).fields, command as unknown as Named, owner, firstAccount, label)

@@ -1,7 +1,7 @@
 /**
- * A process in which compiled tools run one behind the other, each as if it were the process: so their modules are loaded once, which
- * takes longer than most of what they do. A line ends with an exit, or when nothing is left to do. Given the lines as JSON, it writes
- * what each came to.
+ * Runs several command lines of compiled tools one after another in one process, each as if it had the process to itself: so their modules
+ * are loaded once, which takes longer than most of what they do. A line ends with an exit, or when nothing is left to do. Reads the lines
+ * as JSON, and writes the result of each.
  */
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
@@ -28,7 +28,7 @@ const begin = (): void => {
   Object.assign(said, { stdout: "", stderr: "" })
   process.argv = [process.execPath, path.resolve(line.program), ...line.args]
   process.env = { ...environment, ...line.environment }
-  // What begins a tool is evaluated anew for each line; what it imports stays.
+  // A tool's main module is evaluated anew for each line; the modules it imports stay loaded.
   void import(`${pathToFileURL(line.program).href}?${results.length}`)
 }
 

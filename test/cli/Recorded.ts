@@ -18,7 +18,7 @@ import type { Command, Outcome } from "../../src/operations/Operations.js"
 
 export const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
-/** An engine that remembers each record with the bytes of what it decided. */
+/** An engine that remembers each record with the bytes of its events. */
 export class RecordingEngine extends Engine {
   readonly taken: Array<{ readonly record: Record; readonly decided: Buffer }> = []
   readonly events: Array<DecodedEvent> = []
@@ -37,9 +37,9 @@ export class RecordingEngine extends Engine {
   }
 }
 
-/** What of a recording is written otherwise than it was. */
+/** What is written differently from the recording. */
 export interface Lie {
-  /** The block that holds this sequence claims another outcome. */
+  /** The block with this sequence claims another outcome. */
   readonly outcomeAt?: number
 }
 
@@ -48,10 +48,10 @@ export interface Written {
   readonly blocks: ReadonlyArray<Block.Encoded>
 }
 
-/** A new folder, which the caller removes. */
+/** A new folder, to be removed by the caller. */
 export const newFolder = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "replay-"))
 
-/** Makes folders that go when the suite is over. */
+/** Makes folders that are removed when the suite ends. */
 export const folders = (): () => string => {
   const made: Array<string> = []
   afterAll(() => {
@@ -94,7 +94,7 @@ export const write = (recording: RecordingEngine, folder: string, lie: Lie = {})
     Effect.runPromise
   )
 
-/** The state that a recording had come to at a sequence. */
+/** The state of a recording at a sequence. */
 export const stateAt = (recording: RecordingEngine, sequence: number): State => {
   const engine = Engine.make(capacity)
   for (const { record } of recording.taken.slice(0, sequence)) engine.apply(record.command, record.sequence, record.atEpochMs)
@@ -120,7 +120,7 @@ export const saveSnapshot = (
     Effect.runPromise
   )
 
-/** A data directory, to read only. */
+/** Layers for reading a data directory without writing to it. */
 export const reading = (folder: string) =>
   Layer.provideMerge(
     Layer.merge(SegmentJournal.layerReadOnly, SnapshotStore.layerReadOnly),

@@ -8,7 +8,7 @@ export interface Result {
   readonly stderr: string
 }
 
-/** What is asked of a tool. */
+/** The arguments and environment of a tool. */
 export interface Line {
   readonly program: string
   readonly args: ReadonlyArray<string>
@@ -33,8 +33,8 @@ export const run = (
   })
 
 /**
- * Runs what is asked of tools one behind the other, all in one process: for many lines of which each is over in a moment. That a tool's
- * process ends with what it came to is shown elsewhere, of one line of each kind.
+ * Runs lines of tools one after another, all in one process: for many lines, each of which takes a moment. That a tool's own process ends
+ * with the right exit code is tested elsewhere, with one line of each kind.
  */
 export const runAll = async (lines: ReadonlyArray<Line>): Promise<ReadonlyArray<Result>> => {
   const { code, stderr, stdout } = await run(fileURLToPath(new URL("Lines.js", import.meta.url)), [JSON.stringify(lines)])
@@ -42,7 +42,7 @@ export const runAll = async (lines: ReadonlyArray<Line>): Promise<ReadonlyArray<
   return JSON.parse(stdout) as ReadonlyArray<Result>
 }
 
-/** A line of a tool. */
+/** A command line of a tool. */
 export const line = (program: string, args: ReadonlyArray<string>, environment: Line["environment"] = {}): Line => ({
   program,
   args,

@@ -1,4 +1,4 @@
-/** Texts that somebody else chose, as tools print them. */
+/** Texts chosen by others, as the tools print them. */
 import { expect, test } from "vitest"
 import { inLine, printed } from "../../src/cli/Visible.js"
 import { auditLine } from "../../src/cli/replay/CommandLines.js"

@@ -1,4 +1,4 @@
-/** `venue audit` as a process: what operators did and who may act, a line a record, and no secret of anybody's. */
+/** `venue audit` as a process: what operators did and who may act, one line per record, without anybody's secrets. */
 import * as fs from "node:fs"
 import { afterAll, expect, test } from "vitest"
 import * as Format from "../../src/cli/replay/Format.js"
@@ -11,7 +11,7 @@ const folder = Recorded.newFolder()
 afterAll(() => fs.rmSync(folder, { recursive: true }))
 
 const secrets = ["a".repeat(64), "b".repeat(64), "the-public-key", "the-code-challenge-of-the-agent"]
-/** A journal of what an owner and an operator did: the account with the owner, another one, and when each record was decided. */
+/** A journal of an owner's and an operator's actions; returns the owner's account, another one, and the time of each record. */
 const written = async () => {
   const recording = new Recorded.RecordingEngine()
   const driver = new Driver(recording)
@@ -44,7 +44,7 @@ const written = async () => {
     grantMs: 1_000,
     remoteAddress: "192.0.2.1"
   })
-  // The second changes nothing, and is of the key's account all the same.
+  // The second changes nothing, and is listed for the key's account all the same.
   for (const idempotencyKey of ["ended", "ended again"]) driver.send({ kind: "RevokeKeyByOperator", idempotencyKey, keyId: "key_of_a_day" })
   driver.send({ kind: "SetAccountFlags", idempotencyKey: "flags", ofAccount: account, set: 4, clear: 0 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "credit", ofAccount: account, amountAtoms: 5_000_000 })
@@ -90,7 +90,7 @@ test("it tells operators' commands and those of who may act, with who sent them 
     expect.stringContaining("refused: AccountTotalLimit")
   ])
 
-  // It is narrowed to an account, and from a record on.
+  // The report can be limited to an account, and to records from a sequence on.
   const own = (await audit("--account", accountId)).stdout.trimEnd().split("\n")
   expect(own).toHaveLength(5)
   expect(own.every((line) => line.includes(accountId))).toBe(true)

@@ -89,7 +89,7 @@ const sequences = (bytes: Uint8Array): ReadonlyArray<number> =>
 
 const range = (from: number, to: number): ReadonlyArray<number> => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
-/** Puts the right digest behind altered bytes. */
+/** Appends the correct digest to altered bytes. */
 const redigested = (bytes: Buffer): Buffer => {
   const content = bytes.subarray(0, -Block.digestBytes)
   return Buffer.concat([content, Block.sha256(content)])
@@ -303,10 +303,10 @@ const redacted = (from: string, range: Collect.Range, accountId: string) =>
     Effect.provide(Recorded.reading(from))
   )
 
-/** A text as a payload holds it. */
+/** A text as it is written in a payload. */
 const journaled = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** All that a bundle holds, as it is and uncompressed. */
+/** All content of a bundle, both raw and decompressed. */
 const allBytes = (file: Buffer): Buffer => {
   const { base, blocks } = Bundle.read(file)
   return Buffer.concat([
@@ -419,10 +419,10 @@ describe("a redacted bundle", () => {
   })
 })
 
-/** Rows of remembered keys in a snapshot: 32 words, of which 0 to 3 are the key's digest, 4 to 7 the body's, 8 the account. */
+/** The size of a remembered key's row in a snapshot: of its 32 words, 0 to 3 are the key's digest, 4 to 7 the body's, 8 the account. */
 const rowBytes = 128
 
-/** Digests of others' remembered keys and bodies as a snapshot holds them, but for bodies that are the account's own too. */
+/** Digests of other accounts' remembered keys and bodies in a snapshot, except bodies that the account sent itself too. */
 const keyDigests = (state: State, { taken }: Recorded.RecordingEngine, kept: number): ReadonlyArray<Buffer> => {
   const { buffer } = encoded(state.idempotency).bytes("idempotency.rows")
   const accounts = new Int32Array(buffer).filter((_, at) => at % 32 === 8)
@@ -442,7 +442,7 @@ const keyDigests = (state: State, { taken }: Recorded.RecordingEngine, kept: num
 }
 
 describe("a redacted bundle of owners and their agents", () => {
-  /** Two owners with everything that can happen to them, each under texts that name whose they are. */
+  /** Two owners to whom everything happens that can, each with texts that name them. */
   const scene = async () => {
     const recording = new Recorded.RecordingEngine()
     const driver = new Driver(recording)
@@ -485,7 +485,7 @@ describe("a redacted bundle of owners and their agents", () => {
       const { credential } = recording.apiKeys(account, 9)[0]!
       driver.send({ kind: "MintTicket", account, credential, scopes: 1 })
       const { family } = recording.state.identity.tickets.liveOf(credential, driver.atEpochMs)[0]!
-      // The answer to the first is lost; whoever comes with it again behind the second has copied it.
+      // The answer to the first rotation is lost and it is repeated; a repeat after the second comes from somebody who copied the ticket.
       for (const generation of [0, 0, 1, 0]) driver.send({ kind: "RotateTicket", family, generation, remoteAddress })
       driver.send({ kind: "RevokeApiKey", ...by, keyId, remoteAddress })
       const bot = { keyId: `key_bot${owner}`, displayPrefix: `pk_bot-of-${owner}`, secretSha256: sha(`bot of ${owner}`) }
@@ -493,7 +493,7 @@ describe("a redacted bundle of owners and their agents", () => {
       driver.send({ kind: "IssueBotKey", ofAccount: account, ...bot, subject: `bot-of-${owner}`, ...operator(`bot-for-${owner}`) })
       driver.send({ kind: "RevokeKeyByOperator", keyId: bot.keyId, ...operator(`revocation-for-${owner}`) })
       driver.send({ kind: "CreditAccount", ofAccount: account, amountAtoms: 10_000_000, ...operator(`credit-for-${owner}`) })
-      // To the venue's own treasury, whose party no command names: with any name it would be taken.
+      // A withdrawal to the venue's own treasury, whose party no command names: with any other party it would be accepted.
       const withdrawal = { asset: "USDC", amountAtoms: 5_000_000, raw: "", destinationPartyId: "", remoteAddress } as const
       const refused = driver.ask({ kind: "RequestWithdrawal", ...by, idempotencyKey: `withdrawal-of-${owner}`, ...withdrawal })
       expect(refused.refusal).toBe(Refusal.withdrawalToTreasury)
@@ -600,7 +600,7 @@ describe("the commands", () => {
       })).pipe(Effect.provide(NodeDisk.layer(made)))
     )
     expect([result.code, result.stderr]).toEqual([0, ""])
-    // Of other bounds than the bundle says: they are its own that count.
+    // These settings differ from the bundle's own, which must be used.
     const few = { ORDER_CAPACITY: "1000", IDEMPOTENCY_CAPACITY: "1000", DATA_DIR: path.join(folder(), "none") }
     const { blocks, folder: kept } = await Recorded.write(recording, folder())
     const middle = blocks[blocks.length >> 1]!
@@ -614,7 +614,7 @@ describe("the commands", () => {
     ])
     expect([verified!.code, at!.code, told!.code, part!.code]).toEqual([0, 0, 0, 0])
     expect(verified!.stdout).not.toContain("before ")
-    // Nothing is said to be verified that is not there.
+    // Records that are not in the bundle are not reported as verified.
     expect(part!.stdout).toContain(`sequences 1 to ${middle.lastSequence} are not in the bundle, which begins with the state behind them`)
     expect(verified!.stdout).toContain(Verify.digestOf(recording))
     expect(at!.stdout).toContain(`Sequence ${recording.sequence}, `)
@@ -683,9 +683,9 @@ describe("a bundle of another version", () => {
   const directory = Recorded.newFolder()
   afterAll(() => fs.rmSync(directory, { recursive: true }))
   const kept = fs.readdirSync("fixtures/bugs").filter((name) => name.endsWith(".bundle")).map((name) => path.join("fixtures/bugs", name))
-  /** The version that found what a bundle is of. */
+  /** The version of the program that found the bug of a bundle. */
   const versionOf = (file: string): string => JSON.parse(fs.readFileSync(file.replace(/bundle$/, "json"), "utf8")).program
-  /** Of each the rules are those of its second number. */
+  /** The version's second number is that of its rules. */
   const rulesOf = (file: string): number => Number(versionOf(file).split(".")[1])
   let told: ReadonlyArray<Result>
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-/** `venue connect` against the real edge and engine, under a clock that the test moves; and what becomes of the key. */
+/** `venue connect` against the real edge and engine, under a clock that the test moves; and where the key is stored. */
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
@@ -42,7 +42,7 @@ const owned = () => {
   return { venue, accountId: venue.engine.accountId(venue.engine.findSession(tokenSha256)!.account) }
 }
 
-/** The venue behind an HTTP client; `lost` answers do not arrive. */
+/** The venue behind an HTTP client; answers for which `lost` returns true do not arrive. */
 const clientOf = (venue: LiveVenue, seen: Array<string>, lost: () => boolean = () => false): HttpClient.HttpClient =>
   HttpClient.make((request, target) =>
     Effect.promise(() =>
@@ -68,7 +68,7 @@ const askedIn = (keyFile: string, name = "maker"): Connect.Asked => ({
   codeVerifier: "v".repeat(43)
 })
 
-/** Runs the agent while the test does something each second. */
+/** Runs the agent, while the test acts each second. */
 const connecting = (
   venue: LiveVenue,
   client: HttpClient.HttpClient,
@@ -106,7 +106,7 @@ test("the owner approves, and the key is in the file, for its user alone, and wo
     if (second === 12) expect((await decide(venue, accountId, told, "approve")).status).toBe(200)
   })
   expect(result).toMatchObject({ _tag: "Right", right: { accountId, name: "maker", scopes: ["read", "trade"] } })
-  // Asked every five seconds, and twice while the owner had not decided.
+  // It polls every five seconds, twice before the owner decided.
   expect(seen).toEqual(["/v1/agent-connect", ...Array.from({ length: 3 }, () => "/v1/agent-connect/exchange")])
   expect(fs.statSync(keyFile).mode & 0o777).toBe(0o600)
   expect(fs.statSync(path.dirname(keyFile)).mode & 0o777).toBe(0o700)
@@ -115,7 +115,7 @@ test("the owner approves, and the key is in the file, for its user alone, and wo
   const current = Fake.json(await venue.ask({ target: "/v1/api-keys/current", key: apiKey }))
   expect(current.key).toMatchObject({ accountId, clientName: "maker", state: "active" })
 
-  // Another one takes its place under its name, and stands beside it under another.
+  // A second key replaces the first under the same name, and is stored beside it under another.
   const approving = async (told: ReadonlyArray<string>, second: number) => {
     if (second === 1) await decide(venue, accountId, told, "approve")
   }
@@ -147,7 +147,7 @@ test("where the venue is asked too often, it asks more rarely", async () => {
   const times: Array<number> = []
   const slow = JSON.stringify({ code: "slow_down", safeMessage: "You ask more often than the interval allows." })
   const plain = clientOf(venue, seen)
-  // Its first two polls are told to slow down, whatever the venue would say.
+  // Its first two polls are told to slow down, in place of the venue's answer.
   const client = HttpClient.make((request) =>
     request.url.endsWith("/exchange") && times.push(venue.atEpochMs) <= 2
       ? Effect.succeed(HttpClientResponse.fromWeb(request, new Response(slow, { status: 400 })))
@@ -229,7 +229,7 @@ test("programs that put keys there at one time lose none of them", async () => {
   ])
   const ended = new Promise((resolve) => waiting.once("exit", resolve))
   await new Promise((resolve) => waiting.stdout!.once("data", resolve))
-  // What is written while one has its turn is written by that one.
+  // A change made to the file while one program holds it is kept by the next one.
   fs.writeFileSync(file, JSON.stringify({ keys: [...readKeys(file), { ...readKeys(file)[0]!, name: "third" }] }))
   turn.close()
   expect(await ended).toBe(0)

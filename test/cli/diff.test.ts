@@ -26,7 +26,7 @@ const written = await Recorded.write(recording, folder())
 const pristine = written.folder
 const block = written.blocks.find(({ firstSequence }) => firstSequence > 400)!
 
-/** A copy of the journal with a snapshot whose state was changed, under the digest of what it holds. */
+/** A copy of the journal with a snapshot whose state was changed, with a matching digest. */
 const planted = async (change: (state: State) => void): Promise<string> => {
   const made = folder()
   fs.cpSync(path.join(pristine, "journal"), path.join(made, "journal"), { recursive: true })
@@ -42,7 +42,7 @@ const compared = (from: string): Promise<ReadonlyArray<Diff.Finding>> =>
     return yield* Diff.compareAll(yield* Journal, snapshots, yield* snapshots.list, Recorded.capacity, () => {})
   }).pipe(Effect.provide(Recorded.reading(from)), Effect.runPromise)
 
-/** An order that the state of the snapshot has open. */
+/** An order that is open in the snapshot's state. */
 const openSlot = (state: State): number => {
   for (let slot = 0; slot < state.orders.end; slot++) {
     if (state.orders.holds(slot) && state.orders.status(slot) === 0 && state.orders.remaining(slot) > 0) return slot
@@ -152,7 +152,7 @@ describe("a snapshot held to replay", () => {
         state.orders.setPriceAtoms(row, 7)
       })
     )
-    // What a free row holds is no part of the state.
+    // The content of a free row is no part of the state.
     expect(finding).toMatchObject({ found: "equal", groups: [] })
   })
 

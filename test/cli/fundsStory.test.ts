@@ -1,4 +1,6 @@
-/** The life of a deposit and of a withdrawal, as `replay --deposit` and `replay --account` tell it; and under pseudonyms, for others. */
+/**
+ * The life of a deposit and of a withdrawal, as reported by `replay --deposit` and `replay --account`; and under pseudonyms, for others.
+ */
 import { expect, test } from "vitest"
 import * as Redact from "../../src/cli/bundle/Redact.js"
 import { leadsOf } from "../../src/cli/Whose.js"
@@ -14,7 +16,7 @@ import { FundsDriver } from "../engine/FundsDriver.js"
 const usdc = (amount: number): number => amount * 1_000_000
 const capacity = { orders: 256, idempotencyKeys: 1_024, fills: 256, rows: 64 }
 
-/** A driver that keeps what it was told. */
+/** A driver that records its commands. */
 class Recording extends FundsDriver {
   readonly records: Array<Record> = []
 
@@ -26,7 +28,7 @@ class Recording extends FundsDriver {
   }
 }
 
-/** Runs records again; what is told of somebody. */
+/** Replays records, and returns the story of an account or transfer. */
 const replayed = (records: ReadonlyArray<Record>, who: Who) => {
   const engine = Engine.make(capacity)
   const lines = records.flatMap((record) => {
@@ -93,7 +95,7 @@ test("an account's story tells of its transfers and of its party, with the ledge
   expect(text).toMatch(/dep_\w+ credits acc_\w+ 10\.000000 USDC/)
   expect(text).toMatch(/is done on the ledger in update upd-1 at offset 777/)
   expect(text).not.toMatch(/20\.000000|2\.000000/)
-  // Nothing that anybody could execute or present is told.
+  // The story contains nothing that could be executed or presented.
   expect(text).not.toMatch(/AAAA|authenticator|nonce-/)
 })
 
@@ -145,7 +147,7 @@ test("under pseudonyms the same is decided, and nothing of others is left but am
     expect(told(redacted, account)).toEqual(told(driver.engine, account))
     expect(redacted.balance(account)).toEqual(driver.engine.balance(account))
   }
-  // The account that it is for has its own as they were; of the other one there is neither party, nor passkey, nor bytes.
+  // The account's own texts are unchanged; the other account's party, passkey and bytes are gone.
   expect(redacted.transfer(number)).toEqual(driver.engine.transfer(number))
   const text = JSON.stringify(commands)
   expect(text).toContain(driver.engine.party(owner.account)!.partyId)

@@ -1,4 +1,4 @@
-/** The development ledger as a process: what it says, what it refuses to start with, and what a kill leaves. */
+/** The development ledger as a process: its output, the starts it refuses, and what remains after a kill. */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"

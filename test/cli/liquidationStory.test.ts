@@ -1,4 +1,4 @@
-/** What replay tells of a liquidation: a support engineer can answer its owner from it. */
+/** The story of a liquidation in a replay: a support engineer can answer the owner's questions from it. */
 import { expect, test } from "vitest"
 import { allLinesOf, linesOf } from "../../src/cli/replay/Lines.js"
 import * as Ids from "../../src/domain/Ids.js"
@@ -11,7 +11,7 @@ import { Driver, parameters } from "../engine/drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
-/** A long of 100 USDC that a mark of 93.0 has ruined, and what its account's story says of the two records. */
+/** A long of 100 USDC, ruined by a mark of 93.0, and its account's story of the two records. */
 const told = () => {
   const driver = new Driver(Engine.make({ orders: 1_000, idempotencyKeys: 1_000 }))
   driver.market(parameters("AAA", { makerFeeBps: 0, takerFeeBps: 0, liquidationFeeBps: 10 }), 1000)
@@ -47,7 +47,7 @@ test("names the mark and its inputs, what there was and was needed, each step wi
   expect(text).toContain("at 90.0 or better (mark 93.0, equity 3.000000 of 4.650000 maintenance margin)")
   expect(text).toContain(`of ${id} sold 0.200 at 92.5 for 18.500000 (fee 0.000000)`)
   expect(text).toContain(`${id} pays 0.018500 to the insurance fund for its liquidation in AAA-USDC-PERP`)
-  // 2.8815 of 3.72 is more than two thirds: nothing more happens before the next second.
+  // 2.8815 is more than two thirds of 3.72, so nothing more happens before the next second.
   expect(text).not.toContain("deleveraged")
   expect(text).not.toContain("undefined")
   expect(text).toContain(otherId)

@@ -365,7 +365,7 @@ describe("stories", () => {
       `dead-man switch (timeout 5000 ms) asked by ${one} with ${keyId} (cancelAllAfterV1, idempotency key switch): done`,
       `cancel of all orders (market all) asked by ${one} with ${keyId} (cancelAllV1, idempotency key all): done`
     ])
-    // Each change that was made follows what asked for it.
+    // Each change is listed after the command that requested it.
     expect(lines.map(({ text }) => text)).toContain(`${id(orderNumber)} changed to 0.400 at 97.0, 0.400 left`)
   })
 

@@ -1,4 +1,4 @@
-/** What replay reports: orders by any of their names, why something was refused, statements that add up, and each report as JSON. */
+/** The reports of replay: orders by any of their names, the reason for a refusal, statements that add up, and each report as JSON. */
 import { ConfigProvider, type Console, Effect, Option } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -64,7 +64,7 @@ const none: Parsed = {
   invariantsEvery: 10_000
 }
 
-/** What a command line says and ends with. */
+/** The output and exit code of a command line. */
 const asked = async (parsed: Partial<Parsed>) => {
   const [out, err]: [Array<string>, Array<string>] = [[], []]
   const console: Console.Console = {
@@ -80,8 +80,8 @@ const asked = async (parsed: Partial<Parsed>) => {
 }
 
 /**
- * Two accounts that both call an order `bid`; the first uses its name again, places a batch under the key `batch`, and asks for
- * more than it can pay.
+ * Two accounts that both use the name `bid` for an order; the first uses it a second time, places a batch under the key `batch`, and sends
+ * an order that it cannot pay for.
  */
 const scene = () => {
   const recording = new Recorded.RecordingEngine()
@@ -209,7 +209,7 @@ describe("an order by any of its names", () => {
     })
     expect(reason!.market!.bids).toEqual(market!.bids.map(({ price, size }) => [price, size]))
     expect(Number(reason!.margin!.needed)).toBeGreaterThan(Number(reason!.margin!.there))
-    // Who asks for nothing else is told nothing else.
+    // Without these options the report contains nothing more.
     const plain = await withJournal(made,
       (journal) => Story.tell(journal, Recorded.capacity, { _tag: "Order", orderNumber: poor }, { ...Stretch.whole, limit: 10 }))
     expect(plain.lines.flatMap(({ why = [] }) => why)).toEqual([])
@@ -235,7 +235,7 @@ describe("an order by any of its names", () => {
   })
 })
 
-/** Options that report something, as each is asked for; all others narrow or shape a report. */
+/** Options that only narrow or shape a report; each of the others makes one. */
 const shaping: ReadonlySet<string> = new Set(["data", "bundle", "snapshot", "format", "from", "to", "why", "json", "limit",
   "invariantsEvery"])
 
@@ -288,7 +288,7 @@ describe("a statement", () => {
   const drawnOf = (from: string, accountId: string, stretch = Stretch.whole) =>
     withJournal(from, (journal) => Statement.draw(journal, Recorded.capacity, accountId, stretch))
 
-  /** Holds statements of a journal to its end, the insurance fund's too, and gives the kinds of line that there were. */
+  /** Checks statements of a journal up to its end, including the insurance fund's, and returns the kinds of lines that occurred. */
   const kindsOf = async (from: string): Promise<ReadonlySet<string>> => {
     const engine = await withJournal(from, (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Time", atEpochMs: 8e15 }))
     const kinds = new Set<string>()
@@ -349,7 +349,7 @@ describe("a statement", () => {
     await kindsOf(made)
   })
 
-  /** An owner's deposit, a withdrawal that is done and one that is given up. */
+  /** An owner's deposit, a completed withdrawal, and a cancelled one. */
   const moved = async () => {
     const recording = new Recorded.RecordingEngine()
     const driver = new FundsDriver({}, recording)

@@ -1,4 +1,4 @@
-/** What replay tells of a delisting: the final price, whose deficit went where, and each position that was closed. */
+/** The story of a delisting in a replay: the final price, who bore which deficit, and each position that was closed. */
 import { expect, test } from "vitest"
 import { allLinesOf, linesOf } from "../../src/cli/replay/Lines.js"
 import * as Ids from "../../src/domain/Ids.js"
@@ -39,7 +39,7 @@ test("an account's story names the final price and what it was closed against, a
   tell(() => driver.run(passing), passing)
   expect(all).toContain("AAA-USDC-PERP is delisted: its final price is 80.0")
   expect(all).toContain("AAA-USDC-PERP is settled: nothing is held in it any more")
-  // It had 15 USDC behind a loss of 20: closed at 85.0, it is left with nothing.
+  // It had 15 USDC for a loss of 20: closed at 85.0, it is left with nothing.
   expect(stories[1]!.join("\n")).toContain(`${names[1]} has 1.000 AAA-USDC-PERP to be deleveraged at 85.0`)
   expect(stories[1]!.join("\n")).toContain(`${names[1]} collateral 0.000000`)
   const settled = `${names[2]} has 0.500 AAA-USDC-PERP closed at the final price of 80.0, against ${names[0]}`

@@ -239,7 +239,7 @@ describe("beside a writer", () => {
       yield* append({ ...recording, taken: recording.taken.slice(0, 15) } as Recorded.RecordingEngine, folder, () => Effect.void)
       const whole = fs.readFileSync(file)
       const at = opened.findIndex((byte, index) => byte !== whole[index])
-      // The new block's last sector has not arrived: a write that may still come.
+      // The new block's last sector has not been written yet, but may still be.
       const end = whole.findLastIndex((byte) => byte !== 0) + 1
       const torn = Buffer.from(whole)
       const lastSector = end - 1 - (end - 1) % Block.sectorBytes
@@ -252,7 +252,7 @@ describe("beside a writer", () => {
       const damaged = Buffer.from(whole)
       damaged[at + 200]! ^= 1
       fs.writeFileSync(file, damaged)
-      // Something unfinished stood there at the look before: this one says what it is.
+      // An unfinished block was there at the previous look; now this look finds damage.
       return { waiting, refused: yield* Effect.flip(following.look) }
     }).pipe(Effect.scoped, Effect.provide(NodeDisk.layer(folder))))
     expect(result.waiting).toBe(12)

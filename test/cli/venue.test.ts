@@ -20,7 +20,7 @@ import { RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 import { line, run, runAll } from "./Tool.js"
 
-/** What a request looked like from outside. */
+/** A request as the server saw it. */
 interface Seen {
   readonly method: string
   readonly url: string
@@ -31,7 +31,7 @@ interface Seen {
 
 type Reply = { readonly status: number; readonly body: unknown } | "no connection"
 
-/** Answers each request in turn, and keeps what was asked. */
+/** Answers each request in turn, and records the requests. */
 const answering = (replies: ReadonlyArray<Reply>) => {
   const seen: Array<Seen> = []
   const client = HttpClient.make((request) =>
@@ -213,7 +213,7 @@ describe("an operator's request", () => {
     expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Refused", text } })
   })
 
-  // Commands that act twice under two keys: what became of the first has to be found out under its own.
+  // These commands would act twice under two keys, so the outcome of the first try has to be found under its own key.
   it.each([
     ["a proxy's 502", { status: 502, body: "<html>bad gateway</html>" }],
     ["a proxy's 504", { status: 504, body: "<html>gateway timeout</html>" }],
@@ -384,7 +384,7 @@ describe("the command", () => {
     const server = http.createServer((request, response) => {
       keys.push(String(request.headers["idempotency-key"]))
       request.resume().on("end", () => {
-        // The first request is answered by what stands before the venue.
+        // The first request is answered by a proxy in front of the venue.
         response.writeHead(keys.length === 1 ? 502 : 200, { "content-type": "text/html" }).end("<html></html>")
       })
     })
@@ -534,7 +534,7 @@ describe("the command", () => {
     )
   })
 
-  /** A venue that answers each path with what it is told to, and keeps what it was asked. */
+  /** A venue that answers each path as scripted, and records the requests. */
   const answeringAt = async (answers: Readonly<Record<string, object>>) => {
     const asked: Array<{ readonly path: string; readonly body: string }> = []
     const server = http.createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** `venue verify-solvency` over files: what it says, and how it ends. */
+/** `venue verify-solvency` with files: its output and exit codes. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"

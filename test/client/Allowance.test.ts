@@ -1,4 +1,4 @@
-/** The class asks as much as the venue's answers allow, and waits only where they say that nothing is left. */
+/** The class sends as many requests as the venue's answers allow, and waits only when they say that nothing is left. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Allowance } from "../../src/client/ccxt/Allowance.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
@@ -26,7 +26,7 @@ describe("what is left", () => {
     expect(allowance.intervalMs).toBe(100)
     expect([allowance.take(start), allowance.take(start), allowance.take(start + 1)]).toEqual([0, 0, 19_999])
     expect(allowance.take(start + 19_999)).toBe(1)
-    // A new window: all of the limit, before an answer has said so.
+    // In a new window all of the limit is available, before any answer says so.
     const taken = Array.from({ length: 601 }, () => allowance.take(start + 20_000))
     expect([taken.filter((waitMs) => waitMs === 0).length, taken.at(-1)]).toEqual([600, 60_000])
   })
@@ -36,7 +36,7 @@ describe("what is left", () => {
     allowance.hear(headers(10, 1, 60), start)
     allowance.hear(headers(10, 5, 60), start + 900)
     expect([allowance.take(start + 900), allowance.take(start + 900)]).toEqual([0, 59_100])
-    // One that was under way for half a window does not bring the old one back.
+    // An answer that took half a window to arrive does not bring the old window back.
     allowance.hear(headers(10, 9, 60), start + 61_000)
     allowance.hear(headers(10, 0, 1), start + 62_000)
     expect(allowance.take(start + 62_000)).toBe(0)
@@ -46,7 +46,7 @@ describe("what is left", () => {
     const allowance = new Allowance()
     allowance.hear(headers(1, 0, 1), start)
     expect([allowance.take(start), allowance.take(start + 1000)]).toEqual([1000, 0])
-    // The request was under way for 300 ms before the venue began the window with it.
+    // The request took 300 ms to the venue, which then began the window with it.
     allowance.hear(headers(1, 0, 60), start + 1300)
     expect(allowance.take(start + 2000)).toBe(59_300)
   })
@@ -56,14 +56,14 @@ describe("what is left", () => {
     const allowance = new Allowance()
     allowance.hear(headers(600, 0, 60), start)
     expect(allowance.take(start - anHour)).toBe(0)
-    // What is told from then on is heard.
+    // Answers after that count by the new clock.
     allowance.hear(headers(600, 0, 58), start - anHour + 500)
     expect(allowance.take(start - anHour + 500)).toBe(58_000)
     const other = new Allowance()
     other.hear(headers(600, 0, 60), start)
     other.hear(headers(600, 0, 30), start - anHour)
     expect(other.take(start - anHour)).toBe(30_000)
-    // Seconds are no matter.
+    // A clock that is set back by some seconds makes no difference.
     expect(other.take(start - anHour - 4_000)).toBe(34_000)
   })
 
@@ -91,7 +91,7 @@ describe("the class", () => {
       atEpochMs += waitMs
       return Promise.resolve()
     }
-    // The library's own, which would spread calls over the minute, is asked for nothing.
+    // The library's own throttler, which would spread calls over the minute, is not used.
     exchange.throttler = undefined
   })
 

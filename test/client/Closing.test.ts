@@ -1,4 +1,4 @@
-/** What closes positions, by itself and at once, and what rests beside it: the class over the real edge and engine of this process. */
+/** Closing positions by triggers and at once, and orders that rest beside that: the class over the real edge and engine in this process. */
 import { afterEach, expect, test } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { closeAll, serve } from "../edge/http/NodeServed.js"
@@ -8,7 +8,9 @@ afterEach(closeAll)
 
 const triggersPath = "v1/accounts/{accountId}/triggers"
 
-/** A venue with an account that trades and another one that stands by, each with the class; `same` is another program of the first. */
+/**
+ * A venue with an account that trades and another as its counterparty, each with the class; `same` is another client of the first account.
+ */
 const opened = async () => {
   const venue = LiveVenue.make()
   const traders = await venue.traders(2)
@@ -23,7 +25,7 @@ const opened = async () => {
     of.createStopLossOrder(symbol, "market", "sell", amount, undefined, at, params)
   const takeProfit = (amount: number, at: number, params: object = {}) =>
     exchange.createTakeProfitOrder(symbol, "limit", "sell", amount, at - 1, at, params)
-  /** What is set, by id, stop-loss and take-profit. */
+  /** The set triggers: id, stop-loss and take-profit. */
   const set = async (of?: string) =>
     (await exchange.fetchOpenOrders(of, undefined, undefined, { trigger: true })).map((
       { id, stopLossPrice, takeProfitPrice }
@@ -44,14 +46,14 @@ test("a take-profit keeps the stop-loss that is set for the position, and a stop
     takeProfit: { triggerPrice: "110.0", triggerBy: "last", limitPrice: "109.0" }
   })
   expect(await set(symbol)).toEqual([[moved.id, 96, 110]])
-  // Of two at a time neither takes the place of the other.
+  // Two calls at the same time do not overwrite each other.
   await Promise.all([stopLoss(2, 97), takeProfit(2, 111)])
   expect((await set()).map(([, ...prices]) => prices)).toEqual([[97, 111]])
-  // One that is refused changes nothing, and one who waits behind it goes on.
+  // A refused call changes nothing, and the call that waited behind it goes on.
   const [refused, last] = await Promise.allSettled([stopLoss(2, 105), stopLoss(2, 98)])
   expect(refused).toMatchObject({ status: "rejected", reason: { details: { rejectionGuard: "trigger_invalid" } } })
   expect(last).toMatchObject({ status: "fulfilled", value: { stopLossPrice: 98, takeProfitPrice: 111 } })
-  // A repeated call is told what it was told, with what it kept.
+  // A repeated call gets the same answer, with the leg that it kept.
   const once = await stopLoss(2, 94, { idempotencyKey: "once" })
   expect(await stopLoss(2, 94, { idempotencyKey: "once" })).toEqual(once)
   expect(await exchange.fetchOpenOrders(symbol)).toEqual([])
@@ -80,7 +82,7 @@ test("a pair is read and cancelled by its id, and its end is told from its being
   }
   expect(await set()).toEqual([])
   await expect(exchange.cancelOrder(id!, symbol)).rejects.toMatchObject({ name: "OrderNotFound" })
-  // The venue cancels all of a position's together.
+  // The venue can only cancel all triggers of a position together.
   const own = await stopLoss(2, 95)
   await exchange.createOrder(symbol, "limit", "buy", 1, 99, { stopLoss: 94 })
   await expect(exchange.cancelOrder(own.id!, symbol)).rejects.toMatchObject({ name: "NotSupported" })
@@ -112,7 +114,7 @@ test("a stop-loss that was set for a position before it grew is not widened to a
   await buy(1)
   await expect(takeProfit(2, 110)).rejects.toMatchObject({ name: "InvalidOrder", message: expect.stringContaining("name both") })
   expect(await set()).toEqual([[stop.id, 95, undefined]])
-  // What the call itself names is for all of it.
+  // Triggers that the call itself names apply to the whole position.
   expect(await stopLoss(2, 94)).toMatchObject({ amount: 2, stopLossPrice: 94 })
 })
 

@@ -1,4 +1,4 @@
-/** One command, one identity: answers that get lost, late, or say "later" never double an order or lose its outcome. */
+/** One command, one identity: answers that are lost, late, or say "later" never double an order or lose its outcome. */
 import { describe, expect, it } from "@effect/vitest"
 import * as ccxt from "ccxt"
 import * as fs from "node:fs"
@@ -134,7 +134,7 @@ describe("an answer as scripted", () => {
   }
 
   const switchOff = (settings: object = {}): Promise<unknown> => made(settings).cancelAllOrdersAfter(0)
-  /** What is heard before orders are sent under a key of the caller's. */
+  /** The lookup's answer before an order is sent under a key that the caller gave. */
   const unseen = answered({ outcome: "never_seen" })
   const keys = () => venue.seen.map(({ headers }) => headers["idempotency-key"])
 
@@ -214,7 +214,7 @@ describe("an answer as scripted", () => {
   it("an outcome that the venue has forgotten is unknown, where the key may have been sent before", async () => {
     venue.script("silence", "silence", "silence", answered({ outcome: "unknown_expired" }))
     await expect(made({ timeout: 500 }).cancelAllOrdersAfter(0, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
-    // Nothing under a key of this very call can be forgotten yet.
+    // A key made for this very call cannot be forgotten yet.
     venue.script("silence", "silence", "silence", answered({ outcome: "unknown_expired" }), answered({ fenced: true }))
     await expect(switchOff({ timeout: 500 })).rejects.toBeInstanceOf(NothingDone)
     expect(venue.seen[4]!.url).toBe("/v1/accounts/acc_1/outcomes/fence")
@@ -233,7 +233,7 @@ describe("an answer as scripted", () => {
     venue.script(unseen, answered({ orderId: "ord_1" }))
     await place(exchange, { idempotencyKey })
     expect(venue.seen[1]).toMatchObject({ body: first!.body, headers: { "idempotency-key": idempotencyKey } })
-    // So it is in a batch, where each order has a name of its own.
+    // The same holds for a batch, where each order has a name of its own.
     const orders = [1, 2].map((amount) => ({ symbol, type: "limit", side: "buy", amount, price: 50_000 }) as const)
     venue.script(unseen, answered({ outcomes: [] }), unseen, answered({ outcomes: [] }))
     for (let time = 0; time < 2; time++) await exchange.createOrders([...orders], { idempotencyKey })
@@ -254,7 +254,7 @@ describe("an answer as scripted", () => {
     await expect(again()).rejects.toMatchObject({ name: "OutcomeUnknown", idempotencyKey: "one" })
     venue.script(starting, starting, starting, answered({ outcome: "unknown_expired" }))
     await expect(again()).rejects.toBeInstanceOf(OutcomeUnknown)
-    // What no repetition helps is told as it is, where nothing can be found out.
+    // An error that repeating cannot fix is passed on, if the outcome cannot be found out.
     venue.script(unauthorized, unauthorized)
     await expect(again()).rejects.toBeInstanceOf(ccxt.AuthenticationError)
     venue.script(unauthorized, answered({ outcome: "unknown_expired" }))
@@ -285,7 +285,7 @@ describe("an answer as scripted", () => {
     const error = await place(exchange, { idempotencyKey: "one" }).then(() => undefined, (reason: unknown) => reason)
     expect(error).toBeInstanceOf(OutcomeUnknown)
     expect(error).toMatchObject({ idempotencyKey: "one", message: expect.stringContaining("the earlier one: accepted ord_7") })
-    // So it is where the venue cannot be asked which, and where the conflict comes as the decision's answer is asked for.
+    // The same holds if the venue cannot be asked for the earlier outcome, and if the conflict comes in answer to a repeat.
     const broken = { status: 502, body: "" }
     venue.script(unseen, failed(409, "idempotency_key_conflict", false), broken, broken, broken)
     await expect(place(exchange, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
@@ -306,11 +306,11 @@ describe("an answer as scripted", () => {
     venue.script(seen, none, set)
     expect(await stop({ stopLossPrice: 49_000 })).toMatchObject({ id: "trg_1", stopLossPrice: 49_000 })
     expect(urls()).toEqual(["GET outcomes?idempotencyKey=one", "GET triggers?marketId=BTC-USDC-PERP", "PUT auto-close"])
-    // Which of the two a `triggerPrice` was, the answer tells: the other one is another body.
+    // The answer tells which of the two a `triggerPrice` was, since the other one makes another body.
     venue.script(seen, none, conflict, seen, set)
     expect(await stop({ triggerPrice: 49_000, reduceOnly: true })).toMatchObject({ id: "trg_1" })
     expect(bodies()).toEqual([["takeProfit"], ["stopLoss"]])
-    // So it is with whether the other leg was kept.
+    // Likewise it tells whether the other leg was kept.
     const kept = { triggerId: "trg_0", quantity: "0.010", status: "armed", takeProfit: { triggerPrice: "60000.0", triggerBy: "mark" } }
     venue.script(seen, answered({ triggers: [kept] }), conflict, seen, set)
     expect(await stop({ stopLossPrice: 49_000 })).toMatchObject({ id: "trg_1" })
@@ -377,7 +377,7 @@ describe("an answer as scripted", () => {
       expect(venue.seen[1]!.url).toMatch(/\?clientOrderId=[0-9a-f]{32}$/)
       venue.script(forgotten, named({ clientOrderId: "mine", idempotencyKey: "one" }))
       expect(await place(exchange, { idempotencyKey: "one", clientOrderId: "mine" })).toMatchObject({ id: "ord_9" })
-      // A name of the caller's may be another order's; and a batch's answer tells of each of its orders.
+      // A name given by the caller may belong to another order; a batch's answer must cover each of its orders.
       venue.script(forgotten, named({ clientOrderId: "mine", idempotencyKey: "two" }))
       await expect(place(exchange, { idempotencyKey: "one", clientOrderId: "mine" })).rejects.toMatchObject({
         name: "OutcomeUnknown",

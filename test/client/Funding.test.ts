@@ -1,4 +1,4 @@
-/** Funding of ended intervals, as a venue tells that has run for hours. */
+/** Funding of ended intervals, as a venue reports it that has run for hours. */
 import { describe, expect, it } from "@effect/vitest"
 import { afterAll, beforeAll } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
@@ -8,7 +8,7 @@ const symbol = "BTC/USDC:USDC"
 const hourMs = 3_600_000
 const startEpochMs = 1_767_225_600_000
 
-/** What the venue tells of the interval that ended so many hours after the start. */
+/** The venue's entry for the interval that ended so many hours after the start. */
 const interval = (hours: number, fundingRateE9: string) => ({ endedAtEpochMs: startEpochMs + hours * hourMs, fundingRateE9 })
 
 describe("the history of funding rates", () => {

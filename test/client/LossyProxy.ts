@@ -1,14 +1,14 @@
 /**
- * A TCP relay in front of a venue that loses answers on demand. Fault model: a request that is doomed reaches the
- * venue whole, its answer is thrown away, and the connection is closed; nothing is delayed, altered or reordered.
+ * A TCP relay in front of a venue that loses answers on demand. Fault model: a doomed request reaches the venue whole, its answer is
+ * discarded, and the connection is closed; nothing is delayed, altered or reordered.
  */
 import * as net from "node:net"
 
 export class LossyProxy {
-  /** How many of the requests to come lose their answer. */
+  /** How many more requests lose their answer. */
   private doomed = 0
   private matching: RegExp = /$/
-  /** Answers thrown away so far. */
+  /** Answers discarded so far. */
   lost = 0
   private readonly sockets = new Set<net.Socket>()
 
@@ -27,7 +27,7 @@ export class LossyProxy {
     return (this.server.address() as net.AddressInfo).port
   }
 
-  /** The next `count` requests whose first line matches lose their answer. */
+  /** Makes the next `count` requests whose first line matches lose their answer. */
   lose(count: number, matching = /./): void {
     this.doomed = count
     this.matching = matching
@@ -48,7 +48,7 @@ export class LossyProxy {
         client.destroy()
         venue.destroy()
       })
-      // A reset is how the other end learns of a lost answer: `close` follows, and is what counts.
+      // The other end may notice a lost answer as a reset: `close` follows, and that is what counts.
       socket.on("error", () => socket.destroy())
     }
     client.on("data", (chunk) => {

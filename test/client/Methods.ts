@@ -1,6 +1,6 @@
 /**
- * What every unified method answers on a live venue: one row for each that `has` says is there, each with the structural checks
- * that the library puts its own exchanges through. Rows leave no open order behind, and positions as they were.
+ * The answer of every unified method on a live venue: one row for each method that `has` declares, with the structural checks that the
+ * library applies to its own exchanges. Rows leave no open order, and positions unchanged.
  */
 import type { Order, Ticker } from "ccxt"
 import { expect, vi } from "vitest"
@@ -8,7 +8,7 @@ import type { served } from "../../src/client/ccxt/Description.js"
 import type { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import * as Structures from "./Structures.js"
 
-/** What is traded, by whom, and a price near the mark. The taker is long in the market, the maker short, and there were trades. */
+/** The market, the accounts and a price near the mark. The taker is long in the market, the maker short, and there were trades. */
 export interface Setting {
   readonly maker: Perpetuum
   readonly taker: Perpetuum
@@ -22,15 +22,15 @@ export const capabilities = ["publicAPI", "privateAPI", "swap", "ws"] as const
 type Method = Exclude<(typeof served)[number], (typeof capabilities)[number]>
 type Row = (setting: Setting) => Promise<void>
 
-/** A resting buy order, far enough from everything. */
+/** A resting buy order far from the market. */
 const bid = ({ maker, near, symbol }: Setting, params = {}): Promise<Order> =>
   maker.createOrder(symbol, "limit", "buy", 0.01, near - 100, { postOnly: true, ...params })
 
-/** A resting sell order that the taker's orders meet. */
+/** A resting sell order for the taker's orders to meet. */
 const offer = ({ maker, near, symbol }: Setting, amount = 0.01): Promise<Order> =>
   maker.createOrder(symbol, "limit", "sell", amount, near + 1)
 
-/** A resting buy order that the taker's orders meet. */
+/** A resting buy order for the taker's orders to meet. */
 const wanted = ({ maker, near, symbol }: Setting, amount = 0.01): Promise<Order> =>
   maker.createOrder(symbol, "limit", "buy", amount, near - 1)
 
@@ -39,13 +39,13 @@ const holds = ({ maker, symbol }: Setting, order: Order, terms: object): void =>
   expect(order).toMatchObject(terms)
 }
 
-/** What an order of the maker's came to, cancelled again where it rests. */
+/** Checks the result of a maker's order, and cancels it if it rests. */
 const placed = async (setting: Setting, order: Order, terms: object): Promise<void> => {
   holds(setting, order, terms)
   if (order.status === "open") await setting.maker.cancelOrder(order.id!, setting.symbol)
 }
 
-/** What there is of each market: of all of them, and of those that were named. */
+/** Calls a method for all markets, and for named ones; checks each entry. */
 const ofMarkets = async <A>(
   { maker, symbol }: Setting,
   read: (symbols?: Array<string>) => Promise<Readonly<Record<string, A>>>,
@@ -154,7 +154,7 @@ const markets: Pick<
     ofMarkets(setting, (symbols) => setting.maker.fetchOpenInterests(symbols), (entry, name) =>
       Structures.openInterest(setting.maker, entry, name)),
   fetchOHLCV: async ({ maker, symbol }) => {
-    // What was traded a moment ago is in a candle a moment later.
+    // A trade appears in a candle only a moment later.
     const candles = await vi.waitFor(async () => {
       const found = await maker.fetchOHLCV(symbol, "1h", undefined, 10)
       expect(found.length).toBeGreaterThan(0)
@@ -307,7 +307,7 @@ const account: Pick<
   },
   fetchPositionsHistory: async (setting) => {
     const { maker, near, symbol, taker } = setting
-    // A short of the maker's and a long of the taker's end, and begin again.
+    // The maker's short and the taker's long are closed and opened again.
     const { contracts } = await taker.fetchPosition(symbol)
     const since = Number(await maker.fetchTime())
     for (const [by, side] of [[maker, "buy"], [maker, "sell"]] as const) {
@@ -332,7 +332,7 @@ const account: Pick<
   }
 }
 
-/** The first answer is what there is, or was lately; the next what has changed. */
+/** The first answer is the present state or recent data; the next one is what changed. */
 const watched: Pick<
   Record<Method, Row>,
   "watchBalance" | "watchMyTrades" | "watchOHLCV" | "watchOrderBook" | "watchOrders" | "watchPositions" | "watchTicker" | "watchTrades"
@@ -342,7 +342,7 @@ const watched: Pick<
     Structures.balance(maker, balance)
     const { collateral, equity, lastSequence } = balance.info.info
     expect(balance.total).toEqual({ USDC: Number(equity) })
-    // The mark moves the equity by itself, between the two as well: what was paid and received is the same in both.
+    // The mark changes equity by itself, also between the two answers; collateral is the same in both.
     const fetched = (await taker.fetchBalance()).info.info
     expect(fetched).toMatchObject({ collateral, lastSequence })
   },
@@ -378,7 +378,7 @@ const watched: Pick<
     const next = maker.watchOrders(symbol)
     await maker.cancelOrder(resting.id!, symbol)
     expect(await next).toMatchObject([{ id: resting.id, status: "canceled" }])
-    // Who asks of all markets has not been told anything yet.
+    // A subscriber to all markets has not received anything yet.
     expect((await maker.watchOrders()).at(-1)).toMatchObject({ id: resting.id, status: "canceled" })
   },
   watchPositions: async (setting) => {
@@ -464,7 +464,7 @@ const commands: Omit<Record<Method, Row>, keyof typeof markets | keyof typeof ac
     const { maker, symbol, taker } = setting
     const { contracts } = await taker.fetchPosition(symbol)
     const taken = Number((contracts! - 1).toFixed(3))
-    // A part of it finds nobody: it is told as left.
+    // A part of it finds no counterparty, and is returned as still open.
     await wanted(setting, taken)
     const [closed] = await taker.closeAllPositions()
     expect(closed).toMatchObject({ symbol, side: "long", contracts: 1 })
@@ -521,7 +521,7 @@ const commands: Omit<Record<Method, Row>, keyof typeof markets | keyof typeof ac
     await setting.maker.createOrder(symbol, "limit", "sell", 0.05, near + 2)
     await expect(taker.createMarketOrderWithCost(symbol, "buy", near * 0.0005)).rejects.toThrow("less than a lot")
     const bought = await taker.createMarketOrderWithCost(symbol, "buy", cost, { idempotencyKey: "row-cost" })
-    // Of 25 lots at the mark, 24 are paid for at a price above it.
+    // The cost of 25 lots at the mark pays for 24 at a price above it.
     holds(setting, bought, { side: "buy", type: "market", amount: 0.024, filled: 0.024, price: near + 2 })
     expect(bought.cost).toBeLessThanOrEqual(cost)
     expect(await taker.createMarketOrderWithCost(symbol, "buy", cost, { idempotencyKey: "row-cost" })).toMatchObject({ id: bought.id })

@@ -1,4 +1,4 @@
-/** An order's fills among more of the account's own than one answer holds, and what an amendment's failure leaves told. */
+/** An order's fills when the account has more fills than one answer holds, and what a failed amendment still returns. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
@@ -130,7 +130,7 @@ describe("an order's trades", () => {
       name: "OnMaintenance",
       edited: [{ id: "ord_1", status: "open" }]
     })
-    // What cannot be sent is found before anything is.
+    // An amendment that cannot be sent is found before any is sent.
     venue.script()
     await expect(exchange.editOrders([{ ...terms, id: "ord_1" }, { ...terms, id: "ord_2", price: 100.05 }])).rejects.toMatchObject({
       name: "InvalidOrder",

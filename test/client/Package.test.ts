@@ -124,7 +124,7 @@ const settings = {
   files: ["main.ts", "client.ts"]
 }
 
-/** What a bundle loads. */
+/** The modules that a bundle imports. */
 const importsOf = (file: string): ReadonlyArray<string> => {
   const specifiers = [...fs.readFileSync(file, "utf8").matchAll(/^\s*(?:import|export)\b[^"']*?\bfrom\s*["']([^"']+)["']/gm)]
   return [...new Set(specifiers.map(([, specifier]) => specifier!))].sort()

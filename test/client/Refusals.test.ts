@@ -1,4 +1,4 @@
-/** Every refusal of the venue in the library's error classes: all of them by their envelopes, the common ones live. */
+/** Every refusal of the venue as one of the library's error classes: all by their envelopes, the common ones live. */
 import { describe, expect, it } from "@effect/vitest"
 import * as ccxt from "ccxt"
 import * as fs from "node:fs"
@@ -177,7 +177,7 @@ describe("refusals by a running venue", () => {
     const { id } = await buy(exchange, 0.01, near - 100, { clientOrderId: "same-1", idempotencyKey: "same" })
     await refusedAs(exchange.createMarketOrderWithCost(symbol, "buy", 1000, { idempotencyKey: "refused" }), ccxt.InvalidOrder)
     await refusedAs(exchange.createOrder(symbol, "market", "buy", 1, undefined, { idempotencyKey: "refused" }), ccxt.InvalidOrder)
-    // What was refused under a key is refused again, whatever the order would be now.
+    // A refused key stays refused, whatever the same order would get now.
     await refusedAs(exchange.createMarketOrderWithCost(symbol, "buy", 1000, { idempotencyKey: "refused" }), ccxt.InvalidOrder, {
       code: "order_rejected",
       rejectionGuard: "no_liquidity"

@@ -1,4 +1,4 @@
-/** An HTTP server that answers as it was told, in order: for answers that a healthy venue does not give on demand. */
+/** An HTTP server that gives scripted answers, in order: for answers that a healthy venue does not give on demand. */
 import * as http from "node:http"
 import type * as net from "node:net"
 
@@ -17,7 +17,7 @@ export interface Seen {
   readonly body: string
 }
 
-/** An answer of a healthy venue, which says what it is, and of `/v2` has the native one with it. */
+/** An answer of a healthy venue, with a version; one of `/v2` contains the native one. */
 export const answered = (body: object): Answer => ({
   status: 200,
   body: JSON.stringify(Array.isArray(body) ? body : { version: "external-scripted/v1", info: {}, ...body })
@@ -74,7 +74,7 @@ export class ScriptedVenue {
     return (this.server.address() as net.AddressInfo).port
   }
 
-  /** What the next requests get, in order; `silence` is no answer at all. Forgets what was seen. */
+  /** Sets the next answers, in order; `silence` is none at all. Forgets the requests seen so far. */
   script(...answers: ReadonlyArray<Answer | "silence">): void {
     this.answers = [...answers]
     this.seen.length = 0

@@ -1,7 +1,6 @@
 /**
- * The structural checks that the library puts its own exchanges through, for the structures this class returns:
- * which members are there, of which type, and how they stand to one another. Written after the library's types
- * and its manual, since its package carries no tests.
+ * The structural checks that the library applies to its own exchanges, for the structures that this class returns: which members there are,
+ * of which type, and how they relate to one another. Written from the library's types and manual, since its package contains no tests.
  */
 import { Precise } from "ccxt"
 import type {
@@ -27,7 +26,7 @@ import { expect } from "vitest"
 
 type Kind = "string" | "number" | "boolean" | "object" | "array"
 
-/** Every member with its kind; `?` after the kind where it may be undefined. The key must be there all the same. */
+/** Every member with its kind; a `?` after the kind if it may be undefined. The key must be present all the same. */
 type Format = Readonly<Record<string, Kind | `${Kind}?`>>
 
 const kindOf = (value: unknown): string => Array.isArray(value) ? "array" : typeof value
@@ -64,7 +63,7 @@ const multipleOf = (exchange: Exchange, what: string, value: unknown, step: unkn
   expect(Number(rest), `${what} ${String(value)} is on the grid`).toBe(0)
 }
 
-/** A time is after the first block and not ahead of now; its datetime says the same. */
+/** A time is after the first block and not in the future; its datetime agrees. */
 const timed = (exchange: Exchange, what: string, entry: Readonly<Record<string, unknown>>): void => {
   const { datetime, timestamp } = entry
   if (timestamp === undefined) {
@@ -296,8 +295,7 @@ export const order = (exchange: Exchange, entry: Order, symbol: string, isEntry 
   fee(exchange, "order.fee", members["fee"])
 }
 
-/** What the library demands of a position that is not flat. */
-/** A candle: when it begins, four prices, and a volume. */
+/** A candle: its beginning, four prices, and a volume. */
 export const candle = (entry: OHLCV): void => {
   const [at, open, high, low, close, volume] = entry as ReadonlyArray<number>
   expect(entry).toHaveLength(6)
@@ -335,6 +333,7 @@ export const ended = (exchange: Exchange, entry: Position, symbol: string): void
   atLeast("position.lastUpdateTimestamp", entry.lastUpdateTimestamp, entry.timestamp!)
 }
 
+/** What the library demands of a position that is not flat. */
 export const position = (exchange: Exchange, entry: Position, symbol: string): void => {
   const members = hold("position", entry, {
     info: "object",
@@ -525,7 +524,7 @@ export const tradingFee = (entry: TradingFeeInterface, symbol: string): void => 
   for (const rate of [entry.maker, entry.taker]) expect(Math.abs(rate!)).toBeLessThan(1)
 }
 
-/** What the library demands of a list: in the order of time. */
+/** What the library demands of a list: ascending times. */
 export const inOrder = (entries: ReadonlyArray<{ readonly timestamp?: number | undefined }>): void => {
   entries.forEach(({ timestamp }, index) => {
     if (index > 0) expect(timestamp).toBeGreaterThanOrEqual(entries[index - 1]!.timestamp!)

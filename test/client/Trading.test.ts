@@ -1,4 +1,4 @@
-/** The exchange class through the real library against the real venue: everything in `has`, on live data. */
+/** The exchange class through the real library against the real venue: everything in `has`, with live data. */
 import { describe, expect, it } from "@effect/vitest"
 import { type Exchange, type Market, type Order, Precise } from "ccxt"
 import * as fs from "node:fs"
@@ -25,7 +25,7 @@ describe("ccxt class", () => {
   let near: number
   const used = new Set<string>()
 
-  /** The exchange, with every unified method that is called on it written down. */
+  /** The exchange, recording every unified method that is called on it. */
   const watched = (exchange: Perpetuum): Perpetuum =>
     new Proxy(exchange, {
       get: (target, name, receiver) => {
@@ -51,7 +51,7 @@ describe("ccxt class", () => {
     fs.rmSync(dataDir, { recursive: true, force: true })
   })
 
-  /** A resting order far from the mark's other side, so that nothing takes it. */
+  /** A resting order far from the opposite side, so that nothing meets it. */
   const rest = (exchange: Exchange, offset = 100, amount = 0.01, params = {}): Promise<Order> =>
     exchange.createOrder(symbol, "limit", "buy", amount, near - offset, params)
 
@@ -110,7 +110,7 @@ describe("ccxt class", () => {
     await taker.createOrder(otherSymbol, "market", "sell", 0.02, undefined, { reduceOnly: true })
     const { accountId } = bought.info as { readonly accountId: string }
     expect(await taker.request("v1/accounts/{accountId}/triggers", "private", "GET", { accountId })).toMatchObject({ triggers: [] })
-    // Under its key each tells what became of it, though the position is gone, and with it what each has kept.
+    // Repeated under its key, each call is told its earlier outcome, though the position is gone and with it the kept legs.
     for (const again of [stopped, lossAgain, profitAgain]) {
       await expect(again()).rejects.toMatchObject({ name: "OutcomeUnknown", message: expect.stringContaining("the earlier one: accepted") })
     }
@@ -385,7 +385,7 @@ describe("ccxt class", () => {
     })
     await expect(taker.setLeverage(5)).rejects.toMatchObject({ name: "ArgumentsRequired" })
 
-    // More than the account's money: so there is a price at which it is liquidated.
+    // More than the account's money, so that there is a liquidation price.
     await maker.createLimitSellOrder(symbol, 20, near + 1)
     await taker.createLimitBuyOrder(symbol, 20, near + 1)
     const position = await taker.fetchPosition(symbol)
@@ -424,7 +424,7 @@ describe("ccxt class", () => {
     idle.fetch = () => {
       throw new Error("the venue was asked")
     }
-    // The library makes these of the loaded markets, or of what is called so and is no method of an exchange.
+    // The library derives these from the loaded markets, or they only look like methods of an exchange.
     const made = ["index", "fetchCurrencies", "fetchCurrenciesWs", "fetchMarketsWs"]
     const members = idle as unknown as Readonly<Record<string, unknown>>
     const absent = Object.keys(idle.has).filter((name) =>

@@ -1,4 +1,4 @@
-/** What is watched of an account: what several loops ask for at one time, and what ended while nothing could be told. */
+/** What can be watched of an account: several loops that ask at the same time, and what ended while the stream was down. */
 import ccxt from "ccxt"
 import { expect, test } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
@@ -31,13 +31,13 @@ interface Listener {
   readonly update: (event: object) => void
 }
 
-/** An exchange whose account's one stream says what the test says. */
+/** An exchange whose single account stream is scripted by the test. */
 const setUp = () => {
   const exchange = new Perpetuum({ apiKey: "pk_test_key" })
   exchange.setMarkets(bases.map((base) => exchange.parseMarket({ ...market, id: idOf(base), symbol: symbolOf(base), base })!))
   let listener: Listener | undefined
   let sequence = 0
-  // As the client has it: a stream is followed once at a time.
+  // Like the client, which allows one follower of a stream at a time.
   const follow = (_name: object, given: Listener): { readonly close: () => void } => {
     if (listener !== undefined) throw new Error("it is followed already")
     listener = given
@@ -58,7 +58,7 @@ const setUp = () => {
   }
 }
 
-/** Whatever waits goes on. */
+/** Lets everything that waits go on. */
 const turn = async (): Promise<void> => {
   for (let left = 50; left > 0; left--) await Promise.resolve()
 }
@@ -69,7 +69,7 @@ test("loops that watch other symbols of one account each hear of all that change
   await turn()
   snapshot(bases.map((base) => position(base, "1.000")))
   expect((await Promise.all(first)).map((told) => told.length)).toEqual([2, 2, 4])
-  // While the second and the third loop are at work, the first one waits.
+  // The first loop waits while the second and the third are at work.
   let told: ReadonlyArray<readonly [string, number]> | undefined
   const waits = watched(["A", "B"]).then((found) => {
     told = found

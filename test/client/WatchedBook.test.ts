@@ -1,4 +1,4 @@
-/** A book that is watched: it is told while it is the venue's, and waited for while it is not. */
+/** A watched book: it is returned while it agrees with the venue's, and waited for while it does not. */
 import { createHash } from "node:crypto"
 import { expect, test } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
@@ -16,7 +16,7 @@ const level = (price: number, size: number) => ({
 })
 const bid = (price: number, size: number) => ({ side: "bid", ...level(price, size) })
 
-/** An exchange whose book has one bid, which has been told, and another that was told of and is not asked for yet. */
+/** An exchange whose book has one bid that was returned, and an update of another that was not requested yet. */
 const setUp = async () => {
   const platform = new VirtualPlatform()
   const client = new Client(platform, { url: "http://venue" })
@@ -36,7 +36,7 @@ const setUp = async () => {
   expect(await first).toEqual([[99, 1]])
   say({ type: "update", ...name, previousSequence: 1, sequence: 2, data: [bid(98, 5)] })
   await platform.settle()
-  /** Asks for the book, which is not to be had now. */
+  /** Requests the book, which is not available now. */
   const asked = async () => {
     let isTold = false
     const asking = bids().finally(() => {

@@ -1,4 +1,4 @@
-/** What is watched through the exchange class, of a venue that says what the test says: over real sockets. */
+/** Watching through the exchange class, over real sockets, with a venue scripted by the test. */
 import ccxt from "ccxt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type WebSocket, WebSocketServer } from "ws"
@@ -8,11 +8,11 @@ import { market } from "./ScriptedVenue.js"
 const symbol = market.symbol
 const marketId = market.id
 
-/** A stream that answers each subscription as it was told. */
+/** A stream that answers each subscription as scripted. */
 class ScriptedStream {
   private socket: WebSocket | undefined
   readonly subscribed: Array<any> = []
-  /** What subscriptions come to, in order: the frames that follow one, or the error that refuses it. */
+  /** The results of subscriptions, in order: the frames that follow one, or the error that refuses it. */
   answers: Array<ReadonlyArray<object> | { readonly refused: object }> = []
   private look: () => void = () => {}
 
@@ -46,7 +46,7 @@ class ScriptedStream {
     for (const frame of frames) this.socket!.send(JSON.stringify(frame))
   }
 
-  /** Waits until so much was subscribed to. */
+  /** Waits until `count` subscriptions were made. */
   reached(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.look = () => {
@@ -113,7 +113,7 @@ describe("what is watched", () => {
     expect(await next).toEqual([[300_000, 1, 9, 0.5, 3, 2.5]])
     stream.say({ type: "update", ...candles, previousSequence: 6, sequence: 8, data: [candle(300_000, 4), candle(600_000, 4)] })
     expect(await exchange.watchOHLCV(symbol, "5m")).toEqual([[300_000, 1, 9, 0.5, 4, 2.5], [600_000, 1, 9, 0.5, 4, 2.5]])
-    // Another connection goes on where this one ended; the library may be told all that is held.
+    // Another connection resumes where this one ended; without `newUpdates` the library returns all candles held.
     stream.answers = [[{ type: "update", ...candles, previousSequence: 8, sequence: 9, data: [candle(600_000, 5)] }]]
     exchange.newUpdates = false
     const whole = exchange.watchOHLCV(symbol, "5m", 300_000, 2)
@@ -154,7 +154,7 @@ describe("what is watched", () => {
     const book = { channel: "market.book", marketId }
     stream.answers = [[{ type: "snapshot", ...book, sequence: 9, data: { bids: [], asks: [], checksum: "another's" } }]]
     const ended = expect(exchange.watchOrderBook(symbol)).rejects.toBeInstanceOf(ccxt.ExchangeClosedByUser)
-    // The book is not the venue's, and asked for again: by then all trades have come.
+    // The book's checksum differs, so the book is requested again: by then all trades have arrived.
     await stream.reached(3)
     expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_7" }, { id: "trd_8" }, { id: "trd_9" }])
     await exchange.close()

@@ -1,4 +1,4 @@
-/** Depositing and withdrawing: what each state of the venue's is shown as, what may be done in it, and that a closed tab loses nothing. */
+/** Depositing and withdrawing: how each of the venue's states is shown, what may be done in it, and that closing a tab loses nothing. */
 import { describe, expect, test } from "vitest"
 import { atomsOf, usdc } from "../../src/console/state/Amount.js"
 import type { Deposit, Withdrawal } from "../../src/console/state/Contract.js"
@@ -52,7 +52,7 @@ const withdrawal = (status: Withdrawal["status"], ledgerOutcome?: Outcome, more:
 
 /** A browser whose passkeys sign approvals. */
 class Approver extends ScriptedOutside {
-  /** Until when a prompt stands open. */
+  /** The passkey prompt stays open until this resolves. */
   prompt: Promise<unknown> = Promise.resolve()
   override readonly usePasskey: ScriptedOutside["usePasskey"] = async (options) => {
     this.ceremonies.push(["use", options])
@@ -68,7 +68,7 @@ const depositList = (...deposits: ReadonlyArray<Deposit>) =>
 const withdrawalList = (...withdrawals: ReadonlyArray<Withdrawal>) =>
   ok({ version: "external-withdrawal-list/v1", accountId, withdrawals, nextCursor: null })
 
-/** A tab that is opened anew, as after a closed one: what the venue says is all that it has. */
+/** A newly opened tab, as after closing the last one: it has only what the venue returns. */
 const opened = async (outside: ScriptedOutside): Promise<Store> => {
   outside.stored = JSON.stringify({ accessToken: "ses_1", accountId, expiresAtEpochMs: startEpochMs + 1_000 })
   const store = new Store(outside, { page: "funds", userCode: "", marketId: "" })
@@ -348,7 +348,7 @@ describe("a step is approved", () => {
       ({ body }) => (body as { readonly action: string }).action === "initiate" ? due("owner_account_acceptance", first) : undefined)
     const { funds: { deposits } } = await opened(outside)
     await deposits.approve(deposits.unfinished[0]!)
-    // It has moved on: nothing is to be tried again.
+    // The deposit has moved on: nothing has to be tried again.
     expect(deposits.workOf("dep_1").approving.failure.value).toBeUndefined()
     expect(deposits.unfinished[0]?.status).toBe("submitted")
   })
@@ -359,7 +359,7 @@ describe("a step is approved", () => {
     await deposits.approve(deposits.unfinished[0]!)
     expect(outside.ceremonies).toEqual([])
     expect(deposits.isApproved(deposits.unfinished[0]!)).toBe(true)
-    // It is executed, and comes back unexecuted for good: then it needs another approval.
+    // The step is executed, and then turns out definitely not to have taken effect: it needs another approval.
     outside.on(`GET ${account}/deposits`, depositList(moved))
     await deposits.refresh()
     outside.on(`GET ${account}/deposits`, depositList({ ...first, updatedAtEpochMs: startEpochMs + 2 }))
@@ -440,7 +440,7 @@ describe("asking for a transfer", () => {
     const outside = venue([], [older]).on(create, undefined)
     const { funds } = await opened(outside)
     const made = withdrawal("requested")
-    // One of the same amount that was there before is no answer.
+    // An earlier withdrawal of the same amount does not answer this one.
     expect(await funds.withdraw("10000000", party)).toBe(false)
     outside.on(`GET ${account}/withdrawals`, withdrawalList(made, older))
     expect(await funds.withdraw("10000000", party)).toBe(true)
@@ -623,7 +623,7 @@ describe("an answer that comes when another has signed in is for nobody:", () =>
   const waiting = deposit("bound")
   const asked = { accountId, status: "approval_required", change: "add", credentialId: "new", challenge: challengeOf("pin", ["old"]) }
 
-  /** What the first account does; its last answer comes when the other's funds are shown, which are none. */
+  /** An action of the first account whose last answer arrives only when another account is shown, which has no funds. */
   const leaving = async (outside: Approver, does: (store: Store) => Promise<unknown>, held: string, answer: Answered | undefined) => {
     const store = await opened(outside)
     const { answer: hold, come } = later()
@@ -699,7 +699,7 @@ test("whose party the account's own is, no listing decides: it is not offered be
   const outside = venue([deposit("bound")]).on(`GET ${account}/ledger-party`, undefined)
   const { funds } = await opened(outside)
   expect([funds.deposits.unfinished[0]?.partyId, funds.partyId]).toEqual([party, undefined])
-  // The page says that it could not be read, and reads it again by itself.
+  // The page says that reading failed, and reads again by itself.
   expect(funds.party.failure.value?.message).toBe("The venue did not answer.")
   const own = `own::1220${"cd".repeat(32)}`
   outside.on(`GET ${account}/ledger-party`, ok({ accountId, partyId: own, confirmed: false, change: null }))

@@ -1,4 +1,7 @@
-/** What the market's page knows: orders as they are entered, a book that is shown once a frame, candles, and commands that are found out about. */
+/**
+ * The state of the market's page: order entry, a book that is shown once a frame, candles, and finding out about commands without an
+ * answer.
+ */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type * as Contract from "../../src/client/venue/Contract.js"
@@ -171,7 +174,7 @@ describe("what is shown", () => {
     )
     expect(shown.asks).toEqual([{ price: "100.5", size: "0.030", share: 0.25 }])
     book.apply([{ side: "ask", ...level(1_005, 0) }], 8)
-    // What was shown stays as it was.
+    // What was shown before is not changed.
     expect(shown.asks.length).toBe(1)
     expect(ladder(book)).toMatchObject({ sequence: 8, spreadAtoms: undefined, asks: [] })
   })
@@ -237,18 +240,18 @@ describe("an open market", () => {
   const account = `/v1/accounts/${accountId}`
   const preview = { accepted: true, refusal: null }
 
-  /** Requests that wait at the venue for what changes of the account, and what each is told. */
+  /** Requests that wait at the venue for the account's changes, and the answer to each. */
   class Waiting {
     private readonly all: Array<{ readonly path: string; readonly come: (answer: Answered | undefined) => void }> = []
 
     readonly wait = ({ path }: Sent): Promise<Answered | undefined> => new Promise((come) => void this.all.push({ path, come }))
 
-    /** What is asked behind which sequence by those that wait. */
+    /** The sequences after which the waiting requests ask for changes. */
     get behind(): ReadonlyArray<string | null> {
       return this.all.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("fromSequence"))
     }
 
-    /** Answers the one that has waited longest. */
+    /** Answers the request that has waited longest. */
     answer(answer: Answered | undefined): void {
       this.all.shift()!.come(answer)
     }
@@ -276,7 +279,7 @@ describe("an open market", () => {
     return { outside, store, line, changes, market: store.trading.opened.value! }
   }
 
-  /** The venue takes what was asked for. */
+  /** The venue accepts the subscription. */
   const subscribed = (line: Awaited<ReturnType<typeof opened>>["line"], channel: string): void => {
     const { id } = line.sent.findLast((frame) => frame.op === "subscribe" && frame.channel === channel)
     line.say({ type: "subscribed", id, channel, marketId, resumed: false })
@@ -326,7 +329,7 @@ describe("an open market", () => {
     expect(sizes()).toEqual(["0.050"])
     expect(await outside.paint()).toBe(0)
 
-    // One that has turned out to be wrong before it is painted is not.
+    // A book that turns out to be wrong before it is painted is not painted.
     change(51, { checksum: "another's" })
     await outside.paint()
     expect([sizes(), feed.isBookCurrent.value]).toEqual([["0.050"], false])
@@ -336,7 +339,7 @@ describe("an open market", () => {
     await outside.paint()
     expect([sizes(), feed.isBookCurrent.value]).toEqual([["0.001"], true])
 
-    // Where nothing was missed while the line was lost, nothing comes behind that.
+    // If nothing was missed while the connection was lost, no updates follow.
     line.end()
     await outside.paint()
     expect(feed.isBookCurrent.value).toBe(false)
@@ -357,7 +360,7 @@ describe("an open market", () => {
       outside.nowEpochMs += ms
       await outside.platform.pass(ms)
     }
-    // What has changed before it was first asked for is looked at, too.
+    // What changed before the first request is read too.
     await pass(1_000)
     expect(changes.behind).toEqual(["7"])
     const before = looks()
@@ -367,7 +370,7 @@ describe("an open market", () => {
     changes.answer(ok({ events: [{ channel: "account.fills", sequence: 10, data: [] }], throughSequence: 12 }))
     await pass(0)
     expect(looks()).toBe(before + 1)
-    // Where much changes it is asked, and looked at, once a second.
+    // If changes are frequent, they are requested and read once a second.
     await pass(999)
     expect(changes.behind).toEqual([])
     await pass(1)
@@ -377,7 +380,7 @@ describe("an open market", () => {
     await pass(1_000)
     expect(changes.behind).toEqual(["15"])
 
-    // What cannot be told now is asked for again after a while; what is told no more, from what is so then.
+    // If changes cannot be read now, they are requested again after a while; if they are no longer kept, from the present state on.
     changes.answer(refused(503, "dependency_unavailable", { retryable: true }))
     await pass(5_000)
     expect(changes.behind).toEqual(["15"])
@@ -387,7 +390,7 @@ describe("an open market", () => {
     await pass(1)
     expect(changes.behind).toEqual(["7"])
 
-    // While the page is not seen nothing waits.
+    // No request waits while the page is hidden.
     outside.isShown = false
     changes.answer(ok({ events: [], throughSequence: 16 }))
     await pass(30_000)
@@ -396,7 +399,7 @@ describe("an open market", () => {
     await pass(1_000)
     expect(changes.behind).toEqual(["16"])
 
-    // What has changed while the account was being read has it read again.
+    // A change while the account is being read makes it be read again.
     const reading = later()
     outside.on(`GET ${account}/positions`, reading.answer)
     changes.answer(ok({ events: [{}], throughSequence: 17 }))
@@ -410,7 +413,7 @@ describe("an open market", () => {
     await pass(200)
     expect(looks()).toBe(during + 1)
 
-    // A page that is left hears nothing more, and one that is opened again waits with one request.
+    // A page that was left receives nothing more; when it is opened again, a single request waits.
     store.trading.leave()
     await pass(2_000)
     const left = looks()
@@ -493,7 +496,7 @@ describe("an open market", () => {
     expect(await outside.platform.finish(ticket.submit())).toBe(false)
     expect(ticket.unknown).toMatchObject({ price: "60000.0", quantity: "1.000" })
     expect(ticket.sending.failure.value).toMatchObject({ again: true })
-    // What is typed meanwhile is for later, and another market does not forget it.
+    // Text typed meanwhile is kept for later, also when another market is shown.
     ticket.about({ ...terms, marketId: "ETH-USDC-PERP" })
     ticket.about(terms)
     ticket.enter({ price: "1", quantity: "2" })
@@ -550,7 +553,7 @@ describe("an open market", () => {
       expect(store.credential.signed.value === undefined).toBe(isSignedOut)
       if (isSignedOut) store.credential.keep(session)
       expect(ticket.unknown).toMatchObject({ price: "60000.0", quantity: "1.000" })
-      // Where the venue can tell of the key again, though it takes nothing: what it has not seen until now may still be on its way.
+      // The venue can answer about the key again, but accepts no orders yet: a request that it has not seen may still be under way.
       outside.platform.answer = ({ method }) =>
         method === "GET" ? { body: { outcome: "never_seen", decisions: [] } } : { status: 503, body: refused(503, "starting").body }
       expect(await outside.platform.finish(ticket.submit())).toBe(false)
@@ -577,7 +580,7 @@ describe("an open market", () => {
     expect(outside.platform.requests.slice(before).map(({ url }) => url.endsWith("/v1/orders"))).toEqual([true, true])
   })
 
-  /** The venue as it is asked late: what it has under an order's name, and whether the key may still act. */
+  /** The venue when it is asked later: the order that it has under a name, and whether the key may still act. */
   const late =
     (found: (name: string) => object | undefined, fence: object = { body: { fenced: true } }) => ({ method, url }: HttpRequest) => {
       if (method === "POST") return url.endsWith("/outcomes/fence") ? fence : "broken"
@@ -601,7 +604,7 @@ describe("an open market", () => {
       expect(await outside.platform.finish(ticket.submit())).toBe(false)
       outside.nowEpochMs += 600_000
       const sent = outside.platform.requests.length
-      // While it cannot be asked, it stays to be asked about.
+      // While it cannot be asked, the question stays open.
       expect(await outside.platform.finish(ticket.submit())).toBe(false)
       expect(ticket.unknown).toBeDefined()
       const answers = [...isFound]
@@ -650,7 +653,7 @@ describe("an open market", () => {
     outside.platform.answer = () => ({ body: { outcomes: [none, none] } })
     expect(await close("165.000")).toBe(false)
     expect(trading.closing.task.failure.value).toMatchObject({ message: "It was refused: no liquidity.", again: false })
-    // Of a market that is not open the bounds are asked for.
+    // For a market whose page is not open, the limits are requested first.
     const other = "ETH-USDC-PERP"
     outside.on(`GET /v1/markets/${other}`, ok({ marketId: other, market: { ...terms, maxQuantity: "2", quantityScale: 0 } }))
     outside.platform.answer = () => ({ body: { outcomes: [entry, entry, entry] } })
@@ -667,7 +670,7 @@ describe("an open market", () => {
     expect(await close()).toBe(false)
     outside.nowEpochMs += 600_000
     const sent = outside.platform.requests.length
-    // The first of a batch may have been refused.
+    // The first order of a batch may have been refused.
     outside.platform.answer = late((name) => name.endsWith("-1") ? resting : undefined)
     expect(await close()).toBe(true)
     expect(outside.platform.requests.slice(sent).map(({ method }) => method)).toEqual(["GET", "GET"])
@@ -682,7 +685,7 @@ describe("an open market", () => {
       )
     outside.platform.answer = () => "broken"
     expect([await exit("90"), await exit("90"), await exit("95")]).toEqual([false, false, false])
-    // What something in between says is not the venue's word.
+    // The answer of a server in between is not the venue's.
     outside.platform.answer = () => ({ body: "{\"login\":\"please\"}" })
     expect(await exit("95")).toBe(false)
     expect(trading.exiting.task.failure.value).toMatchObject({ again: true })
@@ -710,7 +713,7 @@ describe("an open market", () => {
   } as TriggerPair)
   const leg = (triggerPrice: string, more: object = {}) => ({ triggerPrice, triggerPriceAtoms: "1", triggerBy: "mark", ...more }) as const
 
-  /** Exits of a position of 1.000 with these pairs, and how many requests set or removed them. */
+  /** The exits of a position of 1.000 with these pairs, and how many requests set or removed them. */
   const exiting = async (...triggers: ReadonlyArray<TriggerPair>) => {
     const { outside, store: { trading } } = await opened()
     const position = { marketId, side: "long", quantity: "1.000", quantityAtoms: "1000" } as Position
@@ -770,7 +773,7 @@ describe("an open market", () => {
         stopLoss: leg("2500.0", { triggerBy: "index" })
       })
     )
-    // It was set before the position grew to 1.000.
+    // The exit was set before the position grew to 1.000.
     expect(noteOf(shown.takeProfit)).toBe(
       "Closes 0.700 alone, of a position that has grown: saved here, it closes all of it. "
         + "Set by the last price, at 3,490.0 at worst. Another price here goes by the mark, and closes at the market."
@@ -820,7 +823,7 @@ describe("an open market", () => {
     expect([histories.funding.list.value.value?.rows, histories.funding.hasMore]).toEqual([[], true])
     await histories.funding.more()
     expect([histories.funding.list.value.value?.rows, histories.funding.hasMore]).toEqual([[payment(marketId, 2)], false])
-    // What somebody has gone on to stays when the newest page is read again.
+    // Older pages that were opened stay when the newest page is read again.
     await histories.refresh()
     expect(histories.funding.list.value.value?.rows).toEqual([payment(marketId, 2)])
     await histories.choose("funding")

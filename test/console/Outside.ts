@@ -1,4 +1,4 @@
-/** A browser for the pages' state: what the venue answers is the test's word, request by request, and passkeys are made at once. */
+/** A browser for the pages' state: the test scripts the venue's answers, request by request, and passkeys respond at once. */
 import { VirtualPlatform } from "../client/venue/VirtualPlatform.js"
 import type { Answered, Ceremony, Outside, Sent } from "../../src/console/state/Outside.js"
 
@@ -10,17 +10,17 @@ export const startEpochMs = 1_700_000_000_000
 
 export class ScriptedOutside implements Outside {
   readonly sent: Array<Sent> = []
-  /** What passkeys were asked for: options of registrations and of authentications. */
+  /** The options with which passkeys were registered and used. */
   readonly ceremonies: Array<readonly ["create" | "use", object]> = []
   readonly elsewhere = undefined
   nowEpochMs = startEpochMs
   stored: string | undefined = undefined
-  /** What the next ceremonies come to; a credential where nothing is told. */
+  /** The results of the next ceremonies; a credential by default. */
   troubles: Array<Ceremony<never> | undefined> = []
   private readonly answers = new Map<string, Asked>()
   private keys = 0
 
-  /** Answers a request by method and path without its query, from now on. */
+  /** Sets the answer to a method and path, without its query, from now on. */
   on(route: string, answer: Answer | Asked): this {
     this.answers.set(route, typeof answer === "function" ? answer : () => answer)
     return this
@@ -61,10 +61,10 @@ export class ScriptedOutside implements Outside {
   readonly venue = { url: "http://venue.test", platform: this.platform }
   private painted: Array<() => void> = []
 
-  /** What waits for the next painting. */
+  /** Queues a callback for the next frame. */
   readonly frame = (run: () => void): void => void this.painted.push(run)
 
-  /** Paints, and lets everything happen that waited for it; how many frames were asked for. */
+  /** Paints a frame and runs what waited for it; returns how many frames were requested. */
   async paint(): Promise<number> {
     const { painted } = this
     this.painted = []
@@ -79,7 +79,7 @@ export class ScriptedOutside implements Outside {
   }
 }
 
-/** What the venue does: without a body where there is none, and otherwise with one that says what it is. */
+/** A successful answer: without a body, or with one that has a version. */
 export const ok = (body: object | undefined): Answered =>
   body === undefined
     ? { status: 204, requestId: "req_ok", body }
@@ -105,10 +105,10 @@ export const refused = (status: number, code: string, more: Readonly<Record<stri
   }
 })
 
-/** What the venue says to a session that is over. */
+/** The venue's answer to a session that has ended. */
 export const over = refused(401, "unauthorized", { recoveryActions: ["sign_in_with_passkey"] })
 
-/** An answer that comes when the test says so. */
+/** An answer that arrives when the test says so. */
 export const later = (): { readonly answer: () => Promise<Answer>; readonly come: (answer: Answer) => void } => {
   let come: (answer: Answer) => void = () => {}
   const answer = new Promise<Answer>((resolve) => {

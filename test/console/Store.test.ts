@@ -1,4 +1,4 @@
-/** What the pages do with what the venue says: sessions, passkeys, keys, agents, orders. Each test is a browser's tab. */
+/** What the pages do with the venue's answers: sessions, passkeys, keys, agents, orders. Each test is a browser tab. */
 import { describe, expect, test } from "vitest"
 import type { ConnectRequest, Order, Session } from "../../src/console/state/Contract.js"
 import { Store } from "../../src/console/state/Store.js"
@@ -11,7 +11,7 @@ const current = "/v1/auth/sessions/current"
 
 const opened = (outside: ScriptedOutside): Store => new Store(outside, { page: "portfolio", userCode: "", marketId: "" })
 
-/** A tab with a session in it. */
+/** A tab with a session. */
 const signedIn = (): { readonly outside: ScriptedOutside; readonly store: Store } => {
   const outside = new ScriptedOutside()
   outside.stored = JSON.stringify({ accessToken: "ses_1", accountId, expiresAtEpochMs: startEpochMs + 1_000 })
@@ -408,7 +408,7 @@ describe("an agent", () => {
     await store.approval.look("BCDF-GH23")
     const deciding = store.approval.approve(request)
     store.credential.drop(undefined)
-    // The same code is in the address of the page still.
+    // The page's address still has the same code.
     store.credential.keep({ accessToken: "ses_2", accountId, expiresAtEpochMs: startEpochMs + 1_000 } as Session)
     await store.approval.look("BCDF-GH23")
     come(ok({}))

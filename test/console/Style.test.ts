@@ -1,10 +1,10 @@
-/** The pages' colours, light and dark: whatever is read stands out from what it is on by as much as WCAG 2.2 asks (AA). */
+/** The pages' colours, light and dark: the contrast of all text with its background meets WCAG 2.2 (AA). */
 import * as fs from "node:fs"
 import { expect, test } from "vitest"
 
 const sheet = fs.readFileSync("src/console/console.css", "utf8")
 
-/** The custom properties of a `:root` block, the first of them or, for the dark ones, the one within the query. */
+/** The custom properties of a `:root` block: the first one, or the one within the media query for the dark scheme. */
 const colours = (scheme: "light" | "dark"): ReadonlyMap<string, string> => {
   const from = scheme === "light" ? 0 : sheet.indexOf("prefers-color-scheme: dark")
   const start = sheet.indexOf(":root", from)

@@ -1,4 +1,4 @@
-/** What people read: amounts, lengths of time, places, and what went wrong. */
+/** Texts for people: amounts, durations, places, and errors. */
 import { describe, expect, test } from "vitest"
 import * as Failure from "../../src/console/state/Failure.js"
 import * as Places from "../../src/console/state/Places.js"
@@ -73,7 +73,7 @@ test.each([
 })
 
 test("every page's link leads back to it", () => {
-  // A market's page without its market is the list of them.
+  // The market page without a market is the list of markets.
   const alone = Places.pages.filter((page) => page !== "market")
   for (const page of alone) expect(Places.parse(Places.link(page))).toEqual({ page, userCode: "", marketId: "" })
   expect(Places.parse(Places.link("connect", "BCDF-GH23"))).toEqual({ page: "connect", userCode: "BCDF-GH23", marketId: "" })

@@ -1,10 +1,10 @@
-/** What every disk does when nothing goes wrong. One suite, run over each layer of the port. */
+/** The behaviour of every disk when nothing goes wrong. One suite, run over each layer of the port. */
 import { Effect, Either } from "effect"
 import type { Layer, Scope } from "effect"
 import { describe, expect, test } from "vitest"
 import { Disk, DiskError } from "../../src/journal/Disk.js"
 
-/** Registers the suite. `make` gives an empty disk, and lets go of it when the scope closes. */
+/** Registers the suite. `make` gives an empty disk, and releases it when the scope closes. */
 export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk, DiskError>, never, Scope.Scope>): void => {
   const over = (sentence: string, body: Effect.Effect<void, unknown, Disk>) =>
     test(sentence, () => Effect.runPromise(Effect.scoped(Effect.flatMap(make, (disk) => Effect.provide(body, disk)))))

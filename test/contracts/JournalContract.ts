@@ -1,4 +1,4 @@
-/** What every journal does when nothing goes wrong. One suite, run over each disk. */
+/** The behaviour of every journal when nothing goes wrong. One suite, run over each disk. */
 import { Effect, Either } from "effect"
 import type { Layer, Scope } from "effect"
 import { describe, expect, test } from "vitest"
@@ -10,11 +10,11 @@ import * as Segment from "../../src/journal/Segment.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { append, appendMany, Chain, commandOf, digestsOf, journalOver, outcome, replayed } from "../journal/Harness.js"
 
-/** Registers the suite. `make` gives an empty disk, and lets go of it when the scope closes. */
+/** Registers the suite. `make` gives an empty disk, and releases it when the scope closes. */
 export const journalContract = (name: string, make: Effect.Effect<Layer.Layer<Disk, DiskError>, never, Scope.Scope>): void => {
   type Process = <A, E>(body: Effect.Effect<A, E, Journal | Disk>) => Effect.Effect<A, unknown>
 
-  /** `run` starts a process on the same disk and ends it in good order. */
+  /** `run` starts a process on the same disk and ends it gracefully. */
   const over = (sentence: string, body: (run: Process, disk: Layer.Layer<Disk, DiskError>) => Effect.Effect<void, unknown>) =>
     test(sentence, () =>
       Effect.runPromise(Effect.scoped(Effect.flatMap(make, (disk) =>

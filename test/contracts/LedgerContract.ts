@@ -1,6 +1,6 @@
 /**
- * What every development ledger does, however it is reached: whole transfers, deduplication, times, and each fault that it can be
- * told to have. One suite, run over the ledger in memory, within the process, and as a process of its own.
+ * The behaviour of every development ledger, however it is reached: whole transfers, deduplication, times, and each fault that it can be
+ * set to have. One suite, run over the ledger in memory, within the process, and as a process of its own.
  */
 import { Clock, Effect, Either } from "effect"
 import type { Scope } from "effect"
@@ -16,18 +16,18 @@ import { check, Mismatch } from "../../src/ledger/prepared/Check.js"
 import type { Transport } from "../../src/ledger/Transport.js"
 import { type Key, key } from "../ledger/Keys.js"
 
-/** One way to a ledger. */
+/** One way to reach a ledger. */
 export interface Reached {
   readonly ledger: Context.Tag.Service<Ledger>
   readonly faucet: Context.Tag.Service<Faucet>
-  /** For the script of faults. */
+  /** For scripting faults. */
   readonly transport: Transport
 }
 
 const minute = 60_000
 const usdc = 1_000_000
 
-/** One test's parties, and what they do. */
+/** The parties of one test, and their actions. */
 class Scene {
   readonly owner: Key
   readonly treasury: Key
@@ -49,7 +49,7 @@ class Scene {
 
   readonly allocate = (of: Key, hint: string) => this.ledger.allocateParty(of.publicKey, hint, (hash) => Effect.sync(() => of.sign(hash)))
 
-  /** Both parties, and so much in the owner's hands. */
+  /** Opens both parties, and gives the owner these amounts. */
   readonly begin = (...amounts: ReadonlyArray<number>) =>
     Effect.gen(this, function*() {
       yield* this.allocate(this.owner, "owner")
@@ -71,7 +71,7 @@ class Scene {
   readonly withdrawal = (receiver: string, amountAtoms: number, transferId = "wdr_1") =>
     this.plan({ step: "treasury_withdrawal", transferId, receiver, amountAtoms })
 
-  /** Prepares, and holds it to the plan. */
+  /** Prepares a command, and expects the result to match the plan. */
   readonly prepare = (planned: PlannedCommand, afterMs = 10 * minute) =>
     Effect.gen(this, function*() {
       const maxRecordTimeEpochMs = (yield* Clock.currentTimeMillis) + afterMs
@@ -101,15 +101,15 @@ class Scene {
   readonly page = (beginExclusive: number, limit = 200): Effect.Effect<Page, LedgerError> =>
     this.ledger.completions({ userId: this.custody.userId, parties: [this.ownerParty, this.custody.treasury], beginExclusive, limit })
 
-  /** The completions behind an offset, once there are so many. */
+  /** The completions after an offset, once there are at least `count`. */
   readonly completed = (beginExclusive: number, count = 1): Effect.Effect<ReadonlyArray<Completion>, LedgerError> =>
     this.page(beginExclusive).pipe(
       Effect.map(({ completions }) => completions),
-      // A decision comes a moment after what it decides; asking again is what moves time on where nothing else does.
+      // A completion follows its decision after a moment; asking again is what moves a clock that nothing else moves.
       Effect.repeat({ until: (completions) => completions.length >= count, times: 5_000 })
     )
 
-  /** Prepares, executes and waits for what becomes of it. */
+  /** Prepares, executes, and waits for the completion. */
   readonly run = (planned: PlannedCommand) =>
     Effect.gen(this, function*() {
       const { offset } = yield* this.ledger.end
@@ -132,7 +132,7 @@ const failureOf = <A, R>(effect: Effect.Effect<A, LedgerError, R>) =>
 
 const codeOf = ({ outcome }: Completion): string => outcome._tag === "Accepted" ? "accepted" : outcome.code
 
-/** Registers the suite. `make` gives an empty ledger, and lets go of it when the scope closes. */
+/** Registers the suite. `make` gives an empty ledger, and releases it when the scope closes. */
 export const ledgerContract = (name: string, make: Effect.Effect<Reached, unknown, Scope.Scope>, clock?: Clock.Clock): void => {
   const over = (sentence: string, body: (scene: Scene) => Effect.Effect<void, unknown>) =>
     test(sentence, () => {
@@ -290,7 +290,7 @@ const times = (over: Over): void => {
       expect(codeOf(completion!)).toBe("NOT_SEQUENCED_TIMEOUT")
       const { recordTimeEpochMs } = yield* scene.page(offset)
       expect(recordTimeEpochMs).toBeGreaterThan(preparation.maxRecordTimeEpochMs)
-      // The same command in time is another submission of it, and no duplicate.
+      // The same command within its time is another submission, and no duplicate.
       expect(codeOf((yield* scene.run(scene.account())).completion)).toBe("accepted")
     }))
 
@@ -462,7 +462,7 @@ const preparationsThatLie = (over: Over): void => {
       ]
       for (const planned of steps) {
         for (const part of parts) {
-          // An account contract says no amount.
+          // An account contract contains no amount.
           if (part === "amount" && planned.facts.step === "owner_account_acceptance") continue
           yield* scene.script([{ on: "prepare", step: planned.facts.step, skip: 0, times: 1, fault: { name: "other_bytes", part } }])
           const { mismatch } = yield* scene.prepare(planned)

@@ -1,4 +1,4 @@
-/** What every signer does, in the venue's process or in one of its own. One suite, run over each. */
+/** The behaviour of every signer, in the venue's process or in one of its own. One suite, run over each. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -27,19 +27,19 @@ import {
 } from "../signer/Desk.js"
 import { lies, type World } from "../signer/Lies.js"
 
-/** Keys that outlive whoever works on them: each start is another process, or as good as one, and ends with its scope. */
+/** Keys that outlive the processes that use them: each start is another process, or equivalent, and ends with its scope. */
 export interface Place {
   readonly start: Effect.Effect<Service, unknown, Scope.Scope>
 }
 
-/** Why nothing was signed; `signed` where something was. */
+/** Why nothing was signed; `signed` if something was. */
 export const reasonOf = (asked: Effect.Effect<unknown, SignerError>): Effect.Effect<string> =>
   Effect.match(asked, {
     onSuccess: () => "signed",
     onFailure: (error) => error._tag === "SignerRefused" ? error.reason : error._tag
   })
 
-/** Runs what a test does, without what signers say of it. */
+/** Runs a test's effect without the signers' log output. */
 export const run = <A>(body: Effect.Effect<A, unknown>): Promise<A> => Effect.runPromise(Logger.withMinimumLogLevel(body, LogLevel.None))
 
 const isSignature = (publicKey: Uint8Array, message: Uint8Array, { signature }: Signed): boolean =>
@@ -50,9 +50,9 @@ const isSignature = (publicKey: Uint8Array, message: Uint8Array, { signature }: 
     signature
   )
 
-/** Registers the suite. `make` gives a place without keys, and lets go of it when the scope closes. */
+/** Registers the suite. `make` gives a place without keys, and releases it when the scope closes. */
 export const signerContract = (name: string, make: Effect.Effect<Place, never, Scope.Scope>): void => {
-  /** A desk at a new place; `again` is the same desk at a signer that was stopped and started. */
+  /** A desk at a new place; `again` is the same desk after its signer was stopped and started. */
   const over = (
     sentence: string,
     body: (desk: Desk, again: Effect.Effect<Desk, unknown>) => Effect.Effect<void, unknown>

@@ -1,4 +1,4 @@
-/** Durations in buckets: each in the first that it does not exceed, all in the last. */
+/** Durations in buckets: each counts in the first bucket that it does not exceed, and all in the last. */
 import { expect, test } from "vitest"
 import { boundsSeconds, Histogram } from "../../src/domain/Histogram.js"
 

@@ -1,4 +1,4 @@
-/** Ids: what the engine names is found again, and nothing else is taken for it. */
+/** Ids: what the engine has named is found by its id, and no other text is taken for one. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"

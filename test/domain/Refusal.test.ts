@@ -1,4 +1,4 @@
-/** The refusals: all described, in the words and statuses of the contract and no others. */
+/** The refusals: all are described, with exactly the codes and statuses of the contract. */
 import { describe, expect, test } from "vitest"
 import * as Refusals from "../../src/domain/Refusal.js"
 
@@ -116,7 +116,7 @@ describe.each(refusals)("%s", (name, code) => {
     const others = ["idempotency_key_conflict", "invalid_request", "rate_limited", "deposit_step_conflict", "passkey_required"]
     const shared = [...rejections, ...others].includes(description.code)
     if (rejections.includes(description.code)) expect(description.guard).toBeDefined()
-    // A withdrawal that does not come to stand says how far it had come.
+    // A refused request for a withdrawal states how far it got.
     expect(description.withdrawalFailure).toBe(description.code === "withdrawal_rejected" ? "requested" : undefined)
     if (!shared) expect(description.guard).toBeUndefined()
     if (description.guard !== undefined) expect(guards).toContain(description.guard)

@@ -1,4 +1,4 @@
-/** What is remembered is what was made, of no more keys than there is room for. */
+/** A remembered value is the one that was made, for no more keys than there is room for. */
 import { expect, test } from "vitest"
 import { remembered } from "../../src/domain/Remembered.js"
 

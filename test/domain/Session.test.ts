@@ -1,4 +1,4 @@
-/** What becomes of a session by itself, and when. */
+/** How a session's state changes by itself, and when. */
 import { expect, test } from "vitest"
 import * as Session from "../../src/domain/Session.js"
 

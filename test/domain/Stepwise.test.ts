@@ -1,4 +1,4 @@
-/** Maps that grow step by step hold what plain ones hold, in the same order where they have one, and none of their parts becomes large. */
+/** Maps that grow step by step hold the same as plain ones, in the same order where there is one, and none of their parts becomes large. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { StepwiseLine, StepwiseMap } from "../../src/domain/Stepwise.js"
@@ -6,7 +6,7 @@ import { StepwiseLine, StepwiseMap } from "../../src/domain/Stepwise.js"
 const numbers = fc.oneof(fc.nat(60), fc.nat(2 ** 31 - 1), fc.maxSafeNat())
 const steps = fc.array(fc.record({ key: numbers, isSet: fc.boolean(), value: fc.nat() }), { maxLength: 200 })
 
-/** Keys as the engine has them: those of one market after the other. */
+/** Keys like the engine's: those of one market after another. */
 const filler = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => index * 4_096 + 7)
 
 test.each([0, 4_000, 6_000])("a map of %i entries does what a map does", (already) => {
@@ -71,7 +71,7 @@ test.each([0, 4_090, 9_000])("a line of %i entries is gone through as a map is",
         plain.set(key, value)
       }
       for (const key of filler(already)) set(key, key)
-      // What came first goes first, as it does in the engine.
+      // The oldest keys are removed first, as in the engine.
       for (const key of filler(already).slice(0, already >> 1)) {
         ours.delete(key)
         plain.delete(key)

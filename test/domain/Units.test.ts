@@ -9,7 +9,7 @@ const safe = fc.oneof(
   fc.constantFrom(0, 1, 2, 9_999, 10_000, 2 ** 31, 2 ** 32, 2 ** 52, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER)
 )
 
-/** a, b, c whose quotient a * b / c is safe, also with the half of rounding. */
+/** Arbitrary a, b and c for which a * b / c is a safe integer, also after adding half for rounding. */
 const mulDiv = fc.tuple(safe, safe, safe.map((value) => Math.max(1, value))).filter(([a, b, c]) =>
   (2n * BigInt(a) * BigInt(b) + BigInt(c)) / (2n * BigInt(c)) < BigInt(Number.MAX_SAFE_INTEGER)
 )

@@ -13,7 +13,7 @@ const canonical = (state: State): ReadonlyArray<string> => {
   return lines
 }
 
-/** Whatever was decided is the same from a snapshot, and adds up. */
+/** The state is the same after a snapshot, and its invariants hold. */
 const holds = ({ engine: { state } }: LiveVenue): void => {
   const restored = Snapshot.unsafeDecode(Snapshot.encode(state), { orders: 10_000, idempotencyKeys: 10_000 })
   expect(canonical(restored)).toEqual(canonical(state))
@@ -34,7 +34,7 @@ const operator = async (
   return { ...Fake.json(response), httpStatus: response.status }
 }
 
-/** An account opened by a passkey, with a key that its owner let an agent have. */
+/** An account opened with a passkey, and a key that its owner granted to an agent. */
 const owner = (venue: LiveVenue): Trader => {
   venue.send({
     kind: "OpenOwnerAccount",
@@ -132,7 +132,7 @@ test("a disabled account reduces and cancels, and does nothing else", async () =
   expect(cancel.status).toBe(200)
   expect(await venue.place(bob, { price: "90" })).toMatchObject({ httpStatus: 200 })
   holds(venue)
-  // What is not named stays as it is.
+  // A flag that is not named stays as it is.
   expect(await operator(venue, "PUT", flags, { disabled: false })).toMatchObject({
     flags: { bot: false, load_harness: true, disabled: false },
     mayTrade: true
@@ -191,7 +191,7 @@ test("a favorite is its account's own, and is told with the market to whoever as
   expect(await seen(alice)).toEqual([true, true])
   expect(await seen(bob)).toEqual([false, false])
   expect(await seen(undefined)).toEqual([false, false])
-  // A credential that is good for nothing is no reason to hide public data.
+  // An invalid credential is no reason to hide public data.
   expect(await seen({ ...alice, key: "nonsense" })).toEqual([false, false])
   holds(venue)
   const removed = await favorite(venue, "DELETE", alice)
@@ -202,7 +202,7 @@ test("a favorite is its account's own, and is told with the market to whoever as
 test("only what changes a favorite is journaled", async () => {
   const venue = LiveVenue.make()
   const [alice] = await venue.traders(1) as [Trader]
-  // Its key's first use is journaled, whatever it is for.
+  // The first use of a key is journaled, whatever the request; it is not part of what is counted here.
   await venue.read(alice, "/v1/api-keys/current")
   const { records } = venue
   for (const [method, after] of [["DELETE", 0], ["PUT", 1], ["PUT", 1], ["DELETE", 2], ["DELETE", 2]] as const) {

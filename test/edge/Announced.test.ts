@@ -59,7 +59,7 @@ test("tighter margins need notice; announced, everybody sees them, and the opera
   })
   expect(await announced()).toMatchObject({ version: "operator-announced/v1", marketId, announced: null })
   expect((await market()).market.announced).toBeUndefined()
-  // 500 USDC of notional with 60 behind it: 100 of initial and 75 of maintenance margin are asked for.
+  // 500 USDC of notional with 60 of equity: the announced terms need 100 of initial and 75 of maintenance margin.
   const touched = { underInitialMargin: 2, underMaintenanceMargin: 2 }
   const first = await put("then", { effectiveAtEpochMs: earliest })
   expect(first).toMatchObject({ status: 200, operation: "put_market", announced: { effectiveAtEpochMs: earliest, ...touched } })
@@ -68,7 +68,7 @@ test("tighter margins need notice; announced, everybody sees them, and the opera
   const snapshot = await market()
   expect(snapshot.market.announced).toMatchObject(terms)
   expect(snapshot.snapshotSequence).toBe(first.sequence)
-  // The same again is the same answer; another time under the key is another request.
+  // The repeated request gets the same answer; another time under the same key is another request.
   expect(await put("then", { effectiveAtEpochMs: earliest })).toEqual(first)
   expect((await put("then", { effectiveAtEpochMs: earliest + 1 })).status).toBe(409)
 })

@@ -214,7 +214,7 @@ describe("the autoClose of an order", () => {
     const client = new Client(venue)
     await client.authenticate(alice)
     client.say({ op: "subscribe", channel: "account.orders" })
-    // One is over, one has opened a part that is armed, one has opened nothing, and one has none.
+    // One order has ended, one is partly filled with its part armed, one is unfilled, and one has no auto-close.
     await venue.post(alice, "/v1/orders", order(alice, { clientOrderId: "over", autoClose: both }))
     await venue.place(bob, { side: "sell", quantity: "1.000" })
     const open: Array<string> = []

@@ -1,10 +1,10 @@
-/** A bare connection to a venue, from an address of this machine: what is sent on it, and all that comes back. */
+/** A bare connection to a venue from one of this machine's addresses: what is sent on it, and everything received. */
 import * as net from "node:net"
 import { post } from "../../scripts/load/Connection.js"
 import { marketId } from "../../scripts/load/Orders.js"
 import type { DemoAccount } from "../../scripts/load/VenueProcess.js"
 
-/** A request for an order that rests far from the market; its id is its key too. */
+/** A request for an order that rests far from the market; its clientOrderId is its idempotency key too. */
 export const placing = ({ accountId, apiKey }: DemoAccount, clientOrderId: string): string =>
   post("/v1/orders", apiKey, clientOrderId, JSON.stringify({
     accountId,
@@ -17,11 +17,11 @@ export const placing = ({ accountId, apiKey }: DemoAccount, clientOrderId: strin
   }))
 
 export class BareSocket {
-  /** All that has come back so far. */
+  /** Everything received so far. */
   text = ""
-  /** Ends once the system has made the connection, or found that it cannot. */
+  /** Resolves once the connection is established, or has failed. */
   readonly connected: Promise<void>
-  /** Ends when the connection has, whoever ended it. */
+  /** Resolves once the connection has ended, from either side. */
   readonly closed: Promise<void>
   private readonly socket: net.Socket
   private isClosed = false
@@ -44,13 +44,13 @@ export class BareSocket {
     )
   }
 
-  /** Sends bytes, once the connection stands. */
+  /** Sends bytes once the connection is established. */
   send(bytes: string): this {
     this.socket.write(bytes)
     return this
   }
 
-  /** The body of the answer with this number, once it is whole; undefined where the connection ends before. */
+  /** The body of the nth answer once it is complete; undefined if the connection ends before that. */
   async body(number = 1): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.look = () => {
@@ -61,23 +61,23 @@ export class BareSocket {
     })
   }
 
-  /** The same of an answer in JSON. */
+  /** The body of the nth answer, parsed as JSON. */
   async answer(number = 1): Promise<any> {
     const body = await this.body(number)
     return body === undefined ? undefined : JSON.parse(body)
   }
 
-  /** The status of each answer that has begun to come, in order. */
+  /** The status of each answer that has begun to arrive, in order. */
   get statuses(): ReadonlyArray<number> {
     return [...this.text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
   }
 
-  /** Closes it from this side. */
+  /** Closes the connection from this side. */
   close(): void {
     this.socket.destroy()
   }
 
-  /** The bodies that have come whole. */
+  /** The bodies that have arrived completely. */
   private bodies(): ReadonlyArray<string> {
     const bodies: Array<string> = []
     for (let rest = this.text;;) {

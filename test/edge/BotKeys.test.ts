@@ -1,4 +1,4 @@
-/** Bots' keys: whose workload token is taken, and what it gets. `ask` checks every schema. */
+/** Bots' keys: which workload tokens are accepted, and what is issued for them. `ask` checks every schema. */
 import { Effect, Either } from "effect"
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from "jose"
 import { expect, test } from "vitest"
@@ -25,7 +25,7 @@ const pair = async (alg: string): Promise<Pair> => {
 const pairs = { es256: await pair("ES256"), stranger: await pair("ES256"), rs256: await pair("RS256") }
 const secret = new TextEncoder().encode("a secret that both sides would have to share")
 
-/** A good token, but for what is said to be otherwise. */
+/** A valid token with some claims changed. */
 const token = (change: Record<string, unknown> = {}, key: Pair = pairs.es256): Promise<string> =>
   new SignJWT({ iss: issuer, aud: audience, sub: "maker-1", exp: nowSeconds + 60, ...change })
     .setProtectedHeader({ alg: key.jwk.alg!, kid: key.jwk.kid! })
@@ -156,7 +156,7 @@ test("a lost answer is asked for again when the token's minutes are over, and th
   expect(await issue(text, "k")).toEqual(first)
   expect(await issue(text, "another")).toMatchObject({ httpStatus: 400, safeMessage: "The token has expired." })
   expect(venue.records).toBe(records)
-  // When the key is forgotten, the request is a new one, and its token has expired.
+  // Once the idempotency key is forgotten, the request counts as new, and its token has expired.
   venue.atEpochMs += 24 * 3_600_000
   expect(await issue(text, "k")).toMatchObject({ httpStatus: 400, safeMessage: "The token has expired." })
   expect(venue.records).toBe(records)
@@ -212,7 +212,7 @@ test("a key's latest use is told, and an address that it was not known to come f
   for (const again of ["192.0.2.9", "192.0.2.2", "192.0.2.1"]) await from(again)
   const key = venue.engine.findApiKey(keyId)!.credential
   const told = venue.engine.securityEvents(alice.account, Infinity, 20).filter(({ kind }) => kind === "key_used_from_new_address")
-  // Eight are known: with the ninth the first was forgotten, so that it is new again.
+  // Eight addresses are remembered: the ninth displaced the first, which is reported as new when it returns.
   expect(told.map(({ remoteAddress }) => remoteAddress.slice("192.0.2.".length))).toEqual(["1", "9", "8", "7", "6", "5", "4", "3", "2",
     "1"])
   expect(venue.engine.keyAddresses(key)).toHaveLength(8)

@@ -1,4 +1,4 @@
-/** What has changed of an account, by REST: the events of its channels, whole records at a time, and nothing skipped or shown early. */
+/** Changes of an account over REST: the events of its channels, in whole records, with nothing skipped or shown early. */
 import { Clock, Effect, Fiber, TestClock, TestContext } from "effect"
 import { beforeAll, describe, expect, test } from "vitest"
 import type { Response } from "../../src/edge/http/Listener.js"
@@ -79,7 +79,7 @@ describe("the changes of an account", () => {
     const { engines, records } = venue.reruns
     const told: Array<unknown> = []
     let from = begun
-    // What has changed last the streams know by themselves.
+    // The latest changes come from the streams' memory, not from another run of the journal.
     while (told.length < streamed.length) {
       const page = await read(`fromSequence=${from}&limit=1`)
       told.push(...eventsOf(page))
@@ -161,13 +161,13 @@ describe("the changes of an account", () => {
 
 describe("whoever asks for changes", () => {
   const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, isOver: () => false, whenGone: () => () => {} }
-  /** An engine by which no account is touched. */
+  /** A rerun of the journal in which no account is touched. */
   const empty = (begins: number): Feed.Rerun => {
     let stands = begins
     const next = Effect.sync(() => void (stands += 10_000))
     return { sequence: () => stands, begunFor: 0, next: () => next, close: Effect.void }
   }
-  /** `weekSince`: behind which record all of a week is. */
+  /** `weekSince`: the record after which everything is less than a week old. */
   const at = (sequence: number, clock: Clock.Clock = Clock.make(), changedAt = sequence, weekSince = sequence): Changes => {
     const reads = { sequence, atEpochMs: 0 } as Reads
     const payloads = { changedAt: () => changedAt } as never
@@ -197,7 +197,7 @@ describe("whoever asks for changes", () => {
   test("is told of a million records, and from where on beyond that", () => {
     expect(Effect.runSync(at(1_000_006).read(asked(5), quiet))).toEqual({ without: "retention", oldestSequence: 6 })
     expect(Effect.runSync(at(1_000_006).read(asked(1_000_006), quiet))).toEqual({ told: [], throughSequence: 1_000_006, hasMore: false })
-    // What nothing has changed since is told however long that is ago.
+    // An account that has not changed since is answered, however long ago that is.
     const untouched = at(9_000_000, Clock.make(), 4)
     expect(Effect.runSync(untouched.read(asked(5), quiet))).toEqual({ told: [], throughSequence: 9_000_000, hasMore: false })
     expect(Effect.runSync(untouched.read(asked(3), quiet))).toEqual({ without: "retention", oldestSequence: 8_000_000 })

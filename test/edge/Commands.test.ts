@@ -1,6 +1,6 @@
 /**
- * Amending, cancelling everything, expiries, the dead-man switch, lookups and fences, over the real engine:
- * what is answered, what is answered again, and what is left alone. `ask` checks every schema.
+ * Amending, cancelling everything, expiries, the dead-man switch, lookups and fences, over the real engine: the first answer, the answer to
+ * a repeat, and what stays untouched. `ask` checks every schema.
  */
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
@@ -264,7 +264,7 @@ describe("an outcome", () => {
     const { alice, venue } = await make()
     const accountId = alice.accountId
     const { orderId } = await venue.place(alice, { price: "90.0", clientOrderId: "1" }, "k")
-    // A cancel is remembered where it finds something.
+    // A cancel is remembered only if it finds an order.
     const other = async (): Promise<string> => (await venue.place(alice, { price: "90.0" })).orderId
     const compat = { symbol, type: "limit", side: "buy", amount: 1, price: 90 }
     const calls: ReadonlyArray<readonly [string, unknown]> = [
@@ -325,7 +325,7 @@ describe("an outcome", () => {
     venue.atEpochMs += 49 * 3_600_000
     venue.send({ kind: "PassTime" })
     expect(await lookup(venue, alice, "idempotencyKey=old")).toMatchObject({ outcome: "unknown_expired", decisions: [] })
-    // Of an order only the histories can tell by now: nothing is said of it before they do.
+    // Only the histories can still know of such an order, so the outcome is unknown until they answer.
     const other = `/v1/accounts/${alice.accountId}/outcomes?clientOrderId=other`
     expect(Fake.json(await venue.ask({ target: other, key: alice.key }))).toMatchObject({ code: "dependency_unavailable", retryable: true })
     const { atEpochMs, engine: { sequence } } = venue
@@ -404,7 +404,7 @@ describe("a market that is not listed yet", () => {
     }
     list(venue, index)
     for (const [at, [target, sent]] of calls.entries()) {
-      // A cancel that found nothing is decided anew.
+      // A cancel that found no order is not remembered, and is decided anew.
       if (target.endsWith("/cancel")) continue
       const { records } = venue
       const response = await venue.post(alice, target, sent(draft.marketId, "CCC/USDC:USDC"), `early-${target}`)

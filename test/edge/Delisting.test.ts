@@ -1,4 +1,4 @@
-/** A delisting over the real engine: what the operator asks for and what everybody sees of it. `ask` checks every schema. */
+/** A delisting over the real engine: the operator's requests, and what everybody sees of it. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import * as Fake from "./FakeVenue.js"
 import * as SettlementWatch from "../../src/edge/system/SettlementWatch.js"
@@ -26,7 +26,7 @@ const make = async () => {
   const read = async (place: string, key?: string) => Fake.json(await venue.ask({ target: place, ...(key === undefined ? {} : { key }) }))
   const market = async () => (await read(`/v1/markets/${marketId}`)).market
   const outlook = () => read(target, Fake.operatorToken)
-  /** Lets records come until nothing is due at once. */
+  /** Adds records until nothing more is due immediately. */
   const settle = () => {
     while (venue.engine.nextDueEpochMs <= venue.atEpochMs) venue.send({ kind: "PassTime" })
   }
@@ -73,7 +73,7 @@ test("closes what is held at the final price; everybody sees how", async () => {
   expect((await own(alice, "positions")).positions).toEqual([])
   const orders = (await own(alice, "orders")).orders
   expect(orders[0]).toMatchObject({ status: "canceled", cancelReason: "market_delisted" })
-  // What was closed is no trade: neither the public's nor the account's.
+  // A settlement is no trade: it appears neither in the public trades nor in the account's fills.
   expect((await own(alice, "fills")).fills).toHaveLength(1)
   expect((await read(`/v1/markets/${marketId}/trades`)).trades).toHaveLength(1)
   const step = { step: "settlement", quantity: "5.000", price: "100.0", fee: "0.000000", equity: "0.000000" }
@@ -118,7 +118,7 @@ test("its index is nothing to be told of any more, and no price of a stream is t
 test("one whose settlement waits is told to the operator, by metrics and by the log, until it has ended", async () => {
   const { alice, bob, operate, outlook, settle, venue } = await make()
   const look = SettlementWatch.make(venue.engine)
-  // A text of metrics is told again for a moment.
+  // The text of the metrics is reused for 200 ms.
   const gauge = async () => {
     venue.atEpochMs += 200
     return gaugeIn((await venue.ask({ target: "/metrics" })).body as string)
@@ -129,7 +129,7 @@ test("one whose settlement waits is told to the operator, by metrics and by the 
   }
   expect([look(), await gauge()]).toEqual([[], undefined])
   await operate("PUT", "now", {})
-  // Both owe: neither ranks for what the other does.
+  // Both accounts are in debt, so neither is ranked to bear the other's deficit.
   leave(-1_000_000)
   settle()
   const again = venue.engine.state.markets[0]!.delisting!.againAtEpochMs

@@ -1,4 +1,4 @@
-/** Demo accounts' keys: noted, used, ended and forgotten as any other, but for those of earlier programs' records. */
+/** Demo accounts' keys are recorded, used, ended and forgotten like any other, except those from records of earlier programs. */
 import { expect, test } from "vitest"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
@@ -70,7 +70,7 @@ test("the same request is told the same keys, whenever it comes, and another lif
   const first = await open(venue, { accounts: 3, collateral: "5" }, "again")
   venue.atEpochMs += 60_000
   expect(await open(venue, { accounts: 3, collateral: "5.0" }, "again")).toEqual({ ...first, requestId: first.requestId })
-  // What is meant where nothing is said may be said.
+  // Stating the default lifetime makes the same request as leaving it out.
   expect(await open(venue, { accounts: 3, collateral: "5", keyLifetimeSeconds: 2_592_000 }, "again")).toEqual(first)
   expect(await open(venue, { accounts: 3, collateral: "5", keyLifetimeSeconds: 300 }, "again")).toMatchObject({
     httpStatus: 409,
@@ -102,7 +102,7 @@ test("those of earlier programs' records stay what they are, and a request that 
   const again = Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)
   for (const { identity } of [state, again]) expect([...identity.clientNames, ...identity.security.dump().events]).toEqual([])
   const { accounts: [told] } = await open(venue, { accounts: 1, collateral: "5" }, "before")
-  // As it was told then, to the byte.
+  // The answer is the earlier program's, to the byte.
   expect(told).toEqual({ accountId: told.accountId, apiKey: text })
   const { key } = await current(venue, text)
   expect(key).toMatchObject({ keyId, state: "active", expiresAtEpochMs })

@@ -1,4 +1,4 @@
-/** An owner at a live venue who was opened, signed in and given a key by its routes, and whose deposits nothing but the test drives. */
+/** An owner at a live venue who was opened, signed in and given a key through its routes. Only the test moves deposits on. */
 import { Effect } from "effect"
 import { digest } from "../../src/identity/ApiKeys.js"
 import type { WorkloadIdentity } from "../../src/identity/WorkloadIdentity.js"
@@ -28,7 +28,7 @@ export class Depositor extends LiveFunds {
     return new Depositor(venue, { account, session, passkey }, { account, accountId, key: apiKey }, token)
   }
 
-  /** What the owner reads of deposits, newest first. */
+  /** The owner's deposits as the API lists them, newest first. */
   async listed(): Promise<ReadonlyArray<any>> {
     const target = `/v1/accounts/${this.trader.accountId}/deposits`
     return (await must(ask(this.venue, { target, key: this.session }))).deposits

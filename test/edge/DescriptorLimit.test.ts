@@ -1,4 +1,4 @@
-/** The venue as a process that may open few files: more idle connections than that do not keep it from its next segment. */
+/** The venue as a process with a low limit of open files: idle connections beyond that limit do not keep it from its next segment. */
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -6,7 +6,7 @@ import * as path from "node:path"
 import { spawn } from "node:child_process"
 import { expect, test } from "vitest"
 
-/** Asks a venue, under a name that no other request has. */
+/** Sends a request to the venue, with an idempotency key of its own. */
 const ask = async (port: number, method: string, target: string, key: string, body: unknown, name: string): Promise<Response> =>
   fetch(`http://127.0.0.1:${port}${target}`, {
     method,
@@ -18,7 +18,7 @@ const ask = async (port: number, method: string, target: string, key: string, bo
     body: JSON.stringify(body)
   })
 
-/** Has batches journaled until the venue writes to another segment than its first. */
+/** Has batches journaled until the venue writes to its second segment. */
 const intoNextSegment = async (port: number, operatorToken: string, directory: string): Promise<void> => {
   const demo = await ask(port, "POST", "/v1/operator/demo/accounts", operatorToken, { accounts: 1, collateral: "10000" }, "demo")
   const { accounts: [{ accountId, apiKey }] } = await demo.json() as { readonly accounts: readonly [Readonly<Record<string, string>>] }
@@ -36,7 +36,7 @@ const intoNextSegment = async (port: number, operatorToken: string, directory: s
     expect(batch).toBeLessThan(2_000)
     const orders = Array.from({ length: 32 }, (_, index) => order(`o-${batch}-${index}`))
     const answer = await ask(port, "POST", "/v1/orders/batch", apiKey!, { orders }, `batch-${batch}`)
-    // An answer that is not read to its end keeps its connection, and each further request would open one more.
+    // An answer that is not read to its end keeps its connection, and every further request would open another one.
     const text = await answer.text()
     expect([answer.status, answer.status === 200 ? "" : text]).toEqual([200, ""])
   }

@@ -1,7 +1,6 @@
 /**
- * A disk that answers EIO, below a real process with real connections: the process ends at once and says why, no connection keeps
- * it, and what was under way is answered by nobody. A library in front of the system's answers for the disk; where no compiler is
- * there to make it, this is left out.
+ * A disk that answers EIO, below a real process with real connections: the process ends at once and says why, no open connection delays it,
+ * and requests under way get no answer. A preloaded library makes the disk fail; without a compiler to build it, this is skipped.
  */
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -19,9 +18,8 @@ const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-failing-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
 /**
- * From the write of a segment on that has what FAILING names in its bytes, every write of segments fails: before anything of it is
- * written, or behind that, as where the system could not make it durable (FAILING_STEP). FAILED_AT is a file that is made at that
- * moment.
+ * Every write to a segment fails once the bytes contain the text in FAILING: either before anything is written, or after, as if the system
+ * could not make it durable (FAILING_STEP). The file named by FAILED_AT is created at that moment.
  */
 const source = `#define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,10 +56,10 @@ ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) { return pwrit
 
 const library = libraryOf(directory, source)
 
-/** The id of the order whose block the disk does not take. */
+/** The id of the order whose block the disk fails to write. */
 const fatal = "the-order-that-the-disk-fails-at"
 
-/** A client of the stream that has the market's book, and the code that its connection will be closed with. */
+/** Connects a stream client that has received the market's book; `closed` is the code with which its connection ends. */
 const listen = async (port: number): Promise<{ readonly closed: Promise<number> }> => {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/streams/v1/ws`)
   const closed = new Promise<number>((resolve) => socket.on("close", resolve))
@@ -75,14 +73,14 @@ const listen = async (port: number): Promise<{ readonly closed: Promise<number> 
   return { closed }
 }
 
-/** How long a stop that was asked for waits for requests under way, in milliseconds. */
+/** How long a requested stop waits for requests under way, in milliseconds. */
 const drainMs = 3_000
 
-/** What comes of requests of an account, each on a connection of its own. */
+/** The answers to requests, each sent on a connection of its own. */
 const answersTo = (venue: VenueProcess, requests: ReadonlyArray<string>): Promise<ReadonlyArray<any>> =>
   Promise.all(requests.map((request) => new BareSocket(venue.port).send(request).answer()))
 
-/** Starts a venue again on the disk that works: what it knows of the orders of an account that were acknowledged and under way. */
+/** Restarts the venue on a disk that works, and expects the acknowledged orders of an account, and each order under way exactly once. */
 const expectKept = async (
   dataDir: string,
   account: DemoAccount,
@@ -92,7 +90,7 @@ const expectKept = async (
   const venue = await VenueProcess.start(dataDir)
   const found = await answersTo(venue, told.map(({ orderId }) => get(`/v1/orders/${orderId}`, account.apiKey)))
   expect(found).toMatchObject(told.map(({ clientOrderId, orderId }) => ({ clientOrderId, orderId, status: "open" })))
-  // Sent again under the same keys they are done, or were: once.
+  // Sent again under the same keys, they are carried out now or have been before: once in either case.
   const again = await answersTo(venue, underWay.map((name) => placing(account, name)))
   expect(again).toMatchObject(underWay.map(() => ({ status: "open" })))
   const [{ orders }] = await answersTo(venue, [get(`/v1/accounts/${account.accountId}/orders?limit=100`, account.apiKey)])
@@ -117,7 +115,7 @@ test.skipIf(library === undefined).each(["write", "sync"])(
       const told = await Promise.all(quiet.map((socket) => socket.answer()))
       expect(told).toMatchObject(told.map(() => ({ status: "open" })))
       const half = connect("GET /v1/markets HTTP/1.1\r\nhost:")
-      // Whoever was refused and keeps its own side of the connection open.
+      // A client whose request was refused, and which keeps its side of the connection open.
       const held = net.connect({ port: venue.port, host: "127.0.0.1", allowHalfOpen: true })
       held.on("error", () => {})
       held.write("CONNECT a.example:1 HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -133,7 +131,7 @@ test.skipIf(library === undefined).each(["write", "sync"])(
       held.destroy()
       expect(Date.parse(lastWords(venue.output)[0]!.time) - fs.statSync(failedAt).mtimeMs).toBeLessThan(drainMs)
       expect(underWay[2]!.text).toBe("")
-      // Some may have been durable in a block before it; of no other is anything said.
+      // Some may have become durable in an earlier block and been acknowledged; none of the others is answered.
       expect(underWay.flatMap(({ statuses }) => statuses).filter((status) => status !== 200)).toEqual([])
       expect(quiet.flatMap(({ statuses }) => statuses)).toEqual([200, 200, 200])
       await expectKept(dataDir, account!, told, names)

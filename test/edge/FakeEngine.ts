@@ -1,6 +1,6 @@
 /**
- * The engine of a scripted venue: orders rest without matching, cancels and statuses do what they say, and everything
- * else is done without an effect. Reads tell of the orders, and of fixed numbers beside.
+ * The engine of a scripted venue: orders rest without matching, cancels and statuses take effect, and all other commands succeed without an
+ * effect. Reads show the orders, and otherwise fixed numbers.
  */
 import { Principal } from "../../src/operations/Header.js"
 import * as Ids from "../../src/domain/Ids.js"
@@ -56,10 +56,10 @@ export const btc: Market.Parameters = {
 
 const draft: Market.Parameters = { ...btc, marketId: "ETH-USDC-PERP", baseAsset: "ETH", underlyingSymbol: "ETH" }
 
-/** When everything happens. */
+/** The time of every record. */
 export const at = 1_700_000_000_000
 
-/** An order as it was decided: open and unfilled, but for what is said. */
+/** The outcome of an order: open and unfilled, unless `more` says otherwise. */
 export const decided = (orderNumber: number, more: Partial<OrderDecided> = {}): OrderDecided => ({
   _tag: "OrderDecided",
   status: Order.open,
@@ -73,7 +73,7 @@ export const decided = (orderNumber: number, more: Partial<OrderDecided> = {}): 
   ...more
 })
 
-/** The numbers of a market's day that no script changes. */
+/** A market's daily statistics, which no script changes. */
 const stats: StatsView = {
   volumeQuoteAtoms: 0n,
   volumeBaseAtoms: 0,
@@ -95,7 +95,7 @@ const stats: StatsView = {
   predictedFundingRateE9: 12_500
 }
 
-/** The position that every account has. */
+/** The position that every account holds. */
 const position: Omit<PositionView, "account"> = {
   born: 128,
   market: 0,
@@ -447,7 +447,7 @@ export class FakeEngine implements Reads {
   }
 
   watchLevels(): void {
-    // Its book does not change by itself.
+    // The scripted book changes only when a test bumps it.
   }
 
   book(_market: number, depth: number): BookView {

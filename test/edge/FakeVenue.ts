@@ -1,7 +1,7 @@
 /**
- * A venue behind the edge that decides by script: orders rest without matching, unless a test says what the
- * next command comes to. Fault model: durability may be held back; nothing is ever lost. Not for judging
- * the engine: for judging what the edge asks of it and says about it.
+ * A venue behind the edge that decides by script: orders rest without matching, unless a test sets the outcome of the next command. Fault
+ * model: durability may be held back; nothing is ever lost. It tests what the edge asks of the engine and answers to clients, not the
+ * engine.
  */
 import { Principal } from "../../src/operations/Header.js"
 import * as Funds from "../../src/funds/Funds.js"
@@ -46,7 +46,7 @@ export interface FakeVenue {
   readonly state: Reads
   /** Every command submitted. */
   readonly commands: Array<Command>
-  /** What the next command comes to, instead of the script. */
+  /** The outcome of the next command, in place of the script's. */
   next: ((command: Command) => Outcome) | undefined
   /** Holds durability back until `release`. */
   hold: boolean
@@ -55,9 +55,9 @@ export interface FakeVenue {
   readonly application: Application
   readonly levels: FakeEngine["levels"]
   readonly bumpBook: () => void
-  /** Keys of account 0 (read and trade), account 1 (likewise), and account 0 with read alone; revoked, expired and scopeless ones. */
+  /** Keys of accounts 0 and 1 (read and trade), and of account 0 with read alone; revoked, expired and scopeless ones. */
   readonly keys: Readonly<Record<"alice" | "bob" | "reader" | "revoked" | "expired" | "scopeless", string>>
-  /** The token of account 0's owner. */
+  /** The session token of account 0's owner. */
   readonly session: string
   readonly accounts: ReadonlyArray<string>
   readonly ask: (request: Ask) => Promise<Response>
@@ -71,16 +71,16 @@ export interface Ask {
   readonly bytes?: Uint8Array
   readonly key?: string
   readonly idempotencyKey?: string
-  /** Of the connection; 127.0.0.1 unless told. */
+  /** The address of the connection; 127.0.0.1 by default. */
   readonly remoteAddress?: string
 }
 
 const text = new TextEncoder()
 
-/** The end of the year 9999: further than any test goes. */
+/** The end of the year 9999, later than any test. */
 const neverEpochMs = 253_402_300_799_000
 
-/** A key as the operator's route would issue it to a demo account, but that it never ends. */
+/** A key as the operator's route would issue it to a demo account, except that it never expires. */
 export const issue = (name: string, scopes: number): { readonly text: string; readonly grant: KeyGrant } => {
   const keyId = `key_${ApiKeys.digest(name).slice(0, 20)}`
   const { fields, text } = ApiKeys.deriveDemoKey(signerSecret, "development", keyId)
@@ -102,24 +102,24 @@ export const request = (ask: Ask): Request => ({
 })
 
 /**
- * `hidden`: without an operator token. `streams`: whether index prices may be streamed, which they may unless told. Nobody
- * meets a limit unless `rateLimits` says so; `now` is the clock, which is the real one unless told.
+ * `hidden`: without an operator token. `streams`: whether index prices may be streamed, by default they may. There are no rate limits
+ * unless `rateLimits` sets some; `now` is the clock, by default the real one.
  */
 interface Options {
   readonly environment?: "development" | "production"
   readonly hidden?: boolean
   readonly streams?: boolean
-  /** The owner's pages; none unless told. */
+  /** The owner's pages; none by default. */
   readonly assets?: Built
   readonly rateLimits?: Partial<RateLimits.Options>
   readonly trustedProxies?: number
   readonly corsOrigins?: ReadonlyArray<string>
   readonly now?: () => number
-  /** Told of each line of the log. */
+  /** Called with each line of the log. */
   readonly logged?: (line: string) => void
 }
 
-/** Keys of account 0, account 1 and such as may not act, as the engine knows them after this. */
+/** Adds keys of account 0, of account 1, and some that are not valid, to the engine. */
 const issueKeys = (engine: FakeEngine): FakeVenue["keys"] => {
   const add = (account: number, scopes: number, name: string, more: Partial<ApiKeyView> = {}): string => {
     const issued = issue(name, scopes)
@@ -144,14 +144,13 @@ const issueKeys = (engine: FakeEngine): FakeVenue["keys"] => {
   }
 }
 
-/** Bytes that are the same in every run. */
+/** Bytes that are the same in every run, in place of random ones. */
 const bytes = (): { readonly bytes: (count: number) => Uint8Array } => {
   let counter = 0
   return { bytes: (count) => Uint8Array.from({ length: count }, () => (counter = (counter * 31 + 7) % 251)) }
 }
 
-/** The edge over a venue's leaves. */
-/** A session of account 0's owner, as the engine knows it after this. */
+/** Adds a session of account 0's owner to the engine. */
 const openSession = (engine: FakeEngine): string => {
   const { sha256: tokenSha256, text } = SessionTokens.issue((count) => new Uint8Array(count).fill(5))
   engine.sessions.push({
@@ -167,6 +166,7 @@ const openSession = (engine: FakeEngine): string => {
   return text
 }
 
+/** The edge over a venue's leaves. */
 const applicationOf = (
   options: Options,
   state: Reads,
@@ -219,7 +219,7 @@ export const make = (options: Options = {}): FakeVenue => {
     else callback()
   }
 
-  /** What a command comes to: by the test's word, as remembered, or as the engine decides. */
+  /** The outcome of a command: the one that the test set, the remembered one, or the engine's. */
   const outcomeOf = (command: Command): Outcome => {
     const { next } = fake
     fake.next = undefined
@@ -278,11 +278,11 @@ export const make = (options: Options = {}): FakeVenue => {
   return fake
 }
 
-/** A path's segments as the router reads them. */
+/** A path's segments, as the router reads them. */
 const segments = (path: string): ReadonlyArray<string> =>
   path.split("/").map((segment) => segment.replaceAll(/%(?:[46][1-9a-f]|[57][0-9a]|3[0-9])/gi, decodeURI))
 
-/** The endpoint that a path and method belong to. */
+/** The endpoint for a path and method. */
 const endpointOf = (method: string, path: string): Endpoint.Described | undefined =>
   RouteTable.endpoints
     .filter((endpoint) => endpoint.method === (method === "HEAD" ? "GET" : method))
@@ -294,7 +294,7 @@ const endpointOf = (method: string, path: string): Endpoint.Described | undefine
     })
     .sort((left, right) => left.path.split(":").length - right.path.split(":").length)[0]
 
-/** Throws unless a response is one that the contract declares for its request. */
+/** Throws unless the contract declares the response for its request. */
 export const conform = (framed: Request, response: Response): void => {
   const path = framed.target.split("?")[0]!
   const endpoint = endpointOf(framed.method, path)

@@ -1,4 +1,4 @@
-/** What the engine has forgotten is answered as before: by the whole venue, byte for byte, and by nobody but its owner's histories. */
+/** The whole venue answers for what its engine has forgotten as before, byte for byte, and only to the account's owner. */
 import { Exit } from "effect"
 import { expect, test } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
@@ -7,7 +7,7 @@ import { ready, resting } from "./VenueOver.js"
 
 const minuteMs = 60_000
 
-/** A venue that remembers ten minutes, four fills and four changes of balances, with two accounts; its histories take in what there is every `pauseMs`. */
+/** A venue that remembers ten minutes, four fills and four balance changes, with two accounts; its histories catch up every `pauseMs`. */
 const made = async (pauseMs: number) => {
   const options = {
     capacity: { orders: 1_000, idempotencyKeys: 1_000, fills: 4, balanceChanges: 4 },
@@ -27,15 +27,15 @@ const made = async (pauseMs: number) => {
   }
   const alice = { accountId, apiKey }
   const setIndex = () => venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price: "60000.0" } })
-  /** Alice sells what Bob takes. */
+  /** Alice sells to Bob. */
   const trade = async (): Promise<void> => {
     await setIndex()
-    // A market whose index was stale opens positions from its next mark on.
+    // After its index was stale, a market takes new positions only from its next mark on.
     await venue.leap(1_000)
     await place(alice, { side: "sell", price: "60000.0", quantity: "0.002" })
     await place(bob!, { side: "buy", price: "60000.0", quantity: "0.002" })
   }
-  /** Long enough for all that has ended to be forgotten, which records do that come later. */
+  /** Waits until everything that has ended may be forgotten, and adds the records that forget it. */
   const forget = async (): Promise<void> => {
     await venue.oversleep(12 * minuteMs)
     for (let times = 0; times < 3; times++) {
@@ -81,17 +81,17 @@ test("orders and fills that the engine has forgotten are told as they were", asy
   expect(String((await venue.ask("GET", "/metrics", { key: "" })).json)).toMatch(/\nvenue_orders 1\n/)
   const after = await Promise.all(targets.map((target) => get(target)))
   for (const [index, answer] of after.entries()) expect(JSON.stringify(answer), targets[index]).toBe(JSON.stringify(before[index]))
-  // A cursor of before goes on, and an account's list ends with its first order.
+  // A cursor from before still works, and the listing ends with the account's first order.
   const rest = (await get(`${base}/orders?limit=50&cursor=${page.nextCursor}`)).json
   expect([...page.orders, ...rest.orders]).toEqual(after[2]!.json.orders)
   expect(rest.orders.at(-1).orderId).toBe(stays)
   const [{ clientOrderId }] = ended
   expect((await get(`${base}/outcomes?clientOrderId=${clientOrderId}`)).json).toMatchObject({ outcome: "accepted", order: ended[0] })
-  // Another's is as one that never was.
+  // Another account's order is answered like one that never existed.
   const foreign = await get(`/v1/orders/${canceled}`, bob.apiKey)
   const none = await get("/v1/orders/ord_1", bob.apiKey)
   expect([foreign.status, foreign.json.code, none.status, none.json.code]).toEqual([404, "not_found", 404, "not_found"])
-  // The ledger goes back to what the account began with.
+  // The ledger goes back to the account's first credit.
   const ledger: Array<{ readonly cause: string }> = []
   let cursor: string | null = ""
   while (cursor !== null) {
@@ -100,7 +100,7 @@ test("orders and fills that the engine has forgotten are told as they were", asy
     cursor = json.nextCursor as string | null
   }
   expect(ledger.map(({ cause }) => cause)).toEqual(["fee", "fee", "fee", "credit"])
-  // Fills that came later stand before those that are forgotten.
+  // Newer fills are listed before the forgotten ones.
   for (let times = 0; times < 3; times++) await trade()
   await venue.leap(11_000)
   const fills = (await get(`${base}/fills?limit=4`)).json
@@ -133,10 +133,10 @@ test("while the histories lag behind what the engine has forgotten, nothing is s
     const { json, status } = await get(target)
     expect([target, status, (json.info ?? json).dependency]).toEqual([target, 503, "read_model"])
   }
-  // What the engine has is answered all the same: open orders, the newest fills.
+  // What the engine still remembers is answered regardless: open orders, the newest fills.
   expect((await get(`${base}/orders?status=open`)).json.orders).toEqual([])
   expect((await get(`${base}/fills?limit=2`)).json.fills).toHaveLength(2)
-  // They catch up, and it is there.
+  // The histories catch up, and the order is found.
   await venue.leap(4 * minuteMs)
   expect((await get(`/v1/orders/${canceled}`)).json).toMatchObject({ orderId: canceled, status: "canceled" })
   expect((await get(`${base}/fills`)).json.fills).toHaveLength(5)

@@ -1,4 +1,4 @@
-/** A disk that does not answer any more: the process does, says what it waits for, and a stop comes to its end. */
+/** A disk that no longer answers: the process still does, says what it waits for, and a stop completes. */
 import { Cause, Context, Effect, Exit, Layer } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -70,7 +70,7 @@ test("a stop that is asked for twice waits for what is on its way to the disk al
   isHeld = true
   void venue.ask("POST", "/v1/orders", { key: apiKey, body: resting(accountId, "held") })
   await venue.settle()
-  // The listener has let its clients go by then, and the writer waits for the disk.
+  // By now the listener has dropped its clients, and the writer waits for the disk.
   await venue.stopAskedTwice(3_000)
   await venue.settle()
   written!()
@@ -80,6 +80,6 @@ test("a stop that is asked for twice waits for what is on its way to the disk al
   expect(snapshots.length).toBe(1)
   const next = new VenueOver(disk.mount())
   const started = await next.started
-  // Nothing had to be replayed: it was of the last record, the order that was on its way.
+  // Nothing had to be replayed, since the snapshot was of the last record: the order that was under way.
   expect(Exit.isSuccess(started) ? started.value.recovered.records : -1).toBe(0)
 })

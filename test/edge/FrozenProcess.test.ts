@@ -1,7 +1,7 @@
 /**
- * A disk that does not answer, below a real process: calls of the system's library never return. The process answers, says
- * what it waits for, and kills itself after SIGTERM instead of waiting for them. A library in front of the system's makes the
- * calls wait; where no compiler is there to make it, this is left out.
+ * A disk that does not answer, below a real process: calls of the system's library never return. The process still answers, says what it
+ * waits for, and kills itself after SIGTERM instead of waiting for them. A preloaded library makes the calls wait; without a compiler to
+ * build it, this is skipped.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -16,8 +16,8 @@ const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-frozen-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
 /**
- * Waits before every write at a place of a file, or behind it as where the system makes it durable, for as long as there is the file
- * that FROZEN names.
+ * Blocks every write at an offset of a file, before it or after it (as if it could not be made durable), while the file named by FROZEN
+ * exists.
  */
 const source = `#define _GNU_SOURCE
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) { return pwrit
 const library = libraryOf(directory, source)
 const hasLibrary = library !== undefined
 
-/** Asks until it is so, at most so long; between two questions the processor is for who is asked. */
+/** Polls until the condition holds, for a limited time, with pauses that leave the processor to the venue. */
 const until = async (condition: () => Promise<boolean>, ms: number): Promise<void> => {
   const limit = AbortSignal.timeout(ms)
   while (!await condition()) {
@@ -50,18 +50,18 @@ const until = async (condition: () => Promise<boolean>, ms: number): Promise<voi
   }
 }
 
-/** What a promise comes to, or `undefined` where that takes longer. */
+/** The result of a promise, or `undefined` if it takes longer than that. */
 const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> =>
   Promise.race([
     promise,
     new Promise<undefined>((resolve) => AbortSignal.timeout(ms).addEventListener("abort", () => resolve(undefined)))
   ])
 
-/** How long a stop may take, and how late a busy machine may let it be. */
+/** How long a stop may take, and the allowance for a busy machine. */
 const stopMs = 10_000
 const latenessMs = 45_000
 
-// Each waits for ten seconds until a process may be killed: they wait together.
+// Each waits ten seconds until the process may be killed, so they run concurrently.
 test.skipIf(!hasLibrary).each(["sync", "write"])(
   "a write that never returns from its %s leaves a process that answers, is not ready, and ends itself",
   { concurrent: true },
@@ -85,11 +85,11 @@ test.skipIf(!hasLibrary).each(["sync", "write"])(
     await until(async () => (await ask("/readyz")).status === 503, 120_000)
     expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
     expect((await ask("/healthz")).status).toBe(200)
-    // The file's time tells when the stop was asked for, by the same clock as the times in the venue's log.
+    // The file's time says when the stop was requested, by the same clock as the times in the venue's log.
     const askedAt = path.join(directory, `asked-${step}`)
     fs.writeFileSync(askedAt, "")
-    // No exit of its own: it would wait for the call that never returns, as it does to the end of this. The venue kills itself
-    // before ten seconds are over; a busy machine may be late to tell of it, and one that never did would be waited for in vain.
+    // The process has no exit of its own: it would wait for the call that never returns, as it does until the end of this test. The venue
+    // kills itself within ten seconds; a busy machine may report that late, and if it never happened the wait would time out.
     const closed = new Promise((resolve) => venue.child.once("close", resolve))
     expect(await within(60_000, venue.stop())).toBe("SIGKILL")
     await closed
@@ -102,7 +102,7 @@ test.skipIf(!hasLibrary).each(["sync", "write"])(
     await lost
     expect(answered).toBe(false)
 
-    // What was on its way is there or not; the next start says which, and goes on.
+    // What was under way may or may not be there; the next start determines which, and goes on.
     fs.rmSync(frozen)
     const again = await VenueProcess.start(path.join(directory, step))
     expect(await again.stop()).toBe(0)

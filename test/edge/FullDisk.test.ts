@@ -1,4 +1,4 @@
-/** A disk that is full: placements are refused and say why, what takes risk away goes on, and all is well again with room. */
+/** A full disk: placements are refused with the reason, what reduces risk still works, and all works again once there is room. */
 import { Cause, Effect, Exit } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -6,8 +6,8 @@ import { NotSaved, WriterStopped } from "../../src/sequencer/Writer.js"
 import { ready, resting, VenueOver } from "./VenueOver.js"
 
 /**
- * A disk that gives no more room while it is full: new files and what makes files longer fail, what is preallocated does not. While it
- * is slow these do not come back at all.
+ * A disk that has no room while it is full: creating and extending files fails, writing into preallocated ones does not. While it is slow,
+ * those operations do not return at all.
  */
 const fillable = () => {
   const state = { full: false, slow: false }
@@ -29,7 +29,7 @@ const place = ({ accountId, apiKey, venue }: Ready, name: string) =>
 const cancelAll = ({ accountId, apiKey, venue }: Ready) =>
   venue.ask("POST", "/v1/orders/cancel-all", { key: apiKey, body: { accountId, marketId: "BTC-USDC-PERP" } })
 
-/** Places and cancels until a placement is refused; how many were taken. */
+/** Places and cancels until a placement is refused; returns how many were accepted. */
 const fill = async (at: Ready) => {
   for (let taken = 0;; taken++) {
     const answer = await place(at, `fill-${taken}`)
@@ -44,7 +44,7 @@ test("placements are refused and name the journal; cancels are served until the 
   const { venue } = at
   state.full = true
   const { answer, taken } = await fill(at)
-  // Three quarters of a segment of 64 KiB, less one block of the largest size, in blocks of 512 bytes or 1,024.
+  // Placements may fill three quarters of a segment of 64 KiB, less one block of the largest size; a block takes 512 or 1,024 bytes.
   expect(taken).toBeGreaterThan(15)
   expect(answer).toMatchObject({
     status: 503,
@@ -60,7 +60,7 @@ test("placements are refused and name the journal; cancels are served until the 
   })
   expect((await venue.ask("GET", "/metrics")).json).toMatch(/^venue_journal_full 1$/m)
   expect((await venue.ask("GET", "/healthz")).status).toBe(200)
-  // What was decided before is answered from memory, whatever the disk has room for.
+  // A command that was decided before is answered from memory, whatever room the disk has.
   expect(await place(at, "fill-0")).toMatchObject({ status: 200 })
 
   let cancels = 0
@@ -85,7 +85,7 @@ test("placements are refused and name the journal; cancels are served until the 
   expect(Exit.isSuccess(await again.stop())).toBe(true)
 })
 
-/** Trades on another account's offer, so that the account holds a position. */
+/** Buys from another account's offer, so that the account holds a position. */
 const buyOf = async ({ accountId, apiKey, venue }: Ready, quantity: string) => {
   const made = await venue.ask("POST", "/v1/operator/demo/accounts", { body: { accounts: 1, collateral: "1000000" } })
   const [maker] = made.json.accounts as ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
@@ -114,7 +114,7 @@ test("orders that only reduce are served and journaled on the full disk, alone a
   const batch = { orders: ["one", "two"].map((name) => ({ ...close(name), orderType: "market", price: undefined })) }
   const reduced = await venue.ask("POST", "/v1/orders/batch", { key: apiKey, body: batch })
   expect(reduced.json.outcomes.map((order: { readonly status: string }) => order.status)).toEqual(["closed", "closed"])
-  // One that may add risk makes a batch a placement.
+  // An order that may add risk makes the whole batch a placement.
   const mixed = { orders: [close("three"), resting(accountId, "adds")] }
   const refused = await venue.ask("POST", "/v1/orders/batch", { key: apiKey, body: mixed })
   expect(refused).toMatchObject({ status: 503, json: { code: "dependency_unavailable", dependency: "journal" } })
@@ -163,7 +163,7 @@ test("a restart on a full disk uses up nothing of what is kept: it takes no plac
     const venue = new VenueOver(disk.mount())
     expect(Exit.isSuccess(await venue.started)).toBe(true)
     const at = { ...before, venue }
-    // At once, without a moment in which it could have asked for room.
+    // From the very start, before it could have asked the disk for room.
     expect(await place(at, `restart-${restart}`)).toMatchObject({ status: 503, json: { code: "dependency_unavailable" } })
     expect((await cancelAll(at)).status).toBe(200)
   }
@@ -184,11 +184,12 @@ test("while a slow disk has not said whether it is full, nothing uses up what is
   expect(Exit.isSuccess(await venue.started)).toBe(true)
   let cancels = 0
   while ((await cancelAll({ ...at, venue })).status === 200) cancels++
-  // A quarter of a segment of 64 KiB and two blocks of 8 KiB were left, of which the last block is; a cancel takes 1,024 bytes at most.
+  // Placements left a quarter of the 64 KiB segment and two blocks of 8 KiB, and cancels leave the last block; a cancel takes at most 1,024
+  // bytes.
   expect(cancels).toBeGreaterThanOrEqual(20)
 })
 
-/** Streams an index price to the venue, as a feed process does; whether it was taken. */
+/** Streams an index price to the venue as a feed process does; returns whether it was accepted. */
 const streamed = async ({ venue }: Ready, session: string, sequence: number): Promise<boolean> => {
   const prices = [{ marketId: "BTC-USDC-PERP", price: String(60_000 + sequence % 7), sourceEpochMs: venue.epochMs }]
   const { json } = await venue.ask("POST", "/v1/operator/index-stream/prices", { body: { session, sequence, prices } })
@@ -203,7 +204,7 @@ test("prices, marks and starts that go on for as long as the disk is full leave 
   for (let restart = 0; restart < 4; restart++) {
     const { json: { session } } = await at.venue.ask("POST", "/v1/operator/index-stream")
     let taken = 0
-    // A minute of prices and marks in each life: far more than all that is kept.
+    // A minute of prices and marks after each start: far more than the reserve holds.
     for (let second = 1; second <= 60; second++) {
       if (await streamed(at, session, second)) taken++
       await at.venue.pass(1_000)
@@ -217,7 +218,7 @@ test("prices, marks and starts that go on for as long as the disk is full leave 
     at = { ...at, venue }
   }
   const { json: { reason } } = await at.venue.ask("GET", "/readyz")
-  // An eighth of a segment of 64 KiB, of which each start took a block, and what a block of any size needs behind it.
+  // An eighth of a segment of 64 KiB, less one block for each start, and the room that a block of any size needs at the end.
   const leftBytes = Number(/; ([0-9]+) bytes are left/.exec(reason)![1])
   expect(leftBytes).toBeGreaterThanOrEqual(8 * 1024 + 8 * 1024 - 4 * 1024)
   let cancels = 0
@@ -230,7 +231,7 @@ test("prices, marks and starts that go on for as long as the disk is full leave 
   expect(Exit.isSuccess(await at.venue.stop())).toBe(true)
 })
 
-/** Bytes that blocks can still take. */
+/** Bytes that are still free for blocks. */
 const freeBytes = async ({ venue }: Ready): Promise<number> =>
   Number(/^venue_journal_free_bytes ([0-9]+)$/m.exec((await venue.ask("GET", "/metrics")).json)![1])
 
@@ -238,11 +239,11 @@ test("the next segment that had found its room is there at a start on a disk tha
   const disk = SimDisk.make({ random: () => 0 })
   const at = await ready(disk.mount())
   const segmentBytes = 64 * 1024
-  // Until the next one is ready, and little is left of this one.
+  // Until the next segment is ready and the present one is nearly full.
   for (let count = 0;; count++) {
     await place(at, `ready-${count}`)
     await cancelAll(at)
-    // The metrics are told again for a while.
+    // The text of the metrics is reused for 200 ms.
     await at.venue.pass(200)
     const free = await freeBytes(at)
     if (free >= segmentBytes - 512 && free < segmentBytes + 12 * 1024) break
@@ -254,7 +255,7 @@ test("the next segment that had found its room is there at a start on a disk tha
   const again = { ...at, venue }
   await venue.settle()
   const { taken } = await fill(again)
-  // Nearly all of a segment that is kept of none before.
+  // Nearly the whole of the prepared segment was available.
   expect(taken).toBeGreaterThan(25)
   for (let count = 0; count < 5; count++) expect((await cancelAll(again)).status).toBe(200)
   disk.setOutOfRoom(false)
@@ -315,7 +316,7 @@ test("a failed write of a block still ends the writer, at once and with every co
   expect(failure._tag).toBe("JournalUnknown")
   await at.venue.settle()
   expect(at.venue.cuts).toBe(1)
-  // Nothing waits for the disk: the stop ends without any time going by.
+  // The stop does not wait for the disk: it ends without any time passing.
   await at.venue.stop()
 })
 
@@ -332,9 +333,9 @@ test("a stop that has no room for its snapshot says so, and is none that another
   const exit = await venue.stop()
   const said = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
   expect(said).toBeInstanceOf(NotSaved)
-  // It is told beside the fiber too, which may forget it.
+  // The fault is also reported outside the fiber, whose result may be dropped.
   expect(faults).toEqual([said])
-  // So is what was durable before the snapshot was begun, for whoever ends the process meanwhile.
+  // So is the sequence that was durable before the snapshot began, in case the process is ended meanwhile.
   expect(drained).toEqual([durableSequence])
   expect((said as Error).message).toMatch(new RegExp(`^stopped at sequence ${durableSequence} without its snapshot: .*ENOSPC`))
   expect(disk.files().filter((path) => path.endsWith(".snap"))).toEqual([])

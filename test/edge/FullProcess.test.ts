@@ -1,6 +1,6 @@
 /**
- * A disk that is full, below a real process: placements wait for room, cancels are served, a start finds its way, and it recovers
- * by itself. A library in front of the system's lets no file grow; where no compiler is there to make it, this is left out.
+ * A full disk below a real process: placements wait for room, cancels are served, a start succeeds, and the venue recovers by itself. A
+ * preloaded library keeps files from growing; without a compiler to build it, this is skipped.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -12,7 +12,7 @@ import { libraryOf } from "./Preloaded.js"
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-full-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** Refuses every write that would make a file longer, for as long as there is the file that FULL names. */
+/** Refuses every write that would extend a file, while the file named by FULL exists. */
 const source = `#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ const library = libraryOf(directory, source)
 
 const marketId = "BTC-USDC-PERP"
 
-/** What one account may ask of a venue, each request under a key of its own. */
+/** One account's requests to a venue, each under a key of its own. */
 const trader = ({ port }: VenueProcess, { accountId, apiKey }: { readonly accountId: string; readonly apiKey: string }, name: string) => {
   let count = 0
   const post = async (route: string, body: object) => {
@@ -63,7 +63,7 @@ const trader = ({ port }: VenueProcess, { accountId, apiKey }: { readonly accoun
   const order = () => ({
     accountId,
     marketId,
-    // As long as it may be: the journal is to be filled.
+    // As long as possible, to fill the journal quickly.
     clientOrderId: `${name}-${++count}`.padEnd(64, "-"),
     side: "buy",
     orderType: "limit",
@@ -77,7 +77,7 @@ const trader = ({ port }: VenueProcess, { accountId, apiKey }: { readonly accoun
   }
 }
 
-/** Asks until it is so, at most so long. */
+/** Polls until the condition holds, for a limited time. */
 const until = async (condition: () => Promise<boolean>, ms: number): Promise<void> => {
   const limit = AbortSignal.timeout(ms)
   while (!await condition()) limit.throwIfAborted()
@@ -88,7 +88,7 @@ test.skipIf(library === undefined)(
   async () => {
     const full = path.join(directory, "is-full")
     const dataDir = path.join(directory, "data")
-    // The disk is full before the tables are.
+    // The tables are large enough for the disk to be full before they are.
     const tables = { ORDER_CAPACITY: "2000000", IDEMPOTENCY_CAPACITY: "2000000" }
     const settings = { LD_PRELOAD: library!, FULL: full, SEGMENT_MIB: "2", ...tables }
     const venue = await VenueProcess.start(dataDir, settings)
@@ -99,7 +99,7 @@ test.skipIf(library === undefined)(
     await until(async () => (await Promise.all(Array.from({ length: 32 }, first.placeMany))).some(({ status }) => status === 503), 120_000)
     expect((await first.place()).text).toMatch(/"dependency_unavailable".*"dependency":"journal"/)
     expect(await first.cancelAll()).toMatchObject({ status: 200 })
-    // What development brings along has files of its own, and writes to none of them at a start.
+    // The ledger and signer of development have files of their own, and write to none of them at a start.
     await venue.kill()
     const again = await VenueProcess.start(dataDir, settings)
     const second = trader(again, account!, "second")

@@ -1,4 +1,4 @@
-/** What an account paid and received of funding, over the real engine. `ask` checks every schema. */
+/** The funding that an account paid and received, over the real engine. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import { parameters, patient } from "../engine/drive.js"
 import { LiveVenue } from "./LiveVenue.js"
@@ -6,7 +6,7 @@ import { LiveVenue } from "./LiveVenue.js"
 const marketId = "BBB-USDC-PERP"
 const intervalMs = 60_000
 
-/** Alice is long 3.000, Bob short as much, in a market whose funding is paid every minute. */
+/** Alice is long 3.000 and Bob short 3.000, in a market whose funding is paid every minute. */
 const make = async () => {
   const venue = LiveVenue.make()
   venue.market(parameters("BBB", { ...patient, fundingCapE9: 40_000_000, fundingIntervalMs: intervalMs, impactNotionalAtoms: 1 }))
@@ -33,7 +33,7 @@ test("payments are told newest first, what is received as less than nothing", as
   const told = await venue.read(alice, target(alice.accountId))
   expect(told).toMatchObject({ version: "external-funding-payment-list/v1", accountId: alice.accountId })
   expect(told.journalSequence).toBe(venue.engine.sequence)
-  // An empty book is at its index: 0.01 % per 8 hours, of 3.000 at 100.0 for a minute 62.5 money atoms.
+  // With an empty book the mark is the index. The rate is 0.01 % per 8 hours: 62.5 money atoms for 3.000 at 100.0 in a minute.
   expect(told.payments.slice(0, 2)).toEqual([second, first].map((endedAtEpochMs) => ({
     marketId,
     endedAtEpochMs,

@@ -1,4 +1,4 @@
-/** What keeps answers from being misread, kept, or shown to the pages of other sites. */
+/** Answers are not misread, not cached, and not shown to the pages of other sites. */
 import { describe, expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
 import { faultOfOrigin } from "../../src/edge/http/Cors.js"
@@ -13,12 +13,12 @@ test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as cons
     const fake = Fake.make()
     const { body, target } = Contract.examples[name as Contract.Name]
     const key = access === "operator" ? Fake.operatorToken : fake.keys.alice
-    // Nothing changes here that a wait could be for.
+    // Nothing changes here, so waiting would be in vain.
     const atOnce = target.replace(/waitMs=\d+/, "waitMs=0")
     const request = { method, target: atOnce, ...(body === undefined ? {} : { body }), idempotencyKey: "k" }
     for (const answer of [await fake.ask({ ...request, key }), await fake.ask({ ...request, key: "none" })]) {
       expect(answer.headers).toMatchObject(always)
-      // What signs somebody in gives a credential, though it asks for none.
+      // A sign-in route returns a credential, although it requires none.
       const isEverybodys = (access === "public" || access === "system") && budget !== "sign_in"
       expect(answer.headers["cache-control"]).toBe(isEverybodys ? undefined : "no-store")
     }

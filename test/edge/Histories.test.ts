@@ -1,4 +1,4 @@
-/** The histories through the whole venue: candles as they are served, behind the journal by a moment. */
+/** The histories through the whole venue: candles as they are served, slightly behind the journal. */
 import { Exit } from "effect"
 import { beforeAll, describe, expect, test } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
@@ -8,7 +8,7 @@ const { accountId: alice, apiKey, venue } = await ready(memoryDisk().layer)
 const demo = await venue.ask("POST", "/v1/operator/demo/accounts", { body: { accounts: 1, collateral: "1000000" } })
 const [bob] = demo.json.accounts as ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
 
-/** Of orders. */
+/** Numbers for the orders' ids. */
 const numbers = [...Array(100).keys()].values()
 const market = "/v1/markets/BTC-USDC-PERP/candles"
 const compat = `/v2/markets/${encodeURIComponent("BTC/USDC:USDC")}/candles`
@@ -87,7 +87,7 @@ describe("episodes of positions", () => {
     const { json, status } = await venue.ask("POST", "/v1/orders", { key, body })
     expect(status, JSON.stringify(json)).toBe(200)
   }
-  /** Alice takes what Bob offers, or the other way round. */
+  /** Alice takes Bob's order, or Bob takes hers. */
   const trade = async (side: "buy" | "sell", price: string, quantity: string) => {
     await place(bob!.accountId, bob!.apiKey, side === "buy" ? "sell" : "buy", price, quantity)
     await place(alice!, apiKey!, side, price, quantity)
@@ -145,7 +145,7 @@ describe("episodes of positions", () => {
       closeReason: "user_close",
       lastSequence: open.lastSequence
     })
-    // 900.05 of entries at 60003.33..: half up on a grid of tenths.
+    // 900.05 of entry notional gives an entry price of 60003.33..: rounded half up to tenths.
     expect(long).toMatchObject({
       side: "long",
       maxQuantity: "0.015",
@@ -153,7 +153,7 @@ describe("episodes of positions", () => {
       avgExitPrice: "60020.0",
       realizedPnl: "0.250000"
     })
-    // The fee of the flip, 5 bps of 599.90 rounded up, is borne by both.
+    // Both bear the fee of the flip, 5 bps of 599.90 rounded up.
     const fees = (await venue.ask("GET", `/v1/accounts/${alice}/fills?limit=1`, { key: apiKey! })).json.fills[0].fee
     expect(Number(open.feesPaidAtoms)).toBe(Math.ceil(Number(fees) * 1e6 * 0.4))
   })
@@ -211,7 +211,7 @@ describe("the leaderboard", () => {
     expect(json.entries).toHaveLength(2)
     const { episodes } = (await venue.ask("GET", `/v1/accounts/${alice}/positions/history`, { key: apiKey! })).json
     const sum = (member: string) => episodes.reduce((total: number, each: Record<string, string>) => total + Number(each[member]), 0)
-    // Alice took, and paid more in fees than she won.
+    // Alice was the taker, and paid more in fees than she won.
     expect(second).toMatchObject({ rank: 2, participantKind: "human", fillCount: 5, realizedPnlAtoms: String(sum("realizedPnlAtoms")) })
     expect(second.feesPaidAtoms).toBe(String(sum("feesPaidAtoms")))
     expect(Number(second.scoreAtoms)).toBe(Number(second.realizedPnlAtoms) - Number(second.feesPaidAtoms))

@@ -1,4 +1,4 @@
-/** Histories over tables in memory that are as far as a test says. */
+/** Histories over tables in memory, whose progress the test sets. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import * as TransferTables from "../../src/readmodel/TransferTables.js"
 
 type Standing = Histories.Standing
 
-/** Runs with tables that hold what is written into them, and histories that say that they stand where they are told to. */
+/** Runs with tables that hold what the test writes, and histories that report the standing that the test gives. */
 export const withRows = <A>(run: (sql: SqlClient.SqlClient, at: (standing: Partial<Standing>) => Histories.Histories["Type"]) => A): A =>
   Effect.runSync(Effect.scoped(Effect.gen(function*() {
     const sql = yield* openAt(":memory:")

@@ -1,4 +1,4 @@
-/** How `/readyz` and `/metrics` tell of each listed market's index, over the real engine. */
+/** How `/readyz` and `/metrics` report each listed market's index, over the real engine. */
 import { expect, test } from "vitest"
 import * as ClockWatch from "../../src/edge/system/ClockWatch.js"
 import { parameters } from "../engine/drive.js"
@@ -80,7 +80,7 @@ test("a market without a price has no age and is stale", async () => {
   }
   const { details, markets } = await ready()
   expect(markets[2]).toEqual({ marketId: "CCC-USDC-PERP", status: "open", indexStale: true, indexHeld: false })
-  // The oldest index is one that there is, and none is younger than now.
+  // Only indexes that exist count for the oldest, and no age is negative.
   expect(details.oldestIndexAgeMs).toBe(0)
   venue.atEpochMs -= 5_000
   expect((await ready()).details.oldestIndexAgeMs).toBe(0)
@@ -121,7 +121,7 @@ test("a step that waits is told until it is agreed with, and counted", async () 
     expect([status, (await second()).indexHeld, await held()]).toEqual(at < 3_000 ? [400, true, true] : [200, false, false])
   }
   expect((await price("121.0", from)).status).toBe(400)
-  // What is no price of the grid never comes to a decision, whoever sends it.
+  // A price off the grid is refused before the engine decides anything, whoever sends it.
   expect((await price("121.00001", venue.atEpochMs)).status).toBe(400)
   const operator = { method: "POST", key: Fake.operatorToken } as const
   const opened = Fake.json(await venue.ask({ ...operator, target: "/v1/operator/index-stream" }))

@@ -1,4 +1,4 @@
-/** The index stream over HTTP and the real engine: what a feed process is told, and how it goes on after losing something. */
+/** The index stream over HTTP and the real engine: the answers to a feed process, and how it resumes after a loss. */
 import { expect, test } from "vitest"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"

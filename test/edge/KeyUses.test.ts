@@ -1,4 +1,6 @@
-/** The whole venue: when keys were used outlives a stop, is journaled once a minute, and while nothing is used not at all. */
+/**
+ * The whole venue: the last use of each key survives a stop, and is journaled once a minute at most, and not at all while no key is used.
+ */
 import { Effect, Exit, Layer } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -7,7 +9,7 @@ import { VenueOver } from "./VenueOver.js"
 
 const beganEpochMs = 1_767_225_600_000
 
-/** A venue without markets, whose clock alone would write a record a second; a workload's token is its subject's account. */
+/** A venue without markets, whose marks would otherwise write a record a second; a workload token's subject is an account. */
 const started = async (disk: SimDisk.SimDisk, nowMs: number) => {
   const workloads = Layer.succeed(WorkloadIdentity, {
     verify: (accountId: string) => Effect.succeed({ subject: "maker", accountId })

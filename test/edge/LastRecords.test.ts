@@ -1,4 +1,4 @@
-/** A stop: what the writer journals last is there before the histories end, and nothing comes behind it. */
+/** At a stop the histories include the last record that the writer journals, and nothing is journaled after it. */
 import { Effect, Layer } from "effect"
 import { expect, test } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
@@ -15,7 +15,7 @@ test("nothing is journaled any more once the histories end, however long they ta
         Effect.addFinalizer(() =>
           Effect.promise(async () => {
             durable.push(durableSequence())
-            // Several marks are due meanwhile.
+            // Several marks fall due meanwhile.
             await venue.pass(5_000)
             durable.push(durableSequence())
           })

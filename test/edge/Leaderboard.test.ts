@@ -1,4 +1,4 @@
-/** The leaderboard where there is no board of late, and who is on one in which environment. */
+/** The leaderboard when there is no recent board, and who is ranked in which environment. */
 import { Effect, Stream } from "effect"
 import { describe, expect, test } from "vitest"
 import type { Sums } from "../../src/readmodel/Scores.js"
@@ -25,7 +25,7 @@ const sums = (realizedPnlAtoms: bigint): Sums => ({
 describe("a board", () => {
   const tenMinutes = 600_000
 
-  /** A venue whose latest daily board was made at a time, with two places on it. */
+  /** A venue whose latest daily board has two entries and was made at `markEpochMs`. */
   const served = async (markEpochMs: number | undefined) => {
     const standing = { sequence: 9, atEpochMs: 0, fills: 0, lagMs: 0, isReplaying: false, isRebuilding: false }
     const board: Histories.Histories["Type"]["board"] = ({ behindRank, limit }) =>
@@ -65,7 +65,7 @@ describe("a board", () => {
     venue.atEpochMs++
     expect(await ask("")).toMatchObject(noneOfLate)
     expect(await ask(`&cursor=${nextCursor}`)).toMatchObject({ status: 200, boardVersion: "5", entries: [{ rank: 2 }] })
-    // A clock that was set back makes no board one of late.
+    // A clock that was set back by more than ten minutes makes no board recent.
     venue.atEpochMs = begun - tenMinutes
     expect((await ask("")).status).toBe(200)
     venue.atEpochMs--
@@ -85,7 +85,7 @@ describe("bots are ranked", () => {
   const [person, bot, loadHarness, fund] = [1, 2, 3, 4]
   const loader = flagBit("load_harness")
 
-  /** Who is on the board of all time that is made of what a database has: each account, and whether it is told as a bot. */
+  /** Who is on the all-time board made from the tables: each account, and whether it is shown as a bot. */
   const ranked = (environment: string): Promise<ReadonlyArray<readonly [number, boolean]>> =>
     Effect.gen(function*() {
       const sql = yield* openAt(":memory:")

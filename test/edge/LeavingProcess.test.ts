@@ -1,7 +1,7 @@
 /**
- * How a real process ends while one of its threads waits: for another connection that holds the histories' database, which takes nothing
- * from the exit code, and for a call of the system that never returns, which it does not wait for. A library in front of the system's
- * makes that call wait; where no compiler is there to make it, this is left out.
+ * How a real process ends while one of its threads waits: for another connection that locks the histories' database, which does not change
+ * the exit code, or for a system call that never returns, for which the process does not wait. A preloaded library makes that call block;
+ * without a compiler to build it, this is skipped.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -17,7 +17,7 @@ import { libraryOf } from "./Preloaded.js"
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-leaving-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** Has every write to the histories' database wait as soon as there is the file that FROZEN names, and says so in it. */
+/** Blocks every write to the histories' database once the file named by FROZEN exists, and notes that in the file. */
 const source = `#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ const library = libraryOf(directory, source)
 
 const small = { ORDER_CAPACITY: "1000", IDEMPOTENCY_CAPACITY: "1000", SEGMENT_MIB: "2" }
 
-/** Asks until it is so. */
+/** Polls until the condition holds. */
 const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
   const limit = AbortSignal.timeout(120_000)
   while (!await isSo()) {
@@ -57,7 +57,7 @@ const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
   }
 }
 
-/** A venue whose histories have begun, and have something to write that they cannot: another connection holds their database. */
+/** A venue whose histories have something to write but cannot, since another connection locks their database. */
 const held = async (dataDir: string) => {
   const venue = await VenueProcess.start(dataDir, small)
   await until(async () => ((await venue.metrics())("venue_histories_sequence") ?? 0) > 0)
@@ -68,10 +68,10 @@ const held = async (dataDir: string) => {
   return { venue, holder }
 }
 
-/** When a stop is given up: well behind its ten seconds, as a busy machine may hear of them late. */
+/** When a stop is given up: long after its ten seconds, since a busy machine may report it late. */
 const stopMs = 120_000
 
-/** What a stop comes to; one that takes too long is ended, and comes to nothing. */
+/** The exit code or signal of a stop; one that takes too long is killed, and gives `undefined`. */
 const stopped = async (venue: VenueProcess): Promise<number | NodeJS.Signals | undefined> => {
   const late = new Promise<undefined>((resolve) => AbortSignal.timeout(stopMs).addEventListener("abort", () => resolve(undefined)))
   try {

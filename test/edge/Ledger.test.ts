@@ -1,4 +1,4 @@
-/** What an account's balance came to, change by change, and fees that an operator moves into the insurance fund. `ask` checks every schema. */
+/** Every change of an account's balance, and fees that an operator moves into the insurance fund. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId } from "./LiveVenue.js"
@@ -11,7 +11,7 @@ interface Entry {
   readonly sequence: number
 }
 
-/** Alice buys 1.000 of Bob at 100 and sells it to him at 103. */
+/** Alice buys 1.000 from Bob at 100 and sells it to him at 103. */
 const traded = async () => {
   const venue = LiveVenue.make()
   const [alice, bob] = await venue.traders(2)
@@ -59,7 +59,7 @@ test("its cursor tells nothing of what others did, and one of before is refused"
   expect(said(first.nextCursor)).toEqual({ kind: "entries", sequence: (first.entries[0] as Entry).sequence, place: 0 })
   const second = await venue.read(alice, `${target}&cursor=${first.nextCursor}`)
   expect(said(second.nextCursor)).toEqual({ kind: "entries", sequence: (first.entries[0] as Entry).sequence, place: 1 })
-  // Bob's place in the same record is his own.
+  // Bob's position within the same record differs from Alice's.
   const other = await venue.read(bob, `/v1/accounts/${bob.accountId}/ledger?limit=1&cursor=${first.nextCursor}`)
   expect(said(other.nextCursor)).toEqual(said(second.nextCursor))
   for (
@@ -89,7 +89,7 @@ test("an operator moves collected fees into the insurance fund, and no more than
     return { ...Fake.json(response), status: response.status }
   }
   const { feesAtoms, inAtoms } = { feesAtoms: venue.engine.state.fees.atoms, inAtoms: 142_100n }
-  // Twice 0.02 % and 0.05 % of 100 and 103 USDC.
+  // 0.02 % and 0.05 % of both 100 and 103 USDC.
   expect(feesAtoms).toBe(inAtoms)
   expect(await add("more", "0.142101")).toMatchObject({
     status: 400,
@@ -101,7 +101,7 @@ test("an operator moves collected fees into the insurance fund, and no more than
   expect((await add("nothing", "0")).status).toBe(400)
   const added = await add("some", "0.1")
   expect(added).toMatchObject({ status: 200, operation: "add_to_insurance_fund" })
-  // The same again adds nothing.
+  // The repeated request adds nothing.
   expect(await add("some", "0.10")).toEqual(added)
   expect((await add("some", "0.2")).status).toBe(409)
   const fund = await venue.read(undefined, "/v1/insurance-fund")

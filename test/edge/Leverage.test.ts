@@ -97,7 +97,7 @@ test("positions tell what counts and where they come under liquidation, in both 
   await venue.place(alice, { quantity: "2.000", timeInForce: "IOC" })
   const { accountId, key } = alice
   const [position] = Fake.json(await venue.ask({ target: `/v1/accounts/${accountId}/positions`, key })).positions
-  // 200 USDC held; an eighth of it is more than the market's tenth. At 52.6 equity is 99.9 - 94.8 = 5.1, and 5 % are 5.26.
+  // 200 USDC of position; an eighth of it is more than the market's tenth. At 52.6 equity is 99.9 - 94.8 = 5.1, and 5 % are 5.26.
   const margins = { initialMargin: "25.000000", initialMarginAtoms: "25000000", maintenanceMargin: "10.000000" }
   const liquidation = { liquidationPrice: "52.6", liquidationPriceAtoms: "526" }
   expect(position).toMatchObject({ side: "long", leverageX: 8, ...margins, ...liquidation })

@@ -1,4 +1,4 @@
-/** What a client is told of the venue's bounds, and how an operator sets the one that is a setting. `ask` checks every schema. */
+/** The venue's limits as a client reads them, and how an operator sets the one that can be set. `ask` checks every schema. */
 import { describe, expect, test } from "vitest"
 import { clientOrderIdPattern, idempotencyKeyPattern, maxClientOrderIdLength, maxIdempotencyKeyLength } from "../../src/domain/Ids.js"
 import * as Fake from "./FakeVenue.js"

@@ -1,4 +1,4 @@
-/** Listings page by page while orders and fills arrive: what was there at the first page is seen once, whatever comes. */
+/** Listings page by page while orders and fills arrive: entries that were there at the first page are seen once, whatever arrives. */
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Cursor from "../../src/edge/http/Cursor.js"
@@ -10,9 +10,9 @@ interface Listing {
   readonly member: string
   readonly id: string
   readonly target: (alice: Trader) => string
-  /** Whether what arrives in between belongs to the listing at all. */
+  /** Whether the arriving entries belong to the listing. */
   readonly grows: boolean
-  /** Whether the engine walks past entries that it does not show. */
+  /** Whether the engine walks past entries that the listing does not show. */
   readonly filtered?: boolean
 }
 
@@ -48,7 +48,7 @@ const make = async () => {
   const venue = LiveVenue.make()
   venue.market(parameters("BBB"))
   const [alice, bob] = await venue.traders(2) as [Trader, Trader]
-  /** One order that rests, and one that trades. */
+  /** Adds one order that rests, and one that trades. */
   const arrive = async (market: string): Promise<void> => {
     venue.atEpochMs += 3
     await venue.place(alice, { marketId: market, price: "91.0" })
@@ -78,7 +78,7 @@ describe.each(listings)("$name", ({ filtered = false, grows, id, member, target 
       await arrive(marketId)
     }
     expect(seen).toEqual(there)
-    // What is left behind a full page of a filtered listing may turn out to be nothing.
+    // Behind a full page of a filtered listing there may be nothing that it shows, so the last page may be empty.
     expect([0, filtered ? 1 : 0]).toContain(pages - Math.ceil(there.length / limit))
     const after = ids((await venue.read(alice, `${target(alice)}limit=100`))[member])
     expect(after.length > there.length).toBe(grows)
@@ -181,7 +181,7 @@ test("orders by time are looked at in slices: as they were when it began, judged
   const listing = venue.read(alice, "/v2/orders?since=1&status=canceled&limit=500").finally(() => {
     sliced = false
   })
-  // Between two slices the open order ends, and a new one comes.
+  // Between two slices the open order ends, and a new one arrives.
   await venue.post(alice, `/v1/orders/${placed[5]}/cancel`, { accountId: alice.accountId, marketId })
   await venue.place(alice)
   expect(sliced).toBe(true)

@@ -1,4 +1,4 @@
-/** Drives money at a live venue: what owners approve and what the ledger says is done by the test, as records of the venue's. */
+/** Moves money at a live venue: the test stands in for the owners' approvals and the ledger, by records of the venue. */
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import { FundsDriver } from "../engine/FundsDriver.js"
 import type { LiveVenue } from "./LiveVenue.js"
@@ -13,7 +13,7 @@ export class LiveFunds extends FundsDriver {
     return this.venue.run(command)
   }
 
-  // The venue's own keys are counted likewise.
+  // The prefix keeps these keys apart from the venue's own, which are numbered likewise.
   override nextKey(): string {
     return `funds-${super.nextKey()}`
   }

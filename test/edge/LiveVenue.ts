@@ -1,7 +1,6 @@
 /**
- * The real engine behind the edge, with a sequencer that decides at once and a journal that is durable at once, or when a test
- * says so.
- * No ledger is driven. Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
+ * The real engine behind the edge, with a sequencer that decides at once and a journal that is durable at once, or when a test says so.
+ * No ledger is connected. Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
 import { createHash } from "node:crypto"
 import * as Funds from "../../src/funds/Funds.js"
@@ -38,14 +37,14 @@ import { parameters } from "../engine/drive.js"
 import { nextTurn } from "../Turn.js"
 import * as Fake from "./FakeVenue.js"
 
-/** Who asks: an account and its key. */
+/** The sender of a request: an account and its key. */
 export interface Trader {
   readonly account: number
   readonly accountId: string
   readonly key: string
 }
 
-/** What a test sets otherwise than it usually is. */
+/** What a test sets differently from the defaults. */
 interface LiveOptions {
   readonly affiliateEnabled?: boolean
   readonly environment?: Environment
@@ -53,14 +52,14 @@ interface LiveOptions {
   readonly histories?: Histories.Histories["Type"]
   /** The number of proxies in front of the venue; none by default. */
   readonly trustedProxies?: number
-  /** What the stream has room for, as far as it is not the usual. */
+  /** The stream's room, as far as it differs from the default. */
   readonly room?: Partial<Room>
-  /** Accounts that may be opened without a credential in an hour, and requests of a key in a minute; as many as one likes unless told. */
+  /** Accounts that may be opened without a credential in an hour, and requests of a key in a minute; unlimited by default. */
   readonly openingsPerHour?: number
   readonly perKey?: number
-  /** Who reads the journal for clients, where that is not done beside the writer. */
+  /** Reads the journal for clients, if that is not done beside the writer. */
   readonly elsewhere?: Replaying
-  /** Whether whoever sleeps wakes only while the test lets time pass, with `pass`. */
+  /** Whether sleeping fibers wake only while the test lets time pass, with `pass`. */
   readonly holdsTime?: boolean
 }
 
@@ -68,13 +67,13 @@ const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
   verify: () => Effect.fail(new WorkloadIdentity.NotConfigured())
 }
 
-/** How many turns everything that is ready is done in. */
+/** Event loop turns in which everything that is ready gets done. */
 const settlingTurns = 10
 
-/** How far time moves at once. */
+/** The longest single step of the clock, in milliseconds. */
 const stepMs = 1_000
 
-/** Records that are run again at once, as those of a block. */
+/** Records that are run again in one go, like those of a block. */
 const rerunAtOnce = 5
 
 export const marketId = "AAA-USDC-PERP"
@@ -82,25 +81,25 @@ export const symbol = "AAA/USDC:USDC"
 
 export class LiveVenue {
   readonly engine: Engine
-  /** The clock, and the time of the next record, unless the last one is of a later time. */
+  /** The clock, and the time of the next record unless the last one is later. */
   atEpochMs = 1_700_000_000_000
   private drawn = 0
-  /** Records applied since the harness was made. */
+  /** Records applied since the venue was made. */
   records = 0
   application: Edge.Streaming
   private keys = 0
   private listeners = new Listeners()
-  /** Who waits for a sequence to be durable. */
+  /** Callbacks that wait for a sequence to be durable. */
   private waiting: Array<{ readonly sequence: number; readonly callback: () => void }> = []
-  /** The last durable sequence, while a test holds the disk up. */
+  /** The last durable sequence, while a test holds the disk. */
   private heldAt: number | undefined
-  /** Every record, for whoever reads the journal. */
+  /** Every record, for readers of the journal. */
   private readonly journal: Array<{ readonly command: Command; readonly atEpochMs: number }> = []
 
-  /** Whoever sleeps, where the test has the time in its hands. */
+  /** Sleeping fibers, where the test controls the time. */
   private readonly sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>()
 
-  /** What is known in the process of how keys are used. */
+  /** The uses of keys that the process knows. */
   keyUses: Context.Tag.Service<KeyUses.KeyUses>
 
   private constructor(private readonly capacity: Capacity, private readonly options: LiveOptions) {
@@ -109,7 +108,7 @@ export class LiveVenue {
     this.application = this.started()
   }
 
-  /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
+  /** The edge over the engine, with no memory of its own yet: as in a process that has just started. */
   private started(): Edge.Streaming {
     const {
       affiliateEnabled = false,
@@ -192,7 +191,7 @@ export class LiveVenue {
     })
   }
 
-  /** Lets time pass, a second at a time: whoever sleeps wakes at its moment, and has done what it does before the next. */
+  /** Lets time pass, a second at a time. Each sleeping fiber wakes at its moment, and finishes its work before the next second. */
   async pass(millis: number): Promise<void> {
     for (const end = this.atEpochMs + millis; this.atEpochMs < end;) {
       this.atEpochMs = Math.min(end, this.atEpochMs + stepMs)
@@ -203,7 +202,7 @@ export class LiveVenue {
     }
   }
 
-  /** Starts the process anew: what is not in the journal is gone. */
+  /** Restarts the process: what is not in the journal is gone. */
   restart(): void {
     this.application = this.started()
   }
@@ -225,15 +224,15 @@ export class LiveVenue {
   static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }, options: LiveOptions = {}): LiveVenue {
     const venue = new LiveVenue(capacity, options)
     venue.send({ kind: "OpenVenue", environment: "development", ...versions })
-    // No more than a step that an operator may name.
+    // The largest step that an operator may set.
     venue.market(parameters("AAA", { indexStepMaxBps: 1_000_000 }))
     return venue
   }
 
-  /** Whether a command finds the inbox full. */
+  /** Whether a command is refused because the inbox is full. */
   isTurnedAway: (command: Command) => boolean = () => false
 
-  /** Admits and applies a command, as the sequencer would. */
+  /** Admits and applies a command as the sequencer would. */
   run(command: Command, shown?: ShownTicket): Outcome {
     const atEpochMs = Math.max(this.engine.atEpochMs, this.atEpochMs)
     if (this.isTurnedAway(command)) return refuse(Refusal.inboxFull, this.engine.sequence, atEpochMs)
@@ -253,12 +252,12 @@ export class LiveVenue {
     return this.heldAt ?? this.engine.sequence
   }
 
-  /** Nothing that is decided from now on is durable. */
+  /** From now on, decisions do not become durable. */
   holdDisk(): void {
     this.heldAt = this.engine.sequence
   }
 
-  /** All that was decided is durable. */
+  /** Everything that was decided becomes durable. */
   releaseDisk(): void {
     this.heldAt = undefined
     const { waiting } = this
@@ -267,7 +266,7 @@ export class LiveVenue {
     this.listeners.committed(this.engine.sequence)
   }
 
-  /** The last record before a time. */
+  /** The last sequence before a time. */
   private before(atEpochMs: number): Effect.Effect<number> {
     return Effect.sync(() => this.journal.findLastIndex((record) => record.atEpochMs < atEpochMs) + 1)
   }
@@ -275,7 +274,7 @@ export class LiveVenue {
   /** Engines that were made to run the journal again, and records that they have run. */
   readonly reruns = { engines: 0, records: 0 }
 
-  /** The journal run again, some records at a time, by one that stands or from its beginning. */
+  /** A rerun of the journal, some records at a time: by one of `standing` that is not past the sequence, or from the beginning. */
   private rerun(sequence: number, standing: ReadonlyArray<Feed.Rerun>): Effect.Effect<Feed.Rerun> {
     return Effect.sync(() => {
       const stands = standing.find((one) => one.sequence() <= sequence)
@@ -299,7 +298,7 @@ export class LiveVenue {
     })
   }
 
-  /** Runs a command that a test says in few words. */
+  /** Runs a command given in short form. */
   send(given: AnyGiven): Outcome {
     return this.run(completeAny(given))
   }
@@ -308,7 +307,7 @@ export class LiveVenue {
     return `key-${++this.keys}`
   }
 
-  /** An open market at 1000 price atoms. */
+  /** Adds an open market at 1000 price atoms. */
   market(market: Market.Parameters): number {
     this.send({ kind: "PutMarket", idempotencyKey: this.nextKey(), parameters: market })
     const index = this.engine.findMarket(market.marketId)
@@ -319,7 +318,7 @@ export class LiveVenue {
     return index
   }
 
-  /** Opens accounts through the operator's route, one for each name of a trader. */
+  /** Opens accounts through the operator's route, one for each trader. */
   async traders(count: number, collateral = "1000000"): Promise<ReadonlyArray<Trader>> {
     const { accounts } = Fake.json(await this.ask({
       target: "/v1/operator/demo/accounts",
@@ -334,12 +333,12 @@ export class LiveVenue {
     }))
   }
 
-  /** What a trader posts, under a fresh key unless one is given. */
+  /** Sends a trader's POST request, under a fresh key by default. */
   post(trader: Trader, target: string, body: unknown, idempotencyKey = this.nextKey()): Promise<Response> {
     return this.ask({ target, body, key: trader.key, idempotencyKey })
   }
 
-  /** What a trader reads, as a value; the answer must be 200. */
+  /** Sends a trader's GET request and returns the parsed answer; the status must be 200. */
   async read(trader: Trader | undefined, target: string): Promise<any> {
     const response = await this.ask({ target, ...(trader === undefined ? undefined : { key: trader.key }) })
     if (response.status !== 200) throw new Error(`${target}: ${response.status} ${response.body}`)

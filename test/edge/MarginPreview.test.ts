@@ -21,7 +21,7 @@ describe("a preview", () => {
     await venue.place(bob, { side: "sell", price: "100.0", quantity: "1.000" })
     await venue.place(bob, { side: "sell", price: "101.0", quantity: "0.500" })
     const body = order(alice, { price: "101.0", quantity: "2.000" })
-    // Its key's first use is journaled, whatever it is for.
+    // The first use of a key is journaled, whatever the request; it is not part of what is counted here.
     await venue.read(alice, "/v1/api-keys/current")
     const { records } = venue
     const told = await preview(venue, alice, body)
@@ -50,7 +50,7 @@ describe("a preview", () => {
       },
       before: expect.objectContaining({ equity: "1000.000000", positionQuantity: "0.000", liquidationPrice: null }),
       after: expect.objectContaining({
-        // The second half of a USDC is lost at once.
+        // At the mark, the 0.500 bought at 101.0 are worth 0.5 USDC less.
         equity: "999.424750",
         initialMargin: "20.000000",
         maintenanceMargin: "7.500000",
@@ -79,7 +79,7 @@ describe("a preview", () => {
       order: null,
       after: null
     })
-    // What the edge finds is told the same way.
+    // A refusal by the edge is reported the same way.
     const large = { accepted: false, refusal: { rejectionGuard: "price_out_of_bounds", actual: "99999999999999999999.0" } }
     expect(await preview(venue, alice, order(alice, { price: "99999999999999999999.0" }))).toMatchObject(large)
   })

@@ -1,4 +1,4 @@
-/** What an operator reads of markets and is told of other parameters, over the real engine. `ask` checks every schema. */
+/** The operator's view of markets, and the preview of other parameters, over the real engine. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import * as Market from "../../src/domain/Market.js"
 import { bodyOf, parameters as parametersOf } from "../../src/edge/operator/MarketBody.js"
@@ -33,7 +33,7 @@ test("what is read of a market puts the very same market", async () => {
   const before = await listed()
   expect((await put("same", body)).status).toBe(200)
   expect((await listed()).markets).toEqual(before.markets)
-  // Of any parameters: each is named, and comes back as it was.
+  // The preview takes any parameters, and returns each of them as it was given.
   const odd = {
     ...parameters("AAA"),
     indexStepMaxBps: 7,
@@ -55,7 +55,7 @@ test("a preview is what putting comes to, and changes nothing", async () => {
   }
   const earliest = venue.atEpochMs + dayMs
   const before = await listed()
-  // 500 USDC of notional with 60 behind it: 100 of initial and 75 of maintenance margin are asked for.
+  // 500 USDC of notional with 60 of equity: the new parameters need 100 of initial and 75 of maintenance margin.
   const touched = { underInitialMargin: 2, underMaintenanceMargin: 2, openInterest: "5.000", openOrders: 0 }
   const refused = await preview(tighter)
   expect(refused).toMatchObject({ status: 200, outcome: "refused", ...touched })
@@ -81,7 +81,7 @@ test("a preview is what putting comes to, and changes nothing", async () => {
   expect(await preview(body, "nothing")).toMatchObject({ status: 400, code: "invalid_request" })
   expect(await preview({ ...body, maxLeverageX: 0 })).toMatchObject({ status: 400, code: "invalid_request" })
   expect(await listed()).toEqual(before)
-  // The same decisions, made.
+  // The same decisions when the parameters are put.
   expect((await put("now", tighter)).rejectionGuard).toBe("notice_required")
   expect((await put("then", { ...tighter, effectiveAtEpochMs: earliest })).announced).toMatchObject({ effectiveAtEpochMs: earliest })
   expect(await preview(body)).toMatchObject({ outcome: "at_once", withdrawsAnnounced: true })

@@ -1,4 +1,4 @@
-/** How sessions of markets are told, and what is refused by them, over the real engine. `ask` checks every schema. */
+/** How markets' sessions are shown, and what is refused because of them, over the real engine. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import type * as Session from "../../src/domain/Session.js"
 import { parameters } from "../engine/drive.js"
@@ -96,7 +96,7 @@ test("a closed market is not stale, however old its index; an open one is, and n
   }])
   expect(closed.markets[0].session).toBeUndefined()
   expect((await venue.ask({ target: "/metrics" })).body).toContain(`venue_index_stale{market="${gold}"} 0`)
-  // What was told of the metrics is told again for a second.
+  // The text of the metrics is reused for a moment.
   venue.atEpochMs += 2_000
   set("open", 10 * hourMs, hourMs, hourMs)
   expect(await ready()).toMatchObject({ status: "ready", details: { staleMarkets: 1 }, markets: [{}, { indexStale: true }] })

@@ -1,4 +1,4 @@
-/** Marks with what they were made of, over the real engine: whoever reads them reckons each one again. `ask` checks every schema. */
+/** Marks with their components, over the real engine: a reader can recompute each of them. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import { parameters, patient } from "../engine/drive.js"
 import { LiveVenue } from "./LiveVenue.js"
@@ -41,7 +41,7 @@ const make = async () => {
   return { alice: alice!, bob: bob!, marks, tick, venue }
 }
 
-/** Half up, toward +infinity, of a quotient with a positive divisor. */
+/** A quotient with a positive divisor, rounded half up, toward +infinity. */
 const halfUp = (over: bigint, under: bigint): bigint => {
   const doubled = 2n * over + under
   const divisor = 2n * under
@@ -50,7 +50,7 @@ const halfUp = (over: bigint, under: bigint): bigint => {
 
 const middle = (prices: ReadonlyArray<bigint>): bigint => [...prices].sort((one, other) => (one < other ? -1 : 1))[1]!
 
-/** The mark as somebody reckons it who has nothing but what is published. */
+/** The mark as anybody can recompute it from what is published. */
 const reckoned = (mark: Mark): string => {
   const index = BigInt(mark.indexPriceAtoms)
   const left = BigInt(mark.fundingIntervalMs - mark.madeAtEpochMs % mark.fundingIntervalMs)
@@ -78,11 +78,11 @@ test("every mark can be reckoned again from what is published of it", async () =
   expect(told).toHaveLength(15)
   expect(told.map(({ madeAtEpochMs }) => madeAtEpochMs)).toEqual(told.map((_, at) => venue.atEpochMs - 1_000 * at))
   for (const each of told) expect(reckoned(each)).toBe(each.markPriceAtoms)
-  // A thin side has no impact price, and a market without a trade no last one.
+  // A side without depth has no impact price, and a market without trades no last price.
   expect(Object.keys(told.at(-1)!).filter((name) => /^(impact|last)/.test(name))).toEqual([])
   expect(told.at(-2)).toMatchObject({ impactAskPriceAtoms: "1009" })
   expect(told.at(-2)).not.toHaveProperty("impactBidPriceAtoms")
-  // The book lies over the index: the mark went with it.
+  // The book lies above the index, and the mark followed it.
   expect(told[0]).toMatchObject({
     impactBidPriceAtoms: "999",
     impactAskPriceAtoms: "1009",

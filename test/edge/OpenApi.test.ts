@@ -1,4 +1,4 @@
-/** The published document says what is served, no more and no less. */
+/** The published document describes exactly what is served. */
 import { expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
 import { isBoilerplate } from "../../src/edge/members/Members.js"
@@ -27,7 +27,7 @@ test("it lists exactly the routes of the contract, each answered by its own hand
     await fake.ask({ target: path.replaceAll(/:\w+/g, "x"), method })
     names.push(name)
   }
-  // What the first scrape told is told again for a moment.
+  // The text of the metrics is reused for a moment, so the first scrape's has to expire.
   const unseen = async (): Promise<ReadonlyArray<string>> => {
     const { body } = await fake.ask({ target: "/metrics" })
     return names.filter((name) => !body.includes(`venue_http_requests_total{route="${name}",`))
@@ -100,7 +100,7 @@ test("it documents the headers of limits and of repeats where they are sent", as
 
 type Json = Readonly<Record<string, any>>
 
-/** The members of a schema, and of all in it, that are described neither by themselves nor by the component that they refer to. */
+/** The members of a schema, nested ones included, that are described neither themselves nor by the component to which they refer. */
 const wordless = (schema: Json, at: string, components: Json): ReadonlyArray<string> => {
   const isDescribed = (member: Json): boolean =>
     (typeof member["description"] === "string" && !isBoilerplate(member["description"]))

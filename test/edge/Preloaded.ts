@@ -1,8 +1,8 @@
-/** A library in front of the system's, for a process that a test starts: so a real disk below it does what no disk does when asked to. */
+/** A preloaded library in a process that a test starts makes a real disk fail or wait, which no disk does when asked to. */
 import { spawnSync } from "node:child_process"
 import * as path from "node:path"
 
-/** Makes a library of C source and says where it is; undefined where there is no Linux, or no compiler to make it. */
+/** Compiles a library from C source and returns its path; undefined where there is no Linux, or no compiler. */
 export const libraryOf = (directory: string, source: string): string | undefined => {
   if (process.platform !== "linux") return undefined
   const library = path.join(directory, "preloaded.so")

@@ -1,4 +1,4 @@
-/** Limits of requests as clients meet them. `ask` holds every answer to the contract. */
+/** Rate limits as clients meet them. `ask` holds every answer to the contract. */
 import { describe, expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
 import { clientAddress } from "../../src/edge/http/ClientAddress.js"
@@ -189,7 +189,7 @@ describe("a remote address", () => {
       fake.ask({ method: "PUT", target: "/v1/operator/engine/halt", key, idempotencyKey })
     expect(await statuses([halt("a", "k"), halt("b", "k"), halt("c", "k")])).toEqual([401, 401, 429])
     expect(await statuses([1, 2, 3].map((index) => halt(Fake.operatorToken, `k-${index}`)))).toEqual([200, 200, 200])
-    // Its answers tell how the address stands, and count nothing of it.
+    // The operator's answers show where the address stands, but do not count against it.
     expect(told(await halt(Fake.operatorToken, "k-4")())).toEqual(["2", "0", "60", undefined])
   })
 
@@ -230,7 +230,7 @@ describe("what meets no route", () => {
       [status, "2", "0", "60", undefined],
       [429, "2", "0", "60", "60"]
     ])
-    // A right credential goes on by its own limit, and others' addresses by theirs.
+    // A valid credential still has its own limit, and other addresses theirs.
     expect((await balance(fake, fake.keys.alice)).status).toBe(200)
     expect((await fake.ask({ ...asked, remoteAddress: "192.0.2.9" })).status).toBe(status)
   })

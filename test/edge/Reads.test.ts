@@ -10,7 +10,7 @@ import { Operation } from "../../src/operations/Operations.js"
 import { at } from "./FakeEngine.js"
 import * as Fake from "./FakeVenue.js"
 
-/** What every command of the operator's carries. */
+/** A word of the fingerprint, of any value. */
 const word: unknown = expect.any(Number)
 const sentBy = { ...internal(Principal.operator), fingerprint: { a: word, b: word, c: word, d: word } }
 
@@ -83,7 +83,7 @@ test("a book is read and walked once for a sequence, whatever family, limit and 
   }
   const first = await ask()
   expect(counted.reads).toBe(1)
-  // Each level for the text, for the checksum, and for the pairs of the compatibility book.
+  // Each of the three levels once for the text, once for the checksum, and once for the compatibility book.
   expect(counted.walked).toBe(9)
   expect(await ask()).toEqual(first)
   expect(counted).toEqual({ reads: 1, walked: 9 })
@@ -95,7 +95,7 @@ test("a book is read and walked once for a sequence, whatever family, limit and 
 test("the metrics' text is made once in 200 ms, however many ask, and anew behind them or where the clock went back", async () => {
   let nowMs = 1_700_000_000_000
   const fake = Fake.make({ now: () => nowMs })
-  // What is counted shows when a text was made.
+  // The counter of requests in the text shows when the text was made.
   const seen = async (): Promise<number> => {
     const { body } = await fake.ask({ target: "/metrics" })
     return Number(/^venue_http_requests_total\{route="getHealth",status="200"\} (\d+)$/m.exec(body)?.[1] ?? 0)

@@ -1,7 +1,6 @@
 /**
- * Every refusal in the table is reachable by a request, over the real engine, and tells what it compared: the
- * bound, what the request would have come to, and a value that would have passed. What the engine has no way to
- * meet yet is named, with where it is tested instead.
+ * Every refusal in the table can be reached by a request, over the real engine, and states what it compared: the limit, the request's
+ * value, and the nearest value that would pass. Refusals that a request cannot reach here are listed with where they are tested instead.
  */
 import { expect, test } from "vitest"
 import * as Refusal from "../../src/domain/Refusal.js"
@@ -47,7 +46,7 @@ const bench = async (capacity?: Capacity): Promise<Bench> => {
 interface Row {
   readonly refusal: keyof typeof Refusal.Refusal
   readonly ask: (bench: Bench) => Promise<any>
-  /** What it compared; nothing unless it says so. */
+  /** The values that were compared; absent for a refusal that compares none. */
   readonly limit?: string
   readonly actual?: string
   readonly nearest?: string
@@ -76,7 +75,7 @@ const putBody = {
   takerFeeBps: 5
 }
 
-/** The market as it is read, without what it is not put with. */
+/** The market as it is read, without the members that a PUT does not take. */
 const asRead = async ({ venue }: Bench): Promise<object> => {
   const { market } = await venue.read(undefined, `/v1/markets/${marketId}`)
   const { change24hBps, favorite, lastPrice, lastPriceAtoms, logoUnavailable, marketId: _, settlementAsset, status, symbol, ...body } =
@@ -84,7 +83,7 @@ const asRead = async ({ venue }: Bench): Promise<object> => {
   return body
 }
 
-/** An order in a market whose session is past its cutoff from now on, or closed; the next opens in an hour. */
+/** Sends an order to a market whose session is closed or past its cutoff; the next session opens in an hour. */
 const inSession = ({ place, venue }: Bench, state: Session.State): Promise<any> => {
   const { atEpochMs } = venue
   venue.send({
@@ -116,7 +115,7 @@ const rows: ReadonlyArray<Row> = [
   },
   {
     refusal: "accountShare",
-    // One order is more than a thousandth of the room that is left.
+    // A single order exceeds a thousandth of the room that is left.
     capacity: { orders: 1000, idempotencyKeys: 1000, accountParts: 1000 },
     ask: (at) => at.place({ price: "90.0" })
   },
@@ -468,7 +467,7 @@ const reader = (at: Bench): Trader => {
   return { ...at.alice, key: issued.text }
 }
 
-/** An owner with money and no party, and what they ask. */
+/** An owner with money but no party, and their requests. */
 const owned = async ({ operator, venue }: Bench) => {
   const owner = await Owner.open(venue)
   await operator("POST", "/v1/operator/demo/credits", { accountId: owner.accountId, amount: "100" })
@@ -592,7 +591,7 @@ const all = [...rows, ...ofMoney]
 test.each(all)("$refusal", async ({ actual, ask, capacity, limit, nearest, refusal }) => {
   const described = Refusal.describe(Refusal.Refusal[refusal])
   const answer = await ask(await bench(capacity))
-  // The compatibility envelope has the native one in `info`.
+  // The compatibility envelope carries the native one in `info`.
   const native = answer.info ?? answer
   expect(native).toMatchObject({ code: described.code, retryable: described.retryable, recoveryActions: described.recoveryActions })
   expect(native.rejectionGuard).toBe(described.guard)
@@ -604,9 +603,9 @@ test("no refusal is left out", () => {
   expect(Object.keys(Refusal.Refusal).filter((name) => name !== "none" && !reached.has(name))).toEqual([])
 })
 
-/** How a value of each unit that a refusal compares is told, in a market of one and three decimals. */
+/** How a compared value is written in each unit, in a market with one price and three size decimals. */
 const forms: Partial<Readonly<Record<Unit, RegExp>>> = {
-  // What is off the grid, or beyond any price, is told as it was sent.
+  // A value off the grid, or beyond any price, is returned as it was sent.
   price_atoms: /^\d+(?:\.\d{1,2})?$/,
   size_atoms: /^\d+\.\d{3,7}$/,
   money_atoms: /^\d+\.\d{6}$/,
@@ -629,7 +628,7 @@ test("what compares something is told with numbers in its unit, and nothing else
   }
 })
 
-/** Names of the library's error classes that this release can answer, each by one request. */
+/** Names of the library's error classes that this release can answer, each with a request that does. */
 const names: Readonly<Record<string, (at: Bench) => Promise<any>>> = {
   InvalidOrder: (at) => post(at, "/v2/order", compat({ price: 0.05 })),
   InsufficientFunds: async (at) => {
@@ -674,7 +673,7 @@ test("refusals are remembered with what they compared, alone and in batches", as
   const noId = (text: string): string => text.replaceAll(/"requestId":"[^"]*"/g, "")
   const first: Array<string> = []
   for (const [target, body] of calls) first.push(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body))
-  // The operator widens the market in between: what was decided stays decided.
+  // The operator widens the market in between: the decision stays as it was.
   const widened = parameters("AAA", { maxPriceAtoms: 200_000 })
   expect(at.venue.send({ kind: "PutMarket", idempotencyKey: "wider", parameters: widened }).entries.map(refusalOf)).toEqual([0])
   for (const [index, [target, body]] of calls.entries()) {

@@ -1,4 +1,4 @@
-/** A start that is refused leaves the data directory as it was, whatever refuses it: what is there is evidence. */
+/** A refused start leaves the data directory as it was, whatever the reason: its content is evidence. */
 import { Cause, Exit } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -23,13 +23,13 @@ const trade = async (disk: SimDisk.SimDisk, { accountId, apiKey, venue }: Ready)
   await venue.ask("POST", "/v1/orders/cancel-all", { key: apiKey, body: { accountId, marketId: "BTC-USDC-PERP" } })
 }
 
-/** Goes on until there are records in a second segment. */
+/** Trades until there are records in a second segment. */
 const fillSegment = async (disk: SimDisk.SimDisk, at: Ready): Promise<void> => {
   while (disk.files().filter((path) => path.endsWith(".seg")).length < 2) await trade(disk, at)
   await trade(disk, at)
 }
 
-/** A file that somebody put there. */
+/** Puts a foreign file into the directory. */
 const put = async (disk: SimDisk.SimDisk, path: string): Promise<void> => {
   disk.create(path, Buffer.from("not a snapshot"))
 }
@@ -37,7 +37,7 @@ const put = async (disk: SimDisk.SimDisk, path: string): Promise<void> => {
 const contents = (disk: SimDisk.SimDisk): ReadonlyArray<readonly [string, string]> =>
   disk.files().map((path) => [path, Buffer.from(disk.bytes(path)).toString("base64")])
 
-/** What a start is refused with, which has changed nothing. */
+/** The reason for which a start is refused, after a check that it changed nothing. */
 const refusal = async (disk: SimDisk.SimDisk, options: Partial<Venue.Options> = {}): Promise<string> => {
   const before = contents(disk)
   const exit = await new VenueOver(disk.mount(), options).started
@@ -65,7 +65,7 @@ test("a last segment that was removed is missed by the snapshot that lies in it,
   const disk = SimDisk.make({ random: () => 0 })
   const at = await ready(disk.mount())
   await fillSegment(disk, at)
-  // A graceful stop notes the latest uses of keys, and leaves a snapshot of its last record.
+  // A graceful stop journals the latest uses of keys, and leaves a snapshot of its last record.
   await at.venue.stop()
   const lastSequence = Math.max(...disk.files().flatMap((path) => /(\d+)\.snap$/.exec(path)?.slice(1).map(Number) ?? []))
   const [, last] = disk.files().filter((path) => path.endsWith(".seg"))
@@ -97,7 +97,7 @@ test("of a last segment that was removed with every snapshot in it nothing is le
   disk.remove(last!)
   const again = new VenueOver(disk.mount())
   const started = await again.started
-  // Its record of this start has the number of the first one that is gone.
+  // The record of this start has the number of the first one that is missing.
   expect(Exit.isSuccess(started) && started.value.reads.sequence).toBe(Number(last!.slice("journal/".length, -".seg".length)))
   await again.stop()
 })

@@ -1,11 +1,11 @@
-/** Ids of requests tell nothing of how many others there were: whoever asks twice must not learn how busy a venue was in between. */
+/** Request ids reveal nothing about other requests: two of them must not show how busy the venue was in between. */
 import { expect, test } from "vitest"
 import { LiveVenue } from "./LiveVenue.js"
 
-/** Bits of an id, all of which are drawn. */
+/** Bits of an id, all of them random. */
 const idBits = 96
 
-/** What no record decides: reads of what is there, of what is not, and requests that are none. */
+/** Requests that no record decides: reads of what exists and what does not, and malformed requests. */
 const undecided = [
   { target: "/v2/time" },
   { target: "/healthz" },
@@ -14,7 +14,7 @@ const undecided = [
   { target: "/v1/orders", body: "neither an order nor with a key" }
 ]
 
-/** The ids of so many answers, as numbers. */
+/** The ids of `count` answers, as numbers. */
 const idsOf = async (venue: LiveVenue, count: number): Promise<ReadonlyArray<bigint>> => {
   const ids: Array<bigint> = []
   while (ids.length < count) {
@@ -31,18 +31,18 @@ test("of answers that no record decided each bit of an id differs from the one b
   const { length } = undecided
   const ids = await idsOf(venue, 500)
   expect(new Set(ids).size).toBe(ids.length)
-  // A bit that counts changes with every request, or hardly ever; one that is padding, or says which process it is, never.
+  // A bit of a counter would change with every request or hardly ever, and padding or a process number never.
   const changes = Array.from({ length: idBits },
     (_, bit) => ids.filter((id, at) => at > 0 && ((id ^ ids[at - 1]!) >> BigInt(bit) & 1n) === 1n).length)
   expect(Math.min(...changes)).toBeGreaterThan(180)
   expect(Math.max(...changes)).toBeLessThan(320)
-  // Nor do they rise or fall over time, with one kind of request or with all.
+  // Nor do they rise or fall over time, for one kind of request or for all.
   for (const step of [1, length]) {
     const later = ids.slice(step)
     const rises = later.filter((id, at) => id > ids[at]!).length
     expect(rises / later.length).toBeGreaterThan(0.35)
     expect(rises / later.length).toBeLessThan(0.65)
-    // A step between two that is found twice would be one that something counts.
+    // A difference that occurs twice would point to a counter.
     expect(new Set(later.map((id, at) => id - ids[at]!)).size).toBe(later.length)
   }
 })

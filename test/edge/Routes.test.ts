@@ -1,4 +1,4 @@
-/** What a request must be before anything acts on it: one row for each way of being wrong. `ask` checks every schema. */
+/** What a request must satisfy before anything acts on it: one row for each error. `ask` checks every schema. */
 import { describe, expect, test } from "vitest"
 import * as fc from "fast-check"
 import * as Contract from "../../src/edge/Contract.js"
@@ -13,7 +13,7 @@ interface Row {
   readonly status: number
   readonly code: string
   readonly apiKeyRejection?: string
-  /** What its safeMessage says. */
+  /** A pattern for its safeMessage. */
   readonly says?: RegExp
 }
 
@@ -579,7 +579,7 @@ const rows: ReadonlyArray<Row> = [
   }
 ]
 
-/** What is nearly right, and what is told of it: the right name, and never one that could be a secret. */
+/** Requests that are nearly right, and the hint in the answer: the right name, but never a text that could be a secret. */
 const hints: ReadonlyArray<Row> = [
   ...([
     ["/v1/order", "POST", "POST /v1/orders"],
@@ -731,7 +731,7 @@ const marketBody = {
 
 const reachesEngine = (code: string): boolean => ["order_rejected", "market_not_found", "not_found"].includes(code)
 
-/** What of an answer is otherwise than its row says. */
+/** How an answer differs from its row. */
 const unlike = async (fake: Fake.FakeVenue, { apiKeyRejection, ask, code, says = /./, status }: Row): Promise<object | undefined> => {
   const request = ask(fake)
   const response = await fake.ask(request)
@@ -856,7 +856,7 @@ describe("hostile bodies get an envelope and nothing else", () => {
           (response) => resolve(response.status)
         )
       )
-      // What is made beside the venue may not be made yet: that is told by 503, and no defect.
+      // What is prepared in the background may not be ready yet: 503 says so, and is no defect.
       expect(status < 500 || status === 503).toBe(true)
     }), { numRuns: 2000 })
   })
@@ -950,12 +950,12 @@ test("a body on a route that takes none is refused the same, whatever it is", as
 test("where there is GET there is HEAD, which comes to the same", async () => {
   const fake = Fake.make()
   const documented = Contract.endpoints.flatMap(({ method, name }) =>
-    // Nobody waits for what does not come.
+    // A wait would be in vain, since nothing changes.
     method === "GET" ? [Contract.examples[name as Contract.Name].target.replace(/waitMs=\d+/, "waitMs=0")] : []
   )
   expect(documented.length).toBeGreaterThan(50)
   const differing: Array<string> = []
-  // With the owner's pages, which no contract lists.
+  // Including the owner's pages, which no contract lists.
   for (const target of [...documented, "/", "/connect", "/assets/none.js"]) {
     const [get, head] = [await fake.ask({ target, key: fake.keys.alice }), await fake.ask({ target, method: "HEAD", key: fake.keys.alice })]
     if (get.status !== head.status || get.status === 405) differing.push(`${target}: ${get.status}, ${head.status}`)

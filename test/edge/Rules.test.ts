@@ -1,4 +1,4 @@
-/** The stream's protocol and the engine's rules on the reference page: the documents beside the code, whole and as markup. */
+/** The reference page contains the stream's protocol and the engine's rules, complete and as markup, from the documents beside the code. */
 import * as fs from "node:fs"
 import { describe, expect, it } from "vitest"
 import * as Rules from "../../src/edge/system/docs/Rules.js"

@@ -1,4 +1,4 @@
-/** The real process at its sockets: who gets a connection, and what becomes of an order with something behind it that is no request. */
+/** The real process at its sockets: who gets a connection, and how an order is answered that is followed by bytes that are no request. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -8,7 +8,7 @@ import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { BareSocket, placing } from "./BareSocket.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-served-"))
-// As few as there may be; nothing is said of how many of them one address has.
+// The lowest limit there is; the limit of each address stays at its default.
 const venue = await VenueProcess.start(directory, { CONNECTION_LIMIT: "16" })
 const account = (await venue.demoAccounts(1))[0]!
 afterAll(async () => {
@@ -16,15 +16,15 @@ afterAll(async () => {
   fs.rmSync(directory, { recursive: true, force: true })
 })
 
-/** The addresses of two clients: Linux has the whole network of the first for itself. */
+/** The addresses of two clients: on Linux the whole network of the first is local. */
 const [own, another] = ["127.0.0.1", "127.0.0.2"] as const
 
-/** A request that takes no credential. */
+/** A request that needs no credential. */
 const ofAnybody = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 
 test.skipIf(process.platform !== "linux")("one address has a quarter of the connections unless told, whatever it does, and others get in",
   async () => {
-    // One connection for all that is read of the metrics: how often it was asked counts its answers.
+    // One connection for all reads of the metrics, whose answers are numbered.
     const reader = new BareSocket(venue.port, another)
     let asked = 0
     const metric = async (name: string): Promise<number> => {
@@ -39,12 +39,12 @@ test.skipIf(process.platform !== "linux")("one address has a quarter of the conn
       ofOne.push(socket)
       await socket.body()
     }
-    // The longest quiet ones have left for the last.
+    // The connections that were idle longest made way for the last ones.
     const [first, second, ...left] = ofOne
     await expect.poll(() => metric("venue_open_sockets")).toBe(1 + left.length)
     await Promise.all([first!.closed, second!.closed])
 
-    // All that are left wait for an answer: none of them leaves, and the address gets no other.
+    // All that are left wait for an answer: none of them makes way, and the address gets no further connection.
     const { throughSequence } = await left[0]!.answer()
     for (const socket of left) socket.send(changes(`fromSequence=${throughSequence}&waitMs=30000`))
     await expect.poll(() => metric("venue_change_waits")).toBe(left.length)

@@ -1,4 +1,4 @@
-/** Solvency as anybody and as owners are told it, over the real engine: what is published adds up, and proofs are the owner's own. */
+/** Solvency as the public and owners see it, over the real engine: the published sums add up, and proofs are only the owner's. */
 import { beforeAll, describe, expect, test } from "vitest"
 import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency.js"
 import { LiveVenue, type Trader } from "./LiveVenue.js"
@@ -12,7 +12,7 @@ const ask = async (venue: LiveVenue, target: string, key?: string): Promise<read
   return [status, JSON.parse(body)]
 }
 
-/** Asks until the tree that this begins is published, whatever other work has its turn between. */
+/** Asks until the tree that this request begins is published, whatever other work comes between. */
 const published = async (venue: LiveVenue): Promise<Answer> => {
   const before = await ask(venue, "/v1/solvency")
   for (let turns = 0; turns < 10_000; turns++) {
@@ -36,7 +36,7 @@ describe("a venue whose accounts trade", () => {
     const [one, two, three] = traders as [Trader, Trader, Trader]
     await venue.place(one, { quantity: "3.000" })
     await venue.place(two, { side: "sell", quantity: "3.000" })
-    // Who bought sells on, dearer: that profit is in a collateral, and the loss that pays it in none yet.
+    // The buyer sells on at a higher price: the profit is in a collateral already, while the loss that pays for it is not realised yet.
     await venue.place(one, { side: "sell", price: "101.0", quantity: "3.000" })
     await venue.place(three, { price: "101.0", quantity: "3.000" })
   })

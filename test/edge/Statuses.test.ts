@@ -1,4 +1,4 @@
-/** Every endpoint declares the statuses it can fail with: what it is asked wrongly is answered with one of them, and with each. */
+/** Every endpoint declares the statuses with which it can fail: each wrong request gets one of them, and each of them occurs. */
 import { Either, Schema } from "effect"
 import { describe, expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
@@ -36,7 +36,7 @@ const credential = (fake: Fake.FakeVenue, endpoint: Described): { readonly key?:
   return needsKey(endpoint) ? { key: fake.keys.alice } : {}
 }
 
-/** A good request of an endpoint, with everything that it needs. */
+/** A valid request to an endpoint, with everything that it needs. */
 const good = (fake: Fake.FakeVenue, endpoint: Described): Fake.Ask => {
   const { body, target } = Contract.examples[endpoint.name as Contract.Name]
   return {
@@ -58,7 +58,7 @@ interface Wrong {
   readonly ask: (fake: Fake.FakeVenue, endpoint: Described) => Fake.Ask
 }
 
-/** What may be wrong with a request on any route, each with the status that only some may answer. */
+/** Errors that a request to any route may have, each with a status that only some endpoints answer. */
 const wrongs: ReadonlyArray<Wrong> = [
   {
     why: "no credential, or where none is needed one that is nobody's",
@@ -95,7 +95,7 @@ const wrongs: ReadonlyArray<Wrong> = [
     why: "a limit that is used up",
     status: 429,
     rateLimits: { perKey: 0, perAddress: 0, signInsPerAddress: 0 },
-    // An operator's own requests are not limited, but those of whoever has not the token.
+    // An operator's own requests are not limited, but requests with a wrong operator token are.
     ask: (fake, endpoint) => ({ ...good(fake, endpoint), ...(endpoint.access === "operator" ? { key: "another-token" } : {}) })
   },
   {
@@ -109,7 +109,7 @@ const wrongs: ReadonlyArray<Wrong> = [
 ]
 
 describe.each(wrongs)("$why is answered $status exactly where that is declared", ({ ask, rateLimits, status }) => {
-  // One venue for all endpoints: what is refused changes nothing, and what is not is of no matter to the others.
+  // One venue serves all endpoints: a refused request changes nothing, and one that succeeds does not affect the others.
   const fake = Fake.make(rateLimits === undefined ? {} : { rateLimits })
   test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as const))("%s", async (_, endpoint) => {
     const answer = await fake.ask(ask(fake, endpoint))
@@ -153,7 +153,7 @@ test("what a path names has 128 characters at most, on every route alike, and no
     const request = good(fake, endpoint)
     const [path = "", query] = request.target.split("?")
     for (const [place, part] of endpoint.path.split("/").entries()) {
-      // A passkey's id is as long as its authenticator makes it.
+      // A passkey's id has the length that its authenticator chose.
       if (!part.startsWith(":") || part === ":credentialId") continue
       const named = (length: number) =>
         path.split("/").map((each, index) => index === place ? "x".repeat(length) : each).join("/")

@@ -1,4 +1,4 @@
-/** Realtime tickets from their mint to their end. `ask` checks every schema. */
+/** Realtime tickets, from issue to end. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { State } from "../../src/engine/State.js"
@@ -151,7 +151,7 @@ test("a key that is revoked takes its tickets with it", async () => {
   venue.send({ kind: "OpenOwnerAccount", ...passkey(venue) })
   const owner = venue.engine.findSession(tokenSha256)!
   expect(owner.account).not.toBe(alice.account)
-  // The owner of another account changes nothing; that of the key's own is put in place by hand, as a demo account has none.
+  // The owner of another account changes nothing. The owner of the key's account is put in place by hand, as a demo account has none.
   venue.send({ kind: "RevokeApiKey", account: owner.account, credential: owner.credential, keyId, remoteAddress: "" })
   expect((await rotate(ticket)).status).toBe(200)
   const { sessions } = venue.engine.state.identity
@@ -215,7 +215,7 @@ test("whoever holds a ticket may end its family; of any other text of that form 
   const { records } = venue
   expect((await end("A".repeat(43))).status).toBe(204)
   expect(venue.records).toBe(records)
-  // An old one is no proof of anything: it ends nothing, and tells nothing.
+  // An old ticket proves nothing: it ends no session, and reveals none.
   expect((await end(first.ticket)).status).toBe(204)
   expect((await rotate(latest.ticket)).status).toBe(200)
   expect((await end(latest.ticket)).status).toBe(204)

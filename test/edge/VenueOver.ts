@@ -1,4 +1,4 @@
-/** The whole venue over a disk that a test has in its hands, on a clock that only the test moves. */
+/** The whole venue over a disk that the test controls, on a clock that only the test moves. */
 import { createHash } from "node:crypto"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
@@ -22,7 +22,7 @@ import * as Venue from "../../src/Venue.js"
 const operatorToken = "operator-token-of-the-tests"
 
 interface Said {
-  /** The bearer; the operator's token unless told, and none where it is empty. */
+  /** The bearer credential; by default the operator's token, and none if empty. */
   readonly key?: string
   readonly idempotencyKey?: string
   readonly body?: unknown
@@ -30,26 +30,26 @@ interface Said {
 
 interface Answer {
   readonly status: number
-  /** The body as it was sent. */
+  /** The body as it was received. */
   readonly text: string
   // oxlint-disable-next-line typescript/no-explicit-any -- answers of every route, whose shape is the test's matter
   readonly json: any
 }
 
-/** How many turns everything that need not wait is done in. */
+/** Event loop turns in which everything that need not wait gets done. */
 const settlingTurns = 50
 
 interface Outside {
   readonly money?: Layer.Layer<Ledger | PartySigner>
   readonly random?: Context.Tag.Service<SecureRandom>
   readonly histories?: Layer.Layer<HistoriesDatabase.HistoriesDatabase>
-  /** Told of what is logged; nobody unless given. */
+  /** Called with each line of the log. */
   readonly logged?: (line: string) => void
-  /** The proofs of the venue's passkeys, and of its signer's where it has one. */
+  /** Verifies the proofs of the venue's passkeys, and of its signer's if it has one. */
   readonly proofs?: Proofs
 }
 
-/** Chance that is the same in every run, and never draws the same again. */
+/** Random bytes that are the same in every run, and never repeat. */
 const counted = (): Context.Tag.Service<SecureRandom> => {
   const drawn = { count: 0 }
   return {
@@ -60,7 +60,7 @@ const counted = (): Context.Tag.Service<SecureRandom> => {
 export class VenueOver {
   /** How often all connections were cut. */
   cuts = 0
-  /** Ended once the venue takes requests, or has failed to start. */
+  /** Resolves once the venue takes requests, or has failed to start. */
   readonly started: Promise<Exit.Exit<Venue.Venue["Type"], unknown>>
   private readonly sleepers = new Set<{ untilMs: number; readonly wake: () => void }>()
   private readonly served: Array<Application> = []
@@ -68,13 +68,13 @@ export class VenueOver {
   private readonly proofs: Proofs
   private keys = 0
 
-  /** `nowMs` is what the clock reads at first: the first of January 2026 unless told. */
+  /** `nowMs` is the clock's first time: by default the first of January 2026. */
   constructor(
     disk: Layer.Layer<Disk>,
     options: Partial<Venue.Options> = {},
     private nowMs = 1_767_225_600_000,
     workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone,
-    /** The ledger and the signer, which it is without unless told; and the venue's chance. */
+    /** The ledger and the signer, absent by default; and the venue's source of randomness. */
     {
       histories = HistoriesDatabase.layerMemory,
       logged = () => {},
@@ -116,7 +116,7 @@ export class VenueOver {
       sequencer: Sequencer.defaultOptions,
       snapshotEveryRecords: 0,
       journal: { segmentBytes: 64 * 1024, maxBlockBytes: 8 * 1024 },
-      // A venue's own 16 MiB, taken anew at each of a suite's starts, are most of what there is to collect.
+      // The default 16 MiB, allocated at each of a suite's starts, would be most of the garbage.
       feed: { bytes: 1 << 20 },
       ledger: Absent.setting,
       ...options
@@ -134,7 +134,7 @@ export class VenueOver {
     return this.nowMs
   }
 
-  /** Lets time pass: whoever sleeps wakes at its moment. */
+  /** Lets time pass: each sleeping fiber wakes at its moment. */
   async pass(millis: number): Promise<void> {
     for (const end = this.nowMs + millis; this.nowMs < end;) {
       this.nowMs = Math.min(end, this.nowMs + 100)
@@ -146,15 +146,15 @@ export class VenueOver {
     }
   }
 
-  /** The clock is set back: who sleeps is woken no later for that. */
+  /** Sets the clock back; sleeping fibers wake no later for that. */
   setBack(millis: number): void {
     this.nowMs -= millis
     for (const sleeper of this.sleepers) sleeper.untilMs -= millis
   }
 
   /**
-   * The same in leaps, from one sleeper's moment to the next: for long times. None is shorter than `atLeastMs`, as on a machine where
-   * everybody wakes late: something in a venue wakes every half second, and has nothing to do.
+   * Lets time pass in leaps from one sleeping fiber's moment to the next, for long times. No leap is shorter than `atLeastMs`, as on a
+   * machine that wakes everybody late: something in a venue wakes every half second and has nothing to do.
    */
   async leap(millis: number, atLeastMs = 0): Promise<void> {
     const end = this.nowMs + millis
@@ -168,14 +168,14 @@ export class VenueOver {
     }
   }
 
-  /** The same at once, as where the machine was suspended: who sleeps wakes late, and once. */
+  /** Lets time pass in one leap, as if the machine had been suspended: each sleeping fiber wakes late, and once. */
   async oversleep(millis: number): Promise<void> {
     this.nowMs += millis
     await this.leap(1)
   }
 
   /**
-   * Lets time pass until it is so, for some minutes of the venue's at most. What the system itself works on is given its turns
+   * Lets time pass until the condition holds, for some minutes of the venue's clock at most. Work of the system's threads gets its turns
    * before each second.
    */
   async wait(isSo: () => boolean): Promise<void> {
@@ -185,7 +185,7 @@ export class VenueOver {
     }
   }
 
-  /** Lets everything that need not wait be done, by the system's own threads too: proofs of passkeys are worked on there. */
+  /** Lets everything be done that need not wait, including work of the system's threads, which verify the proofs of passkeys. */
   async settle(count = settlingTurns): Promise<void> {
     for (let turn = 0; turn < count; turn++) {
       await nextTurn()
@@ -193,7 +193,7 @@ export class VenueOver {
     }
   }
 
-  /** Sends a request; its answer, once there is one. */
+  /** Sends a request and returns its answer. */
   ask(method: string, target: string, { body, idempotencyKey, key = operatorToken }: Said = {}): Promise<Answer> {
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
@@ -211,17 +211,17 @@ export class VenueOver {
     )
   }
 
-  /** Runs something beside the venue, on its clock. */
+  /** Runs an effect beside the venue, on its clock. */
   run<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
     return Effect.runPromise(Effect.withClock(effect, this.clock))
   }
 
-  /** Stops it as SIGTERM does; how its end went. */
+  /** Stops the venue as SIGTERM does; returns how it ended. */
   stop(): Promise<Exit.Exit<void>> {
     return Effect.runPromiseExit(Effect.withClock(Scope.close(this.scope, Exit.void), this.clock))
   }
 
-  /** The same, and asks once more after some time. */
+  /** Stops the venue, and asks once more after some time. */
   async stopAskedTwice(againAfterMs: number): Promise<void> {
     const stopping = Effect.runFork(Effect.withClock(Effect.uninterruptible(Scope.close(this.scope, Exit.void)), this.clock))
     await this.pass(againAfterMs)

@@ -1,4 +1,6 @@
-/** Parameters with notice: what is taken at once and what is not, whom it would touch, and how they take effect. */
+/**
+ * Parameters with notice: which changes apply at once and which need notice, which accounts they would affect, and how they take effect.
+ */
 import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -13,7 +15,7 @@ const usdc = (amount: number): number => amount * 1_000_000
 
 const tiers = (maintenanceMarginBps: number) => [{ notionalThresholdAtoms: 0, maintenanceMarginBps }]
 
-/** A market without fees, in which a lot at the mark of 100.0 is 0.1 USDC; its index is good for as long as a test goes on. */
+/** A market without fees, in which a lot at the mark of 100.0 is 0.1 USDC; its index stays fresh for as long as the test runs. */
 const market = (change: Partial<Market.Parameters> = {}) =>
   parameters("AAA", {
     makerFeeBps: 0,
@@ -28,7 +30,7 @@ const market = (change: Partial<Market.Parameters> = {}) =>
 
 const tighter = market({ initialMarginBps: 2000, maxLeverageX: 5, maintenanceMarginTiers: tiers(1000) })
 
-/** Two who hold 1,000 lots, 100 USDC, against each other, with 6 and with 1,000 USDC behind them. */
+/** Two accounts that hold 1,000 lots, 100 USDC, against each other, with 6 and with 1,000 USDC of collateral. */
 const begin = (capacity: Partial<Capacity> = {}) => {
   const driver = new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 10_000, ...capacity }))
   driver.market(market(), 1000)
@@ -41,7 +43,7 @@ const begin = (capacity: Partial<Capacity> = {}) => {
 const put = (driver: Driver, next: Market.Parameters, effectiveAtEpochMs = 0) =>
   driver.ask({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: next, effectiveAtEpochMs })
 
-/** Announces for the earliest time that there is. */
+/** Announces parameters for the earliest possible time. */
 const announce = (driver: Driver, next = tighter): number => {
   const at = driver.atEpochMs + noticeMs
   expect(put(driver, next, at).refusal).toBe(Refusal.none)
@@ -101,7 +103,7 @@ describe("at once", () => {
 describe("an announcement", () => {
   test("tells whom it would touch, of those who hold a position", () => {
     const { driver } = begin()
-    // With orders alone nobody is counted.
+    // An account that has orders but no position is not counted.
     driver.place(driver.account(usdc(6)), { priceAtoms: 999, quantityAtoms: 1000 })
     const at = driver.atEpochMs + noticeMs
     const counts = (next: Market.Parameters) => {
@@ -109,7 +111,8 @@ describe("an announcement", () => {
       expect(driver.engine.touched(0, 0)).toEqual({ underInitialMargin, underMaintenanceMargin, next: undefined })
       return [underInitialMargin, underMaintenanceMargin]
     }
-    // 6 USDC behind 100: at 6 % initial margin nobody is short, at 7 % one is, at 7 % maintenance margin he is liquidated.
+    // Equity of 6 USDC on 100 of notional: enough for an initial margin of 6 %, not for 7 %; with a maintenance margin over 6 % it is
+    // liquidated.
     expect(counts(market({ initialMarginBps: 600, maxLeverageX: 16 }))).toEqual([0, 0])
     expect(counts(market({ initialMarginBps: 700, maxLeverageX: 14 }))).toEqual([1, 0])
     expect(counts(market({ initialMarginBps: 1000, maxLeverageX: 10, maintenanceMarginTiers: tiers(600) }))).toEqual([1, 0])
@@ -121,13 +124,13 @@ describe("an announcement", () => {
     const next = market({ initialMarginBps: 1000, maxLeverageX: 10, maintenanceMarginTiers: tiers(601) })
     const at = driver.atEpochMs + noticeMs
     expect(put(driver, next, at)).toMatchObject({ underInitialMargin: 1, underMaintenanceMargin: 1 })
-    // Whoever came to it counts, with an order alone as well.
+    // Every account that ever came to the market counts against the limit, even with an order alone.
     const third = driver.account(usdc(6))
     driver.place(third, { priceAtoms: 999, quantityAtoms: 1 })
     expect(put(driver, next, at)).toMatchObject({ refusal: Refusal.none, underInitialMargin: -1, underMaintenanceMargin: -1 })
     expect(driver.engine.touched(0, 0)).toEqual({ underInitialMargin: 1, underMaintenanceMargin: 1, next: 2 })
     expect(driver.engine.touched(0, 2)).toEqual({ underInitialMargin: 0, underMaintenanceMargin: 0, next: undefined })
-    // The answer under its key says the same.
+    // The restored state has the same answer under the key.
     const copy = restored(driver)
     expect(canonical(copy)).toEqual(canonical(driver))
     passTo(driver, at)
@@ -213,7 +216,7 @@ describe("taking effect", () => {
     const { driver, weak } = begin()
     for (let opened = 0; opened < 260; opened++) driver.account(1)
     passTo(driver, announce(driver))
-    // The newest come first; whoever is left is looked at in the next record, which comes at once.
+    // The newest accounts are examined first; the rest are examined in the next record, which is due immediately.
     expect(driver.engine.state.liquidations.has(weak)).toBe(false)
     expect(driver.engine.nextDueEpochMs).toBe(0)
     const copy = restored(driver)
@@ -228,7 +231,7 @@ describe("taking effect", () => {
     const { driver, weak } = begin()
     const at = driver.atEpochMs + noticeMs
     const lower = (maxQuantityAtoms: number) => market({ maxQuantityAtoms })
-    // At once it is refused while somebody holds more, and taken while nobody does.
+    // Without notice it is refused while somebody holds more, and accepted otherwise; with notice it is always refused.
     expect(put(driver, lower(999)).refusal).toBe(Refusal.positionStranded)
     expect(put(driver, lower(999), at).refusal).toBe(Refusal.marketInvalid)
     expect(put(driver, lower(1000), at).refusal).toBe(Refusal.marketInvalid)
@@ -252,7 +255,7 @@ describe("taking effect", () => {
     passTo(driver, announce(driver, small))
     expect(driver.place(weak, { side: Order.sell, quantityAtoms: 101, reduceOnly: true }).refusal).toBe(Refusal.quantityOutOfBounds)
     expect(driver.place(weak, { quantityAtoms: 1 }).refusal).toBe(Refusal.positionLimit)
-    // The limit of before bounds what is held: no price may rise beyond what it can be counted at.
+    // Positions may be as large as the former limit, so the maximum price is bounded by what such a position can be valued at exactly.
     const most = Math.floor((2 ** 53 - 1) / (market().maxPositionQuantityAtoms * driver.engine.state.markets[0]!.factor))
     const bound = Math.min(most, 2 ** 31 - 2)
     expect(put(driver, { ...small, maxPriceAtoms: bound + 1 }).refusal).toBe(bound === most ? Refusal.marketInvalid : Refusal.none)

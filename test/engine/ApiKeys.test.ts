@@ -1,4 +1,4 @@
-/** The table of API keys: what is forgotten leaves its number to nobody, and what is kept follows what there is. */
+/** The table of API keys: the number of a forgotten key is not used again, and memory follows the number of keys kept. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { type ApiKey, ApiKeys } from "../../src/engine/accounts/ApiKeys.js"
@@ -14,7 +14,7 @@ const keyOf = (index: number, account: number): ApiKey => ({
   revokedAtEpochMs: 0
 })
 
-/** Pages that are held, as the table itself has them. */
+/** Allocated pages, read from the table's internals. */
 const pagesOf = (keys: ApiKeys): number =>
   (keys as unknown as { readonly pages: ReadonlyArray<object | undefined> }).pages.filter((page) => page !== undefined).length
 

@@ -1,4 +1,4 @@
-/** Take-profit and stop-loss: what is set, when it fires, what it closes, and that no bracket outlives its position. */
+/** Take-profit and stop-loss: what can be set, when it triggers, what it closes, and that no bracket outlives its position. */
 import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import { anyMarket } from "../../src/domain/None.js"
@@ -31,7 +31,7 @@ const begin = (change: Partial<Market.Parameters> = {}) => {
   return { driver, account: driver.account(rich), other: driver.account(rich) }
 }
 
-/** Has an account hold a size (negative: short), against another. */
+/** Has an account hold a size (negative: short) against another. */
 const hold = (driver: Driver, account: number, other: number, size: number, change: { market?: number; priceAtoms?: number } = {}) => {
   const [side, opposite] = size > 0 ? [Order.buy, Order.sell] as const : [Order.sell, Order.buy] as const
   driver.place(other, { side: opposite, quantityAtoms: Math.abs(size), ...change })
@@ -40,7 +40,7 @@ const hold = (driver: Driver, account: number, other: number, size: number, chan
 
 const next = (driver: Driver): void => void driver.send({ kind: "PassTime" })
 
-/** Lets records come while the engine waits for any at its time. */
+/** Adds records while one is due. */
 const settle = (driver: Driver): void => {
   for (let record = 0; record < 1_000 && driver.engine.nextDueEpochMs <= driver.atEpochMs; record++) driver.send({ kind: "PassTime" })
   expect(driver.engine.nextDueEpochMs).toBeGreaterThan(driver.atEpochMs)
@@ -160,7 +160,7 @@ describe("firing", () => {
     const { collateralAtoms } = driver.engine.balance(account)
     driver.index(0, 950)
     settle(driver)
-    // Bought at 100.0, sold 0.6 at 94.5 and 0.4 at 94.0; 5 bps of 94.3.
+    // Bought at 100.0, sold 0.6 at 94.5 and 0.4 at 94.0; the fee is 5 bps of 94.3.
     expect(driver.engine.balance(account).collateralAtoms).toBe(collateralAtoms - 5_700_000 - 47_150)
     expect(driver.engine.fills(account, 0, Number.POSITIVE_INFINITY, 2)).toMatchObject([
       { priceAtoms: 940, sizeAtoms: 400, takerAccount: account },
@@ -189,7 +189,7 @@ describe("firing", () => {
     driver.index(0, 950)
     settle(driver)
     expect(sizes(driver, account)).toEqual([400])
-    // Nothing is within its limit any more: no order is sent.
+    // No bid is within its limit any more, so no order is sent.
     driver.mark()
     settle(driver)
     expect(named(driver, "TriggerFired").at(-1)).toMatchObject({ orderNumber: -1, quantityAtoms: 400 })
@@ -213,7 +213,7 @@ describe("firing", () => {
     driver.mark()
     driver.price(0, 940)
     expect(driver.engine.nextDueEpochMs).toBe(0)
-    // It has fired, and the market stops before it is worked off.
+    // It has triggered, and the market's index becomes stale before it is executed.
     driver.atEpochMs += 6_000
     settle(driver)
     expect(sizes(driver, account)).toEqual([1000])
@@ -232,7 +232,7 @@ describe("firing", () => {
     driver.place(other, { side: Order.buy, priceAtoms: 940, quantityAtoms: 5_000 })
     driver.index(0, 950)
     driver.send({ kind: "HaltEngine", idempotencyKey: "halt" })
-    // The halt's own record has worked it off: nothing was halted before it.
+    // The halt's own record executed it first: due work is done before a record's command.
     expect(sizes(driver, account)).toEqual([])
     driver.send({ kind: "ResumeEngine", idempotencyKey: "resume" })
     hold(driver, account, other, 1000, { priceAtoms: 950 })
@@ -269,7 +269,7 @@ describe("firing", () => {
     }
     const triggers = fired.map((account) => 900 + ((account - accounts[0]!) * 37) % 50)
     expect(fired).toHaveLength(100)
-    // What the first tick had crossed was worked off before the second reached further.
+    // What the first tick had triggered was executed before the second reached further.
     expect(triggers).toEqual([...triggers].sort((one, other) => other - one))
     settle(driver)
     expect(driver.engine.state.brackets.size).toBe(0)
@@ -286,7 +286,7 @@ describe("firing", () => {
     driver.place(other, { side: Order.buy, priceAtoms: 940, quantityAtoms: 5_000 })
     driver.price(0, 950)
     driver.price(0, 1000)
-    // The mark is still at 1000, and so is the index by now; the low of 950 is none of a stop-loss that is set from here on.
+    // The mark is still 1000 and the index is 1000 again; the earlier low of 950 does not trigger a stop-loss that is set after it.
     expect(driver.autoClose(account, 0, stop(990, Trigger.index)).refusal).toBe(Refusal.none)
     settle(driver)
     expect(brackets(driver, account)).toMatchObject([{ quantityAtoms: 10 }])
@@ -359,7 +359,7 @@ describe("brought by an order", () => {
     driver.index(0, 1000)
     hold(driver, account, other, -400)
     driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
-    // The first 400 close what was short.
+    // The first 400 close the short position.
     driver.place(account, { quantityAtoms: 1000, autoClose: both })
     expect(quantityOf(driver, account)).toBe(600)
     expect(sizes(driver, account)).toEqual([600])
@@ -375,7 +375,7 @@ describe("brought by an order", () => {
     expect(sizes(driver, account)).toEqual([800, 0])
     driver.place(other, { side: Order.sell, quantityAtoms: 100 })
     expect(sizes(driver, account)).toEqual([800, 100])
-    // A bracket for the whole takes the place of all that is armed.
+    // A bracket for the whole position replaces everything that is armed.
     expect(driver.autoClose(account, 0, stop(901))).toMatchObject({ quantityAtoms: 900, canceled: 2 })
     expect(sizes(driver, account)).toEqual([0, 900])
     driver.place(other, { side: Order.sell, quantityAtoms: 100 })

@@ -1,16 +1,16 @@
-/** The ledger of balances: what is kept of it, whose it is, and where a page of it begins. */
+/** The ledger of balances: which rows are kept, for which account, and where a page of it begins. */
 import { describe, expect, test } from "vitest"
 import { anyMarket } from "../../src/domain/None.js"
 import { type BalanceChange, BalanceLog, Cause, causes, type Place } from "../../src/engine/BalanceLog.js"
 
-/** Ten changes of three accounts by turns, of which four are kept: 6 to 9. */
+/** Ten changes of three accounts in turn, of which the last four are kept: 6 to 9. */
 const made = (capacity = 4): BalanceLog => {
   const log = new BalanceLog(capacity)
   for (let at = 0; at < 10; at++) log.add(100 + at, 1_000 * at, at % 3, Cause.fee, at % 2, -1 - at, 50 - at)
   return log
 }
 
-/** The place of the account's newest change by a record. */
+/** The place of a record's change in the account's ledger. */
 const by = (sequence: number, place = 0): Place => ({ sequence, place })
 
 describe("the changes of an account", () => {
@@ -37,7 +37,7 @@ describe("the changes of an account", () => {
   })
 })
 
-/** Records that change several accounts several times, more than are kept; in two markets. */
+/** Records in two markets that change several accounts several times, more often than is kept. */
 const crowded = (capacity: number): BalanceLog => {
   const log = new BalanceLog(capacity)
   for (let at = 0; at < 60; at++) log.add(Math.floor(at / 12), 0, (at * 7) % 3, Cause.fee, at % 2, -1 - at, 0)

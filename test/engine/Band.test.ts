@@ -1,4 +1,4 @@
-/** What the price band leaves behind is cancelled, a bounded number in a record, before anything else happens in its market. */
+/** Orders that the price band leaves outside are cancelled, a bounded number per record, before anything else happens in their market. */
 import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -13,7 +13,7 @@ import { Driver, parameters } from "./drive.js"
 const rich = 100_000_000_000
 const orders = 2 * clearedAtOnce + 10
 
-/** Two markets, and more bids in the first than two records cancel: at 950 and 960 in turn, so that 960 goes first. */
+/** Two markets, and more bids in the first than two records cancel: at 950 and 960 in turn; those at 960 are cancelled first. */
 const begin = () => {
   const driver = new Driver()
   driver.market(parameters("AAA"), 1000)
@@ -71,7 +71,7 @@ describe("a mark that moves far", () => {
     expect(driver.cancel(one, bids.at(-2)!).refusal).toBe(Refusal.none)
     expect(driver.place(other, { market: 1 }).refusal).toBe(Refusal.none)
     expect(driver.engine.findOrder(one, bids.at(-2)!)!.cancelReason).toBe(Order.CancelReason.user)
-    // The same request under its key goes through as soon as the market is clear.
+    // The same request under its key is accepted once the market is clear.
     expect(driver.engine.state.clearing).toEqual([])
     expect(driver.run(placement).entries[0]).toMatchObject({ filledAtoms: 1 })
   })
@@ -135,7 +135,7 @@ test("a narrower band cancels what it leaves outside, and keeps what lies at its
 })
 
 describe("announced parameters with a narrower band", () => {
-  /** A market with so many bids at 1080, and 4 % around 1000 announced: from 960 to 1040. */
+  /** A market with `bids` bids at 1080, and an announced band of 4 % around 1000: from 960 to 1040. */
   const announce = (bids: number) => {
     const driver = new Driver()
     driver.market(parameters("AAA"), 1000)

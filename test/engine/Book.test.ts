@@ -9,7 +9,7 @@ import { encoded } from "./Sections.js"
 
 const maxPrice = 2 ** 31 - 1
 
-/** Every slot of a side in the order it would trade. */
+/** Every slot of a side in the order in which it would trade. */
 const walk = (book: Book, side: Order.Side): Array<number> => {
   const slots: Array<number> = []
   for (let slot = book.best(side); slot !== none; slot = book.nextSlot(slot)) slots.push(slot)
@@ -176,7 +176,7 @@ describe("Book", () => {
       expect(slot).not.toBe(none)
     }
     const scattered = orders.levels.bytes
-    // Arrays grow by doubling: half of what they take may be spare.
+    // Arrays grow by doubling, so up to half of their memory may be unused.
     expect((scattered - empty) / 200 / 2).toBeLessThanOrEqual(1024)
     for (let round = 1; round < 50; round++) {
       for (const slot of [...walk(book, Order.buy), ...walk(book, Order.sell)]) {
@@ -194,7 +194,7 @@ describe("Book", () => {
       { weight: 4, arbitrary: fc.integer({ min: 5000, max: 5090 }) },
       { weight: 2, arbitrary: fc.integer({ min: 1, max: maxPrice }) },
       { weight: 1, arbitrary: fc.constantFrom(1, 31, 32, 1023, 1024, 2 ** 30 - 1, 2 ** 30, maxPrice - 1, maxPrice) },
-      // The same place of the leaf cache, from leaves far apart.
+      // Leaves far apart that share an entry of the leaf cache.
       { weight: 1, arbitrary: fc.integer({ min: 0, max: 8 }).map((leaf) => 7 + leaf * 32 * 64) }
     )
     const Step = fc.oneof(

@@ -1,4 +1,4 @@
-/** What an operator cancels: which orders, how many in a record, in which order, and what is told of it. */
+/** An operator's cancels: which orders, how many in a record, in which order, and how they are reported. */
 import { describe, expect, test } from "vitest"
 import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
@@ -41,7 +41,7 @@ const bid = (driver: Driver, account: number, priceAtoms: number, market = 0): n
 const offer = (driver: Driver, account: number, priceAtoms: number, market = 0): number =>
   driver.place(account, { market, side: Order.sell, priceAtoms, quantityAtoms: 1 }).orderNumber
 
-/** Which of an account's orders an operator's word has ended. */
+/** Which of an account's orders an operator's cancel has ended. */
 const gone = (driver: Driver, account: number, orders: ReadonlyArray<number>): ReadonlyArray<number> =>
   orders.filter((order) => {
     const { cancelReason, status } = driver.engine.findOrder(account, order)!
@@ -152,7 +152,7 @@ describe("what was leaving already", () => {
     const [here, there] = [0, 1].map((market) => Array.from({ length: 12 }, () => bid(driver, one, 900, market)))
     const stands = bid(driver, other, 890)
     driver.cancelAll(one)
-    // What is placed meanwhile stays.
+    // Orders placed meanwhile stay.
     const later = bid(driver, one, 880)
     const all = [...here!, ...there!]
     const left = all.filter((order) => driver.engine.findOrder(one, order)!.status === Order.open)
@@ -200,7 +200,7 @@ describe("what was leaving already", () => {
     const one = driver.account(rich)
     for (let count = 0; count < canceledAtOnce + 20; count++) bid(driver, one, 900)
     driver.cancelAll(one)
-    // Four went with the cancel, and four with the operator's record before his own were come to.
+    // Four were cancelled by the owner's record, and four more by due work of the operator's record, before his own cancel began.
     expect(byOperator(driver, { market: 0 })).toEqual(came(0, 12))
   })
 })

@@ -1,4 +1,4 @@
-/** A line of whole numbers that is emptied and filled again, and rows that grow. */
+/** A queue of whole numbers that is emptied and filled again, and rows that grow. */
 import { expect, test } from "vitest"
 import { bytesOf, growRows, Line, newRows, wordsOf } from "../../src/engine/Columns.js"
 

@@ -1,4 +1,4 @@
-/** Orders end with the connection that they were placed over, whatever ends it: those, no others, and for everybody at once. */
+/** Orders end with the connection over which they were placed, whatever ends it: only those, and for everybody at the same moment. */
 import { beforeEach, describe, expect, test } from "vitest"
 import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"

@@ -1,4 +1,4 @@
-/** Delisting: who may ask for it and when it takes effect, and how a market is settled at its final price. */
+/** Delisting: who may request it and when it takes effect, and how a market is settled at its final price. */
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Market from "../../src/domain/Market.js"
@@ -12,7 +12,7 @@ import { canonical, Driver, parameters, passTo, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
-/** A market without fees, in which a lot at the mark of 100.0 is 0.1 USDC; its index is good for as long as a test goes on. */
+/** A market without fees, in which a lot at the mark of 100.0 is 0.1 USDC; its index stays fresh for as long as the test runs. */
 const market = (base: string, change: Partial<Market.Parameters> = {}) =>
   parameters(base, {
     makerFeeBps: 0,
@@ -28,7 +28,7 @@ const market = (base: string, change: Partial<Market.Parameters> = {}) =>
 
 const capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
-/** Two markets, two who hold 1,000 lots of the first, 100 USDC, against each other, and a third who holds nothing. */
+/** Two markets, two accounts that hold 1,000 lots of the first, 100 USDC, against each other, and a third without a position. */
 const begin = (change: Partial<Capacity> = {}) => {
   const driver = new Driver(Engine.make({ ...capacity, ...change }))
   driver.market(market("AAA"), 1000)
@@ -45,7 +45,7 @@ const delist = (driver: Driver, effectiveAtEpochMs = 0, index = 0) =>
 const withdraw = (driver: Driver, index = 0) =>
   driver.ask({ kind: "DelistMarket", idempotencyKey: driver.nextKey(), market: index, action: "withdraw", effectiveAtEpochMs: 0 })
 
-/** Lets records come until nothing is due at once; how many. */
+/** Adds records until nothing more is due immediately; returns how many. */
 const settle = (driver: Driver): number => {
   let records = 0
   for (; driver.engine.nextDueEpochMs <= driver.atEpochMs; records++) driver.send({ kind: "PassTime" })
@@ -55,7 +55,7 @@ const settle = (driver: Driver): number => {
 const heldBy = ({ engine }: Driver, account: number): ReadonlyArray<number> =>
   engine.positions(account).filter((each) => each.market === 0).map(({ quantityAtoms }) => quantityAtoms)
 
-/** All collateral and what is unrealised: nothing is invented. */
+/** All collateral and unrealised PnL: settlement must not change the sum. */
 const wealth = ({ engine }: Driver): number => {
   let sum = 0
   for (let account = 0; account < engine.state.accounts.count; account++) sum += Number(engine.balance(account).equityAtoms)
@@ -193,7 +193,7 @@ describe("the command", () => {
 describe("the final price", () => {
   test("is the index of the ticks, not of the samples; ticks of halted times do not count", () => {
     const { driver } = begin()
-    // Three ticks at 1000, one at 1010 although it was 1100 in between, none while the market is halted.
+    // Three ticks at 1000, one at 1010 after the index was briefly at 1100, and none while the market is halted.
     for (let second = 0; second < 3; second++) driver.mark()
     driver.price(0, 1100)
     driver.price(0, 1010)
@@ -239,7 +239,7 @@ describe("settlement", () => {
     for (const price of [1010, 1010, 1020]) driver.index(0, price)
     const before = { long: driver.engine.balance(long).collateralAtoms, stats: driver.engine.stats(0) }
     delist(driver)
-    // 1010, 1010 and 1020 in three ticks.
+    // 1010, 1010 and 1020 at three ticks.
     expect(driver.engine.market(0).delisting).toMatchObject({ state: "settling", finalPriceAtoms: 1013 })
     const worth = wealth(driver)
     expect(settle(driver)).toBe(1)
@@ -314,7 +314,7 @@ describe("settlement", () => {
     driver.place(other, { priceAtoms: 990, quantityAtoms: 10 })
     driver.place(more[0]!, { side: Order.sell, quantityAtoms: 300 })
     driver.place(more[1]!, { quantityAtoms: 300 })
-    // The first long has 6 USDC behind 100: what it lacks at 920 is borne by the shorts.
+    // The first long has 6 USDC of equity for a notional of 100: its deficit at 920 is borne by the shorts.
     driver.price(0, 920)
     delist(driver)
     expect(driver.engine.market(0).delisting?.finalPriceAtoms).toBe(920)
@@ -346,7 +346,7 @@ describe("settlement", () => {
     driver.price(0, 920)
     delist(driver)
     settle(driver)
-    // It took 1,000 lots over at 94.0 and was closed at 92.0.
+    // The fund took over 1,000 lots at 94.0, which were closed at 92.0.
     expect(driver.engine.balance(fund).collateralAtoms).toBe(usdc(48))
     expect(driver.engine.balance(long).collateralAtoms).toBe(0)
     expect(driver.engine.balance(short).collateralAtoms).toBe(usdc(1008))
@@ -357,7 +357,7 @@ describe("settlement", () => {
 
   test("leaves a position standing where nobody can bear its deficit, and comes back to it a minute later", () => {
     const { driver, long, other, short } = begin()
-    // The short has lost in the other market all that it wins here.
+    // The short has lost in the other market everything that it wins here.
     driver.place(other, { market: 1, side: Order.sell, quantityAtoms: 8_000 })
     driver.place(short, { market: 1, quantityAtoms: 8_000 })
     driver.engine.state.accounts.setCollateral(short, 0)
@@ -401,7 +401,7 @@ describe("settlement", () => {
       expect(driver.engine.market(0).delisting?.state).toBe("settling")
     }
     expect(told()).toEqual(first)
-    // Beside those that a step names there is the latest of each side.
+    // Besides those named by a step, the latest of each side is kept.
     expect(driver.engine.deleveragings(0, 0, 100).length).toBeLessThanOrEqual(named + 2)
     for (const { rankingSequence } of driver.engine.liquidations(0, 0, 100)) {
       if (rankingSequence > 0) expect(driver.engine.deleveragings(0, 0, 100).map(({ sequence }) => sequence)).toContain(rankingSequence)
@@ -412,7 +412,7 @@ describe("settlement", () => {
     const { driver, long } = begin()
     delist(driver)
     driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
-    // What the record of the halt began with was done before it.
+    // Here due work was done at the start of the halt's record, before the halt.
     const other = begin()
     other.driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     delist(other.driver)
@@ -427,7 +427,7 @@ describe("settlement", () => {
 })
 
 const statuses = ["draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only"] as const
-/** How a market gets to a status. */
+/** The statuses through which a market gets to another one. */
 const ways: Readonly<Record<Market.Status, ReadonlyArray<Market.Status>>> = {
   draft: [],
   backfilling: ["backfilling"],
@@ -437,7 +437,7 @@ const ways: Readonly<Record<Market.Status, ReadonlyArray<Market.Status>>> = {
   cancel_only: ["backfilling", "open", "cancel_only"],
   reduce_only: ["backfilling", "open", "reduce_only"]
 }
-/** What each may become, itself left out. */
+/** The statuses into which each status may change, besides itself. */
 const becomes: Readonly<Record<Market.Status, ReadonlyArray<Market.Status>>> = {
   draft: ["backfilling"],
   backfilling: ["open"],
@@ -464,7 +464,7 @@ describe("status moves", () => {
 test("while a market is settled its canonical form tells in which order its holders are gone through", () => {
   const holders = (driver: Driver) => canonical(driver).filter((line) => line.startsWith("holders "))
   const { driver, long, other, short } = begin({ liquidatedAtOnce: { looks: 1, deleveraged: 1, met: 1, unwound: 1, settled: 1 } })
-  // A third came to it last, the second before the first.
+  // The third account came to the market last, and the second before the first.
   driver.place(other, { side: Order.buy, priceAtoms: 900, quantityAtoms: 10 })
   expect(holders(driver)).toEqual([])
   delist(driver)

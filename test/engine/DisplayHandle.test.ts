@@ -1,4 +1,4 @@
-/** The name by which others may see an account: chosen over HTTP, told again, looked up, replayed and kept in snapshots. */
+/** The name under which others see an account: chosen over HTTP, repeated, looked up, replayed and kept in snapshots. */
 import { expect, test } from "vitest"
 import { handleOf, isChosen } from "../../src/operations/accounts/SetDisplayHandle.js"
 import { Engine } from "../../src/engine/Engine.js"

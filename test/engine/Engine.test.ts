@@ -1,4 +1,4 @@
-/** What is not about one order: authority, halts, markets and their prices, accounts, retention of orders. */
+/** Everything that is not about a single order: authority, halts, markets and their prices, accounts, retention of orders. */
 import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import { anyMarket } from "../../src/domain/None.js"
@@ -61,7 +61,7 @@ describe("authority", () => {
     const { account, credential } = grant(driver, 3, driver.atEpochMs + 1000)
     const command = complete({ ...driver.placement(account, { quantityAtoms: 10 }), credential })
     driver.run(command)
-    // No command revokes yet; the state is as one would leave it.
+    // No command revokes a key yet, so the test changes the state.
     driver.engine.state.apiKeys.setRevokedAt(credential, driver.atEpochMs)
     expect(driver.engine.admit(command, driver.atEpochMs)).toMatchObject({
       refusal: Refusal.keyRevoked,
@@ -140,7 +140,7 @@ describe("markets", () => {
     { notionalThresholdAtoms: 1_000_000, maintenanceMarginBps: 500 }
   ]
 
-  /** A change, and whether it is taken of a draft, of an open market that nobody is in, and of one with an order in it. */
+  /** A change, and whether it is accepted for a draft, for an open market without orders, and for one with an order. */
   test.each<[string, Partial<Market.Parameters>, boolean, boolean, boolean]>([
     ["nothing", {}, true, true, true],
     ["fees", { makerFeeBps: 10, takerFeeBps: 20 }, true, true, true],
@@ -266,7 +266,7 @@ describe("change over 24 hours", () => {
   const minuteMs = 60_000
   const dayMs = 86_400_000
 
-  /** Trades at these minutes and prices, and what is shown at another minute. */
+  /** Trades at these minutes and prices, and the statistics at another minute. */
   test.each<[string, ReadonlyArray<readonly [minute: number, price: number]>, number, number]>([
     ["nothing before the first trade", [], 5, 0],
     ["nothing after one trade", [[0, 1000]], 5, 0],
@@ -405,7 +405,7 @@ describe("orders", () => {
       numbers.push(orderNumber)
       driver.atEpochMs += 60_000
     }
-    // 1,500 minutes: those that ended up to a minute and a day before now are gone.
+    // 1,500 minutes later, orders that ended a day and a minute ago or earlier are forgotten.
     driver.index(0, 1000)
     const left = numbers.filter((number) => driver.engine.findOrder(account, number) !== undefined)
     expect(left).toEqual(numbers.slice(1500 - 1440))

@@ -1,4 +1,4 @@
-/** Fences around keys: of all that an account sends under one, nothing is done under a fenced key, and nothing decided is fenced. */
+/** Fences around keys: whatever an account sends under a fenced key is not carried out, and a decided key cannot be fenced. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"

@@ -1,4 +1,4 @@
-/** The ring of fills against a plain list of all there ever were. */
+/** The ring of fills, compared with a plain list of all fills. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { anyMarket, none } from "../../src/domain/None.js"

@@ -1,4 +1,4 @@
-/** A market that comes back, from a stale index, a halt, a closed session or a halt of the engine: until its next mark it is not live. */
+/** A market that returns from a stale index, a halt, a closed session or an engine halt is not live until its next mark. */
 import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -9,7 +9,7 @@ import { Driver, parameters, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
-/** Free of fees, with an index that is good for ten seconds where a test is about that. */
+/** A market without fees, and with an index that is fresh for ten seconds where the test is about that. */
 const free = (base: string, change: Partial<Market.Parameters> = {}) =>
   parameters(base, {
     makerFeeBps: 0,
@@ -45,9 +45,9 @@ const halt = (driver: Driver, kind: "HaltEngine" | "ResumeEngine"): void => {
 interface Way {
   readonly change: Partial<Market.Parameters>
   readonly begin?: (driver: Driver) => void
-  /** How the first market is no longer live. */
+  /** Takes the first market out of trading. */
   readonly away: (driver: Driver) => void
-  /** How it is again, with an index. */
+  /** Brings it back, with an index. */
   readonly back: (driver: Driver, indexAtoms: number) => void
 }
 
@@ -65,7 +65,7 @@ const ways: ReadonlyArray<readonly [string, Way]> = [
       driver.atEpochMs += 11_000
     },
     back: (driver, indexAtoms) => {
-      // Seen before it was stale, and told late.
+      // Observed before the index was stale, but delivered late.
       const sourceEpochMs = driver.atEpochMs - 10_500
       driver.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: indexAtoms, sourceEpochMs })
       const next = { ...driver.engine.market(0).parameters, indexStaleMs: 86_400_000 }
@@ -99,7 +99,7 @@ const ways: ReadonlyArray<readonly [string, Way]> = [
   }]
 ]
 
-/** Lets whatever is due happen, with a price of the second market each second. */
+/** Processes whatever is due, with a price of the second market each second. */
 const settle = (driver: Driver, seconds: number): void => {
   for (let second = 0; second < seconds; second++) {
     driver.mark()
@@ -107,7 +107,7 @@ const settle = (driver: Driver, seconds: number): void => {
   }
 }
 
-/** Takes the driver's clock to a millisecond of its second. */
+/** Moves the driver's clock to a millisecond within its second. */
 const inSecond = (driver: Driver, ms: number): void => {
   driver.atEpochMs += 1_000 + ms - driver.atEpochMs % 1_000
 }
@@ -191,13 +191,13 @@ describe("a market that comes back is not live before its next mark", () => {
       const closing = { side: Order.sell, type: Order.market, priceAtoms: 0, timeInForce: Order.ioc, reduceOnly: true } as const
       expect(driver.place(holder, { ...closing, quantityAtoms: 1 })).toMatchObject({ refusal: Refusal.none, filledAtoms: 1 })
       expect([engine.stats(0).markPriceAtoms, resting()]).toEqual([1000, 400])
-      // By its own status it is as before: nobody grows.
+      // In reduce_only the market is as limited as before: no position may grow.
       setStatus(driver, "reduce_only")
       driver.place(holder, { ...closing, quantityAtoms: 1 })
       expect(resting()).toBe(400 - 384)
     })
 
-  /** One who is long against another, in a market whose index is soon stale. */
+  /** An account that is long against another, in a market whose index soon becomes stale. */
   const facing = () => {
     const driver = new Driver()
     const { engine } = driver

@@ -1,4 +1,4 @@
-/** Funding: rates, payments and their rounding, whom it reaches, and what becomes of what rounding leaves. */
+/** Funding: rates, payments and their rounding, who pays and receives, and where rounding differences go. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
@@ -53,10 +53,10 @@ describe("a payment", () => {
     [15_000, 6_000_000, 1, 100_000, 1_125_000],
     [-15_000, 6_000_000, 1, 100_000, -1_125_000],
     [15_000, 6_000_000, 1, -100_000, -1_125_000],
-    // 1 x 1,000 x 100 x 100,000 / 8 / 10^9 = 1.25: paid 2, received 1.
+    // 1 x 1,000 x 100 x 100,000 / 8 / 10^9 = 1.25: 2 are paid, 1 is received.
     [1, 1_000, 100, 100_000, 2],
     [-1, 1_000, 100, 100_000, -1],
-    // Less than an atom is paid as one, and received as none.
+    // A fraction of an atom is paid as one, and received as none.
     [1, 1, 1, 1, 1],
     [-1, 1, 1, 1, 0]
   ])("of %i at %i, K %i and %i is %i", (quantity, index, factor, rate, paid) => {
@@ -64,7 +64,7 @@ describe("a payment", () => {
   })
 })
 
-/** A market with a premium that longs pay for, and positions held over the end of an interval of a minute. */
+/** A market with a premium that longs pay, and positions held over the end of a one-minute interval. */
 const begin = (sizes: ReadonlyArray<number>) => {
   const driver = new Driver(Engine.make({ ...capacity, noticeMs: 1_000 }))
   const change = { ...patient, fundingCapE9: 40_000_000, fundingIntervalMs: 60_000, impactNotionalAtoms: 1, markBandBps: 0 }
@@ -119,7 +119,7 @@ describe("an interval's end", () => {
     const fund = driver.engine.findAccount(Ids.insuranceFundId)
     expect(driver.engine.balance(fund).collateralAtoms).toBeGreaterThan(0)
     expect(driver.engine.state.fundingPool.atoms).toBe(0n)
-    // It is an account among others, found as they are, before and behind it.
+    // The fund is an account like any other, and the accounts opened before and after it are found too.
     const later = driver.account(rich)
     const restored = new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), capacity))
     for (const engine of [driver.engine, restored]) {
@@ -141,7 +141,7 @@ describe("an interval's end", () => {
     toEnd()
     expect(collateral(one)).toBeLessThan(before)
     const paid = collateral(one)
-    // Halted over the end, and open again a second behind it.
+    // Halted at the end of the interval, and open again a second later.
     driver.atEpochMs += 55_000 - (driver.atEpochMs % 60_000)
     driver.mark()
     driver.send({ kind: "SetMarketStatus", idempotencyKey: "halt", market: index, status: "halted" })
@@ -161,7 +161,7 @@ describe("an interval's end", () => {
       while (driver.engine.nextDueEpochMs === 0) driver.send({ kind: "PassTime" })
       bench.toEnd()
       expect(driver.engine.state.settling).toBeGreaterThan(0)
-      // The lowest slots are come to last: the reads know what they owe.
+      // The lowest slots are settled last: reads already include what they owe.
       const shown = bench.accounts.map((account) => driver.engine.balance(account).collateralAtoms)
       if (restart) {
         const at = driver.atEpochMs
@@ -213,7 +213,7 @@ describe("what takes effect behind an interval's end", () => {
   const delist = (effectiveAtEpochMs = 0) =>
     ({ kind: "DelistMarket", idempotencyKey: "", market: 0, action: "delist", effectiveAtEpochMs }) as const
 
-  /** Somebody who is long a second before an interval ends, what is to be then, and the time of the end. */
+  /** An account that is long shortly before an interval ends, and the time of that end. */
   const before = () => {
     const bench = begin([333])
     const { accounts, collateral, driver, toEnd } = bench
@@ -226,7 +226,7 @@ describe("what takes effect behind an interval's end", () => {
     return { ...bench, end, latest, paid }
   }
 
-  // 333 x 1,000 x 100 x 3,500,000 / 480 / 10^9 = 242.8..: what the tick has it pay where nothing takes effect.
+  // 333 x 1,000 x 100 x 3,500,000 / 480 / 10^9 = 242.8..: the payment at the tick if nothing else takes effect.
   test.each(
     [
       ["nothing", undefined, undefined],
@@ -274,7 +274,7 @@ describe("what takes effect behind an interval's end", () => {
     driver.send(put(longer))
     const cutAt = driver.atEpochMs
     expect(latest()[0]).toMatchObject({ atEpochMs: cutAt, rate8hE9: 0, intervalMs: 60_000, samples: 12 })
-    // One that nobody saw a tick of, and one that ends when another has, is not published.
+    // An interval without a tick, and one that ends together with another, are not published.
     driver.send(put(present))
     driver.send({ kind: "MarkTick" })
     driver.send(put(longer))
@@ -322,7 +322,7 @@ describe("what takes effect behind an interval's end", () => {
   })
 })
 
-/** Three markets whose intervals end together, every ten seconds, and accounts of which a record settles so many positions. */
+/** Three markets whose intervals all end every ten seconds, and accounts whose positions are settled `atOnce` per record. */
 const several = (atOnce: number) => {
   const driver = new Driver(Engine.make({ ...capacity, settledAtOnce: atOnce }))
   const change = { ...patient, fundingCapE9: 40_000_000, fundingIntervalMs: 10_000, impactNotionalAtoms: 1 }
@@ -406,12 +406,12 @@ describe("payments in line", () => {
       most = Math.max(most, count)
       paid += count
     }
-    // So many for the record, and so many for its tick.
+    // The limit once for the record, and once for its tick.
     expect(most).toBe(8)
     expect(paid).toBeGreaterThanOrEqual(3 * 13)
   })
 
-  /** An account that owes what nobody has come to yet, in AAA, and has next to nothing beside what AAA asks for; or has settled it. */
+  /** An account with an unsettled payment in AAA and hardly more money than AAA's margin; with unlimited `atOnce` it is settled already. */
   const inNeed = (atOnce: number, collateralAtoms: number) => {
     const bench = several(atOnce)
     const { driver } = bench
@@ -434,7 +434,7 @@ describe("payments in line", () => {
   })
 
   test("are asked of a maker, before what it has left is looked at", () => {
-    /** What somebody holds who bids for so much and is sold it: before a payment is due, or behind it. */
+    /** The positions of an account whose bid is filled, either before a payment is due or after it. */
     const heldOf = (atOnce: number, collateralAtoms: number, isPaid: boolean) => {
       const { account, accounts, driver, pay } = inNeed(atOnce, collateralAtoms)
       const quantityAtoms = 400
@@ -444,7 +444,7 @@ describe("payments in line", () => {
       driver.place(accounts[0]!, { market: 1, side: Order.sell, priceAtoms: 1005, quantityAtoms, timeInForce: Order.ioc })
       return driver.engine.positions(account).map((each) => [each.market, each.quantityAtoms])
     }
-    // With the least money that backs both, to the last atom.
+    // The least money that backs both positions, to the atom.
     let [tooLittle, least] = [11_000_000, 30_000_000]
     while (tooLittle + 1 < least) {
       const money = Math.floor((tooLittle + least) / 2)

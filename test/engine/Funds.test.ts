@@ -1,4 +1,4 @@
-/** Deposits, withdrawals and changes of party: what is asked for, what the ledger says, and what it comes to for an account's money. */
+/** Deposits, withdrawals and changes of party: what is requested, what the ledger reports, and the effect on an account's money. */
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -123,7 +123,7 @@ describe("what is asked for", () => {
     driver.withdrawal(owner, usdc(4))
     const [entry] = driver.send(driver.askWithdrawal(owner, usdc(7))).entries
     expect(entry).toMatchObject({ refusal: Refusal.withdrawableInsufficient, limit: usdc(6), actual: usdc(7), nearest: usdc(6) })
-    // What is held may come back, so that a deposit leaves room for it.
+    // Withheld money may come back, so a deposit must leave room for it.
     const [deposit] = driver.send(driver.askDeposit(owner, 2 ** 52)).entries
     expect(deposit).toMatchObject({ refusal: Refusal.depositTotalLimit, limit: 2 ** 52 - usdc(10) })
   })
@@ -201,7 +201,7 @@ describe("what is asked for", () => {
     }
     driver.begin(begun, "one")
     driver.begin(anew, "one")
-    // It never left: the ledger could not be reached.
+    // It was never sent: the ledger could not be reached.
     driver.note(anew, "treasury_withdrawal", "one", "not_sent")
     expect(driver.engine.withheldFor(approved)).toBe(undefined)
     const removal = { kind: "RemovePasskey", ...driver.by(other), credentialId: owner.passkey, provedBy: other.passkey } as const
@@ -277,7 +277,7 @@ describe("what is asked for", () => {
     expect(refusal).toBe(Refusal.accountShare)
     expect(driver.refusal(driver.askDeposit(owner, usdc(5)))).toBe(Refusal.none)
     expect(driver.refusal(driver.askWithdrawal(owner, usdc(1)))).toBe(Refusal.none)
-    // Which is decided, and refused for the two before.
+    // This request is decided too, and refused because of the two before it.
     expect(driver.refusal(driver.askPartyChange(owner))).toBe(Refusal.transferInProgress)
     expect(place()).toBe(Refusal.accountShare)
   })
@@ -349,7 +349,7 @@ describe("a passkey", () => {
     const again = { ...late, session: driver.signIn(owner).session }
     expect(driver.approve(again, withdrawal)).toBe(Refusal.passkeyTooNew)
     driver.atEpochMs++
-    // The withdrawal has expired with that very record: another one.
+    // That very record expired the withdrawal, so a new one is needed.
     expect(driver.approve(again, withdrawal)).toBe(Refusal.stepConflict)
     const other = driver.withdrawal(again, usdc(1))
     driver.prepare(other)
@@ -418,7 +418,7 @@ describe("an approval", () => {
     expect(driver.prepare(number, "treasury_withdrawal", { commandId: "another" })).toBe(Refusal.ledgerFactConflict)
     expect(driver.prepare(number, "treasury_withdrawal", { participantId: "another" })).toBe(Refusal.ledgerFactConflict)
     expect(driver.prepare(number, "treasury_withdrawal", { ledgerEndOffset: 99 })).toBe(Refusal.none)
-    // Its completions are still looked for from before it was first prepared.
+    // Its completions are still searched for from the offset of the first preparation.
     expect(driver.transfer(number).stepAtHand).toMatchObject({ preparations: 2, binding: { ledgerEndOffset: 50 } })
   })
 
@@ -562,14 +562,14 @@ describe("what the ledger says", () => {
     driver.atEpochMs += 1_000
     driver.complete(number, step, "one")
     expect(driver.engine.funds.stop).toEqual({ reason: "contradiction", differenceAtoms: lacking, atOffset: 7, sinceEpochMs })
-    // What comes later takes its place no more.
+    // A later reason does not replace it.
     driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason: "operator", differenceAtoms: 0, atOffset: 0 })
     expect(driver.engine.funds.stop).toMatchObject({ reason: "contradiction", differenceAtoms: lacking })
     driver.send({ kind: "AllowWithdrawals", idempotencyKey: driver.nextKey() })
     expect(driver.engine.funds).toMatchObject({ stop: undefined, acceptedAtoms: lacking })
   })
 
-  /** A deposit whose offer stands, and whose acceptance nobody approved in a day. */
+  /** A deposit whose offer is on the ledger, and whose acceptance was not approved within a day. */
   const expired = () => {
     const driver = new FundsDriver()
     const owner = driver.funded(usdc(10))
@@ -598,7 +598,7 @@ describe("what the ledger says", () => {
     driver.begin(number, "one")
     driver.complete(number, "owner_offer_acceptance", "unasked")
     expect(driver.transfer(number)).toMatchObject({ status: "ledger_confirmed", stepAtHand: undefined })
-    // The offer is spent.
+    // The offer is used up.
     const told = driver.complete(number, step, "one", { outcome: "refused", guard: "CONTRACT_NOT_FOUND" })
     expect(told).toBe(Refusal.transferNotFound)
     expect(driver.engine.stepOfCommand(`${step}-${number}`)).toBe(undefined)
@@ -688,7 +688,7 @@ describe("a transfer that nobody approves", () => {
     const step = "treasury_offer_withdrawal"
     expect(driver.transfer(number)).toMatchObject({ status: "expired", awaits: "preparation" })
     expect(driver.engine.transfersToDrive().map((each) => each.number)).toEqual([number])
-    // It is nobody's deposit any more.
+    // The expired deposit no longer blocks its owner.
     expect(driver.refusal(driver.askDeposit(driver.signIn(owner), usdc(5)))).toBe(Refusal.none)
     driver.prepare(number)
     expect(driver.approve(driver.signIn(owner), number)).toBe(Refusal.stepConflict)
@@ -748,7 +748,7 @@ describe("withdrawals that are stopped", () => {
     }
     expect(accepted()).toBe(0)
     stop("reconciliation", -3)
-    // What stops them meanwhile is not what was looked into.
+    // A newer difference is not covered by the acceptance of the earlier one.
     stop("reconciliation", -7)
     expect(driver.engine.funds.acceptedAtoms).toBe(0)
     expect([accepted(), accepted()]).toStrictEqual([-3, -3])
@@ -756,7 +756,7 @@ describe("withdrawals that are stopped", () => {
     expect(accepted()).toBe(-7)
     const { state } = driver.engine
     expect(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)).funds.acceptedAtoms).toBe(-7)
-    // Journals of before have stops by what was too much: nothing is accepted by them.
+    // Older journals have stops because of a surplus: allowing withdrawals then accepts no difference.
     stop("reconciliation", 5)
     expect(accepted()).toBe(-7)
     stop("operator", 0)
@@ -787,7 +787,7 @@ describe("parties", () => {
     driver.bind(owner)
     driver.prepare(first)
     driver.refusal({ kind: "CancelTransfer", ...driver.by(owner), transfer: first })
-    // The account's acceptance is one command whichever deposit asks for it.
+    // The acceptance of an account is one command, whichever deposit needs it.
     const second = driver.deposit(owner, usdc(5))
     expect(driver.commandOf(second, "owner_account_acceptance")).toBe(driver.commandOf(first, "owner_account_acceptance"))
     driver.finish(owner, second)
@@ -816,7 +816,7 @@ describe("what is kept", () => {
     expect(driver.engine.transfer(numbers[0]!)).toBe(undefined)
     expect(driver.engine.funds.depositedAtoms).toBe(BigInt(usdc(10)))
     expect(firstBroken(driver.engine.state)).toBe(undefined)
-    // A completion of one that is not kept any more is nobody's.
+    // A completion of a transfer that is no longer kept belongs to none.
     const completion = { submissionId: "late", outcome: "accepted", guard: "", updateId: "u", offset: 999, recordTimeEpochMs: 0 } as const
     expect(driver.refusal({ kind: "NoteCompletion", commandId: `owner_offer_acceptance-${numbers[0]}`, ...completion }))
       .toBe(Refusal.transferNotFound)
@@ -825,7 +825,7 @@ describe("what is kept", () => {
   test.each([{ endedOfAccount: 2 }, { endedInAll: 2 }])("of deposits leaves it known when the last of them changed, with %j", (bounds) => {
     const driver = new FundsDriver(bounds)
     const [owner, other] = [driver.owner(), driver.owner()]
-    // What has come to nothing has moved nothing else of its account.
+    // A transfer that came to nothing has changed nothing else of its account.
     for (let count = 0; count < 4; count++) {
       const number = driver.deposit(owner, usdc(5))
       expect(driver.engine.depositsSequence(owner.account)).toBe(driver.engine.sequence)
@@ -928,7 +928,7 @@ test("an amount that its account could not hold exactly waits until it can", () 
   const owner = driver.funded(usdc(10))
   const number = driver.deposit(owner, usdc(5))
   driver.finishStep(owner, number)
-  // Only profits could bring an account so much.
+  // Only profits could give an account so much.
   const most = Number.MAX_SAFE_INTEGER - usdc(4)
   const { state } = engine
   state.credited.add(most - usdc(10))

@@ -1,4 +1,4 @@
-/** Drives deposits, withdrawals and changes of party by hand: an owner with passkeys, and a ledger that says what a test tells it to. */
+/** Drives deposits, withdrawals and changes of party by hand: an owner with passkeys, and a ledger scripted by the test. */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { FundsBounds } from "../../src/engine/funds/Bounds.js"
@@ -21,7 +21,7 @@ export class FundsDriver extends Driver {
   protected born = 0
   protected offset = 100
 
-  /** `engine`: one that there is already. */
+  /** `engine`: an existing one to drive. */
   constructor(protected readonly given: Partial<FundsBounds> = {}, engine?: Engine) {
     super(engine ?? Engine.make({ orders: 256, idempotencyKeys: 1_024, fills: 256, rows: 64, funds: given }))
   }
@@ -30,7 +30,7 @@ export class FundsDriver extends Driver {
     return this.engine.state.funds
   }
 
-  /** What a command is refused with, whether under a record or without; 0 where it is taken. */
+  /** The refusal of a command, with or without a record; 0 if it is accepted. */
   refusal(given: AnyGiven): Refusal {
     const outcome = this.send(given)
     return outcome.refusal === Refusal.none ? answerOf(outcome.entries[0]).refusal : outcome.refusal
@@ -73,14 +73,14 @@ export class FundsDriver extends Driver {
     return { account, session: added.session!, passkey: name }
   }
 
-  /** Signs an owner in anew: sessions end long before a step does that nobody approves. */
+  /** Signs an owner in anew, since sessions end long before an unapproved step expires. */
   signIn({ account, passkey }: Owner, signCount = 0): Owner {
     const tokenSha256 = (++this.born).toString(16).padStart(64, "0")
     const { session } = this.ask({ kind: "SignIn", credentialId: passkey, signCount, tokenSha256, remoteAddress: "" })
     return { account, passkey, session: session! }
   }
 
-  /** What an owner sends with. */
+  /** The account and credential with which an owner sends commands. */
   by({ account, session }: Owner): { readonly account: number; readonly credential: number } {
     return { account, credential: session }
   }
@@ -122,25 +122,25 @@ export class FundsDriver extends Driver {
     return this.refusal({ kind: "BindParty", ofAccount: owner.account, transfer, partyId, keyId: `key-${partyId}` })
   }
 
-  /** A transfer that is kept. */
+  /** A kept transfer. */
   transfer(number: number): TransferView {
     const found = this.engine.transfer(number)
     if (found === undefined) throw new Error(`there is no transfer ${number}`)
     return found
   }
 
-  /** The name of the step at hand. */
+  /** The name of the current step. */
   atHand(number: number): StepName {
     return this.transfer(number).stepAtHand!.name
   }
 
-  /** The command of a step: of an account's first, of the account; of others, of the transfer. */
+  /** The command id of a step: of the account for an account's first step, otherwise of the transfer. */
   commandOf(number: number, step: StepName): string {
     const { account, kind, partyId } = this.transfer(number)
     return step === "owner_account_acceptance" ? `accept-${account}-${kind === "party_change" ? partyId : ""}` : `${step}-${number}`
   }
 
-  /** The hash of a step's transaction as it is prepared for the `times`th time. */
+  /** The hash of a step's transaction at its `times`th preparation. */
   hashOf(number: number, step: StepName, times: number): string {
     return `hash-${number}-${step}-${times}`
   }
@@ -196,7 +196,7 @@ export class FundsDriver extends Driver {
     return this.refusal({ kind: "NoteSubmission", transfer: number, step, submissionId, outcome, guard })
   }
 
-  /** A completion at the next offset, unless one is given. */
+  /** A completion, by default at the next offset. */
   complete(number: number, step: StepName, submissionId: string, more: Partial<CommandOfKind<"NoteCompletion">> = {}): Refusal {
     const offset = more.offset ?? ++this.offset
     return this.refusal({
@@ -224,7 +224,7 @@ export class FundsDriver extends Driver {
     })
   }
 
-  /** Brings the step at hand to its completion. */
+  /** Brings the current step to its completion. */
   finishStep(owner: Owner, number: number): void {
     const step = this.atHand(number)
     const submissionId = `submission-${step}-${number}`
@@ -243,7 +243,7 @@ export class FundsDriver extends Driver {
     while (this.transfer(number).end === null) this.finishStep(owner, number)
   }
 
-  /** An owner with a confirmed party and so much money. */
+  /** An owner with a confirmed party and a balance of `amountAtoms`. */
   funded(amountAtoms: number): Owner {
     const owner = this.owner()
     const number = this.deposit(owner, amountAtoms)

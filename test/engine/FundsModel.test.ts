@@ -1,6 +1,6 @@
 /**
- * Transfers of several owners by chance, against the naive model: whatever is sent in whatever order, both refuse and come to the
- * same; and a state that was kept and begun with again goes on as if nothing had been.
+ * Random transfers of several owners, compared with the naive model: for any order of commands both refuse the same and reach the same
+ * state; and a state restored from a snapshot continues as if nothing had happened.
  */
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -19,7 +19,7 @@ const lines = ({ state }: Engine): ReadonlyArray<string> => {
   return fed
 }
 
-/** Sends by chance; how many commands were taken, by kind. */
+/** Sends random commands; returns how many were accepted, by kind. */
 const play = (seed: number, commands: number): ReadonlyMap<string, number> => {
   const next = generator(seed)
   const random = (below: number): number => next() % below
@@ -63,13 +63,13 @@ const play = (seed: number, commands: number): ReadonlyMap<string, number> => {
         twin.refusal({ kind: "CancelTransfer", ...twin.by(owner), transfer: number })
       }
     }
-    // What goes on is more likely than what ends.
+    // Commands that continue a transfer are more likely than those that end it.
     const act = pick([...Object.keys(acts), "prepare", "prepare", "approve", "approve", "begin", "begin", "begin", "note", "accept",
       "accept"])
     acts[act]!()
     count(act)
   }
-  /** Its approvals of withdrawals that were not begun count no more. */
+  /** Replaces a passkey: the approvals it gave to withdrawals not yet begun become void. */
   const replacePasskey = (at: number): void => {
     const before = owners[at]!
     const anew = twin.addPasskey(before)

@@ -1,7 +1,7 @@
 /**
- * A step in every order of what can befall it. From a transfer that was just asked for, every fact is tried in every state that any
- * facts before have led to, a number of facts deep; states that are the same are gone on with once. Whatever the order, what holds of
- * money holds, and the naive model comes to the same.
+ * A step under every order of facts. From a transfer that was just requested, every fact is tried in every state to which earlier facts
+ * have led, up to a number of facts; equal states are continued only once. In every order the rules about money hold, and the naive model
+ * reaches the same state.
  */
 import { describe, expect, test } from "vitest"
 import { outstanding } from "../../sim/model/NaiveFunds.js"
@@ -19,7 +19,7 @@ interface Scene {
   readonly number: number
 }
 
-/** The scene before anything has befallen its transfer, of which others are forked. */
+/** The scene just after the transfer was requested, from which others are forked. */
 const first = (kind: TransferKind): Scene => {
   const twin = new FundsTwin()
   const owner = twin.funded(10_000_000)
@@ -46,7 +46,7 @@ const complete = (name: string, offset: number, more: Partial<CommandOfKind<"Not
   scene.twin.complete(scene.number, step, `${name}-${step}`, { offset, ...more })
 }
 
-/** Of the last step that is done: a completion that comes again. */
+/** Repeats the completion of the last step that was carried out. */
 const again = (offset: number): Act => ({ number, twin }) => {
   const step = twin.transfer(number).steps.findLast(({ confirmation }) => confirmation !== null)
   if (step !== undefined) twin.complete(number, step.name, "again", { offset })
@@ -85,14 +85,14 @@ const acts: Readonly<Record<string, Act>> = {
   }
 }
 
-/** What a scene is, whenever it came to be so. */
+/** Identifies a scene's state, whatever led to it. */
 const key = ({ number, twin }: Scene): string =>
   JSON.stringify(
     [twin.transfer(number), twin.engine.funds.stop?.reason, Object.values(twin.engine.funds.alarms).some((count) => count > 0)],
     (name, value: unknown) => /EpochMs$|^lastSequence$|Atoms$|^alarmedOffset$/.test(name) ? undefined : value
   )
 
-/** What no order of facts may come to. */
+/** Checks what must hold after any order of facts. */
 const hold = ({ number, twin }: Scene, kind: TransferKind): void => {
   twin.check()
   const transfer = twin.model.find(number)!
@@ -101,7 +101,7 @@ const hold = ({ number, twin }: Scene, kind: TransferKind): void => {
   const balance = twin.engine.balance(twin.transfer(number).account).collateralAtoms
   const before = 10_000_000
   if (kind === "deposit") {
-    // Credited once if the ledger has done the last step, and not at all otherwise.
+    // Credited exactly once if the ledger carried out the last step, and otherwise not at all.
     expect(balance).toBe(isDone("owner_offer_acceptance") ? before + amountAtoms : before)
     expect(end === "ledger_confirmed").toBe(isDone("owner_offer_acceptance"))
   }
@@ -110,13 +110,13 @@ const hold = ({ number, twin }: Scene, kind: TransferKind): void => {
     expect(balance).toBe(isBack ? before : before - amountAtoms)
     if (!isBack) expect(end === "ledger_confirmed").toBe(isDone("treasury_withdrawal"))
   }
-  // Nothing ends, and nothing is prepared anew, while the ledger may yet do what was executed.
+  // No transfer ends and no step is prepared anew while the ledger may still carry out a submission.
   if (end === "rejected" || end === "expired") {
     for (const step of steps) if (step.name !== "treasury_offer_withdrawal") expect(outstanding(step)).toEqual([])
   }
 }
 
-/** Explores `depth` facts deep behind some that befell it first; how many different states were found. */
+/** Explores `depth` facts after some initial ones; returns the number of different states. */
 const explore = (kind: TransferKind, before: ReadonlyArray<string>, depth: number): number => {
   const begun = first(kind)
   for (const name of before) acts[name]!(begun)

@@ -1,4 +1,4 @@
-/** An engine and the naive model of money on the ledger side by side: every command goes to both, and both must come to the same. */
+/** An engine and the naive model of money on the ledger side by side: every command goes to both, and both must give the same result. */
 import { expect } from "vitest"
 import { isOfFunds, NaiveFunds, statusOf } from "../../sim/model/NaiveFunds.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -14,10 +14,10 @@ export class FundsTwin extends FundsDriver {
   readonly model: NaiveFunds
   private readonly collateral = new Map<number, bigint>()
   private readonly signCounts = new Map<string, number>()
-  /** What the last command was refused with in both; 0 where it was taken. */
+  /** With what both refused the last command; 0 if it was accepted. */
   refused: Refusal = Refusal.none
 
-  /** What the model was given, to be given to another one. */
+  /** The records given to the model, to be given to a fork's. */
   private readonly records: Array<{ readonly command: Command; readonly sequence: number; readonly atEpochMs: number }> = []
   private sequence = 0
 
@@ -41,7 +41,7 @@ export class FundsTwin extends FundsDriver {
     }, bounds)
   }
 
-  /** Another one that stands where this one does: its engine begins with this one's state. */
+  /** A copy in the same state: its engine is restored from this one's state. */
   fork(): FundsTwin {
     const { state } = this.engine
     const forked = new FundsTwin(this.given, new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
@@ -55,7 +55,7 @@ export class FundsTwin extends FundsDriver {
     return forked
   }
 
-  /** Tells the model of a record; what it refuses it with. */
+  /** Gives the model a record; returns its refusal. */
   private told(command: Command, sequence: number): Refusal {
     this.sequence = sequence
     this.records.push({ command, sequence, atEpochMs: this.atEpochMs })
@@ -74,13 +74,13 @@ export class FundsTwin extends FundsDriver {
     return outcome
   }
 
-  /** What the model refuses a command with that the engine refused without a record. */
+  /** The model's refusal of a command that the engine refused without a record. */
   private refusedBy(command: Command): Refusal {
     const came = isOfFunds(command) ? this.model.decide(command) : undefined
     return came !== undefined && "refusal" in came ? came.refusal : Refusal.none
   }
 
-  /** Both have the same transfers, money and parties, and nothing of the engine's own is wrong. */
+  /** Both have the same transfers, money and parties, and the engine's invariants hold. */
   check(): void {
     const { engine, model } = this
     for (const transfer of model.transfers) {

@@ -1,11 +1,11 @@
-/** The key that scatters the hash tables decides nothing: neither what happens, nor what a snapshot holds. */
+/** The key of the hash tables has no influence on what happens, nor on the content of a snapshot. */
 import { expect, it } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { Capacity } from "../../src/engine/State.js"
 import { RandomDriver } from "./drive.js"
 
-/** Small enough that keys and orders are forgotten, and their places used again. */
+/** So small that keys and orders are forgotten and their slots used again. */
 const capacity: Capacity = { orders: 96, idempotencyKeys: 96 }
 const keys = [[0, 0], [0x12345678, -1], [-0x80000000, 0x7fffffff]] as const
 const steps = 1_500

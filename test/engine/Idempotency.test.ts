@@ -1,4 +1,4 @@
-/** Remembered decisions: replay, conflict, how long, how many, and what a clientOrderId stands for meanwhile. */
+/** Remembered decisions: replay, conflict, how long, how many, and what a clientOrderId refers to meanwhile. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { ordinal } from "../../src/domain/Ids.js"
@@ -23,7 +23,7 @@ const begin = (driver = new Driver()) => {
   return { driver, account: driver.account(rich), other: driver.account(rich) }
 }
 
-/** What a command would meet at the driver's time: a remembered outcome, a refusal, or nothing. */
+/** What a command would get at the driver's time: a remembered outcome, a refusal, or a record of its own. */
 const met = (driver: Driver, command: Command): "record" | "replay" | Refusal => {
   const admitted = driver.engine.admit(command, driver.atEpochMs)
   return admitted === undefined ? "record" : admitted.replayed ? "replay" : admitted.refusal
@@ -132,7 +132,7 @@ describe("another body under the same key", () => {
   /** The first order that is placed after `begin`. */
   const placed = ordinal(7, 0)
 
-  /** Cancels it, so that there is something to remember, and another one. */
+  /** Cancels that order and another one; the other gives the cancel something to remember. */
   const cancelOf = (market: number, orderNumber: number, raw = ""): Command =>
     complete({
       kind: "CancelOrders",
@@ -282,7 +282,7 @@ describe("how long", () => {
     const placed = orderAnswerOf(driver.run(command).entries[0])
     driver.atEpochMs += retentionMs - 1000
     driver.cancel(account, placed.orderNumber)
-    // Looked at a day after the placement, it is kept for the end a second ago, and queues for another day.
+    // Examined a day after the placement, it is kept because the order ended a second ago, and is queued for another day.
     driver.atEpochMs += 1000
     driver.index(0, 1000)
     driver.cancel(account, 1)
@@ -295,7 +295,7 @@ describe("how long", () => {
 })
 
 describe("how many", () => {
-  /** A table of 16, of which 14 are for everyone and 2 for what only takes risk away. */
+  /** A table of 16, of which 14 are for everyone and 2 for commands that only reduce risk. */
   const full = () => {
     const { account, driver, other } = begin(Driver.small(100, 16))
     driver.place(other, { side: Order.sell, quantityAtoms: 50 })
@@ -340,13 +340,13 @@ describe("how many", () => {
     }
     for (let time = 0; time < 2; time++) expect(driver.send(nothing).replayed).toBe(false)
     expect(driver.engine.occupancy.idempotencyEntries).toBe(idempotencyEntries)
-    // Not so a cancel of all orders: late and again it would cancel what was placed meanwhile.
+    // A cancel of all orders is different: decided again later, it would cancel what was placed meanwhile.
     const all: AnyGiven = { kind: "CancelAllOrders", account, idempotencyKey: "a", market: anyMarket, raw: "" }
     expect(driver.send(all).entries).toEqual([{ _tag: "OrdersCanceled", canceledOrders: 0 }])
     driver.place(account, { quantityAtoms: 10 })
     expect(driver.send(all).replayed).toBe(true)
     expect(driver.engine.occupancy.openOrders).toBe(1)
-    // One that finds something is remembered whole, with what it did not find.
+    // A cancel that finds an order is remembered as a whole, with the orders that it did not find.
     const { orderNumber } = driver.place(account, { quantityAtoms: 10 })
     const some: AnyGiven = {
       kind: "CancelOrders",
@@ -369,10 +369,10 @@ describe("how many", () => {
       if (refusal !== Refusal.none) break
     }
     expect(refusal).toBe(Refusal.accountShare)
-    // (taken + 1) * 8 is more than the 700 of placements, less what is in.
+    // (taken + 1) * 8 is more than the 700 for placements, less the entries present.
     expect(taken).toBe(Math.floor((700 - before + 1) / 9))
     expect(driver.run(driver.placement(other, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
-    // Cancels go on, up to half of what is free.
+    // Cancels are accepted up to half of what is free.
     const cancels = Array.from({ length: 800 }, () => driver.deadMan(account).refusal)
     expect(cancels.indexOf(Refusal.accountShare)).toBeGreaterThan(100)
     expect(driver.deadMan(other).refusal).toBe(Refusal.none)
@@ -398,7 +398,7 @@ describe("how many", () => {
       seen.add(ask(others[step % 25]!))
       most = Math.max(most, table === "keys" ? idempotency.heldOf(account) : orders.held.of(account))
     }
-    // The others hold four or five each, a hundred or so in all: nine times his part is what is free beside these.
+    // The others hold four or five entries each, about a hundred together: the rest is nine times this account's share.
     expect([...seen]).toEqual([Refusal.none])
     expect(most).toBeGreaterThan(4)
     expect(most).toBeLessThanOrEqual(8)
@@ -412,7 +412,7 @@ describe("how many", () => {
     driver.run(driver.placement(other, { quantityAtoms: 0 }))
     driver.atEpochMs = begunEpochMs + retentionMs - 1
     expect(met(driver, batch())).toBe(Refusal.accountShare)
-    // The first of three batches is over, and the second is not.
+    // The first of three batches has expired, and the second has not.
     driver.atEpochMs++
     expect(met(driver, batch())).toBe("record")
   })
@@ -439,7 +439,7 @@ describe("how many", () => {
     const batch = (entries: number) => driver.placement(account, ...Array.from({ length: entries }, () => ({ quantityAtoms: 0 })))
     for (let count = 0; count < 6; count++) driver.run(batch(9))
     driver.run(batch(7))
-    // 54 outcomes stand behind the first of their batch, and 56 may.
+    // 54 outcomes follow the first of their batch, and 56 may.
     expect(met(driver, batch(9))).toBe(Refusal.tableFull)
     expect(driver.engine.nextDueEpochMs).toBeLessThan(driver.atEpochMs + retentionMs + 1)
     driver.atEpochMs += 2 * retentionMs
@@ -454,7 +454,7 @@ describe("how many", () => {
       return driver.send({ kind: "OpenDemoAccounts", idempotencyKey: names, collateralAtoms: 1, keys }).refusal
     }
     const refusals = Array.from({ length: 9 }, (_, at) => open(`n${at}`))
-    // Eight of 32 have 248 outcomes behind their first, and with another there would be 279.
+    // Eight batches of 32 have 248 outcomes after their first, and another would make it 279.
     expect(refusals).toEqual([...Array.from({ length: 8 }, () => Refusal.none), Refusal.tableFull])
     expect(driver.deadMan(account).refusal).toBe(Refusal.none)
     expect(driver.send({ kind: "HaltEngine", idempotencyKey: "h" }).refusal).toBe(Refusal.none)
@@ -505,7 +505,7 @@ describe("how many", () => {
     const { idempotencyEntries } = driver.engine.occupancy
     driver.atEpochMs += retentionMs
     driver.index(0, 1000)
-    // One that is over is decided anew; the placement's and the last amendment's are there as long as the order is.
+    // An expired amendment is decided anew; the placement and the last amendment are remembered as long as the order is.
     expect(met(driver, amendments[48]!)).toBe("record")
     expect(met(driver, amendments[49]!)).toBe("replay")
     expect(driver.engine.occupancy.idempotencyEntries).toBeLessThanOrEqual(idempotencyEntries - 49)
@@ -551,7 +551,7 @@ describe("how many", () => {
   test("the oldest key makes room when its time is over, before the next command is decided", () => {
     const { account, driver } = full()
     while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)
-    // The two orders of the beginning are done; the first key to go is the opening's.
+    // The two orders of the setup have ended; the first key to be forgotten is that of the opening.
     driver.atEpochMs += retentionMs
     expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
     expect(driver.engine.occupancy.idempotencyEntries).toBeLessThanOrEqual(16)

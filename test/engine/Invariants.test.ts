@@ -1,4 +1,4 @@
-/** The invariants hold after every command of any stream, and each of them sees the damage it is there for. */
+/** The invariants hold after every command of any stream, and each of them detects the damage it is meant for. */
 import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import * as Invariants from "../../src/engine/Invariants.js"
@@ -64,7 +64,7 @@ describe("planted damage", () => {
       "a flat position keeps an entry",
       (state) => {
         for (const slot of [0, 1]) {
-          // The credit makes up for the long's entry, which counts the other way once it is flat.
+          // The credit compensates for the long's entry, whose sign changes once the position is flat.
           if (state.positions.quantity(slot) > 0) state.credited.add(2 * state.positions.entryNotional(slot))
           state.positions.setQuantity(slot, 0)
         }

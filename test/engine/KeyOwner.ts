@@ -1,4 +1,4 @@
-/** An owner at an engine, whose agents connect one after the other. */
+/** An owner at an engine, to whose account agents connect one after the other. */
 import { createHash } from "node:crypto"
 import { Engine } from "../../src/engine/Engine.js"
 import { type Header, internal, Principal } from "../../src/operations/Header.js"
@@ -12,7 +12,7 @@ export class KeyOwner {
   atEpochMs = 1_700_000_000_000
   #issued = 0
 
-  /** Opens the account, which is the first. */
+  /** Opens the first account. */
   constructor() {
     const passkey = { credentialId: "AAAA", userHandle: "BBBB", publicKey: "CCCC", signCount: 0, transports: "", displayName: "phone" }
     this.send("OpenOwnerAccount", { operation: Operation.openOwnerAccount }, { ...passkey, tokenSha256: sha("0"), remoteAddress })
@@ -31,7 +31,7 @@ export class KeyOwner {
     return { principal: Principal.session, account: 0, credential: session, operation }
   }
 
-  /** Signs in; the session that it opened. */
+  /** Signs in; returns the session. */
   signIn(): number {
     const tokenSha256 = sha(`token ${this.engine.sequence}`)
     const entry = this.send("SignIn", { operation: Operation.signIn }, { credentialId: "AAAA", signCount: 0, tokenSha256, remoteAddress })
@@ -39,7 +39,7 @@ export class KeyOwner {
     return entry.session
   }
 
-  /** Lets an agent have a key, which it fetches at once; the key's id. */
+  /** Lets an agent have a key, which it fetches at once; returns the key's id. */
   connect(session: number, keyLifetimeSeconds = 300): string {
     const number = this.#issued++
     const deviceSha256 = sha(`device ${number}`)

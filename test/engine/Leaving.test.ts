@@ -1,6 +1,6 @@
 /**
- * One record ends a bounded number of orders, and an incoming order meets a bounded number of them. What is left to the next
- * record is gone for everybody all the same.
+ * One record ends a bounded number of orders, and an incoming order meets a bounded number of them. Orders left to the next record are gone
+ * for everybody all the same.
  */
 import { describe, expect, test } from "vitest"
 import { anyMarket, none } from "../../src/domain/None.js"
@@ -17,13 +17,13 @@ import { canonical, Driver, parameters } from "./drive.js"
 
 const rich = 100_000_000_000
 const capacity = { orders: 10_000, idempotencyKeys: 10_000, endedAtOnce: 4, metAtOnce: 3 }
-/** The same, but that it meets more than there are. */
+/** With a limit of met orders that is never reached. */
 const meetsMore: Capacity = { ...capacity, metAtOnce: 100 }
 const { user, cancelAllAfter, expired, iocRemainder } = Order.CancelReason
 const sell: Partial<PlaceEntry> = { side: Order.sell, quantityAtoms: 1 }
 const hit: Partial<PlaceEntry> = { ...sell, type: Order.market, timeInForce: Order.ioc, priceAtoms: 0 }
 
-/** Two markets, and an account with six bids in the first and four in the second; four orders leave with a record. */
+/** Two markets, and an account with six bids in the first and four in the second; a record ends four leaving orders. */
 const begin = (bounds: Capacity = capacity) => {
   const driver = new Driver(Engine.make(bounds))
   driver.market(parameters("AAA"), 1000)
@@ -59,7 +59,7 @@ describe("a cancel of more orders than a record ends", () => {
   test("nothing of it trades any more, not even in the next record", () => {
     const { bids, driver, one, other } = begin()
     driver.cancelAll(one)
-    // The record takes four with it before it decides; the two that are left are met and gone.
+    // The record ends four before it decides; the two that are left are met, but count as gone.
     expect(driver.place(other, { ...sell, priceAtoms: 985, quantityAtoms: 2 })).toMatchObject({ filledAtoms: 0, status: Order.open })
     expect(resting(driver, one)).toBe(0)
     expect(driver.engine.trades(0, Number.POSITIVE_INFINITY, 9)).toEqual([])
@@ -272,7 +272,7 @@ describe("an incoming order that meets as many as it may", () => {
     driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
     const limit = driver.place(other, { ...sell, priceAtoms: 990, quantityAtoms: 9 })
     expect(limit).toMatchObject({ status: Order.canceled, filledAtoms: 3, canceledAtoms: 6, cancelReason: iocRemainder })
-    // Where nothing is left to meet, the rest rests.
+    // Once there is nothing left to meet, the remainder rests.
     expect(driver.place(other, { ...sell, priceAtoms: 990, quantityAtoms: 9 })).toMatchObject({ status: Order.open, filledAtoms: 1 })
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })
@@ -301,7 +301,7 @@ describe("an incoming order that meets as many as it may", () => {
     const closing = [1, 2].map(() => driver.place(one, { ...sell, reduceOnly: true, priceAtoms: 1040, quantityAtoms: 1 }))
     driver.place(one, { ...sell, priceAtoms: 1000, quantityAtoms: 5 })
     driver.place(other, { ...sell, priceAtoms: 1001, quantityAtoms: 5 })
-    // One is met, two are trimmed away: so many are all that a record meets.
+    // One is met and two are trimmed away: together that is the limit for a record.
     const buy = { side: Order.buy, priceAtoms: 1001, quantityAtoms: 9 } as const
     expect(driver.place(taker, buy)).toMatchObject({ filledAtoms: 5, canceledAtoms: 4, cancelReason: iocRemainder })
     for (const { orderNumber } of closing) expect(driver.engine.findOrder(one, orderNumber)).toMatchObject({ status: Order.canceled })

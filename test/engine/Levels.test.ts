@@ -1,4 +1,4 @@
-/** What the books keep their prices in grows without ever being copied where it is large. */
+/** The books' price storage grows without ever copying its large parts. */
 import { expect, test } from "vitest"
 import { none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
@@ -19,7 +19,7 @@ test("orders at 60,000 prices far apart, in two books, have no large memory copi
     rest(orders, books[at % 2]!, at % 4 < 2 ? Order.buy : Order.sell, 1 + at * 30_000, 1 + at)
     first ??= pagesOf(orders.levels).length > 1 ? pagesOf(orders.levels)[0] : undefined
   }
-  // Behind 2^15 levels, which are a mebibyte, there was room for all of them.
+  // After 2^15 levels, a mebibyte, there was room for all of them.
   expect(grown.size).toBe(1)
   expect(grown.has(orders.levels.rows)).toBe(true)
   const pages = pagesOf(orders.levels)

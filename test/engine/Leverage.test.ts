@@ -1,4 +1,4 @@
-/** An account's own leverage in a market: what it asks for, when it is refused, and that it is kept. */
+/** An account's own leverage in a market: which margin it requires, when it is refused, and that it is kept. */
 import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -38,7 +38,7 @@ describe("what a leverage asks for", () => {
     if (leverageX > 0) expect(driver.leverage(account, 0, leverageX).refusal).toBe(Refusal.none)
     driver.place(account, { quantityAtoms: 1000 })
     driver.place(account, { market: 1, quantityAtoms: 1000 })
-    // The other market's is as it was.
+    // The other market's leverage is unchanged.
     expect(driver.engine.balance(account)).toMatchObject({ initialMarginAtoms: initialMarginAtoms + 5_000_000, maintenanceMarginAtoms: 0 })
   })
 
@@ -53,7 +53,7 @@ describe("what a leverage asks for", () => {
     driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
     expect(driver.place(account, { quantityAtoms: 1000 }).filledAtoms).toBe(1000)
     expect(driver.engine.positions(account)[0]).toMatchObject({ initialMarginAtoms: usdc(50), maintenanceMarginAtoms: 2_500_000 })
-    // As every reduction: it needs no initial margin.
+    // Like every reduction it needs no initial margin.
     driver.place(other, { side: Order.buy, quantityAtoms: 500 })
     expect(driver.place(account, { side: Order.sell, quantityAtoms: 500, timeInForce: Order.ioc }).filledAtoms).toBe(500)
   })
@@ -79,7 +79,7 @@ describe("setting one", () => {
     expect(driver.engine.leverage(account, 0)).toBe(0)
     expect(driver.leverage(account, 0, 2).refusal).toBe(Refusal.none)
     expect(driver.engine.balance(account)).toMatchObject({ initialMarginAtoms: usdc(50), availableAtoms: 0 })
-    // What the orders would lose at once is taken off first.
+    // The loss that the orders would make at once is subtracted first.
     driver.index(0, 999)
     expect(driver.engine.balance(account).orderLossAtoms).toBe(100_000)
     expect(driver.leverage(account, 0, 2).refusal).toBe(Refusal.marginInsufficient)
@@ -95,7 +95,7 @@ describe("setting one", () => {
     expect(driver.engine.balance(account).availableAtoms).toBe(0)
     const { positions } = driver.engine.state
     const count = positions.count
-    // The other market's margin is short already: nothing may be set anywhere.
+    // The other market already lacks margin, so no leverage may be set anywhere.
     expect(driver.leverage(account, 1, 2).refusal).toBe(Refusal.marginInsufficient)
     expect(positions.count).toBe(count)
     driver.index(0, 1000)

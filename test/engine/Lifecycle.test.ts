@@ -17,7 +17,7 @@ const begin = () => {
 }
 
 describe("amend", () => {
-  /** Amends the older of two bids at one price and sells into them: who is met first. */
+  /** Amends the older of two bids at one price and sells into them: which of them is met first. */
   test.each<[string, number, number, "amended" | "other"]>([
     ["a smaller quantity at the same price keeps its place", 0, 60, "amended"],
     ["the same again keeps its place", 1000, 100, "amended"],
@@ -110,7 +110,7 @@ describe("amend", () => {
   describe("that is refused for its size tells the nearest total, with what is filled, and that is taken", () => {
     const within = { maxQuantityAtoms: 300, maxPositionQuantityAtoms: 300 }
 
-    /** An order of which some is filled, as an amendment of it is refused; then the total that it was told. */
+    /** Amends a partly filled order to a total that is refused, and then to the nearest total from the refusal. */
     const amended = (
       minQuantityAtoms: number,
       begin: (driver: Driver, market: number, account: number, other: number) => number,
@@ -125,12 +125,12 @@ describe("amend", () => {
       return { refusal, nearest, isOpen: status === Order.open, left: quantityAtoms! - filledAtoms! }
     }
 
-    /** A reduce-only sell of some against a position of the same size, of which some is filled. */
+    /** A reduce-only sell as large as the position of `size`, of which `filled` is filled. */
     const closing = (size: number, filled: number) => (driver: Driver, market: number, account: number, other: number): number => {
       driver.place(other, { market, side: Order.sell, priceAtoms: 1000, quantityAtoms: size })
       driver.place(account, { market, side: Order.buy, priceAtoms: 1000, quantityAtoms: size })
       const { orderNumber } = driver.place(account, { market, side: Order.sell, priceAtoms: 1010, quantityAtoms: size, reduceOnly: true })
-      // In front of it stands another one, so that fewer are left for it than an order may have.
+      // Another order has priority, so that less than the minimum quantity remains for this one to close.
       driver.place(driver.account(1e12), { market, side: Order.sell, priceAtoms: 1005, quantityAtoms: 100 })
       driver.place(other, { market, side: Order.buy, priceAtoms: 1010, quantityAtoms: 100 + filled })
       return orderNumber!
@@ -145,7 +145,7 @@ describe("amend", () => {
       }
       const expected = { refusal: Refusal.positionLimit, nearest: 150, isOpen: true, left: 60 }
       expect(amended(10, begin, 200)).toEqual(expected)
-      // What is left may be less than an order, which the total is not.
+      // The remainder may be smaller than the minimum quantity, as long as the total is not.
       expect(amended(61, begin, 200)).toEqual(expected)
     })
 
@@ -162,7 +162,7 @@ describe("amend", () => {
         const [account, other] = [driver.account(1e12), driver.account(1e12)]
         const { orderNumber } = driver.place(account, { market, side: Order.buy, priceAtoms: 1000, quantityAtoms: 100 })
         driver.place(other, { market, side: Order.sell, priceAtoms: 1000, quantityAtoms: 60 })
-        // The position is closed again: it does not keep the market from taking less.
+        // The position is closed again, so that it does not keep the market from lowering its maximum.
         driver.place(other, { market, side: Order.buy, priceAtoms: 1001, quantityAtoms: 60 })
         driver.place(account, { market, side: Order.sell, priceAtoms: 1001, quantityAtoms: 60, reduceOnly: true })
         const tighter = parameters("BBB", { ...within, maxQuantityAtoms })
@@ -301,7 +301,7 @@ describe("fence", () => {
     driver.atEpochMs += 23 * 3_600_000
     expect(driver.fence(account, late.idempotencyKey).refusal).toBe(Refusal.none)
     driver.atEpochMs += 23 * 3_600_000
-    // A record in between: what is due to be forgotten is.
+    // A record in between, which forgets whatever is due to be forgotten.
     driver.index(0, 1000)
     expect(driver.run(late)).toMatchObject({ refusal: Refusal.fenceStands, entries: [] })
     driver.atEpochMs += 3_600_000

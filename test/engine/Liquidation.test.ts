@@ -1,4 +1,4 @@
-/** Liquidation: who falls under the maintenance margin, what becomes of him, and that the sums stay exact whatever happens. */
+/** Liquidation: which accounts fall below the maintenance margin, what happens to them, and that the sums stay exact in every case. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
@@ -43,7 +43,7 @@ const hold = (driver: Driver, account: number, other: number, size: number, mark
   expect(driver.place(account, { market, side, quantityAtoms: Math.abs(size) }).filledAtoms).toBe(Math.abs(size))
 }
 
-/** Lets a record come at once. */
+/** Adds a record at the present time. */
 const next = (driver: Driver): void => void driver.send({ kind: "PassTime" })
 
 const eventsOf = (driver: Driver) => {
@@ -58,10 +58,10 @@ const fund = (driver: Driver): number => driver.engine.findAccount(Ids.insurance
 const quantityOf = (driver: Driver, account: number, market = 0): number =>
   driver.engine.positions(account).find((position) => position.market === market)?.quantityAtoms ?? 0
 
-/** Feeds the insurance fund: an account pays a fee of its liquidation into it. */
+/** Puts money into the insurance fund, as the fee of an account's liquidation. */
 const feed = (driver: Driver, atoms: number): void => {
   const { state } = driver.engine
-  // No command brings money into the fund by itself: it is credited here as a deposit would be.
+  // No command credits the fund directly, so the test does it as a deposit would.
   const account = fund(driver) === -1 ? state.accounts.open(Ids.insuranceFundBorn, state.sequence) : fund(driver)
   state.accounts.setCollateral(account, state.accounts.collateral(account) + atoms)
   state.credited.add(atoms)
@@ -104,7 +104,7 @@ describe("the ranking", () => {
     equityAtoms: fc.integer({ min: -(2 ** 50), max: 2 ** 50 })
   })
 
-  /** The score as a pair of products, from the rules. */
+  /** The score as two products, as the rules give it. */
   const exact = ({ entryNotionalAtoms, equityAtoms, notionalAtoms, unrealizedPnlAtoms }: Ranked): readonly [bigint, bigint] => {
     const [entry, own] = [BigInt(Math.max(1, entryNotionalAtoms)), BigInt(Math.max(1, equityAtoms))]
     return unrealizedPnlAtoms > 0
@@ -137,7 +137,7 @@ describe("an account under its maintenance margin", () => {
     const { driver, other } = begin()
     const account = driver.account(usdc(100))
     hold(driver, account, other, 10_000)
-    // Equity 100 - 52 = 48 of 47.4, then 100 - 53 = 47 of 47.35.
+    // Equity 100 - 52 = 48 for 47.4 of maintenance margin, then 100 - 53 = 47 for 47.35.
     driver.index(0, 948)
     expect(driver.engine.state.liquidations.size).toBe(0)
     driver.engine.state.events.clear()
@@ -148,7 +148,7 @@ describe("an account under its maintenance margin", () => {
     expect(named(driver, "LiquidationOrdered")).toEqual([])
     expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
     next(driver)
-    // 947 USDC of notional is less than 100,000: all of it goes. E 47 of one position: 947 - 47.
+    // 947 USDC of notional is less than 100,000, so the whole position is ordered. E is 47, of one position: 947 - 47.
     expect(named(driver, "LiquidationOrdered")).toEqual([{
       event: "LiquidationOrdered",
       account,
@@ -161,7 +161,7 @@ describe("an account under its maintenance margin", () => {
       maintenanceMarginAtoms: 47_350_000
     }])
     expect(named(driver, "Traded")).toEqual([])
-    // Nobody bids; more than two thirds are left, so nothing more happens before the next second.
+    // There are no bids; equity is more than two thirds, so nothing more happens before the next second.
     expect(quantityOf(driver, account)).toBe(10_000)
     expect(driver.engine.nextDueEpochMs).toBe(Math.floor(driver.atEpochMs / 1000) * 1000 + 1000)
   })
@@ -183,7 +183,7 @@ describe("an account under its maintenance margin", () => {
     // 376 + 90 USDC of notional at 10 bps.
     expect(named(driver, "LiquidationFeePaid")).toEqual([{ event: "LiquidationFeePaid", account, market: 0, feeAtoms: 466_000 }])
     expect(driver.engine.balance(fund(driver)).collateralAtoms).toBe(466_000)
-    // 47 - 2.8 - 4.7 - 0.466 = 39.034 of 5,000 x 0.0947 x 5 %.
+    // 47 - 2.8 - 4.7 - 0.466 = 39.034 of equity; 5,000 x 0.0947 x 5 % of maintenance margin.
     expect(driver.engine.balance(account)).toMatchObject({ equityAtoms: 39_034_000, maintenanceMarginAtoms: 23_675_000 })
     expect(named(driver, "LiquidationEnded")).toHaveLength(1)
     expect(driver.engine.state.liquidations.size).toBe(0)
@@ -195,7 +195,7 @@ describe("an account under its maintenance margin", () => {
       priceAtoms: 900,
       feeAtoms: 466_000
     })
-    // The order is nobody's: it is told by its fills alone.
+    // The order belongs to no account: only its fills are reported.
     const orderNumber = Ids.ordinal(driver.engine.sequence, 32)
     expect(driver.engine.findOrder(account, orderNumber)).toBeUndefined()
     expect(driver.engine.fills(account, anyMarket, Number.POSITIVE_INFINITY, 10)[0]).toMatchObject({ takerOrder: orderNumber })
@@ -221,10 +221,10 @@ describe("an account under its maintenance margin", () => {
     next(driver)
     const [ordered] = named(driver, "LiquidationOrdered") as unknown as ReadonlyArray<{ bankruptcyPriceAtoms: number }>
     expect(ordered!.bankruptcyPriceAtoms).toBeGreaterThan(highest)
-    // A fifth of two contracts is one.
+    // A fifth of two contracts is rounded up to one.
     expect(named(driver, "Traded")).toMatchObject([{ priceAtoms: 2_110_000_000, sizeAtoms: 1 }])
     expect(quantityOf(driver, account)).toBe(-1)
-    // What is sold for more than anything costs is sold to nobody.
+    // A sale above the highest possible price finds no buyer.
     const { markets, positions, sequence } = driver.engine.state
     driver.place(buyer, { side: Order.buy, priceAtoms: 2_100_000_000, quantityAtoms: 1 })
     const sale = OwnOrders.trade(driver.engine.state, markets[0]!, positions.find(other, 0), Ids.ordinal(sequence, 40), 1, highest + 1,
@@ -246,7 +246,7 @@ describe("an account under its maintenance margin", () => {
       for (const event of named(driver, "LiquidationOrdered")) orders.push((event as { quantityAtoms: number }).quantityAtoms)
       driver.atEpochMs += 1000
     }
-    // The mark does not move and nobody bids: 200,000 - 162,900 = 37,100 of 36,855, less by the first second.
+    // The mark does not move and there are no bids: 200,000 - 162,900 = 37,100 of equity for 36,855 of maintenance margin.
     expect(orders).toEqual([])
     driver.index(0, 818)
     for (let second = 0; second < 32; second++) {
@@ -263,7 +263,7 @@ describe("an account under its maintenance margin", () => {
     const { driver, other } = begin()
     const [account, buyer] = [driver.account(usdc(100)), driver.account(rich)]
     hold(driver, account, other, 10_000)
-    // 40 are left of the 47 that are asked for, and nobody bids.
+    // Equity is 40 for 47 of maintenance margin, and there are no bids.
     driver.index(0, 940)
     const second = (): void => {
       driver.atEpochMs += 1000
@@ -303,11 +303,11 @@ describe("an account under its maintenance margin", () => {
     const account = driver.account(usdc(100))
     hold(driver, account, other, 10_000)
     feed(driver, usdc(20))
-    // Equity 30 of 46.5, less than two thirds: E is all of it, pb 900.
+    // Equity is 30 for 46.5, less than two thirds: E is all of it, pb 900.
     driver.index(0, 930)
     driver.engine.state.events.clear()
     next(driver)
-    // x lots at 90.0 gain 3 a thousand at the mark and need 9.3: 20 / 6.3 a thousand.
+    // Lots at 90.0 gain 3 per thousand at the mark and need 9.3 of margin: 20 / 6.3 thousand can be taken over.
     expect(named(driver, "TakenOver")).toMatchObject([{ account, sizeAtoms: 3_174, priceAtoms: 900, markAtoms: 930 }])
     expect(named(driver, "Deleveraged")).toEqual([
       { event: "Deleveraged", account, counterparty: other, market: 0, sizeAtoms: 6_826, priceAtoms: 900, rank: 1 }
@@ -317,7 +317,7 @@ describe("an account under its maintenance margin", () => {
     expect(quantityOf(driver, other)).toBe(-3_174)
     expect(driver.engine.state.openOrders).toBe(0)
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
-    // The fund unwinds a fifth a second into what is bid, and is looked at no more once it is flat.
+    // The fund unwinds a fifth per second into the bids, and is not examined any more once it is flat.
     driver.place(other, { priceAtoms: 929, quantityAtoms: 50_000 })
     driver.engine.state.events.clear()
     const sizes: Array<number> = []
@@ -342,7 +342,7 @@ describe("an account under its maintenance margin", () => {
     next(driver)
     expect(quantityOf(driver, fund(driver))).toBe(3_174)
     for (let second = 0; second < 25; second++) driver.mark()
-    // Nothing rests that it could unwind into, so that there is no premium and interest alone is paid: 0.01 % in 8 hours.
+    // There is nothing to unwind into, so there is no premium and only interest is paid: 0.01 % per 8 hours.
     const { balance, movements } = driver.engine.insuranceFund(0, 500)
     const own = movements.filter(({ movement }) => movement === "funding")
     // 3,174 x 930 x 100 x 100,000 / 2,880 / 10^9 = 10.2..
@@ -364,13 +364,13 @@ describe("an account under its maintenance margin", () => {
     next(driver)
     driver.index(0, 925)
     driver.atEpochMs += 10_000
-    // Equity 25 of 46.25 + 45; without the stale loss of 75 it is 100.
+    // Equity is 25 for 46.25 + 45; without the stale market's loss of 75 it is 100.
     driver.index(1, 900)
     driver.engine.state.events.clear()
     driver.atEpochMs += 1_000
     next(driver)
     expect(named(driver, "Deleveraged")).toEqual([])
-    // With another atom of the mark it is 90 of 46.25 + 44.5: the live one goes, at the mark.
+    // One mark lower it is 90 for 46.25 + 44.5: the position in the live market is closed, at the mark.
     driver.index(1, 890)
     driver.atEpochMs += 1_000
     next(driver)
@@ -382,7 +382,7 @@ describe("an account under its maintenance margin", () => {
     const { driver } = begin()
     const [account, weak] = [driver.account(usdc(100)), driver.account(usdc(101))]
     hold(driver, account, weak, 10_000)
-    // A gap: equity -40, pb 900 where the mark is 860. Of the short's 241, each lot takes 4 cents.
+    // A gap: equity is -40, and pb 900 while the mark is 860. Of the short's 241, each lot costs 4 cents.
     driver.index(0, 860)
     driver.engine.state.events.clear()
     next(driver)
@@ -394,7 +394,7 @@ describe("an account under its maintenance margin", () => {
     const [long, spread] = [gone.driver.account(usdc(100)), gone.driver.account(usdc(1000))]
     hold(gone.driver, long, gone.other, 10_000)
     hold(gone.driver, spread, gone.other, -1)
-    // The other has 9.986 left, enough for so many lots at 4 tenths of a cent each.
+    // The counterparty has 9.986 left, enough for 2,496 lots at 4 tenths of a cent each.
     gone.driver.engine.state.accounts.setCollateral(gone.other, -usdc(130))
     gone.driver.engine.state.credited.add(-usdc(130) - rich)
     gone.driver.index(0, 860)
@@ -406,10 +406,10 @@ describe("an account under its maintenance margin", () => {
     ])
     expect(named(gone.driver, "MarketStatusSet")).toHaveLength(1)
     expect(gone.driver.engine.market(0).status).toBe("halted")
-    // The one who owed before counts as well.
+    // The account that already had a deficit counts as well.
     expect(gone.driver.engine.occupancy.underLiquidation).toBe(2)
 
-    // Whoever runs the venue is told: by counters, and by the log, once each time.
+    // The operator is notified once each time, by counters and by the log.
     const activity = new Activity()
     const look = ExhaustionWatch.make(gone.driver.engine, activity)
     expect(look()).toEqual([])
@@ -418,7 +418,7 @@ describe("an account under its maintenance margin", () => {
     expect([activity.exhausted(0), activity.deleveragings(0), activity.exhausted(1), activity.deleveragings(1)]).toEqual([1, 2, 0, 0])
     expect(look()).toEqual([expect.stringContaining("AAA-USDC-PERP was halted: nobody is left")])
     expect(look()).toEqual([])
-    // An operator's halt is none of these.
+    // A halt by the operator does not count as an exhaustion.
     gone.driver.engine.state.events.clear()
     gone.driver.send({ kind: "SetMarketStatus", idempotencyKey: gone.driver.nextKey(), market: 1, status: "halted" })
     activity.built(words.slice(0, gone.driver.engine.state.events.length))
@@ -455,7 +455,7 @@ describe("an account under its maintenance margin", () => {
     hold(driver, account, other, 1_000, 1)
     driver.index(0, 900)
     driver.atEpochMs += 10_000
-    // Equity 50 - 2 of 45 + 4.9; without the stale loss 148.
+    // Equity 50 - 2 for 45 + 4.9; without the stale market's loss it is 148.
     driver.index(1, 980)
     next(driver)
     expect([quantityOf(driver, account), quantityOf(driver, account, 1)]).toEqual([10_000, 1_000])
@@ -473,11 +473,11 @@ describe("an account under its maintenance margin", () => {
     driver.index(0, 925)
     driver.place(other, { market: 1, priceAtoms: 890, quantityAtoms: 400_000 })
     driver.atEpochMs += 10_000
-    // Equity 3,000, and 18,000 without the stale loss of 15,000: under 9,250 + 8,900.
+    // Equity is 3,000, and 18,000 without the stale market's loss of 15,000: below 9,250 + 8,900.
     driver.index(1, 890)
     driver.engine.state.events.clear()
     next(driver)
-    // A fifth fills at the mark: 17,964 is enough for 9,250 + 7,120, though 2,964 is far from it.
+    // A fifth fills at the mark: without that loss 17,964 is enough for 9,250 + 7,120, though 2,964 is far from it.
     expect(named(driver, "Traded")).toHaveLength(1)
     expect(driver.engine.balance(account)).toMatchObject({ equityAtoms: usdc(2_964.4), maintenanceMarginAtoms: usdc(16_370) })
     expect([...named(driver, "TakenOver"), ...named(driver, "Deleveraged")]).toEqual([])
@@ -493,7 +493,7 @@ describe("an account under its maintenance margin", () => {
     for (const maker of makers) for (let at = 0; at < 50; at++) driver.place(maker, { priceAtoms: 1000, quantityAtoms: 1 })
     driver.index(0, 930)
     driver.engine.state.events.clear()
-    // 64 went with the tick, 64 go with this record, 22 with the next; then the account is looked at.
+    // 64 orders were cancelled with the tick, 64 are with this record and 22 with the next; only then is the account examined.
     next(driver)
     expect(named(driver, "LiquidationOrdered")).toEqual([])
     next(driver)
@@ -550,7 +550,7 @@ describe("a cascade", () => {
     next(driver)
     expect(named(driver, "LiquidationOrdered")).toMatchObject([{ account: live }])
     expect(driver.engine.nextDueEpochMs).toBe(driver.atEpochMs + 1_000)
-    // Whom something can be done of count as ever, once their market is back.
+    // Accounts that can be liquidated take up a record's work as usual once their market is back.
     driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "open" })
     driver.index(0, 945)
     driver.atEpochMs += 1_000
@@ -579,7 +579,7 @@ describe("a cascade", () => {
 describe("a ranking of more positions than a record ranks", () => {
   const shortsOf = 6
 
-  /** One long against six shorts, who came behind twenty who are flat; a record ranks one position. */
+  /** One long against six shorts, who came to the market after twenty flat accounts; a record ranks one position. */
   const fallTo = (priceAtoms: number) => {
     const driver = new Driver(Engine.make({ ...capacity, liquidatedAtOnce: { ...atOnce, ranked: 1 } }))
     driver.market(plainMarket("AAA", { maxPositionQuantityAtoms: 1_000_000 }), 1000)
@@ -596,7 +596,7 @@ describe("a ranking of more positions than a record ranks", () => {
   test("is gone on with in the seconds that follow, and closes by what all are worth at one mark, until the next second", () => {
     const { account, driver, shorts } = fallTo(930)
     for (const priceAtoms of [929, 928]) {
-      // Two records, of which the second makes the mark of another second.
+      // Two records, the second of which makes the mark of another second.
       driver.index(0, priceAtoms)
       expect([told(driver).length, quantityOf(driver, account)]).toEqual([0, 6_000])
     }
@@ -640,7 +640,10 @@ describe("a ranking of more positions than a record ranks", () => {
     expect(told(driver).map((ranking) => ranking.markAtoms)).toEqual([markAtoms])
   })
 
-  /** One long against one short, behind so many flat accounts, who hand the short position to another that the ranking has passed. */
+  /**
+   * One long against one short, with `flats` flat accounts in the market. The short position is handed to an account that the ranking has
+   * already passed.
+   */
   const handedOn = (flats: number, ranked: object) => {
     const driver = new Driver(Engine.make({ ...capacity, orders: 10_000, liquidatedAtOnce: { ...atOnce, ...ranked } }))
     driver.market(plainMarket("AAA", { maxPositionQuantityAtoms: 1_000_000, priceBandBps: 5_000 }), 1000)
@@ -669,7 +672,7 @@ describe("a ranking of more positions than a record ranks", () => {
 
   test("comes to its end where the one that is made once more closes nothing either, also from a snapshot", () => {
     const { account, driver, first, making } = handedOn(100, { ranked: 1 })
-    // Whoever could be closed against can bear nothing.
+    // The only possible counterparty cannot bear anything.
     driver.engine.state.accounts.setCollateral(first, -usdc(1_000))
     for (let record = 0; record < 8 && making().madeAt === 0; record++) next(driver)
     expect([making().madeAt, told(driver).length, driver.engine.market(0).status]).toEqual([-1, 1, "open"])
@@ -690,7 +693,7 @@ describe("a ranking of more positions than a record ranks", () => {
         driver.market(plainMarket("BBB", { maxPositionQuantityAtoms: 1_000_000 }), 1000)
         const [one, other] = [driver.account(usdc(50)), driver.account(rich)]
         hold(driver, one, other, 5_000, 1)
-        // The new market is ticked first, in the second that runs.
+        // The new market is ticked first, within the current second.
         driver.mark()
         driver.index(0, 1000)
         next(driver)
@@ -758,14 +761,16 @@ describe("a market is halted for want of somebody to close against only where no
   }
   const statusOf = (driver: Driver) => driver.engine.market(0).status
 
-  /** One long against a rich short behind more weak ones than a ranking keeps, who have lost what they had in the other market. */
+  /**
+   * One long against a rich short, who ranks behind more weak accounts than a ranking keeps; the weak lost their money in the other market.
+   */
   const behindTheWeak = (leftAtoms: number, bounds: object) => {
     const driver = withMarkets({ places: 2, ...bounds })
     const account = driver.account(usdc(100))
     const [solvent, winner] = [driver.account(rich), driver.account(rich)]
     hold(driver, account, solvent, 9_980)
     hold(driver, winner, solvent, 1_000)
-    // At a price below the mark, at which nobody loses anything.
+    // Its bankruptcy price is below the mark, so a counterparty loses nothing.
     const milder = driver.account(usdc(160))
     hold(driver, milder, solvent, 10_000)
     const weak = Array.from({ length: 4 }, () => driver.account(usdc(1) + 10_000 + leftAtoms))
@@ -821,7 +826,7 @@ describe("a market is halted for want of somebody to close against only where no
     const [account, later] = [driver.account(usdc(100)), driver.account(usdc(100))]
     const weak = [driver.account(usdc(1_000) - 59_000), driver.account(usdc(1_000) - 59_000)]
     const [one, buyer, other, winner] = [driver.account(rich), driver.account(rich), driver.account(rich), driver.account(rich)]
-    // The one is the first to come to the market, and the other the last.
+    // `one` is the first to come to the market, and `other` the last.
     driver.leverage(one, 0, 10)
     hold(driver, account, weak[0]!, 10_000)
     hold(driver, later, weak[1]!, 10_000)
@@ -831,7 +836,7 @@ describe("a market is halted for want of somebody to close against only where no
     bothFell(driver)
     const sell = (seller: number) => driver.place(seller, { side: Order.sell, quantityAtoms: 10_000, priceAtoms: 860 })
     const making = () => driver.engine.state.rankings.latest(0, 1)
-    // Two rankings pass the one who sells while he is flat; the first closes nothing.
+    // Two rankings pass `one`, which sells, while it is flat; the first of them closes nothing.
     next(driver)
     next(driver)
     sell(one)
@@ -862,18 +867,18 @@ describe("a market is halted for want of somebody to close against only where no
   })
 })
 
-/** Everybody who is under, found by looking at everybody. */
+/** Every account below its maintenance margin, found by examining all. */
 const under = (driver: Driver): ReadonlyArray<number> => {
   const { accounts } = driver.engine.state
   return Array.from({ length: accounts.count }, (_, account) => account).filter((account) => {
     const { collateralAtoms, equityAtoms, maintenanceMarginAtoms } = driver.engine.balance(account)
-    // What is owed of funding counts from when it is settled.
+    // A funding payment counts only once it is settled.
     expect(collateralAtoms).toBe(accounts.collateral(account))
     return maintenanceMarginAtoms > 0 && equityAtoms < maintenanceMarginAtoms && account !== fund(driver)
   })
 }
 
-/** Ruins traders, in every second run beside a fund that has something; `after` each command. */
+/** Ruins traders, in half of the runs with money in the insurance fund; calls `after` after each command. */
 const drive = (seed: number, commands: number, after: (driver: RuinousDriver) => void): RuinousDriver => {
   const driver = new RuinousDriver(seed, Engine.make(capacity))
   if (driver.below(2) === 0) feed(driver, usdc(driver.below(60)))
@@ -886,7 +891,10 @@ const drive = (seed: number, commands: number, after: (driver: RuinousDriver) =>
 
 type Exhausted = ReturnType<Engine["liquidations"]>[number]
 
-/** Who holds what at a moment, and what he has; and whether one of them could bear the loss of an atom of what nobody is found for. */
+/**
+ * The positions and equities at a moment, and whether one of these accounts could bear the loss on an atom for which no counterparty was
+ * found.
+ */
 const standingOf = ({ state }: Engine) => {
   const { markets, positions, sequence } = state
   const held = Array.from({ length: positions.count }, (_, slot) => slot).filter((slot) => positions.quantity(slot) !== 0).map((slot) => {
@@ -948,7 +956,7 @@ describe("whatever happens", () => {
       const steps = [0, 1, 2].flatMap((market) => engine.liquidations(market, 0, 20_000)).filter(({ step }) => step === "exhausted")
       for (const { couldBear, sequence } of moments) {
         const ofRecord = steps.filter((step) => step.sequence === sequence)
-        // Of several in a record one at least is of this moment.
+        // A record may have several such steps; at least one of them belongs to this moment.
         expect(ofRecord.some((step) => !couldBear(step)), `seed ${seed}, record ${sequence}`).toBe(true)
         found++
       }

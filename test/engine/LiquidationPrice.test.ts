@@ -1,4 +1,4 @@
-/** The liquidation price of a position: against a look at every price, and against what the engine does at that mark. */
+/** The liquidation price of a position: compared with trying every price, and with what the engine does at that mark. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
@@ -40,7 +40,7 @@ test("is the same as of a look at every price, and nothing turns back beyond it"
         }
         const expected = under.length === 0 ? 0 : quantity > 0 ? Math.max(...under) : Math.min(...under)
         expect(priceOf(market, quantity, entryNotional, beside)).toBe(expected)
-        // Once under, always under beyond it.
+        // Beyond the first price below the margin, every price is below it.
         if (under.length > 0) expect(under.length).toBe(quantity > 0 ? expected - 3 + 1 : 400 - expected + 1)
         found[under.length === 0 ? "none" : under.length === 398 ? "all" : "some"]++
       }
@@ -72,7 +72,7 @@ describe("of an account", () => {
     ["a long", Order.buy, 947, -1],
     ["a short", Order.sell, 1048, 1]
   ])("%s comes under liquidation at it, and not an atom before", (_, side, price, step) => {
-    // 10.000 at 100.0 with 100 USDC: a price atom is 1 USDC, and 5 % of what is left after it.
+    // 10.000 at 100.0 with 100 USDC: a price atom is 1 USDC, and the margin is 5 % of the notional left.
     const { account, driver, other } = begin(100)
     take(driver, account, other, side, 10_000)
     expect(priceIn(driver, account)).toBe(price)
@@ -87,7 +87,7 @@ describe("of an account", () => {
     take(driver, account, other, Order.buy, 10_000)
     const alone = priceIn(driver, account)
     take(driver, account, other, Order.buy, 5_000, 1)
-    // The other asks for 25 of the 200.
+    // The other market needs 25 of the 200.
     expect(priceIn(driver, account)).toBeGreaterThan(alone)
     const before = priceIn(driver, account)
     driver.index(1, 1100)
@@ -99,7 +99,7 @@ describe("of an account", () => {
     const { account, driver, other } = begin(10_000)
     take(driver, account, other, Order.buy, 10)
     expect(priceIn(driver, account)).toBe(0)
-    // A short loses without an end, but the market has one: 10 lots at 10,000.0 are 1,000 USDC.
+    // A short's loss is unlimited, but the market's price is not: 10 lots at 10,000.0 are 1,000 USDC.
     expect(priceIn(driver, other)).toBe(0)
   })
 })
@@ -115,7 +115,7 @@ describe("withdrawable", () => {
     take(driver, account, other, Order.buy, 1000)
     driver.place(account, { priceAtoms: 1010, quantityAtoms: 100 })
     expect(figures()).toEqual([88_900_000, 88_900_000])
-    // Markets where nothing is held do not count.
+    // Markets without a position do not count.
     const set = (market: number, status: "open" | "halted") =>
       driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market, status })
     set(1, "halted")

@@ -1,4 +1,7 @@
-/** Margin: the formulas of the risk rules against bigints, the accept rule at its edges, and cached sums against none. */
+/**
+ * Margin: the formulas of the risk rules compared with bigints, the acceptance rule at its limits, and cached sums compared with recomputed
+ * ones.
+ */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
@@ -18,12 +21,12 @@ const published: Tiers = [
   { notionalThresholdAtoms: usdc(5_000_000), maintenanceMarginBps: 250 }
 ]
 
-/** A schedule that asks for nothing. */
+/** Tiers that require no margin. */
 const free: Tiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 0 }]
 
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
-/** Maintenance margin slice by slice, as the risk rules say it. */
+/** Maintenance margin slice by slice, as in the risk rules. */
 const naiveMaintenance = (tiers: Tiers, notional: bigint): bigint => {
   let sum = 0n
   tiers.forEach((tier, index) => {
@@ -108,7 +111,7 @@ describe("formulas", () => {
   test("a notional is divided by a leverage exactly, up to the largest there is", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000 }), fc.maxSafeInteger(), fc.integer({ min: -1, max: 1 }), (leverageX, some, off) => {
-        // A multiple of the leverage, and its neighbours.
+        // A multiple of the leverage, or a number next to one.
         const notional = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(Math.abs(some) / leverageX) * leverageX + off))
         const divided = Margin.initial(parameters("AAA", { initialMarginBps: 1, maintenanceMarginTiers: free }), notional, leverageX)
         expect(BigInt(divided)).toBe(ceilDiv(BigInt(notional), BigInt(leverageX)))
@@ -198,7 +201,7 @@ describe("accept rule", () => {
 
   test("what orders would lose at once is deducted, the worse side only", () => {
     const { account, driver } = begin(100)
-    // A lot loses 100 atoms a tick.
+    // A lot loses 100 atoms per tick.
     driver.place(account, { priceAtoms: 1010, quantityAtoms: 100, timeInForce: Order.gtc })
     expect(driver.engine.balance(account).orderLossAtoms).toBe(100_000)
     driver.index(0, 900)
@@ -230,7 +233,7 @@ describe("accept rule", () => {
     const { account, driver, other } = begin(20)
     hold(driver, account, other, 1000)
     driver.index(0, 1200)
-    // The position alone needs 12 of the 20 now; its profit of 20 counts for nothing.
+    // The position alone needs 12 of the 20 now; its unrealised profit of 20 does not count.
     expect(driver.engine.balance(account)).toMatchObject({
       equityAtoms: usdc(40),
       marginEquityAtoms: usdc(20),
@@ -266,7 +269,7 @@ describe("accept rule", () => {
     ["equity covers maintenance after it", 960, 960, 5000, 5000, 0],
     ["equity does not cover maintenance, and it does not get worse", 940, 940, 1000, 1000, 0],
     ["equity does not cover maintenance, and it gets worse", 940, 850, 1000, 0, Order.CancelReason.marginUnbacked],
-    // Worse exactly when equity falls by a larger share than maintenance: 40 x 9/10 = 36, four USDC on 1.000 are 40 ticks.
+    // Worse exactly when equity falls by a larger share than maintenance: 40 x 9/10 = 36; a loss of four USDC on 1.000 is 40 ticks.
     ["equity and maintenance fall alike", 940, 900, 1000, 1000, 0],
     ["equity falls by one tick more than maintenance", 940, 899, 1000, 0, Order.CancelReason.marginUnbacked],
     ["all of it is closed above zero", 940, 900, 10_000, 10_000, 0],
@@ -280,7 +283,7 @@ describe("accept rule", () => {
     expect(sell(driver, account, priceAtoms, quantityAtoms)).toMatchObject({ refusal: 0, filledAtoms, cancelReason })
   })
 
-  // A market with a stale index liquidates nobody, and takes what reduces.
+  // A market with a stale index liquidates no account, and accepts reductions.
   test.each([
     [899, -1, Refusal.marginInsufficient],
     [900, 0, Refusal.none]
@@ -301,7 +304,7 @@ describe("accept rule", () => {
     driver.index(0, 960)
     const rest = { side: Order.sell, priceAtoms: 960 } as const
     expect(driver.place(account, { ...rest, quantityAtoms: 1001 }).refusal).toBe(Refusal.marginInsufficient)
-    // One that never rests has nothing of its side before it.
+    // An order that never rests has no resting orders of its side ahead of it.
     expect(sell(driver, account, 960, 1001).refusal).toBe(Refusal.none)
     expect(driver.place(account, { ...rest, quantityAtoms: 1000 }).refusal).toBe(Refusal.none)
   })
@@ -314,7 +317,7 @@ describe("accept rule", () => {
     hold(driver, account, other, 10_000, 0)
     hold(driver, account, other, 10_000, 1)
     const orders = [1000, 1001].map((priceAtoms) => driver.place(account, { side: Order.sell, priceAtoms, quantityAtoms }))
-    // The other market takes 150: with 110 left, even half of this position closed needs more than that.
+    // The other market needs 150: with 110 left, even half of this position is too much.
     driver.index(1, 850)
     driver.place(other, { priceAtoms: 1000, quantityAtoms })
     expect(driver.engine.findOrder(account, orders[0]!.orderNumber)).toMatchObject({ status, cancelReason })
@@ -333,7 +336,7 @@ describe("accept rule", () => {
   })
 })
 
-/** Everything `balance` says, from positions and open orders alone. */
+/** All figures of `balance`, computed from positions and open orders alone. */
 const recomputed = (driver: Driver, account: number) => {
   const { engine } = driver
   const sums = { pnl: 0n, loss: 0n, initial: 0n, maintenance: 0n, orderLoss: 0n }
@@ -381,7 +384,7 @@ test("the sums that are kept equal the sums made anew, whatever happened in betw
       const driver = new RandomDriver(seed)
       for (let step = 0; step < steps; step++) {
         driver.step()
-        // Looked at now and then, so that sums of several ages are brought up to date.
+        // Compared only now and then, so that cached sums of several ages are brought up to date.
         if (step % 7 !== 0 && step !== steps - 1) continue
         for (let account = 0; account < driver.engine.occupancy.accounts; account++) {
           const balance = driver.engine.balance(account)

@@ -1,4 +1,4 @@
-/** The mark: its three prices, impact prices, its band, and when it is made. Golden values are worked out by hand beside them. */
+/** The mark: its three prices, impact prices, its band, and when it is made. The expected values are worked out by hand beside them. */
 import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { tickedAtOnce, markOf } from "../../src/engine/markets/Mark.js"
@@ -7,10 +7,10 @@ import { Driver, parameters, patient } from "./drive.js"
 
 const rich = 10 ** 12
 
-/** A market at 100.0 of scales 1 and 3, K 100, with a book that is 1,000 USDC deep within a few levels. */
+/** A market at 100.0 of scales 1 and 3, K 100, whose book is 1,000 USDC deep within a few levels. */
 const begin = (change: Partial<typeof patient> = {}) => {
   const driver = new Driver()
-  // The book's depth that counts: 1,000 USDC; the mark's band 1 %.
+  // The impact notional is 1,000 USDC; the mark's band is 1 %.
   const market = driver.market(parameters("AAA", { ...patient, impactNotionalAtoms: 1_000_000_000, markBandBps: 100, ...change }), 1000)
   const [maker, taker] = [driver.account(rich), driver.account(rich)]
   const quote = (side: Order.Side, priceAtoms: number, quantityAtoms: number) => driver.place(maker, { side, priceAtoms, quantityAtoms })
@@ -156,7 +156,7 @@ describe("when marks are made", () => {
       order: driver.engine.findOrder(maker, beyond.orderNumber),
       sequence: driver.engine.sequence
     })
-    // The tick is due and on its way, and the halt has its turn before it.
+    // The tick is due but not yet decided, and the halt comes before it.
     expect(driver.engine.nextTickEpochMs(driver.atEpochMs)).toBeLessThanOrEqual(driver.atEpochMs)
     driver.send({ kind: "HaltEngine", idempotencyKey: "engine" })
     const before = state()
@@ -194,7 +194,7 @@ describe("when marks are made", () => {
       refusal: Refusal.marketNotAccepting
     })
     expect(driver.place(taker, { side: Order.sell, priceAtoms: 1000, quantityAtoms: 100, reduceOnly: true }).refusal).toBe(Refusal.none)
-    // It recovers with its feed, by itself.
+    // It recovers by itself as soon as its feed does.
     driver.price(market, 1003)
     driver.mark()
     expect(mark()).toBe(1003)
@@ -214,7 +214,7 @@ describe("the index", () => {
     expect(held(driver, market, 1050, from + 1).refusal).toBe(Refusal.none)
     expect(held(driver, market, 1000, from + 2).refusal).toBe(Refusal.none)
     expect(held(driver, market, 1051, from + 1000)).toMatchObject({ refusal: Refusal.indexPriceHeld, limit: 1050, actual: 1051 })
-    // The same sample again, or one of the same moment, agrees with nothing.
+    // The same sample again, or one of the same moment, does not confirm the step.
     expect(held(driver, market, 1051, from + 1000).refusal).toBe(Refusal.indexPriceHeld)
     expect(held(driver, market, 1060, from + 1500).refusal).toBe(Refusal.indexPriceHeld)
     expect(held(driver, market, 1055, from + 2499).refusal).toBe(Refusal.indexPriceHeld)
@@ -231,7 +231,7 @@ describe("the index", () => {
     expect(held(driver, market, 2000, from + 2000).refusal).toBe(Refusal.indexPriceHeld)
     expect(held(driver, market, 1001, from + 2500).refusal).toBe(Refusal.none)
     expect(held(driver, market, 2000, from + 4000).refusal).toBe(Refusal.indexPriceHeld)
-    // 1 % of 2,000 is 20: 2,021 is a step of its own.
+    // 1 % of 2,000 is 20: 2,021 is another step.
     expect(held(driver, market, 2021, from + 5000).refusal).toBe(Refusal.indexPriceHeld)
     expect(held(driver, market, 2000, from + 6000).refusal).toBe(Refusal.indexPriceHeld)
     expect(driver.engine.market(market).indexPriceAtoms).toBe(1001)

@@ -1,4 +1,4 @@
-/** The open orders of a position that has many, next to each other: they stay those of its chain, and come to the same margins. */
+/** The open orders of a position that has many, stored side by side: they remain those of its chain, and give the same margins. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
@@ -85,7 +85,8 @@ test("an account with many orders has the margins that its orders come to, as ma
         const held = [0, 1].map((index) => state.positions.find(many, index))
         expect(held.filter((slot) => slot >= 0 && !isOfChain(state, slot))).toEqual([])
         longest = Math.max(longest, ...held.map((slot) => state.positions.openCount(slot)))
-        // To make an engine anew takes most of the time: always behind what moves marks or sizes, else at one step in four.
+        // Restoring an engine takes most of the time, so it is done after every change of marks or sizes, and otherwise at one step in
+        // four.
         if (what !== "index" && what !== "fill" && taken % 4 !== 0) continue
         const anew = new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), capacity))
         expect(driver.engine.balance(many)).toEqual(anew.balance(many))

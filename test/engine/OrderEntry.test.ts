@@ -1,4 +1,4 @@
-/** Placement: every refusal with its figures, the order of the checks, and what each market status lets through. */
+/** Placement: every refusal with its figures, the order of the checks, and what each market status allows. */
 import { describe, expect, test } from "vitest"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -22,7 +22,7 @@ const narrow = parameters("AAA", {
 
 interface Row {
   readonly name: string
-  /** What must be there first. */
+  /** Prepares what must be there first. */
   readonly given?: (driver: Driver, account: number, other: number) => void
   readonly collateral?: number
   readonly entry: Partial<PlaceEntry>
@@ -30,7 +30,7 @@ interface Row {
   readonly figures: readonly [limit: number, actual: number, nearest: number]
 }
 
-/** Makes the first account long (short when negative) by a trade with the second at 1000. */
+/** Makes the first account long (negative: short) by a trade with the second at 1000. */
 const hold = (quantityAtoms: number) => (driver: Driver, account: number, other: number) => {
   const long = quantityAtoms > 0
   driver.place(other, { side: long ? Order.sell : Order.buy, quantityAtoms: Math.abs(quantityAtoms) })
@@ -311,7 +311,7 @@ describe("refused, with limit, actual and nearest", () => {
     ).includes(row.refusal)
     const change = priced ? { priceAtoms: row.figures[2] } : { quantityAtoms: row.figures[2] }
     const again = driver.place(account, { quantityAtoms: 10, ...row.entry, ...change })
-    // A market order within its bounds may still meet nothing; every other entry is accepted.
+    // A market order within its bounds may still find no orders; every other entry is accepted.
     const emptyBook = row.entry.type === Order.market && row.refusal !== Refusal.noLiquidity
     expect(again.refusal).toBe(emptyBook ? Refusal.noLiquidity : Refusal.none)
   })
@@ -321,7 +321,7 @@ test("the checks come in their published order: each is found before all that fo
   const driver = new Driver()
   const market = driver.market(parameters("AAA", { ...narrow, minQuantityAtoms: 1, maxPositionQuantityAtoms: 1000 }), 1000)
   const [account, other] = [driver.account(15_000_000), driver.account(rich)]
-  // At most as many open orders as allowed, 200 lots of buys; and an offer beyond the band.
+  // The account has the maximum number of open orders, 200 lots of buys; and there is an offer beyond the band.
   for (let count = 0; count < maxOpenOrders - 1; count++) driver.place(account, { priceAtoms: 600, quantityAtoms: 1 })
   expect(driver.place(account, { priceAtoms: 600, quantityAtoms: 1, clientOrderId: "used" }).refusal).toBe(Refusal.none)
   driver.place(other, { side: Order.sell, priceAtoms: 1200, quantityAtoms: 100 })
@@ -396,7 +396,7 @@ test.each<[Order.Side, number, number]>([
 })
 
 describe("market status", () => {
-  /** Whether a plain order, an order that only reduces, a reduce-only order and a cancel are taken. */
+  /** Whether a plain order, a plain order that only reduces, a reduce-only order and a cancel are accepted. */
   test.each<[Market.Status, boolean, boolean, boolean, boolean]>([
     ["open", true, true, true, true],
     ["paused", false, false, false, true],
@@ -420,7 +420,7 @@ describe("market status", () => {
     expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 50, reduceOnly: true })).toBe(reduceOnly)
     expect(driver.cancel(account, resting.orderNumber).refusal === Refusal.none).toBe(cancels)
     if (status === "reduce_only") {
-      // 50 of the 200 are spoken for; what is reduce-only is trimmed to what is left, and stands in nobody's way.
+      // Other orders already reduce 50 of the 200. Reduce-only orders are trimmed to what is left, so they take no share of it.
       expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 151 })).toBe(false)
       expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 150 })).toBe(true)
     }
@@ -439,7 +439,7 @@ describe("market status", () => {
     const driver = new Driver()
     const market = driver.market(narrow, 1000)
     const [account, other, third] = [driver.account(rich), driver.account(rich), driver.account(rich)]
-    // The taker has more to reduce than the maker, against a third.
+    // The taker can reduce more than the maker, against a third account.
     hold(side === Order.buy ? -100 : 100)(driver, account, other)
     hold(side === Order.buy ? -200 : 200)(driver, third, other)
     const resting = driver.place(account, { side, quantityAtoms })
@@ -540,7 +540,7 @@ test("an entry's refusal changes no sibling, and each reports its own moment", (
     [0, Order.open, 5, 3],
     [0, Order.open, 0, 4]
   ])
-  // The last sell met the buy before it and, by self-trade prevention, took it away: its entry still says what it was then.
+  // By self-trade prevention the last sell cancelled the buy before it, whose entry still shows what it was when it was decided.
   expect(driver.engine.findOrder(account, entries[3]!.orderNumber)).toMatchObject({
     status: Order.canceled,
     cancelReason: Order.CancelReason.selfTrade,

@@ -7,7 +7,7 @@ import { encoded, told } from "./Sections.js"
 
 const capacity = 24
 
-/** Takes a slot for an order and makes it findable. */
+/** Takes a slot for an order and indexes it. */
 const place = (orders: Orders, number: number, account = 0, clientOrderId = ""): number => {
   const slot = orders.allocate()
   if (slot === none) return none
@@ -126,7 +126,7 @@ describe("Orders", () => {
     const orders = new Orders(4)
     for (let at = 0; at < 4; at++) place(orders, at)
     const sections = encoded(orders)
-    // One slot more is for the venue's own order.
+    // One more slot is reserved for the venue's own order.
     expect(() => Orders.decode(sections, 3)).not.toThrow()
     expect(() => Orders.decode(sections, 2)).toThrow("a snapshot's pool fits the capacity")
   })
@@ -167,7 +167,7 @@ describe("Orders", () => {
           drop(orders, slot)
           drop(straight, slot)
         } else {
-          // A clientOrderId that is taken is refused before a slot is; 0 stands for none.
+          // A clientOrderId in use is refused before a slot is taken; 0 stands for none.
           const clientOrderId = step.client === 0 ? "" : `c${step.client}`
           const taken = byClient.get(`${step.account} ${clientOrderId}`)
           if (clientOrderId !== "") expect(orders.findClient(step.account, clientOrderId)).toBe(taken ?? none)

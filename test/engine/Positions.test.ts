@@ -1,4 +1,4 @@
-/** What fills make of a position: table, exactness against bigints, and sums over both sides. */
+/** The effect of fills on a position: a table, exactness compared with bigints, and sums over both sides. */
 import { uniform } from "../../scripts/bench/BookOperations.js"
 import { accountId } from "../../src/domain/Ids.js"
 import { none } from "../../src/domain/None.js"
@@ -10,7 +10,7 @@ import { encoded, told } from "./Sections.js"
 
 const filled = (): Positions.Filled => ({ quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false })
 
-/** Quantity, entry notional, realised PnL, and whether an episode begins. */
+/** Quantity, entry notional, realised PnL, and whether a new episode begins. */
 type After = readonly [number, number, number, boolean]
 
 test.each<[string, number, number, boolean, number, number, After]>([
@@ -97,7 +97,7 @@ test("every pair keeps its own slot through growth, and has it again when restor
     expect(pairs.map((_, slot) => held.quantity(slot))).toEqual(pairs.map((_, slot) => slot - 500))
     expect(Array.from({ length: 300 }, (_, account) => held.find(account, 4))).toEqual(Array.from({ length: 300 }, () => none))
     expect(held.find(300, 3)).toBe(none)
-    // Linked to its account, the last touched first.
+    // Linked to its account, most recently touched first.
     expect([accounts.firstPosition(7), held.nextOfAccount(accounts.firstPosition(7))]).toEqual([7 * 4 + 3, 7 * 4 + 2])
   }
   expect(told(encoded(again))).toEqual(told(encoded(positions)))
@@ -120,7 +120,7 @@ test("the smallest and the largest size in a market, over every pair that holds 
   positions.setQuantity(positions.touch(accounts, 4, 0), 11)
   expect(positions.range(0)).toEqual({ least: 11, most: 11 })
   for (const each of [positions, Positions.Positions.decode(encoded(positions))]) expect(each.range(1)).toEqual({ least: 4, most: 300 })
-  // More pairs than there was room for at the beginning.
+  // More pairs than there was room for at first.
   for (let index = sizes.length; index < 200; index++) {
     accounts.open(index, 1)
     positions.setQuantity(positions.touch(accounts, index, 1), index)
@@ -142,7 +142,7 @@ test("accounts and positions that become many keep what was written into them, w
         accounts.open(64 * account + 7, account)
         accounts.setCollateral(account, 0)
         collaterals.push(0)
-        // Some are taken back at once, and the next one takes their slot.
+        // Some slots are given back at once, and the next position takes them.
         for (const market of [draw(3), 3]) {
           const slot = positions.touch(accounts, account, market)
           if (market !== 3 && draw(2) === 0) {

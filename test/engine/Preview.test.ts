@@ -1,4 +1,4 @@
-/** The preview of a placement: it writes nothing, and it is what the same placement comes to at the same sequence. */
+/** The preview of a placement: it changes nothing, and equals the result of the same placement at the same sequence. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
@@ -12,19 +12,19 @@ import { Driver, parameters, RandomDriver } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
-/** All that a state is restored from, copied: it takes a tenth of the time of its canonical form. */
+/** A copy of everything from which a state is restored: it takes a tenth of the time of the canonical form. */
 const bytesOf = ({ state }: Engine): Buffer =>
   Buffer.concat(Snapshot.encode(state).flatMap(({ bytes, name }) => [Buffer.from(name), bytes]))
 
 const entryOf = (driver: Driver, account: number, given: Partial<PlaceEntry>): PlaceEntry => driver.placement(account, given).entries[0]!
 
-/** What was decided, as a preview tells it. */
+/** A decision in the form of a preview. */
 const decided = ({ entries, refusal }: Outcome) =>
   refusal === Refusal.none
     ? entries[0]
     : { _tag: "Refused", refusal, orderNumber: -1, limit: Number.NaN, actual: Number.NaN, nearest: Number.NaN }
 
-/** An account's figures as the venue tells them after the decision, in the words of a preview. */
+/** An account's figures after the decision, under a preview's names. */
 const figures = ({ engine }: Driver, account: number, market: number) => {
   const { availableAtoms, equityAtoms, initialMarginAtoms, maintenanceMarginAtoms, marginEquityAtoms, orderLossAtoms } = engine.balance(
     account
@@ -42,7 +42,7 @@ const figures = ({ engine }: Driver, account: number, market: number) => {
   }
 }
 
-/** Previews an entry, which leaves the state as it was, places it and compares; what the preview was. */
+/** Previews an entry, which must not change the state, then places it and compares; returns the preview. */
 const compare = (driver: Driver, account: number, entry: PlaceEntry): PreviewView => {
   const { engine } = driver
   const state = bytesOf(engine)
@@ -51,14 +51,14 @@ const compare = (driver: Driver, account: number, entry: PlaceEntry): PreviewVie
   return compareOutcomes(driver, account, entry)
 }
 
-/** The same without a look at the whole state, which costs more than all the rest. */
+/** The same without comparing the whole state, which costs more than all the rest. */
 const compareOutcomes = (driver: Driver, account: number, entry: PlaceEntry): PreviewView => {
   const { engine } = driver
   expect(engine.preview(account, entry, driver.atEpochMs).before).toEqual(figures(driver, account, entry.market))
   const preview = engine.preview(account, entry, driver.atEpochMs)
   nearestIsLargest(driver, account, entry, preview)
   const sequence = engine.sequence
-  // Under a key of its own: one that the driver has fenced refuses what a preview, which has no key, does not.
+  // Under a fresh key: if the driver had fenced the key, the placement would be refused, and the preview, which has none, would not.
   const outcome = driver.run({ ...driver.placement(account, entry), idempotencyKey: `previewed-${sequence}` })
   expect(preview.outcome).toEqual(decided(outcome))
   if (preview.after === undefined) expect(preview.outcome._tag).toBe("Refused")
@@ -72,10 +72,10 @@ const compareOutcomes = (driver: Driver, account: number, entry: PlaceEntry): Pr
   return preview
 }
 
-/** Quantities that were near what margin refused, as they were met. */
+/** The nearest quantities given in refusals for lack of margin. */
 const near: Array<number> = []
 
-/** Of an order that margin does not cover: the quantity that is told is accepted at the same state, and one lot more is not. */
+/** For an order that margin does not cover: the nearest quantity is accepted in the same state, and one lot more is not. */
 const nearestIsLargest = ({ atEpochMs, engine }: Driver, account: number, entry: PlaceEntry, { outcome }: PreviewView): void => {
   if (outcome._tag !== "Refused" || outcome.refusal !== Refusal.marginInsufficient) return
   const { minQuantityAtoms } = engine.market(entry.market).parameters
@@ -88,7 +88,7 @@ const nearestIsLargest = ({ atEpochMs, engine }: Driver, account: number, entry:
     .toEqual([true, "OrderDecided", Refusal.marginInsufficient])
 }
 
-/** Whether the next record has something to do before what it is for. */
+/** Whether the next record has due work before its command. */
 const isDue = ({ atEpochMs, engine }: Driver): boolean =>
   engine.nextDueEpochMs <= atEpochMs || engine.state.liquidations.earliest <= atEpochMs
 
@@ -139,7 +139,7 @@ describe("what a preview tells", () => {
     driver.place(other, { side: Order.sell, priceAtoms: 1000, quantityAtoms: 1000 })
     driver.place(other, { side: Order.sell, priceAtoms: 1010, quantityAtoms: 1000 })
     const preview = compare(driver, account, entryOf(driver, account, { priceAtoms: 1010, quantityAtoms: 3000 }))
-    // 100 and 101 USDC are filled, for 0.201 of fees, and 101 rest a price above the mark: a tenth of 300 is asked for.
+    // 100 and 101 USDC are filled, for 0.201 of fees, and 101 rest a price above the mark: a tenth of 300 is required.
     expect(preview).toMatchObject({
       outcome: { filledAtoms: 2000, filledNotionalAtoms: usdc(201), status: Order.open },
       feesAtoms: 201_000,
@@ -188,7 +188,7 @@ describe("what a preview tells", () => {
     expect(driver.engine.preview(account, entry, driver.atEpochMs).after).toBeDefined()
     driver.atEpochMs += 5_000
     expect(driver.engine.preview(account, entry, driver.atEpochMs).outcome).toMatchObject({ refusal: Refusal.marketNotAccepting })
-    // A clock behind the journal's counts for nothing.
+    // A clock behind the journal's is ignored.
     expect(driver.engine.preview(account, entry, 0).after).toBeDefined()
   })
 })
@@ -201,7 +201,8 @@ describe("what an order could meet", () => {
     for (const priceAtoms of [1005, 1006, 1007]) {
       driver.place(account, { side: Order.sell, priceAtoms, quantityAtoms: 300, reduceOnly: true })
     }
-    // A third party buys: it meets the first take-profit, then the account's own offer, which closes what the others were for.
+    // A third party buys: it meets the first take-profit, then the account's own offer, which closes the position that the other
+    // take-profits were for.
     driver.place(account, { side: Order.sell, priceAtoms: 1005, quantityAtoms: 600, timeInForce: Order.gtc })
     const third = driver.account(usdc(10_000))
     compare(driver, third, entryOf(driver, third, { priceAtoms: 1010, quantityAtoms: 5_000, timeInForce: Order.ioc }))

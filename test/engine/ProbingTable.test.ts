@@ -3,11 +3,11 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { ProbingTable } from "../../src/engine/ProbingTable.js"
 
-/** A table with what its owner keeps: the hash of every entry. */
+/** A table together with its owner's data: the hash of every entry. */
 const make = (capacity: number, initial: number) => {
   const hashes = new Map<number, number>()
   const table = new ProbingTable(capacity, initial, (entry) => hashes.get(entry)!)
-  /** As an owner looks for an entry: by its hash, then by its row. */
+  /** Finds an entry as an owner does: by its hash, then by its row. */
   const find = (entry: number, hash: number): number => {
     for (let place = table.seek(hash, hash);; place = table.seek(hash, place + 1)) {
       const found = table.entryAt(place)
@@ -17,7 +17,7 @@ const make = (capacity: number, initial: number) => {
   return { find, hashes, table }
 }
 
-/** Entries that crowd each other: few places of their own, at the table's end too, with all that a hash's upper bits can be. */
+/** Entries that collide: few home places, some at the table's end, with any upper bits of the hash. */
 const Hash = fc.tuple(fc.constantFrom(0, 1, 2, 63, 127, 128, 511), fc.nat(0xffff)).map(([home, upper]) => (home | (upper << 16)) | 0)
 
 const Step = fc.oneof(
@@ -27,7 +27,7 @@ const Step = fc.oneof(
 )
 
 describe("ProbingTable", () => {
-  // With the largest capacity a place has room for two bits of the hash, so that the table has to ask for the others.
+  // With the largest capacity a place has room for only two bits of the hash, so the table has to ask its owner for the others.
   it.each([[61], [1_000], [2 ** 24], [2 ** 30 - 1]])("finds exactly what was put in and not taken out, of %i entries", (capacity) => {
     fc.assert(fc.property(fc.array(Step, { maxLength: 150, size: "max" }), (steps) => {
       const { find, hashes, table } = make(capacity, 61)

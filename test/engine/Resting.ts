@@ -3,7 +3,7 @@ import type * as Order from "../../src/domain/Order.js"
 import type { Book } from "../../src/engine/Book.js"
 import type { Orders } from "../../src/engine/Orders.js"
 
-/** Has an order rest, the next of the pool; its slot. */
+/** Rests an order, the next of the pool; returns its slot. */
 export const rest = (orders: Orders, book: Book, side: Order.Side, priceAtoms: number, sizeAtoms: number): number => {
   const slot = orders.allocate()
   orders.setNumber(slot, slot)

@@ -1,4 +1,4 @@
-/** The retention as a setting: what each key, fence and order was promised, through changes of it both ways. */
+/** The retention as a setting: changing it either way does not break what was promised to each key, fence and order. */
 import fc from "fast-check"
 import { describe, expect, it, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
@@ -20,7 +20,7 @@ const begin = (driver: Driver = new Driver()) => {
   return { driver, account: driver.account(1_000_000_000), other: driver.account(1_000_000_000) }
 }
 
-/** What a command meets: its remembered decision, a record of its own, or a refusal. */
+/** What a command gets: its remembered decision, a record of its own, or a refusal. */
 const met = (driver: Driver, command: Command): "replay" | "record" | Refusal => {
   const outcome = driver.engine.admit(command, driver.atEpochMs)
   return outcome === undefined ? "record" : outcome.replayed ? "replay" : outcome.refusal
@@ -61,7 +61,7 @@ test("it is a day until an operator sets another, which is told from then on and
   const command = complete({ kind: "SetLimits", idempotencyKey: "limits", retentionMs: hourMs })
   driver.run(command)
   expect(driver.engine.limits).toMatchObject({ retentionMs: hourMs, retentionSinceEpochMs: driver.atEpochMs })
-  // The setting's own key is held for what it sets.
+  // The setting's own key is remembered for the time that it sets.
   const setAt = driver.atEpochMs
   expect(met(driver, complete({ kind: "SetLimits", idempotencyKey: "limits", retentionMs: 2 * hourMs }))).toBe(Refusal.idempotencyConflict)
   expectUntil(driver, command, setAt + hourMs)
@@ -174,7 +174,7 @@ describe("an ended order", () => {
     driver.send({ kind: "PassTime" })
     expect(driver.engine.findOrder(account, orderNumber)).toBeDefined()
     expect(driver.place(account, named).refusal).toBe(Refusal.clientOrderIdInUse)
-    // It was looked at just now, and comes up again a short retention later.
+    // The order was examined just now, and is next examined after another short retention.
     pass(driver, leastRetentionMs + minuteMs)
     expect(driver.engine.findOrder(account, orderNumber)).toBe(undefined)
     expect(driver.place(account, named).refusal).toBe(Refusal.none)
@@ -197,7 +197,7 @@ describe("an ended order", () => {
 })
 
 describe("room", () => {
-  /** Tables with what was promised a day, and a shorter retention from then on. */
+  /** Tables whose present entries are kept for a day, while a shorter retention applies from then on. */
   const shortened = (orders: number, keys: number) => {
     const { account, driver } = begin(Driver.small(orders, keys))
     return { account, driver }
@@ -215,7 +215,7 @@ describe("room", () => {
     driver.atEpochMs += 1
     expect(met(driver, driver.placement(account, { quantityAtoms: 0 }))).toBe("record")
     driver.cancel(account, open.orderNumber)
-    // The opening, the market and the promises of a day are left, and the cancel.
+    // The opening, the market, the entries promised a day and the cancel are left.
     expect(driver.engine.occupancy.idempotencyEntries).toBeLessThan(32)
     expect(driver.engine.occupancy.idempotencyEntries).toBeGreaterThan(21)
   })
@@ -242,7 +242,7 @@ describe("room", () => {
     while (driver.run(place()).refusal === Refusal.none);
     expect(driver.engine.nextDueEpochMs).toBeGreaterThanOrEqual(driver.atEpochMs + leastRetentionMs)
     driver.atEpochMs += hourMs
-    // What is over stands behind more than a record looks at.
+    // The expired entries stand behind more entries than a record examines.
     expect(met(driver, place())).toBe(Refusal.tableFull)
     let records = 0
     for (; driver.engine.nextDueEpochMs <= driver.atEpochMs; records++) driver.send({ kind: "PassTime" })
@@ -278,7 +278,7 @@ test("any mix of retentions holds each key exactly as long as it was promised, a
         driver.atEpochMs += ms
         if (kind === 0) {
           held = choices[ms % choices.length]!
-          // A driver over a snapshot counts its own keys from the first again: under one of those this would be a repeat.
+          // A driver over a snapshot numbers its keys from the first again: under one of those this would be a repeat.
           driver.send({ kind: "SetLimits", idempotencyKey: `retention-${step}`, retentionMs: held })
         } else if (kind === 1) {
           const engine = new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), { orders: 1000, idempotencyKeys: 1000 }))

@@ -1,4 +1,4 @@
-/** The ring of rows: which of them are kept, and which of them are found. */
+/** The ring of rows: which of them are kept, and which are found. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { RowLog } from "../../src/engine/RowLog.js"

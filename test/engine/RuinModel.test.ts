@@ -1,6 +1,6 @@
 /**
- * Ruin by chance, against the naive model: whatever falls due in whatever order, and however little one record may do of it, engine and
- * model liquidate, take over, rank and deleverage the same, and what of it is told keeps the rules of `liquidation`.
+ * Random ruin, compared with the naive model: whatever falls due in whatever order, and however little a record may do of it, engine and
+ * model liquidate, take over, rank and deleverage the same, and the published steps satisfy the properties of `liquidation`.
  */
 import { expect, test } from "vitest"
 import { venueBounds } from "../../sim/model/NaiveLiquidation.js"
@@ -15,7 +15,7 @@ import * as EventLog from "../../src/engine/EventLog.js"
 import type { Command } from "../../src/operations/Operations.js"
 import { RuinousDriver } from "./drive.js"
 
-/** How little one record may do, so that most is left to the next ones. */
+/** Limits per record so low that most of the work is left to later records. */
 const boundsOf = (seed: number) => ({
   ...venueBounds,
   looks: [16, 2, 1][seed % 3]!,
@@ -24,7 +24,7 @@ const boundsOf = (seed: number) => ({
   ranked: [256, 256, 1, 2, 256][seed % 5]!
 })
 
-/** What bounds a process has that there is none of here. */
+/** Settings of a process that the properties read but that mean nothing here. */
 const ofNoProcess = {
   inbox: { capacity: 64, reserved: 8 },
   fullBytes: 65_536,
@@ -33,10 +33,10 @@ const ofNoProcess = {
   maxRecords: 1
 }
 
-/** A start of which nothing but its bounds is read: there is no process here. */
+/** A `Started` observation with bounds alone, since there is no process here. */
 const started = (bounds: Bounds): Observation => ({ _tag: "Started", bounds } as Partial<Observation> as Observation)
 
-/** An engine whose every record is told to the model and the properties behind it; the first difference. */
+/** An engine whose every record is also given to the model and to the properties; `differs` is the first difference. */
 class Told {
   readonly reached = new Map<string, number>()
   readonly engine: Engine
@@ -71,7 +71,7 @@ class Told {
     this.differs ??= this.rules.observe({ _tag: "Fed", decided: { record, events } })
   }
 
-  /** Compares what both hold by now. */
+  /** Compares the present states of both. */
   compare(): void {
     this.differs ??= this.states.observe({
       _tag: "Inspected",

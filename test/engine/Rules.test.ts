@@ -1,4 +1,4 @@
-/** The rules as they are written beside the engine: the worked numbers are computed again, the invariants have properties. */
+/** The rules in the document beside the engine: the worked numbers are computed again, and the invariants have properties. */
 import * as fs from "node:fs"
 import { describe, expect, it, test } from "vitest"
 import { watchers } from "../../sim/properties/All.js"
@@ -31,12 +31,12 @@ import * as WorkedRisk from "./WorkedRisk.js"
 
 const rules = fs.readFileSync("src/engine/RULES.md", "utf8")
 
-/** A row of a table, by the names of its columns. */
+/** A row of a table, by column names. */
 type Row = Readonly<Record<string, string>>
 
 const cells = (line: string): ReadonlyArray<string> => line.split("|").slice(1, -1).map((cell) => cell.trim())
 
-/** The table behind a heading in the rules. */
+/** The table under a heading of the rules. */
 const worked = (title: string): ReadonlyArray<Row> => {
   const [, behind] = rules.split(`**Worked: ${title}**`)
   const lines = behind!.split("\n").slice(1)
@@ -59,7 +59,7 @@ const whole = (row: Row, column: string): number => {
 }
 const shown = (moneyAtoms: number): string => formatDecimal(moneyAtoms, moneyScale)
 
-/** The equity of an account alone in its market, and its leaf. */
+/** The equity of an account that is alone in its market, and its leaf. */
 const solvencyOf = (row: Row): Row => {
   const accounts = new Accounts()
   accounts.setCollateral(accounts.open(1, 1), whole(row, "Collateral"))
@@ -72,7 +72,7 @@ const solvencyOf = (row: Row): Row => {
   return { Equity: String(equity), Leaf: String(Math.max(0, equity)) }
 }
 
-/** The tiers that the rules name, read from their text: thresholds in USDC. */
+/** The tiers, read from the text of the rules: thresholds in USDC. */
 const tiers: Market.Parameters["maintenanceMarginTiers"] = [...rules.matchAll(/from (\d+)(?: USDC)? at (\d+) bps/g)].map((match) => ({
   notionalThresholdAtoms: atoms(match[1]!, moneyScale),
   maintenanceMarginBps: Number(match[2])
@@ -96,7 +96,7 @@ const liquidationPrice = (row: Row): Row => {
 const bracketOf = (number: number, slot: number, direction: Direction, triggers: Partial<AutoClose>): Bracket =>
   new Bracket(number, 0, 0, slot, direction, { ...noAutoClose, ...triggers }, false, 0, 0)
 
-/** A position of an account against another, with brackets of so much, after a fill of its own. */
+/** An account's position against another, with brackets of these sizes, after a further fill. */
 const bracketsAfter = (position: number, brackets: ReadonlyArray<number>, fill: number): ReadonlyArray<number> => {
   const driver = new Driver()
   driver.market(parameters("BTC"), 1000)
@@ -168,7 +168,7 @@ const finalPrices = (row: Row): Row => {
   return { "Final price": String(finalPriceAt(state, whole(row, "Minute of the record") * 60_000 + 59_999)) }
 }
 
-/** Four who trade what the rules say, with the money that they say behind it, in a market that is delisted then. */
+/** Four accounts with the trades and balances of the rules, in a market that is then delisted. */
 const settlements = (row: Row): Row => {
   const driver = new Driver()
   driver.market(parameters("BTC", { priceScale: 2, quantityScale: 4, makerFeeBps: 0, takerFeeBps: 0, minQuantityAtoms: 1 }), 1000)
@@ -217,7 +217,7 @@ const minutesAt = (text: string): number => {
   return hours! * 60 + minutes!
 }
 
-/** What of a placement and its cancel is remembered when so many minutes have passed, with the retentions that the rules set. */
+/** What is remembered of a placement and its cancel after `minute` minutes, under the retentions of the rules. */
 const rememberedAt = (row: Row, minute: number): Row => {
   const driver = new Driver()
   driver.market(parameters("BTC"), 1000)
@@ -253,7 +253,7 @@ const rememberedAt = (row: Row, minute: number): Row => {
   }
 }
 
-/** The minute from which on what a column tells of is remembered no more. */
+/** The minute from which what a column is about is no longer remembered. */
 const rememberedUntil = (row: Row, column: string): string => {
   let [held, gone] = [minutesAt(row["Canceled"]!), 100 * 60]
   while (gone - held > 1) {
@@ -269,8 +269,7 @@ const remembering = (row: Row): Row => {
   return Object.fromEntries(columns.map((column) => [column, rememberedUntil(row, column)]))
 }
 
-/** What a row must say, computed from what it starts from. */
-/** What becomes of two orders of somebody who is long, in a record behind the one that journaled a session. */
+/** The outcome of two orders of an account that is long, in a record after the one that set a session. */
 const sessionAt = (row: Row): Row => {
   const driver = new Driver()
   driver.market(parameters("XAU", { marketType: "commodity" }), 1000)
@@ -300,7 +299,7 @@ const sessionAt = (row: Row): Row => {
   return { Session: driver.engine.market(0).session!.state, Grows: grows, Reduces: reduces }
 }
 
-/** An account that makes so many keys of seven days a day. */
+/** An account that makes a number of seven-day keys per day. */
 const keysTold = (row: Row): Row => {
   const owner = new KeyOwner()
   for (let day = 1; day <= whole(row, "Days"); day++) {
@@ -317,6 +316,7 @@ const keysTold = (row: Row): Row => {
   return { Acting: String(acting.length), "Ended and told": String(told.length - acting.length) }
 }
 
+/** The expected values of a row, computed from its inputs. */
 const computed: Readonly<Record<string, (row: Row) => Row>> = {
   notional: (row) => {
     const scales = { priceScale: whole(row, "priceScale"), quantityScale: whole(row, "quantityScale") }

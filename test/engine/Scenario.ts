@@ -1,6 +1,6 @@
 /**
- * Scenarios as a trader would draw them (fixtures/scenarios/README.md has the notation): reads one, runs it
- * against an engine, and renders what happened in the same notation, so that a failure reads as a picture.
+ * Scenarios as a trader would draw them (fixtures/scenarios/README.md has the notation): reads one, runs it against an engine, and renders
+ * what happened in the same notation, so that a failure reads as a picture.
  */
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -17,7 +17,7 @@ export interface Scenario {
   readonly given: ReadonlyArray<string>
   /** Steps without their results. */
   readonly when: ReadonlyArray<string>
-  /** Everything that is expected, line by line, in the notation of `render`. */
+  /** Everything expected, line by line, in the notation of `render`. */
   readonly expected: ReadonlyArray<string>
 }
 
@@ -93,7 +93,7 @@ class Stage {
   private readonly trades: Array<string> = []
   private readonly cancelled: Array<string> = []
   private readonly results: Array<string> = []
-  /** Sizes already cancelled of orders that go on, by order number. */
+  /** Quantities already cancelled of orders that stay open, by order number. */
   private readonly trimmed = new Map<number, number>()
 
   constructor() {
@@ -114,7 +114,7 @@ class Stage {
     return entry
   }
 
-  /** Sets everything up as the `given` lines say: positions first, free of fees, then the mark, then the book from the top. */
+  /** Sets everything up as in the `given` lines: positions first, free of fees, then the mark, then the book from the top. */
   begin(given: ReadonlyArray<string>): void {
     const { driver } = this
     const holdings: Array<readonly [account: number, long: boolean, size: string, price: string]> = []
@@ -188,7 +188,7 @@ class Stage {
     }
   }
 
-  /** Runs one step and notes what came of it. */
+  /** Runs one step and records its result. */
   step(line: string): void {
     const { driver } = this
     const { events } = driver.engine.state
@@ -253,7 +253,7 @@ class Stage {
     }
   }
 
-  /** What came of everything, in the scenario's own notation. */
+  /** The results of everything, in the scenario's own notation. */
   render(): ReadonlyArray<string> {
     const events = ["trades", ...this.trades, "cancelled", ...this.cancelled]
     return ["when", ...this.results, ...events, "after", ...this.ladder(), ...this.holdings()]
@@ -287,7 +287,7 @@ class Stage {
   }
 }
 
-/** What a step came to: the order's state and its filled size, or the refusal with its figures in their units. */
+/** The result of a step: the order's state and filled quantity, or the refusal with its figures in their units. */
 const resultOf = (entry: OrderAnswer): string => {
   if (entry._tag === "OrderDecided") {
     const reason = Order.cancelReasons[entry.cancelReason]
@@ -303,7 +303,7 @@ const resultOf = (entry: OrderAnswer): string => {
     : size
   const figures = (["limit", "actual", "nearest"] as const)
     .flatMap((name) => {
-      // What would be accepted where margin is short is a size.
+      // If margin is short, the nearest value is a quantity.
       const shown = name === "nearest" && guard === "margin_insufficient" ? size : show
       return Number.isNaN(entry[name]) ? [] : [`${name} ${shown(entry[name])}`]
     })

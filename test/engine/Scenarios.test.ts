@@ -1,4 +1,4 @@
-/** Every drawn scenario comes out as drawn. */
+/** Every drawn scenario happens as drawn. */
 import { readdirSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import * as Scenario from "./Scenario.js"

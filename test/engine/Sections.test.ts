@@ -1,11 +1,11 @@
-/** Sections come out as they were given, in one piece or in many. */
+/** Sections are read as they were written, in one piece or in many. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { SectionReader, SectionWriter, type Section, type Streamed } from "../../src/engine/Sections.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { RandomDriver } from "./drive.js"
 
-/** A section as whoever writes it to a disk sees it: every piece copied before the next is asked for. */
+/** A section as its writer to the disk sees it: every piece is copied before the next is requested. */
 const read = (section: Section | Streamed): Section => {
   if ("bytes" in section) return section
   const pieces = Array.from(section.pieces(), (piece) => Buffer.from(piece))
@@ -18,7 +18,7 @@ const read = (section: Section | Streamed): Section => {
 const asTexts = (sections: ReadonlyArray<Section>): ReadonlyArray<readonly [string, string]> =>
   sections.map(({ bytes, name }) => [name, Buffer.from(bytes).toString("base64")])
 
-/** Both ways of reading what a writer took: copied at once, and piece by piece. */
+/** Both ways to read what a writer was given: copied at once, and piece by piece. */
 const both = (into: SectionWriter): ReadonlyArray<SectionReader> => {
   const streamed = into.streamed.map(read)
   expect(asTexts(streamed)).toEqual(asTexts(into.sections))
@@ -79,7 +79,7 @@ test("a state that stands still is streamed as the bytes that a copy of it has",
   const { state } = driver.engine
   const copied = Snapshot.encode(state)
   expect(asTexts(Snapshot.stream(state).map(read))).toEqual(asTexts(copied))
-  // In pieces of a few rows, so that each table begins more than one of them.
+  // In pieces of a few rows, so that each table spans several of them.
   const pieces = Snapshot.stream(state, 256)
   expect(asTexts(pieces.map(read))).toEqual(asTexts(copied))
   const inPieces = pieces.flatMap((section) => "bytes" in section || [...section.pieces()].length < 2 ? [] : section.name)
@@ -87,7 +87,7 @@ test("a state that stands still is streamed as the bytes that a copy of it has",
     expect.arrayContaining(["accounts.rows", "orders.rows", "orders.pastRows", "orders.idempotencyKey", "idempotency.rows",
       "positions.rows", "positions.pastRows", "fills.sequence", "fills.market", "accounts.balances"])
   )
-  // What was copied is of its moment.
+  // The copy holds the state of its moment.
   const before = asTexts(copied)
   for (let step = 0; step < 300; step++) driver.step()
   expect(asTexts(copied)).toEqual(before)

@@ -1,4 +1,4 @@
-/** The log of what concerns the security of accounts: bounded for each and in all, and the same after a restore at any moment. */
+/** The log of accounts' security events: bounded per account and in total, and the same after a restore at any moment. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { type KindName, SecurityLog } from "../../src/engine/identity/SecurityLog.js"
@@ -43,7 +43,7 @@ test("keeps the latest of each account, and counts them on", () => {
   expect(log.of(8, Infinity, 9)).toEqual([])
 })
 
-// Who tries a passkey, who asks to approve and fails, and who uses a key behind more addresses than are known of it.
+// Failed passkeys, failed approvals, and a key used from more addresses than are remembered.
 test.each(["sign_in_failed", "approval_failed", "key_used_from_new_address"] as const)("%s pushes out nothing but its like", (kind) => {
   const log = new SecurityLog({ events: 256, frequentEvents: 16 }, 10_000)
   log.add(event(1, "key_issued", 0))

@@ -1,4 +1,4 @@
-/** Sessions of markets: what each takes, when it ends by itself, and what stands still while it is closed. */
+/** Sessions of markets: what each state accepts, when a session ends by itself, and what does not happen while it is closed. */
 import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -18,7 +18,7 @@ const commodity = (change: Partial<Market.Parameters> = {}) =>
 
 const closed: Session.Session = { state: "closed", nextOpenEpochMs: 0, nextCloseEpochMs: 0, riskIncreasingOrderCutoffEpochMs: 0 }
 
-/** Journals a session, its times told as milliseconds from now. */
+/** Journals a session whose times are given in milliseconds from now. */
 const setSession = (
   driver: Driver,
   state: Session.State,
@@ -37,7 +37,7 @@ const setSession = (
 
 const sessionOf = ({ engine }: Driver) => engine.market(0).session
 
-/** A market of sessions that opened just now, with two accounts; open for an hour, the last ten minutes of it past the cutoff. */
+/** A market whose session has just opened, with two accounts; open for an hour, the last ten minutes of which are past the cutoff. */
 const begin = (change: Partial<Market.Parameters> = {}) => {
   const driver = new Driver()
   driver.market(commodity(change), 1000)
@@ -51,7 +51,7 @@ const pass = (driver: Driver, ms: number): void => {
   driver.send({ kind: "PassTime" })
 }
 
-/** The events of what is done. */
+/** The events of an action. */
 const eventsOf = ({ engine: { state: { events } } }: Driver, does: () => void): ReadonlyArray<DecodedEvent> => {
   const from = events.length
   does()
@@ -253,7 +253,7 @@ describe("past the cutoff", () => {
 })
 
 describe("a closed session", () => {
-  /** One holds 1,000 short of the other, with an order of each at rest, and the session has just closed. */
+  /** An account is short 1,000 against the other, each has a resting order, and the session has just closed. */
   const shut = (change: Partial<Market.Parameters> = {}) => {
     const begun = begin(change)
     const { driver, one, other } = begun
@@ -353,7 +353,7 @@ describe("a closed session", () => {
     driver.price(0, 940)
     driver.mark()
     setSession(driver, "closed", { opensMs: hourMs })
-    // Under its margin by what it has lost in BTC alone it is not, and gold stands still.
+    // Its loss in BTC alone does not put it below its margin, and gold stands still.
     driver.price(1, 880)
     driver.mark()
     pass(driver, secondMs)

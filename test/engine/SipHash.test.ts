@@ -6,7 +6,7 @@ const Word = fc.integer()
 
 const rotate = (value: number, by: number): number => (value << by) | (value >>> (32 - by))
 
-/** HalfSipHash-1-3 as it is written down: initialise, one round a word, the length, three rounds. */
+/** HalfSipHash-1-3 as published: initialise, one round per word, the length, three rounds. */
 const straight = (key0: number, key1: number, bytes: ReadonlyArray<number>): number => {
   let [v0, v1, v2, v3] = [key0 | 0, key1 | 0, 0x6c796765 ^ key0, 0x74656462 ^ key1]
   const round = () => {

@@ -1,4 +1,4 @@
-/** A state written down and read back in the midst of a stream goes on as if nothing had been. */
+/** A state that is written and read back in the middle of a stream continues as if nothing had happened. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
@@ -13,7 +13,7 @@ interface Run {
   readonly atEpochMs: number
 }
 
-/** A random driver that notes what it ran, from its very first command on. */
+/** A random driver that records everything it ran, from its first command on. */
 class Recording extends RandomDriver {
   declare noted: Array<Run> | undefined
 
@@ -37,14 +37,14 @@ const linesOf = (state: State): ReadonlyArray<string> => {
   return lines
 }
 
-/** Runs one command as the sequencer would; gives the outcome and the bytes of its events. */
+/** Runs one command as the sequencer would; returns the outcome and the bytes of its events. */
 const step = (engine: Engine, { atEpochMs, command }: Run): readonly [Outcome, string] => {
   engine.state.events.clear()
   const outcome = engine.admit(command, atEpochMs) ?? engine.apply(command, engine.sequence + 1, atEpochMs)
   return [outcome, Buffer.from(engine.state.events.bytes()).toString("base64")]
 }
 
-/** Copies of the sections, some of them where no column of numbers may lie. */
+/** Copies of the sections, some of them at offsets at which no typed array may begin. */
 const displaced = (sections: ReadonlyArray<Snapshot.Section>): ReadonlyArray<Snapshot.Section> =>
   sections.map(({ bytes, name }, index) => {
     const buffer = new Uint8Array(bytes.length + 8)
@@ -52,7 +52,7 @@ const displaced = (sections: ReadonlyArray<Snapshot.Section>): ReadonlyArray<Sna
     return { name, bytes: buffer.subarray(index % 8, (index % 8) + bytes.length) }
   })
 
-/** The sections as they are read to memory in which a state's tables may go on. */
+/** The sections, read into memory on which a state's tables can continue to work. */
 const inRooms = (sections: ReadonlyArray<Snapshot.Section>, capacity: Capacity): ReadonlyArray<Snapshot.Section> => {
   const memoryFor = Snapshot.memoryFor(capacity)
   return sections.map(({ bytes, name }) => {
@@ -75,7 +75,7 @@ test("goes on bit for bit from anywhere in a stream", () => {
         const restored = new Engine(Snapshot.unsafeDecode(isCopied ? displaced(encoded) : inRooms(encoded, capacity), capacity))
         expect(bytesOf(restored.state)).toEqual(bytesOf(state))
         expect(linesOf(restored.state)).toEqual(linesOf(state))
-        // The original goes on in its own time, and the restored engine is given the same commands.
+        // The original continues at its own time, and the restored engine is given the same commands.
         const reference = Engine.make(capacity)
         for (const run of driver.runs) step(reference, run)
         for (let count = 0; count < after; count++) driver.step()
@@ -144,11 +144,11 @@ describe("what is no state is not read", () => {
   })()
   const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
-  // Texts that a program before did not write read as empty.
+  // Texts that an earlier program did not write are read as empty.
   const required = sections.filter(({ name }) => name !== "accounts.displayHandles")
 
   test.each(required.map(({ name }) => name))("without its section %s", (name) => {
-    // The fills take whatever there is under their names, and name none that they miss.
+    // The log of fills reads whatever sections have its names, and its error names no missing one.
     const message = name.startsWith("fills.") ? undefined : `section ${name}`
     expect(() => Snapshot.unsafeDecode(sections.filter((section) => section.name !== name), capacity)).toThrow(message)
   })

@@ -1,4 +1,4 @@
-/** A list that grows by pages holds what a plain one holds, and deadlines come in their order however many there are. */
+/** A list that grows by pages holds the same as a plain one, and deadlines come in order however many there are. */
 import { expect, test } from "vitest"
 import { Deadlines } from "../../src/engine/Deadlines.js"
 import { StepwiseList } from "../../src/engine/StepwiseList.js"

@@ -1,4 +1,4 @@
-/** Families of tickets are shared out among accounts: none of them has more than its part of those that are free. */
+/** Families of tickets are shared among accounts: none has more than its share of the free ones. */
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -11,7 +11,10 @@ const minute = 60_000
 const ticketMs = 5 * minute
 const scopes = 1
 
-/** An engine with so many families, one in `familyParts` of the free ones for an account, and accounts whose keys are `keysOf` each: account 0 has the keys from 0 on. */
+/**
+ * An engine with `families` families, of whose free ones an account may have one in `familyParts`. Each account has `keysOf` keys, numbered
+ * from 0 at account 0.
+ */
 const venueOf = (families: number, keysOf: number, accounts: number, familyParts = 8) => {
   const capacity = { orders: 100, idempotencyKeys: 100, identity: { families, familyParts } }
   const engine = Engine.make(capacity)
@@ -45,7 +48,7 @@ const venueOf = (families: number, keysOf: number, accounts: number, familyParts
       isEnded: false
     })
   }
-  /** Mints with all keys in turn until nothing more is given; how many were, and what refused at last. */
+  /** Mints tickets with all keys in turn until one is refused; returns how many were issued, and the refusal. */
   const takeAll = (account: number, atEpochMs: number): readonly [number, Refusal] => {
     let taken = 0
     let refusal: Refusal = Refusal.none
@@ -74,7 +77,7 @@ test("many accounts that mint all they can leave tickets to everybody else", () 
 
 test("an account has its part of what is free when it asks, to the last family, also behind a restart", () => {
   const { asks, capacity, engine, takeAll } = venueOf(80, 2, 2)
-  // With eight of them 72 are free, and nine are an eighth of that; with nine 71 are, and ten are more.
+  // With eight taken 72 are free, of which nine are an eighth; with nine taken 71 are free, and ten are more than an eighth.
   expect(takeAll(0, 1_000)).toEqual([9, Refusal.accountShare])
   expect(takeAll(1, 1_000)).toEqual([8, Refusal.accountShare])
   const restored: State = Snapshot.unsafeDecode(Snapshot.encode(engine.state), capacity)

@@ -1,4 +1,4 @@
-/** What is told beside events: rows of numbers and of text in one run of words, read back as they were told. */
+/** Data published beside events: rows of numbers and text in one array of words, read back as they were written. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { decode, Told, type ToldNote, type ToldTransfer } from "../../src/engine/Told.js"
@@ -57,7 +57,7 @@ test("what was told is read back, each kind in its order, out of a memory that i
           told.change(sequence, account, cause, market, amountAtoms, balanceAtoms)
         }
       }
-      // Where it lies in a larger run of memory must not matter.
+      // Its offset in a larger array must not matter.
       const moved = new Float64Array(told.length + 3)
       moved.set(told.copied(), 3)
       const decoded = decode(moved.subarray(3))

@@ -1,4 +1,4 @@
-/** The holders of a market by their triggers: whoever is looked for is the one that a look at everybody finds. */
+/** The holders of a market, ordered by their triggers: a look-up finds the same one as a search of all. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { none } from "../../src/domain/None.js"
@@ -19,7 +19,7 @@ const made = () => {
   return { positions, triggers: new Triggers() }
 }
 
-/** The position that a mark has crossed the trigger of, by a look at everybody: longs first, then the nearest trigger, then the account. */
+/** The position whose trigger a mark has crossed, by a search of all: longs first, then the nearest trigger, then the account. */
 const crossedOf = (positions: Positions, mark: number): number => {
   const slots = Array.from({ length: accountsThere }, (_, slot) => slot).filter((slot) => positions.trigger(slot) !== 0)
   const longs = slots.filter((slot) => positions.quantity(slot) > 0 && positions.trigger(slot) >= mark)

@@ -1,4 +1,6 @@
-/** Who may act: what was just opened acts, whatever clock the request met, and no approval outlives the session that made it. */
+/**
+ * Who may act: a credential that was just opened may, whatever clock the request met, and no approval outlives the session that made it.
+ */
 import { expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -33,7 +35,7 @@ test("a session lasts twelve hours from its record on, to the millisecond, also 
   expect(engine.admit(signOut, session.expiresAtEpochMs)?.refusal).toBe(Refusal.sessionEnded)
 })
 
-// How long before the session's end an agent is let have a key within its ten minutes, and when it fetches it, both in milliseconds.
+// How long before the session's end an agent is approved, within its ten minutes, and when it fetches the key; both in milliseconds.
 test.each([
   [600_000, -1, Refusal.none],
   [60_000, -1, Refusal.none],
@@ -57,7 +59,7 @@ test.each([
   expect(engine.admit(fetched, session.expiresAtEpochMs + behindMs)?.refusal ?? Refusal.none).toBe(refusal)
 })
 
-// Rules 7 told an approval to last as long as its agent's wait, whatever became of the session.
+// In rules 7 an approval lasted as long as its agent's wait, regardless of the session.
 test.each([[0, "over"], [13 * 3_600_000, "forgotten"]])("an approval of rules 7 ends with its session too: %i ms on, that is %s",
   (laterMs) => {
     const engine = Engine.make({ orders: 16, idempotencyKeys: 16 })
@@ -80,12 +82,12 @@ test.each([[0, "over"], [13 * 3_600_000, "forgotten"]])("an approval of rules 7 
     expect(engine.admit(fetched, atEpochMs)?.refusal).toBe(Refusal.grantOver)
   })
 
-// When an account that has 32 sessions signs in again, and whether its oldest ends for room: at twelve hours that is over by itself.
+// When an account with 32 sessions signs in again, and whether its oldest is ended to make room: after twelve hours it has expired.
 test.each([[2, true], [12, false]])("a sign-in at %i h that makes one too many ends a session for room: %s", (hours, ends) => {
   const engine = Engine.make({ orders: 16, idempotencyKeys: 16 })
   const send = (command: Command, atEpochMs: number) => engine.apply(command, engine.sequence + 1, atEpochMs)
   const token = (number: number): string => number.toString(16).padStart(64, "0")
-  // More sessions of others are over by then than a sign-in forgets.
+  // By then more sessions of others have expired than one sign-in forgets.
   for (let other = 1; other <= 9; other++) {
     send({ ...opening, credentialId: `other${other}`, userHandle: `other${other}`, tokenSha256: token(other) }, startEpochMs)
   }

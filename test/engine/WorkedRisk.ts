@@ -1,4 +1,4 @@
-/** What the worked tables of mark, funding, margin and takeovers say, computed again from what their rows start from. */
+/** The worked tables of mark, funding, margin and takeovers, computed again from each row's inputs. */
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { none } from "../../src/domain/None.js"
@@ -12,10 +12,10 @@ import { Driver, parameters } from "./drive.js"
 
 type Row = Readonly<Record<string, string>>
 
-/** An hour, as the tables have it. */
+/** One hour, as in the tables. */
 const intervalMs = 3_600_000
 
-/** K is 1; no fees, an initial margin of 10 %, and a maintenance margin that no row comes near. */
+/** K is 1; no fees, an initial margin of 10 %, and a maintenance margin that no row reaches. */
 const rules = parameters("BTC", {
   priceScale: 2,
   quantityScale: 4,
@@ -32,7 +32,7 @@ const rules = parameters("BTC", {
 
 const whole = (row: Row, column: string): number => Number(row[column]!)
 
-/** An impact price as a row tells it. */
+/** The impact price in a row. */
 const impactOf = (row: Row, column: string): number => row[column] === "thin" ? none : whole(row, column)
 
 export const markPrices = (row: Row): Row => {
@@ -64,7 +64,7 @@ export const fundingRates = (row: Row): Row => {
 const midnightMs = 1_700_006_400_000
 const sizeAtoms = 100_000
 
-/** A market with a position that is open before a midnight, marked each second and given another interval behind it. */
+/** A market with a position opened before midnight, which is marked each second and gets another interval after it. */
 export const otherIntervals = (row: Row): Row => {
   const driver = new Driver()
   const { engine } = driver
@@ -90,7 +90,7 @@ export const otherIntervals = (row: Row): Row => {
     paidMs: rate8hE9 === 0 ? 0 : intervalMs
   }))
   const paidMs = published.reduce((sum, each) => sum + each.paidMs, 0)
-  // The index in atoms, at the interest: what somebody who is short receives, each payment rounded down.
+  // The interest on a notional of the index in atoms: what the short receives, each payment rounded down.
   const received = engine.balance(one).collateralAtoms - before
   const [most, payments] = [Math.floor(sizeAtoms * 1000 * 0.0001 * paidMs / 28_800_000), published.length]
   if (received > most || received < most - payments) throw new Error(`received ${received} for ${paidMs} ms, and not ${most}`)
@@ -100,7 +100,7 @@ export const otherIntervals = (row: Row): Row => {
   }
 }
 
-/** A venue with somebody who holds a position against somebody else. */
+/** A venue with an account, and another one as its counterparty. */
 const begin = () => {
   const driver = new Driver()
   driver.market(rules, 1000)

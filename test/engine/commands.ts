@@ -1,6 +1,6 @@
 /**
- * Commands as tests write them: in few words, with everything a header needs taken from the command's declaration. So a
- * test says only what it is about, and a member that is added to every header is added here once.
+ * Commands in short form for tests: everything that a header needs is taken from the command's declaration. So a test states only what it
+ * is about, and a new member of every header is added here once.
  */
 import { none } from "../../src/domain/None.js"
 import * as crypto from "node:crypto"
@@ -12,28 +12,28 @@ import { type Command, type CommandOfKind, type EntryOutcome, type Kind, of, ref
 import type { Refused } from "../../src/operations/Outcome.js"
 import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
 
-/** What a test says of a command: its fields, and of its header what matters. */
+/** What a test states of a command: its fields, and what matters of its header. */
 export type Given<K extends Kind> =
   & { readonly kind: K }
   & Partial<Pick<Header, "account" | "credential" | "operation" | "idempotencyKey">>
   & Omit<CommandOfKind<K>, "kind" | keyof Header | Added>
   & Partial<Pick<CommandOfKind<K>, Added & keyof CommandOfKind<K>>>
 
-/** Fields that records did not always have: a test that is not about one leaves it out. */
+/** Fields that older records lack: a test that is not about one leaves it out. */
 type Added = "effectiveAtEpochMs" | "connection" | "tellsOwner" | "isElsewhere" | "lifetimeSeconds"
 
-/** Any command as a test says it. */
+/** Any command in short form. */
 export type AnyGiven = { readonly [K in Kind]: Given<K> }[Kind]
 
 /**
- * A whole command. A client's is sent by its API key where it has one, else by the signed-in owner; a price without an
- * Idempotency-Key by the feed; all others by the first principal that may send them. The fingerprint is of the fields,
- * so a command that is completed anew after a change has another body.
+ * A complete command. A client's is sent by its API key if there is one, else by the signed-in owner; a price without an Idempotency-Key by
+ * the feed; all others by the first principal that may send them. The fingerprint is of the fields, so a command that is completed again
+ * after a change has another body.
  */
 export const complete = <K extends Kind>(given: Given<K>): CommandOfKind<K> => {
   const declaration = of(given)
   const { account = none, idempotencyKey = "" } = given
-  // Tests open accounts with one key each, so that an account's key has its number.
+  // Tests open each account with one key, so that the key has the account's number.
   const credential = given.credential ?? (declaration.principals.includes(Principal.key) ? account : none)
   const added = Object.fromEntries(
     Object.entries(declaration.fields as Fields).flatMap(([name, { before }]) => before === undefined ? [] : [[name, before]])
@@ -64,17 +64,17 @@ const principalOf = (principals: ReadonlyArray<Principal>, credential: number, i
 
 type Names<O> = O extends unknown ? keyof O : never
 
-/** An outcome that can be asked for whatever any outcome says: what this one does not say is undefined. */
+/** An outcome with the members of every outcome: those it lacks are undefined. */
 export type AnswerOf<O> = O extends unknown
   ? O & { readonly refusal: Refusal } & { readonly [N in Exclude<Names<EntryOutcome>, keyof O | "refusal">]?: undefined }
   : never
 
-/** What an entry came to, to be asked without first telling what it is. */
+/** The result of an entry, whose members can be read without narrowing its type. */
 export type Answer = AnswerOf<EntryOutcome>
-/** What an order's entry came to. */
+/** The result of an order's entry. */
 export type OrderAnswer = AnswerOf<OrderDecided | Refused>
 
-/** The answer of an entry; `refusal` is `none` where it was done. */
+/** The answer of an entry; `refusal` is `none` if it was carried out. */
 export const answerOf = (entry: EntryOutcome | undefined): Answer => {
   if (entry === undefined) throw new Error("the command has no such entry")
   return { ...entry, refusal: refusalOf(entry) } as Answer
@@ -87,7 +87,7 @@ export const orderAnswerOf = (entry: EntryOutcome | undefined): OrderAnswer => {
   return answer
 }
 
-/** A key that opens an account; the digest of its secret is its own. */
+/** A key that opens an account; the digest of its secret is derived from its id. */
 export const grant = (keyId: string, change: { readonly scopes?: number; readonly expiresAtEpochMs?: number } = {}) => ({
   keyId,
   displayPrefix: "pk",

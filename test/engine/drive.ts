@@ -1,4 +1,4 @@
-/** Drives an engine by hand or by chance, for tests and benches: markets, accounts, and streams of commands. */
+/** Drives an engine by hand or at random, for tests and benches: markets, accounts, and streams of commands. */
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -8,7 +8,7 @@ import { type Command, Operation, type Outcome } from "../../src/operations/Oper
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { type Answer, answerOf, type AnyGiven, complete, completeAny, grant, type OrderAnswer, orderAnswerOf } from "./commands.js"
 
-/** An index that is good for ever and may take any step, and a mark that is the index: what most tests are not about. */
+/** An index that never becomes stale and may take any step, and a mark that is the index: for tests that are not about those. */
 export const patient: Market.RiskParameters = {
   indexStaleMs: 366 * 86_400_000,
   indexStepMaxBps: 10 ** 9,
@@ -19,7 +19,7 @@ export const patient: Market.RiskParameters = {
   liquidationFeeBps: 0
 }
 
-/** A small market in which everything can be reached: scales 1 and 3, prices around 100.0. */
+/** A small market in which all limits are within reach: scales 1 and 3, prices around 100.0. */
 export const parameters = (base: string, change: Partial<Market.Parameters> = {}): Market.Parameters => ({
   marketId: `${base}-USDC-PERP`,
   baseAsset: base,
@@ -54,24 +54,24 @@ export class Driver {
     this.engine = engine
   }
 
-  /** A driver over a small engine, for what happens when its tables are full. */
+  /** A driver over a small engine, for full tables. */
   static small(orders: number, idempotencyKeys: number): Driver {
     return new Driver(Engine.make({ orders, idempotencyKeys }))
   }
 
-  /** Admits and applies a command, as the sequencer would. */
+  /** Admits and applies a command as the sequencer would. */
   run(command: Command): Outcome {
     const { engine } = this
     const admitted = engine.admit(command, this.atEpochMs)
     return admitted ?? engine.apply(command, engine.sequence + 1, this.atEpochMs)
   }
 
-  /** Runs a command that a test says in few words. */
+  /** Runs a command in short form. */
   send(given: AnyGiven): Outcome {
     return this.run(completeAny(given))
   }
 
-  /** What the first entry of a command comes to. */
+  /** The answer of a command's first entry. */
   ask(given: AnyGiven): Answer {
     return answerOf(this.send(given).entries[0])
   }
@@ -89,24 +89,24 @@ export class Driver {
     return index
   }
 
-  /** Sets an index price; it is the mark from the next tick on. */
+  /** Sets an index price, which is the mark from the next tick on. */
   price(market: number, priceAtoms: number): void {
     this.send({ kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms, sourceEpochMs: this.atEpochMs })
   }
 
-  /** Sets an index price and lets the mark follow it. */
+  /** Sets an index price, and makes the mark follow. */
   index(market: number, priceAtoms: number): void {
     this.price(market, priceAtoms)
     this.mark()
   }
 
-  /** Makes the marks, a second after they were made last. */
+  /** Makes the marks of the next second. */
   mark(): void {
     if (this.engine.nextTickEpochMs(this.atEpochMs) > this.atEpochMs) this.atEpochMs += 1000 - (this.atEpochMs % 1000)
     this.send({ kind: "MarkTick" })
   }
 
-  /** Lets the record come that the engine waits for, at its time. */
+  /** Adds the record for which the engine waits, at its time. */
   pass(): void {
     const { engine } = this
     const due = Math.min(engine.nextDueEpochMs, engine.nextTickEpochMs(this.atEpochMs))
@@ -134,12 +134,12 @@ export class Driver {
     return orderAnswerOf(this.run(this.placement(account, entry)).entries[0])
   }
 
-  /** Sets how long what is decided from now on is remembered. */
+  /** Sets how long decisions are remembered from now on. */
   retain(retentionMs: number): Outcome {
     return this.send({ kind: "SetLimits", idempotencyKey: this.nextKey(), retentionMs })
   }
 
-  /** Sets an account's dead-man switch, or takes it off: what takes risk away and is always remembered. */
+  /** Sets or disarms an account's dead-man switch: a command that reduces risk and is always remembered. */
   deadMan(account: number, timeoutMs = 0): Outcome {
     return this.send({ kind: "SetCancelAllAfter", account, idempotencyKey: this.nextKey(), timeoutMs })
   }
@@ -154,7 +154,7 @@ export class Driver {
     }).entries[0])
   }
 
-  /** Amends an order: a price of 0 and a quantity of -1 stay as they are. */
+  /** Amends an order: a price of 0 or a quantity of -1 leaves it unchanged. */
   amend(account: number, orderNumber: number, priceAtoms: number, quantityAtoms: number): OrderAnswer {
     return orderAnswerOf(this.send({
       kind: "AmendOrder",
@@ -203,7 +203,7 @@ export class Driver {
     })
   }
 
-  /** Sets what closes an account's position in a market by itself; without triggers it is cancelled. */
+  /** Sets take-profit and stop-loss of an account's position in a market; without triggers they are cancelled. */
   autoClose(account: number, market: number, autoClose: Partial<AutoClose>): Answer {
     return this.ask({
       kind: "SetAutoClose",
@@ -248,7 +248,7 @@ export const plain: PlaceEntry = {
   autoClose: noAutoClose
 }
 
-/** A generator of 32-bit numbers (mulberry32), so that streams are the same everywhere. */
+/** A generator of 32-bit numbers (mulberry32), so that streams are the same on every machine. */
 export const generator = (seed: number): () => number => {
   let state = seed | 0
   return () => {
@@ -260,8 +260,8 @@ export const generator = (seed: number): () => number => {
 }
 
 /**
- * A driver that runs commands drawn by seed: every order option, cancels, amendments, index moves, statuses,
- * halts, retentions, switches, fences, and days that pass.
+ * A driver that runs commands drawn by seed: every order option, cancels, amendments, index moves, statuses, halts, retentions, switches,
+ * fences, and days that pass.
  */
 export class RandomDriver extends Driver {
   private readonly next: () => number
@@ -306,7 +306,7 @@ export class RandomDriver extends Driver {
     }
   }
 
-  /** What closes what is long or what is short, by any price. */
+  /** A take-profit and stop-loss of a long or a short, at any price. */
   private closing(): AutoClose {
     const trigger = (way: number): Trigger => ({
       priceAtoms: this.around + way * (1 + this.below(40)),
@@ -334,7 +334,7 @@ export class RandomDriver extends Driver {
     })
   }
 
-  /** What acts on all of an account's orders, now or later, and fences. */
+  /** Commands that act on all of an account's orders, now or later, and fences. */
   private withTime(account: number): Outcome {
     const common = { account, idempotencyKey: this.nextKey() }
     switch (this.below(6)) {
@@ -369,7 +369,7 @@ export class RandomDriver extends Driver {
     }
   }
 
-  /** An account and an order of its, as a step would place it. */
+  /** An account and one of its orders, as a step would place it. */
   draw(): readonly [account: number, entry: PlaceEntry] {
     const account = this.accounts[this.below(this.accounts.length)]!
     return [account, this.placement(account, this.entry()).entries[0]!]
@@ -420,8 +420,8 @@ export class RandomDriver extends Driver {
 }
 
 /**
- * A driver of traders who are ruined: accounts of little money at high leverage in three markets, whose marks jump about. What
- * it runs is drawn by seed.
+ * A driver whose traders are ruined: accounts with little money at high leverage in three markets, whose marks jump. Commands are drawn by
+ * seed.
  */
 export class RuinousDriver extends Driver {
   private readonly next: () => number
@@ -445,7 +445,7 @@ export class RuinousDriver extends Driver {
     return this.next() % bound
   }
 
-  /** One more command: an order near the mark, a jump of an index with its tick, or what the venue waits for. */
+  /** One more command: an order near the mark, a jump of an index with its tick, or the record that the venue waits for. */
   step(): void {
     const what = this.below(10)
     const market = this.below(3)
@@ -467,14 +467,14 @@ export class RuinousDriver extends Driver {
   }
 }
 
-/** A driver's state line by line, however it is stored. */
+/** A driver's state line by line, independent of how it is stored. */
 export const canonical = ({ engine }: Driver): ReadonlyArray<string> => {
   const lines: Array<string> = []
   Snapshot.canonical(engine.state, (line) => lines.push(line))
   return lines
 }
 
-/** A driver over a restored copy of another's state, at its time. */
+/** A driver over a restored copy of another's state, at the same time. */
 export const restored = (driver: Driver): Driver => {
   const { state } = driver.engine
   const copy = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
@@ -482,7 +482,7 @@ export const restored = (driver: Driver): Driver => {
   return copy
 }
 
-/** Lets a record come at a time, as the venue would wake itself for it. */
+/** Adds a record at a time, as the venue would wake itself to do. */
 export const passTo = (driver: Driver, atEpochMs: number): void => {
   driver.atEpochMs = atEpochMs
   driver.send({ kind: "PassTime" })

@@ -1,6 +1,6 @@
 /**
- * A venue that is moved to another synchronizer of its participant while steps are under way on the first one: the time of the second,
- * which goes on, says nothing of them.
+ * A venue that is moved to another synchronizer of its participant while steps are under way on the first one: the second's time, which
+ * passes, must not be taken for the first's.
  */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
@@ -12,7 +12,7 @@ const path = "/v1/accounts/{account}/withdrawals/confirm"
 const amountAtoms = 10_000_000
 const other = `other::${setting.synchronizerId.split("::")[1]}`
 
-/** The participant is on both synchronizers: wherever it tells the time of one, it tells that of the other too. */
+/** The participant is on both synchronizers: wherever it reports the time of one, it reports the other's too. */
 const onBoth = (bank: Bank) => (transport: Transport): Transport => (question) => {
   const body = question.body as { readonly synchronizer?: string } | undefined
   const asked = body?.synchronizer === other ? { ...question, body: { ...body, synchronizer: setting.synchronizerId } } : question
@@ -24,7 +24,7 @@ const onBoth = (bank: Bank) => (transport: Transport): Transport => (question) =
   })
 }
 
-/** A withdrawal that was approved, and that the first synchronizer takes and tells of only after so long. */
+/** An approved withdrawal that the first synchronizer takes, and reports only after `afterMs`. */
 const stalled = async (afterMs: number, on: "approved" | "prepared" = "approved") => {
   const bank = await Bank.open()
   const owner = await Owner.funded(bank, 25_000_000)
@@ -61,7 +61,7 @@ test("another synchronizer's time ends no step that was executed, and its accept
 test("a step that stopped for another synchronizer goes on once the setting is what it was", async () => {
   const { bank, id, owner } = await stalled(60_000, "prepared")
   await bank.restartOver(onBoth(bank), other)
-  // Nobody approves what would then stand still.
+  // The owner is not asked to approve a step that could not continue.
   await owner.signIn()
   expect(await owner.ask("POST", path, { action: "initiate", withdrawalId: id })).toMatchObject({ status: 503, json: { retryable: false } })
   expect(await stoppedIn(bank)).toBe(`${id}: synchronizer_changed`)

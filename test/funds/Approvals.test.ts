@@ -1,4 +1,4 @@
-/** Approvals that the signer could not be asked for at once: they are asked for in the order in which the owner gave them. */
+/** Approvals for which the signer was not available at once: it is asked in the order in which the owner gave them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { Bank, Owner } from "./Bank.js"
 
@@ -17,7 +17,7 @@ describe("of approvals that wait", () => {
   })
   afterEach(() => bank.venue.stop())
 
-  /** Asks for a withdrawal, and for what is to be approved of it. */
+  /** Requests a withdrawal and what has to be approved of it. */
   const requested = async (amountAtoms: number) => {
     const id = await owner.request("withdrawal", amountAtoms, await owner.party)
     return { id, asked: await owner.must("POST", path, { action: "initiate", withdrawalId: id }) }
@@ -63,7 +63,7 @@ describe("of approvals that wait", () => {
     const again = await owner.ask("POST", path, { action: "initiate", withdrawalId: one.id })
     expect(again).toMatchObject({ status: 503, json: { recoveryActions: ["contact_operator"] } })
     await bank.venue.leap(26 * 3_600_000, 60_000)
-    // The session is over by then.
+    // The session has expired by then.
     await owner.signIn()
     expect(await statusOf(one)).toBe("expired")
   })

@@ -1,7 +1,7 @@
 /**
- * A whole venue in memory over a development ledger and a signer that outlive it, on a clock that only the test moves: what an owner
- * with a passkey sees, and what the ledger holds. Faults of the ledger are a script; a crash leaves the disk, the ledger and the
- * signer as they are.
+ * A whole venue in memory over a development ledger and a signer that outlive it, on a clock that only the test moves: what an owner with a
+ * passkey sees, and what the ledger holds. Faults of the ledger are scripted; a crash leaves the disk, the ledger and the signer as they
+ * are.
  */
 import { createHash } from "node:crypto"
 import { Context, Effect, Exit, Layer } from "effect"
@@ -30,7 +30,7 @@ import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 
 export const origin = "http://localhost:8080"
 
-/** Chance that is the same in every run. */
+/** Random bytes that are the same in every run. */
 const chance = (name: string): { readonly bytes: (count: number) => Uint8Array } => {
   let drawn = 0
   return { bytes: (count) => new Uint8Array(createHash("shake256", { outputLength: count }).update(`${name} ${drawn++}`).digest()) }
@@ -50,7 +50,7 @@ interface Told {
   readonly json: any
 }
 
-/** What a venue keeps its journal and its histories on. */
+/** The media on which a venue keeps its journal and its histories. */
 interface Kept {
   readonly disk: Layer.Layer<Disk>
   readonly histories?: Layer.Layer<HistoriesDatabase>
@@ -59,7 +59,7 @@ interface Kept {
 export class Bank {
   readonly disk = memoryDisk()
   private readonly ledger = SimLedger.make(chance("ledger"))
-  /** The way to it, and where the venue and its signer deal. */
+  /** The connection to the ledger, and the custody settings of the venue and its signer. */
   private money: { readonly ledger: Layer.Layer<Ledger | Faucet>; readonly custody: typeof custody } = {
     ledger: this.ledger.layer,
     custody
@@ -91,9 +91,9 @@ export class Bank {
     const money = Layer.merge(this.money.ledger, held)
     const options = {
       ledger: this.money.custody,
-      // Seldom enough that a quarter of an hour passes in no time.
+      // So rarely that a quarter of an hour of simulated time takes no time.
       funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
-      // What is prepared is larger than the blocks of other tests; a disk in memory writes all of a segment that it is to keep free.
+      // Prepared transactions are larger than the blocks of other tests; a disk in memory writes every segment in full.
       journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 },
       ...this.more
     }
@@ -110,18 +110,18 @@ export class Bank {
     return { disk: this.disk.layer, ...(this.histories === undefined ? {} : { histories: this.histories }) }
   }
 
-  /** Puts a venue over other files in the place of the one that has stopped: from any files that are the same it goes on likewise. */
+  /** Replaces the stopped venue by one over other files: with the same files it continues in the same way. */
   async goOnOver(kept: Kept, nowMs: number): Promise<void> {
     this.venue = this.over(nowMs, kept, chance("venue over other files"))
     await this.started()
   }
 
-  /** A venue that has been told to start, and no more; `more`: what else it is set to. */
+  /** A venue whose start was only begun; `more`: further settings. */
   static begin(more: Partial<Options> = {}): Bank {
     return new Bank(more)
   }
 
-  /** `histories`: where they are kept; in memory unless given. */
+  /** `histories`: where they are kept; in memory by default. */
   static async open(more: Partial<Options> = {}, histories?: Layer.Layer<HistoriesDatabase>): Promise<Bank> {
     const bank = new Bank(more, histories)
     await bank.started()
@@ -134,14 +134,14 @@ export class Bank {
     await this.venue.settle()
   }
 
-  /** Stops the venue, and starts another over what is left of it. */
+  /** Stops the venue, and starts another over what it left. */
   async restart(): Promise<void> {
     await this.venue.stop()
     this.venue = this.over(this.venue.epochMs)
     await this.started()
   }
 
-  /** The same over another way to the ledger, on a synchronizer that may be another one. */
+  /** The same over another connection to the ledger, possibly on another synchronizer. */
   async restartOver(way: (transport: Transport) => Transport, synchronizerId = setting.synchronizerId): Promise<void> {
     await this.venue.stop()
     const transport = way(this.ledger.transport)
@@ -154,12 +154,12 @@ export class Bank {
     await this.started()
   }
 
-  /** What befalls the ledger from here on. */
+  /** Scripts the ledger's faults from now on. */
   async script(script: Script): Promise<void> {
     await this.venue.run(this.ledger.transport({ method: "POST", path: controls.script, body: script }))
   }
 
-  /** The comparison of books, as the operator asks for it. */
+  /** Compares the books with the ledger, as the operator requests it. */
   // oxlint-disable-next-line typescript/no-explicit-any -- an answer, whose shape is the test's matter
   async reconcile(): Promise<any> {
     const told: { json?: unknown } = {}
@@ -170,12 +170,12 @@ export class Bank {
     return told.json
   }
 
-  /** Whether the signer cannot sign: it signs nothing that it cannot note first. */
+  /** Whether the signer fails: it cannot record, and signs nothing that it has not recorded. */
   set signerFails(isSo: boolean) {
     this.keys.failsWith = isSo ? "EIO" : undefined
   }
 
-  /** What the signer's directory holds: what it is set to is there when the signer starts again. */
+  /** The content of the signer's directory; setting it takes effect when the signer starts again. */
   get signersRecords(): ReadonlyMap<string, string> {
     return new Map(this.keys.records)
   }
@@ -200,12 +200,12 @@ export class Bank {
     })
   }
 
-  /** The signer does nothing of this that it is asked for, until it is let go on. */
+  /** Holds back such requests to the signer until they are released. */
   hold(what: "accountKeys" | "repin"): void {
     this.holds = what
   }
 
-  /** How many questions the signer holds back. */
+  /** How many requests the signer holds back. */
   get heldBack(): number {
     return this.held.length
   }
@@ -215,7 +215,7 @@ export class Bank {
     for (const goOn of this.held.splice(0)) goOn()
   }
 
-  /** Somebody who has come by the treasury's key takes something out of it. */
+  /** An attacker with the treasury's key takes money out of it. */
   async take(amountAtoms: number): Promise<void> {
     const [text] = [...this.keys.records.values()].filter((record) => "key" in JSON.parse(record))
     const { key: { party: { partyId }, seed } } = JSON.parse(text!)
@@ -248,14 +248,14 @@ export class Bank {
   }
 }
 
-/** An owner's answers are looked at by tests. */
+/** Answers are returned untyped, for tests to examine. */
 export class Owner {
   accountId = ""
   token = ""
 
   constructor(readonly bank: Bank, readonly authenticator = new Authenticator()) {}
 
-  /** Sends a request, and lets no time pass for it. */
+  /** Sends a request, without letting time pass for it. */
   send(method: string, target: string, body?: unknown, idempotencyKey?: string): Promise<Told> {
     return this.bank.venue.ask(method, target.replace("{account}", this.accountId), {
       key: this.token,
@@ -294,7 +294,7 @@ export class Owner {
     return owner
   }
 
-  /** One whose first deposit is confirmed. */
+  /** An owner whose first deposit is confirmed. */
   static async funded(bank: Bank, amountAtoms: number): Promise<Owner> {
     const owner = await Owner.open(bank)
     const id = await owner.request("deposit", amountAtoms)
@@ -305,7 +305,7 @@ export class Owner {
     return owner
   }
 
-  /** Signs in anew, with the passkey that it has. */
+  /** Signs in again, with the existing passkey. */
   async signIn(): Promise<void> {
     const begun = await this.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
     const session = await this.must("POST", "/v1/auth/passkeys/authentication/verify", {
@@ -315,13 +315,15 @@ export class Owner {
     this.token = session.accessToken
   }
 
-  /** Asks for a deposit or a withdrawal; its id. */
+  /** Requests a deposit or a withdrawal; returns its id. */
   async request(kind: "deposit" | "withdrawal", amountAtoms: number, destinationPartyId?: string): Promise<string> {
     const body = { asset: "USDC", amountAtoms: String(amountAtoms), ...(destinationPartyId === undefined ? {} : { destinationPartyId }) }
     return (await this.must("POST", `/v1/accounts/{account}/${kind}s`, body))[`${kind}Id`]
   }
 
-  /** One turn of whoever confirms: asks what is due, and approves it. The status that was told last, and the approvals that were given. */
+  /**
+   * Takes one step as the owner's page does: asks what is due and approves it. Returns the latest status, and adds to the approvals given.
+   */
   async turn(kind: "deposit" | "withdrawal", id: string, approvals: Array<string>): Promise<string> {
     const path = `/v1/accounts/{account}/${kind}s/confirm`
     const begun = await this.ask("POST", path, { action: "initiate", [`${kind}Id`]: id })
@@ -334,7 +336,7 @@ export class Owner {
     return done.json.status
   }
 
-  /** Confirms until it is over, for so long; what it has come to. `at` is called around each turn. */
+  /** Confirms until the transfer has ended, for a limited time; returns its final status. `at` is called around each step. */
   async confirm(
     kind: "deposit" | "withdrawal",
     id: string,
@@ -363,20 +365,20 @@ export class Owner {
     return this.must("GET", "/v1/accounts/{account}/balance").then(({ collateralAtoms }) => Number(collateralAtoms))
   }
 
-  /** What a passkey of the account's answers to a challenge for a purpose: that its owner asks. */
+  /** A passkey's proof for a purpose, with a challenge that the owner requests. */
   async proof(purpose: string, authenticator = this.authenticator): Promise<object> {
     const asked = { accountId: this.accountId, purpose }
     const { challengeIdentifier, options } = await this.must("POST", "/v1/auth/passkeys/authentication/options", asked)
     return { challengeIdentifier, credential: authenticator.assert(options, origin) }
   }
 
-  /** What a passkey of the account's answers where it is asked to approve a step, but for the transfer's id. */
+  /** A passkey's answer to the approval of a step, without the transfer's id. */
   completion({ challenge, signingStep }: any, authenticator = this.authenticator): object {
     const { challengeIdentifier } = challenge
     return { action: "complete", signingStep, challengeIdentifier, firstFactor: this.factor(challenge, authenticator) }
   }
 
-  /** What a passkey answers to a challenge. */
+  /** A passkey's answer to a challenge. */
   factor(challenge: { readonly challenge: string; readonly rpId: string }, authenticator = this.authenticator): object {
     const { id, response } = authenticator.assert(challenge, origin)
     const { authenticatorData, clientDataJSON: clientData, signature } = response

@@ -1,4 +1,4 @@
-/** A clock that is set back under a venue: what waits by it goes on, and the ledger is told nothing twice for it. */
+/** A clock that is set back under a venue: timers go on, and the ledger is sent nothing twice because of it. */
 import { describe, expect, test } from "vitest"
 import type { StepView } from "../../src/funds/Facts.js"
 import { isFresh, newMemory } from "../../src/funds/Performing.js"
@@ -19,7 +19,7 @@ test("what was approved is executed within a minute, and paid once", async () =>
   bank.venue.setBack(halfAnHourMs)
   const status = async () => (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).status
   await bank.venue.leap(60_000, 1_000)
-  // The ledger that is told of it has the same clock, and decides when that has come as far as it was.
+  // The ledger has the same clock, and decides the command once that has reached its former time.
   expect(await status()).toBe("submitted")
   await bank.venue.leap(halfAnHourMs, 1_000)
   expect(await status()).toBe("ledger_confirmed")

@@ -1,6 +1,6 @@
 /**
- * A first deposit against every fault of the ledger, at every step: it ends credited exactly once or not at all, as the ledger says,
- * and the books agree with the ledger to the atom.
+ * A first deposit with every fault of the ledger, at every step: it ends credited exactly once or not at all, in accordance with the
+ * ledger, and the books agree with the ledger to the atom.
  */
 import { describe, expect, test } from "vitest"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
@@ -13,9 +13,9 @@ type Step = (typeof steps)[number]
 interface Row {
   readonly why: string
   readonly script: (step: Step) => Script
-  /** What the deposit comes to. */
+  /** How the deposit ends. */
   readonly ends: "ledger_confirmed" | "rejected"
-  /** How much later what was on its way arrives. */
+  /** How much later messages under way arrive. */
   readonly afterMs?: number
 }
 
@@ -88,11 +88,11 @@ const rows: ReadonlyArray<Row> = [
   { why: "the party is allocated, and nobody told", script: () => [on("allocate", { name: "drop_answer" })], ends: "ledger_confirmed" }
 ]
 
-/** When the venue starts again in the life of a step: before its approval, as the ledger is asked, or when it has answered. */
+/** When the venue restarts during a step: before its approval, as the ledger is asked, or after it has answered. */
 const points = ["never", "before", "between", "after"] as const
 type Point = (typeof points)[number]
 
-/** Confirms until it is over, the venue started again at a point of a step; what it has come to. */
+/** Confirms until the deposit has ended, with a restart at a point of a step; returns its final status. */
 const confirmedThrough = (bank: Bank, owner: Owner, id: string, step: Step, point: Point): Promise<string> => {
   const approvals: Array<string> = []
   const approved = steps.indexOf(step) + (point === "before" ? 0 : 1)
@@ -104,7 +104,7 @@ const confirmedThrough = (bank: Bank, owner: Owner, id: string, step: Step, poin
   })
 }
 
-/** Each fault of each step has one of the points; `MATRIX=all` takes all of them, which takes two minutes. */
+/** Each fault of each step with one of the points; `MATRIX=all` runs all of them, which takes two minutes. */
 const matrix = steps.flatMap((step, at) =>
   rows.flatMap((row, index) =>
     points.filter((_, which) => process.env["MATRIX"] === "all" || which === (at + index) % points.length).map((point) => ({
@@ -216,7 +216,7 @@ describe("the venue", () => {
     expect(await owner.must("DELETE", target)).toMatchObject({ status: "rejected", ledgerOutcome: { guard: "given_up" } })
     await bank.venue.leap(60_000)
     expect((await bank.venue.ask("GET", "/readyz")).json.details.openTransfers).toBe(0)
-    // Nobody can take it any more, and the next one has an offer of its own.
+    // The withdrawn offer cannot be accepted any more, and the next deposit has an offer of its own.
     expect(await owner.confirm("deposit", await owner.request("deposit", amountAtoms))).toBe("ledger_confirmed")
     expect(await owner.collateralAtoms).toBe(amountAtoms)
     await bank.venue.stop()
@@ -237,7 +237,7 @@ describe("the venue", () => {
     expect(await asked).toMatchObject({ status: 503, json: { code: "dependency_unavailable" } })
   })
 
-  // Loops that were joined to one effect did not end where they were interrupted between two steps of their joining.
+  // Loops combined into one effect did not end when they were interrupted while being combined.
   test("that is stopped at any of its first turns ends", async () => {
     for (let turns = 0; turns < 24; turns++) {
       const bank = Bank.begin()

@@ -1,4 +1,4 @@
-/** What goes on with transfers while the ledger is slow or many ask at once: who waits for whom, and what is said of it. */
+/** How transfers progress while the ledger is slow or many requests come at once: which of them wait, and how that is answered. */
 import { Clock, Effect, Fiber, Logger, Scope, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
@@ -48,7 +48,7 @@ describe("over a slow ledger", () => {
     expect(bank.venue.epochMs - before).toBeLessThan(2_500)
     await bank.venue.leap(60_000)
     expect(answers).toHaveLength(asked.length)
-    // Of one the ledger was at work as its time was over.
+    // For one of them the ledger was still at work when the wait ended.
     expect([...new Set(answers)].toSorted()).toEqual(["approval_required", "dependency_unavailable", "treasury_busy"])
     expect(answers.filter((answer) => answer === "dependency_unavailable")).toHaveLength(1)
     await bank.script([])
@@ -75,7 +75,7 @@ describe("over a slow ledger", () => {
       })
     }
     await bank.venue.settle()
-    // Whoever looks at what he is to approve once more takes no place among those who begin.
+    // Looking at a pending approval again takes no place among those who begin.
     const again = await owner.must("POST", path, { action: "initiate", withdrawalId })
     expect(again.signingStep).toBe(signingStep)
     await owner.must("POST", path, { withdrawalId, ...owner.completion({ challenge, signingStep }) })
@@ -101,14 +101,16 @@ test("who waits for a turn longer than its owner does is not prepared for", asyn
   expect(came).toMatchObject(["first", { _tag: "Declined", code: "HOLDINGS_IN_USE" }, "third"])
 })
 
-/** Parts of which a test gives those that are asked. */
+/** A partial object in place of the driver's parts. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a part of the parts
 const partsOf = (given: any): Parts => given
 
 describe("among many deposits over a slow ledger", () => {
   const depositors = Array.from({ length: 36 }, (_, each) => 100 + each)
 
-  /** A driver over withdrawals and deposits that wait to be prepared, which takes ten seconds; and when each withdrawal is. */
+  /**
+   * A driver over withdrawals and deposits that wait to be prepared, which takes ten seconds each; and when each withdrawal was prepared.
+   */
   const scene = Effect.gen(function*() {
     const preparedAt: Array<number> = []
     const kindOf = (number: number) => number < 100 ? ["withdrawal", "treasury_withdrawal"] : ["deposit", "treasury_offer"]
@@ -223,7 +225,7 @@ test("transfers that fail together are not all tried again together", async () =
   const [one, other] = numbers.map((number) => tried.get(`wdr_${number}`)!)
   expect([one![0], other![0]]).toEqual([0, 0])
   expect(one!.length).toBeGreaterThan(4)
-  // The wait is a quarter shorter at most, after each failure.
+  // After each failure the wait is at most a quarter shorter.
   expect(other![4]! - one![4]!).toBeGreaterThan(1_000)
 })
 

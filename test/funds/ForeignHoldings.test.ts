@@ -21,7 +21,7 @@ interface Asked {
   }
 }
 
-/** Whose holdings are asked for, where it is the treasury's. */
+/** Parses a question for holdings, if it is about the treasury's. */
 const treasuryIn = ({ body }: Question): { readonly party: string; readonly templateId: string; readonly page: number } | undefined => {
   const { eventFormat, pageToken = "0" } = (body ?? {}) as Asked
   const [party, filter] = Object.entries(eventFormat?.filtersByParty ?? {})[0] ?? []
@@ -31,7 +31,7 @@ const treasuryIn = ({ body }: Question): { readonly party: string; readonly temp
     : undefined
 }
 
-/** So many pages of a kind of holding before those that the treasury has. */
+/** Inserts pages of a kind of holding before the treasury's own. */
 const sent =
   (pages: number, of: { readonly amount: string; readonly instrument: string }) => (transport: Transport): Transport => (question) => {
     const asked = treasuryIn(question)

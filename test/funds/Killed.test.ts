@@ -1,6 +1,6 @@
 /**
- * A first deposit and a withdrawal at the real process, over the ledger and the signer that it brings along, killed between any two
- * steps: it goes on where it was, and nothing happens twice. Nothing of an approval or a transaction is told, or is in the log.
+ * A first deposit and a withdrawal at the real process, with its development ledger and signer, killed between any two steps: it resumes
+ * where it was, and nothing happens twice. No part of an approval or a transaction is in an answer or the log.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -14,7 +14,7 @@ afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
 const start = () => VenueProcess.start(directory, { PUBLIC_ORIGIN: origin })
 
-/** Everything that was said of it, by the venue and in its log. */
+/** Everything the venue answered and logged. */
 const told: Array<string> = []
 
 /** Kills the venue and starts it again. */
@@ -24,7 +24,7 @@ const restart = async (owner: ProcessOwner): Promise<void> => {
   owner.venue = await start()
 }
 
-/** Confirms a transfer, with a kill before its first approval and behind each. */
+/** Confirms a transfer, with a kill before its first approval and after each. */
 const confirm = async (owner: ProcessOwner, kind: "deposit" | "withdrawal", id: string): Promise<ReadonlyArray<string>> => {
   const target = `/v1/accounts/{account}/${kind}s/confirm`
   const named = { [`${kind}Id`]: id }
@@ -37,7 +37,7 @@ const confirm = async (owner: ProcessOwner, kind: "deposit" | "withdrawal", id: 
       await betweenQuestions()
       continue
     }
-    // What was asked is over with the process; the same transaction is asked about anew.
+    // The open challenge is lost with the process; a new one is made for the same transaction.
     if (approvals.length === 0) await restart(owner)
     const { challenge, signingStep } = await owner.must("POST", target, { action: "initiate", ...named })
     const completion = {
@@ -51,7 +51,7 @@ const confirm = async (owner: ProcessOwner, kind: "deposit" | "withdrawal", id: 
     told.push(JSON.stringify(done))
     approvals.push(signingStep)
     await restart(owner)
-    // Its answer may have been lost: said again it approves nothing twice.
+    // The answer may have been lost: sent again, the approval has no second effect.
     expect((await owner.ask("POST", target, completion)).status).toBe(200)
   }
   throw new Error("it came to no end")

@@ -1,7 +1,7 @@
 /**
- * First deposits at the real process over a ledger that is another, which does wrong: at each of the three steps one deposit meets each
- * fault, and the venue is killed before the step is approved, while the ledger has it, and behind it. Each deposit is credited once, and
- * the books agree with the ledger to the atom. What the venue then publishes of its solvency is checked as any owner may.
+ * First deposits at the real process over a separate ledger with faults: at each of the three steps one deposit meets each fault, and the
+ * venue is killed before the step is approved, while the ledger has it, and after it. Each deposit is credited once, and the books agree
+ * with the ledger to the atom. The solvency that the venue then publishes is verified as any owner may do.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -22,7 +22,7 @@ afterAll(() => {
 
 const steps = ["owner_account_acceptance", "treasury_offer", "owner_offer_acceptance"] as const
 
-/** What befalls the first executions of a step, each of another deposit. */
+/** The faults of a step's first executions, each of another deposit. */
 const faults = (isDone: boolean): ReadonlyArray<Fault> => [
   { name: "drop_answer" },
   { name: "drop_request" },
@@ -44,7 +44,7 @@ const startLedger = async (): Promise<string> => {
   })
 }
 
-/** Asks a control of the ledger. */
+/** Calls a control route of the ledger. */
 const control = async (url: string, name: string, body?: object): Promise<unknown> => {
   const response = await fetch(`${url}/development/${name}`, body === undefined ? {} : {
     method: "POST",
@@ -62,7 +62,7 @@ interface Depositing {
 
 const target = "/v1/accounts/{account}/deposits/confirm"
 
-/** Goes on with a deposit until its owner is asked to approve a step; without one, until it is confirmed. */
+/** Continues a deposit until its owner is asked to approve a step; without a step, until it is confirmed. */
 const until = async ({ depositId, owner }: Depositing, step: string | undefined) => {
   for (;;) {
     const { json } = await owner.ask("POST", target, { action: "initiate", depositId })
@@ -100,7 +100,7 @@ test("first deposits outlive kills before, within and behind each step, whatever
         await control(ledger, "faucet", { party: partyId, amountAtoms })
       }
     }
-    // Nobody waits for the answers: the venue is gone before them.
+    // The answers are not awaited: the venue is killed before them.
     const answers = depositing.map(({ depositId, owner }, index) =>
       owner.ask("POST", target, {
         action: "complete",
@@ -110,11 +110,11 @@ test("first deposits outlive kills before, within and behind each step, whatever
         firstFactor: owner.factor(challenges[index])
       }).catch(() => undefined)
     )
-    // Every fault has struck: the ledger has what it took, and the venue knows of none of it.
+    // Every fault has occurred: the ledger has what it accepted, and the venue knows of none of it.
     while ((await control(ledger, "script") as ReadonlyArray<unknown>).length > 0) await betweenQuestions()
     await restart()
     await Promise.all(answers)
-    // Behind this step, and before the next one is approved, whose transaction is prepared by then.
+    // After this step and before the approval of the next one, whose transaction is prepared by then.
     await Promise.all(depositing.map((each) => until(each, steps[at + 1])))
     await restart()
   }
@@ -131,7 +131,7 @@ test("first deposits outlive kills before, within and behind each step, whatever
   })
   const proof = path.join(directory, "proof.json")
   let shown = await owner.ask("GET", "/v1/accounts/{account}/solvency-proof")
-  // The first question has the balances put together.
+  // The first request begins the tree of balances, and 503 is answered until it is published.
   while (shown.status === 503) {
     await betweenQuestions()
     shown = await owner.ask("GET", "/v1/accounts/{account}/solvency-proof")
@@ -142,6 +142,6 @@ test("first deposits outlive kills before, within and behind each step, whatever
   expect(verified.stdout).toContain(`holds  the leaf of ${owner.accountId} with 3.000000 USDC is under the published root`)
   expect([verified.code, verified.stdout.includes("FAILS")]).toEqual([0, false])
   expect(await venue.stop()).toBe(0)
-  // Whoever does not answer has published nothing.
+  // The venue is stopped, so nothing published can be read.
   expect((await run("dist/tools/venue.js", ["verify-solvency", "--proof", proof, "--url", url])).code).toBe(2)
 })

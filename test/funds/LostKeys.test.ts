@@ -1,4 +1,4 @@
-/** A signer that lacks keys which it has made: another directory than the venue's, or an older copy of it. */
+/** A signer without keys that it once made: because it has another venue's directory, or an older copy of its own. */
 import { Effect } from "effect"
 import { describe, expect, test } from "vitest"
 import { KeyStore } from "../../src/signer/KeyStore.js"
@@ -15,18 +15,18 @@ const statusOf = async (owner: Owner, id: string): Promise<string> => (await own
 
 const details = async (bank: Bank) => (await bank.venue.ask("GET", "/readyz")).json.details
 
-/** The directory of another venue's signer, which has a treasury and nobody's keys. */
+/** The directory of another venue's signer, with a treasury and no accounts' keys. */
 const anothers = (): Promise<ReadonlyMap<string, string>> =>
   run(Effect.scoped(Effect.gen(function*() {
     const store = new SimKeyStore()
-    // Seeds are made of their number: the first ones are those of the venue's own signer.
+    // Seeds are derived from their number, and the first ones equal those of the venue's own signer.
     const { newSeed } = yield* Effect.provide(KeyStore, store.layer)
     for (let drawn = 0; drawn < 100; drawn++) yield* newSeed
     yield* (yield* over(store.layer)).treasuryKey
     return new Map(store.records)
   })))
 
-/** A venue whose ledger has a withdrawal that was approved, and decides it a little later; and what its signer holds. */
+/** A venue whose ledger has an approved withdrawal and decides it a little later; and what its signer holds. */
 const paying = async () => {
   const bank = await Bank.open()
   const owner = await Owner.funded(bank, 25_000_000)
@@ -43,7 +43,7 @@ describe("where the ledger has a withdrawal", () => {
     const { bank, id, kept, owner } = await paying()
     bank.signersRecords = new Map()
     await bank.restart()
-    // The transaction's time passes.
+    // The transaction's time limit passes.
     await bank.venue.leap(900_000, 60_000)
     expect(await statusOf(owner, id)).toBe("submitted")
     expect((await details(bank)).ledger).toContain("has to be restored")

@@ -1,16 +1,16 @@
-/** Changes of an account's party that come to nothing: however many there are, the next one finds a key. */
+/** Changes of an account's party that come to nothing: however many there are, the next one still gets a key. */
 import { expect, test } from "vitest"
 import { referenceAfter } from "../../src/funds/Preparing.js"
 import { Bank, Owner } from "./Bank.js"
 
 const target = "/v1/accounts/{account}/ledger-party"
 
-/** Asks for a change. The keys of a venue that was started anew begin anew: each change has one of its own. */
+/** Requests a change. A restarted venue numbers its keys from the first again, so each change has a key of its own. */
 const put = async (owner: Owner, key: string): Promise<void> => {
   expect(await owner.ask("PUT", target, undefined, key)).toMatchObject({ status: 200, json: { status: "bound" } })
 }
 
-/** The party that a change is to, once it is asked to be approved. */
+/** The new party of a change, once its approval is requested. */
 const begin = async (owner: Owner, key: string): Promise<string> => {
   await put(owner, key)
   expect(await owner.must("POST", `${target}/confirm`, { action: "initiate" })).toMatchObject({ status: "approval_required" })
@@ -34,7 +34,7 @@ test("a change of party takes up the party of those that were given up, before a
   const owner = await Owner.funded(bank, 25_000_000)
   const first = await owner.party
   const parties = new Set<string>()
-  // As many as the signer holds keys of an account, and one.
+  // One more than the number of keys that the signer holds for an account.
   for (let change = 0; change < 17; change++) {
     parties.add(await begin(owner, `given-up-${change}`))
     await owner.must("DELETE", target)

@@ -1,5 +1,6 @@
 /**
- * Passkeys that come and go before an account has its party: whichever are removed, the signer takes approvals by one that is left.
+ * Passkeys that are added and removed before an account has its party: whichever are removed, the signer accepts approvals by one that is
+ * left.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Authenticator } from "../identity/Authenticator.js"
@@ -22,7 +23,7 @@ describe("between the first deposit and the account's party", () => {
     owner = await Owner.open(bank)
     const authentication = await owner.proof("add_passkey")
     const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication })
-    // The signer makes a key and pins what there is; the ledger never hears of the party.
+    // The signer makes a key and pins the existing passkeys; the ledger never hears of the party.
     await bank.script([{ on: "generate_topology", skip: 0, times: 1_000, fault: { name: "drop_request" } }])
     await owner.request("deposit", amountAtoms)
     await bank.venue.leap(30_000)
@@ -45,7 +46,7 @@ describe("between the first deposit and the account's party", () => {
     const { challenge, challengeIdentifier, rpId } = due.challenge
     const firstFactor = owner.factor({ challenge, rpId })
     expect(await owner.must("POST", pins, { action: "complete", challengeIdentifier, firstFactor })).toMatchObject({ status: "current" })
-    // A third one, which is not pinned, signs for the removal of both others at once: one of them stays.
+    // A third passkey, which is not pinned, signs the removal of both pinned ones at the same time: one of them must stay.
     const authentication = await owner.proof("add_passkey")
     const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication })
     const { challengeIdentifier: registered } = begun
@@ -60,7 +61,7 @@ describe("between the first deposit and the account's party", () => {
         owner.ask("DELETE", `/v1/accounts/{account}/passkeys/${credentialId}`, { assertion: proofs[index] })
       )
     )
-    // They come by connections of their own, so either may be the first; the other one is refused.
+    // The requests come over separate connections, so either may be first; the other one is refused.
     const removed = answers.findIndex(({ status }) => status === 204)
     expect(answers[1 - removed]).toMatchObject(refused)
     left = pinned[1 - removed]

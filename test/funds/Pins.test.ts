@@ -1,4 +1,4 @@
-/** Changes of the passkeys that the signer takes approvals by: beside transfers that are approved, and where no more can be pinned. */
+/** Changes of the passkeys from which the signer accepts approvals: while transfers are being approved, and when no more can be pinned. */
 import { describe, expect, test } from "vitest"
 import { Authenticator } from "../identity/Authenticator.js"
 import { Bank, origin, Owner } from "./Bank.js"
@@ -16,7 +16,7 @@ const add = async (owner: Owner, authenticator: Authenticator): Promise<void> =>
 
 const initiate = (owner: Owner) => owner.ask("POST", pins, { action: "initiate" })
 
-/** What the owner's first passkey answers to the question for a change. */
+/** The first passkey's answer to the challenge for a change. */
 const answerTo = (owner: Owner, { challenge: { challenge, challengeIdentifier, rpId } }: any) => ({
   action: "complete",
   challengeIdentifier,
@@ -29,7 +29,7 @@ describe("while a withdrawal is approved that the signer has yet to sign", () =>
     json: { code: "dependency_unavailable", retryable: true, recoveryActions: ["wait_and_retry_same_identity"] }
   }
 
-  /** An owner whose passkey counts, with another one that is to be pinned, and a withdrawal that waits for his approval. */
+  /** An owner with a pinned passkey, another one to be pinned, and a withdrawal that waits for approval. */
   const scene = async () => {
     const bank = await Bank.open()
     const owner = await Owner.funded(bank, 25_000_000)

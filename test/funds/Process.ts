@@ -1,4 +1,4 @@
-/** Owners at a venue that is a process of its own: what they ask, and what their passkeys answer. */
+/** Owners at a venue that is a process of its own: their requests, and their passkeys' answers. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import { Authenticator } from "../identity/Authenticator.js"
 
 export const origin = "http://localhost:8080"
 
-/** Between two questions whether something is done yet: who only asks takes the processor from who does it. */
+/** A pause between two polls: polling without one takes the processor from the process that works. */
 export const betweenQuestions = (): Promise<void> => Effect.runPromise(Effect.sleep(20))
 
 export class ProcessOwner {
@@ -39,7 +39,7 @@ export class ProcessOwner {
     return json
   }
 
-  /** As the operator. */
+  /** Sends a request as the operator. */
   operate(method: string, target: string, body?: object) {
     return this.must(method, target, body, fs.readFileSync(path.join(this.venue.dataDir, "operator-token"), "utf8").trim())
   }

@@ -1,6 +1,6 @@
 /**
- * Questions that are open for an owner: each may be answered for five minutes, whatever becomes of the clock in between, and once,
- * whatever becomes of the answer.
+ * Challenges that are open for an owner: each may be answered for five minutes, even if the clock is changed meanwhile, and once, even if
+ * the answer to the owner is lost.
  */
 import { Effect, Exit, Fiber } from "effect"
 import { describe, expect, test } from "vitest"
@@ -13,7 +13,7 @@ const questions = (most?: number) => {
   let drawn = 0
   const approvals = new Approvals<string>({ bytes: (count) => Buffer.from(String(++drawn).padStart(count)) }, most)
   const ask = (key: string, atMinute: number) => approvals.ask(key, key, (nonce) => nonce, start + atMinute * minuteMs)
-  /** What an answer comes to: the question that it decides, where nothing else is said. */
+  /** The result of an answer: by default the question that it decides. */
   const answered = (
     { challengeIdentifier }: { readonly challengeIdentifier: string },
     decide: (question: Question<string>) => Effect.Effect<Question<string>, string> = Effect.succeed,
@@ -25,7 +25,7 @@ const questions = (most?: number) => {
   return { answered, approvals, ask, take }
 }
 
-/** Minutes at which a question is asked under one key, and whether the second is the first one again. */
+/** Minutes at which a question is asked under one key, and whether the second is the same question as the first. */
 const askedTwice: ReadonlyArray<readonly [what: string, others: ReadonlyArray<number>, first: number, second: number, isSame: boolean]> = [
   ["while it is open", [], 0, 4.9, true],
   ["when it is over", [], 0, 5, false],
@@ -57,7 +57,7 @@ test("what was asked by a clock that was ahead is over, and keeps nobody's place
 })
 
 describe("while an answer is decided", () => {
-  /** A question whose answer is being decided, and what ends that. */
+  /** A question whose answer is being decided, and a function that ends that. */
   const scene = () => {
     const all = questions(2)
     const question = all.ask("mine", 0)!

@@ -1,4 +1,4 @@
-/** Which differences between books and ledger stop withdrawals: two that are not the same are judged by the one that lacks less. */
+/** Which differences between books and ledger stop withdrawals: if two comparisons differ, the one with the smaller deficit counts. */
 import { Effect, Fiber, Logger, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -13,7 +13,7 @@ interface Came {
   readonly stopped: number | undefined
 }
 
-/** What comes of two comparisons, at each of which the treasury holds so much beside what is owed. */
+/** The result of two comparisons at which the treasury's holdings differ from what is owed by these amounts. */
 const compare = (differences: ReadonlyArray<bigint>, acceptedAtoms = 0): Promise<Came> => {
   let asked = 0
   let stopped: number | undefined

@@ -1,4 +1,4 @@
-/** Approvals that are sent again while the first one is being decided, by an owner who has not heard of it. */
+/** Approvals that are sent again while the first one is being decided, by an owner who has not received its answer. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Authenticator } from "../identity/Authenticator.js"
 import { Bank, origin, Owner } from "./Bank.js"
@@ -7,18 +7,18 @@ type Told = Awaited<ReturnType<Owner["send"]>>
 
 const root = "/v1/accounts/{account}"
 
-/** Something that an owner is to approve: where, and what names it there. */
+/** Something for an owner to approve: its path, and the members that identify it. */
 interface Approvable {
   readonly path: string
   readonly named: object
 }
 
-/** By what the signer is asked for while an approval is decided, and how an owner comes to be asked for one. */
+/** The request to the signer that is held back while an approval is decided, and how an owner comes to be asked for one. */
 interface Row {
   readonly what: string
   readonly held: "accountKeys" | "repin"
   readonly begin: (owner: Owner) => Promise<Approvable>
-  /** What is answered to an approval by a passkey of the account's that is not pinned. */
+  /** The answer to an approval by a passkey of the account that is not pinned. */
   readonly refused: object
 }
 
@@ -65,8 +65,8 @@ describe.each(rows)("an approval of $what", ({ begin, held, refused }) => {
   afterAll(() => bank.venue.stop())
 
   /**
-   * Has a passkey answer what the owner is asked, twice, and the owner ask what is due, all while the signer holds the first answer
-   * back: what was answered by then, and what in the end.
+   * Sends a passkey's approval twice, and asks again what is due, all while the signer holds the first approval back: the answers by then,
+   * and the final ones.
    */
   const twice = async (authenticator: Authenticator) => {
     const { named, path } = asked

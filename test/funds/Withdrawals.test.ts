@@ -1,6 +1,6 @@
 /**
- * Withdrawals and changes of party against a ledger that does wrong, and against what owners and operators do meanwhile. What is held
- * for a withdrawal is spent or given back, once.
+ * Withdrawals and changes of party with a faulty ledger, and with what owners and operators do meanwhile. Money withheld for a withdrawal
+ * is spent or given back, once.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
@@ -25,7 +25,7 @@ const funded = async (): Promise<readonly [Bank, Owner]> => {
   return [bank, owner]
 }
 
-/** The party of another owner, who has asked for a deposit. */
+/** The party of another owner, who has requested a deposit. */
 const otherParty = async (bank: Bank): Promise<string> => {
   const other = await Owner.open(bank)
   await other.request("deposit", depositAtoms)
@@ -90,7 +90,7 @@ describe("withdrawals at the same time", () => {
 
   test("are paid from holdings of their own, and where there is one only, whoever loses it is asked again", async () => {
     const [bank, first] = await funded()
-    // One holding: both name it, and the second to approve finds it spent.
+    // There is only one holding: both name it, and the second one to be approved finds it spent.
     const [fast, slow] = [await begin(first, 1_000_000), await begin(first, 2_000_000)]
     await complete(fast)
     await bank.venue.leap(30_000)
@@ -404,7 +404,7 @@ describe("around withdrawals", () => {
     }
     expect((await details()).reconciliation).toContain("of which -3000000 are accepted")
     expect(await metrics()).toContain("venue_reconciliation_accepted_atoms -3000000\n")
-    // It is journaled, so that another process knows of it too.
+    // It is journaled, so that another process knows it too.
     await bank.restart()
     await bank.venue.leap(30_000)
     expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: false })

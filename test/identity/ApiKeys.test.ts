@@ -76,7 +76,7 @@ test("a header that was good is held to the key of now, and a bad one is never t
   expect(identify(issued.text)).toBe(view)
   expect(identify(issued.text)).toBe(view)
   expect(identify(wrong)).toBe("unknown")
-  // The key is another now, or none: what was kept of the header does not help it.
+  // The key has changed or is gone: the remembered header must not be accepted any more.
   expect(identify(issued.text, { ...view, secretSha256: ApiKeys.digest("other") })).toBe("unknown")
   expect(identify(issued.text, { ...view, revokedAtEpochMs: 10 })).toBe("revoked")
   expect(identify(issued.text, view, 100)).toBe("expired")

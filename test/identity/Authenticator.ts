@@ -1,6 +1,6 @@
 /**
- * An authenticator of real keys in software: what a phone or a security key would answer, made with the system's own
- * cryptography, and what a forger would, by changing any part of it.
+ * An authenticator with real keys in software: it answers as a phone or a security key would, with the system's own cryptography, and can
+ * alter any part as a forger would.
  */
 import { isoCBOR } from "@simplewebauthn/server/helpers"
 import { createHash, createSign, generateKeyPairSync, type KeyObject } from "node:crypto"
@@ -8,7 +8,7 @@ import { createHash, createSign, generateKeyPairSync, type KeyObject } from "nod
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash("sha256").update(bytes).digest()
 export const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64url")
 
-/** What may be made otherwise than an honest authenticator does. */
+/** What may differ from an honest authenticator's response. */
 export interface Forged {
   readonly type?: string
   readonly origin?: string
@@ -69,7 +69,7 @@ export class Authenticator {
     }))
   }
 
-  /** Answers what a browser was asked to register, as `PublicKeyCredentialCreationOptionsJSON`. */
+  /** Answers a registration request, given as `PublicKeyCredentialCreationOptionsJSON`. */
   register(options: any, origin: string, forged: Forged = {}): any {
     this.userHandle = options.user.id
     const id = forged.credentialId ?? this.id
@@ -95,7 +95,7 @@ export class Authenticator {
     return forged.response === undefined ? response : forged.response(response)
   }
 
-  /** Answers what a browser was asked to prove, as `PublicKeyCredentialRequestOptionsJSON`. */
+  /** Answers an authentication request, given as `PublicKeyCredentialRequestOptionsJSON`. */
   assert(options: any, origin: string, forged: Forged = {}): any {
     const signCount = forged.signCount ?? ++this.signCount
     const authData = this.data(forged.rpId ?? options.rpId, forged.flags ?? 0x05, signCount)

@@ -1,4 +1,4 @@
-/** Places that anybody may take: who leaves when one address has too many, and when all are taken. */
+/** A bounded number of places open to anybody: which one is freed when an address has too many, and when all are taken. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { type Crowd, FairPlaces, networkOf } from "../../src/identity/FairPlaces.js"
@@ -11,7 +11,7 @@ test.each([
   ["", ""]
 ])("%s is of the network %s", (address, network) => expect(networkOf(address)).toBe(network))
 
-/** The same, told in the simplest way: whoever takes a place is written down, and the list is looked through. */
+/** The same in the simplest way: a list of those who hold places, searched each time. */
 class Naive {
   held: Array<readonly [id: number, address: string]> = []
 
@@ -47,7 +47,7 @@ test("no more are taken than there are, by nobody more than one may, and who hol
           const left: Array<readonly [number, Crowd]> = []
           places.take(id, next, (other, crowd) => left.push([other, crowd]))
           const crowded = naive.take(id, next, most, mostOfAddress)
-          // Of networks that hold equally many, each one's oldest may be the one to leave.
+          // If several networks hold equally many, the oldest of any of them may be the one to leave.
           expect(left.length).toBe(Math.min(1, crowded.length))
           for (const one of left) {
             const network = networkOf(naive.held.find(([other]) => other === one[0])![1])
@@ -66,7 +66,7 @@ test("a crowd of networks shares what there is, and who came first and alone kee
   const held = new Set(["alone"])
   places.take("alone", "192.0.2.1", () => expect.unreachable("there is room"))
   for (let count = 0; count < 64; count++) {
-    // All of one /54, 64 of each /64: more than there are places.
+    // All addresses of one /54, 64 in each /64: more than there are places.
     for (let low = 0; low < 32; low++) {
       const id = `${count} ${low}`
       places.take(id, `2001:db8:1:${low.toString(16)}::/64`, (left) => held.delete(left))

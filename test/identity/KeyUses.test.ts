@@ -1,4 +1,4 @@
-/** When keys were used, and from where: what is journaled of it, and how rarely. */
+/** When keys were used, and from where: what of that is journaled, and how rarely. */
 import { Effect, Fiber, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -23,7 +23,7 @@ const key = (credential: number): ApiKeyView => ({
 
 const taken: Outcome = { sequence: 1, atEpochMs: 1, refusal: Refusal.none, replayed: false, entries: [done] }
 
-/** Keys below 100 have names; `known` are addresses that the state has of each. */
+/** Keys below 100 have names; `known`: the addresses that the state has for each. */
 const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; readonly most?: number } = {}) => {
   const sent: Array<Command> = []
   const venue = { outcome: taken, isLate: false }

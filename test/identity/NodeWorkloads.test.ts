@@ -1,4 +1,4 @@
-/** The platform of workloads as it is set: from files, URLs and lists, refused by the setting's name. */
+/** The workload platform's settings, from files, URLs and lists; a wrong one is refused by its name. */
 import { Effect, Exit } from "effect"
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import * as fs from "node:fs"

@@ -1,11 +1,11 @@
-/** The windows of the limits: what a subject may do in one, and what becomes of the table when more come than it has windows. */
+/** The windows of rate limits: what a subject may do within one, and what happens when more subjects come than the table has windows. */
 import { describe, expect, test } from "vitest"
 import * as RateLimits from "../../src/identity/RateLimits.js"
 
 const minuteMs = 60_000
 const start = 1_700_000_000_123
 
-/** Whether each request of one subject at these moments, since the start, may act. */
+/** For each request of one subject, at these milliseconds after the start, whether it is allowed. */
 const taken = (limit: number, moments: ReadonlyArray<number>, beyond = 0): ReadonlyArray<boolean> => {
   const windows = new RateLimits.Windows(limit, minuteMs)
   return moments.map((moment) => windows.take(7, start + moment, beyond))
@@ -30,7 +30,7 @@ test.each<readonly [string, number, ReadonlyArray<number>, ReadonlyArray<boolean
 test("what is set aside is used behind the limit, once in a window", () => {
   expect(taken(2, [0, 1, 2, 3, 4, minuteMs], 2)).toEqual([true, true, true, true, false, true])
   const windows = new RateLimits.Windows(2, minuteMs)
-  // Others than those that it is set aside for are refused in between.
+  // In between, requests that may not use the reserve are refused.
   expect([0, 0, 0, 2, 0, 2, 2].map((beyond) => windows.take("k", start, beyond))).toEqual([true, true, false, true, false, true, false])
 })
 
@@ -66,7 +66,7 @@ describe("a table that is full", () => {
     const newcomers = ["c", "d", "c", "e"].map((subject) => windows.take(subject, start))
     expect(newcomers).toEqual([true, true, true, false])
     expect([windows.kept, windows.shared, windows.refused]).toEqual([2, 4, 1])
-    // Those who have a window of their own lose nothing by it.
+    // Subjects with a window of their own are not affected.
     expect([windows.take("a", start), windows.take("a", start), windows.take("a", start)]).toEqual([true, true, false])
   })
 
@@ -82,7 +82,7 @@ describe("a table that is full", () => {
     windows.take("a", start)
     windows.take("b", start + 1)
     windows.take("a", start + minuteMs)
-    // Of the two only b's window is over.
+    // Of the two only b's window has ended.
     expect(windows.take("c", start + minuteMs + 1)).toBe(true)
     expect(windows.take("a", start + minuteMs + 2)).toBe(false)
     expect(windows.kept).toBe(2)
@@ -92,7 +92,7 @@ describe("a table that is full", () => {
     const windows = new RateLimits.Windows(2, minuteMs, 1, 1)
     windows.take("a", start)
     expect([windows.take("b", start + 59_000), windows.take("b", start + 59_500)]).toEqual([true, true])
-    // Now a's is over, and b has its place: what b did counts on.
+    // a's window has ended and b gets its place; b's earlier requests still count.
     expect([windows.take("b", start + minuteMs), windows.kept]).toEqual([false, 1])
     expect(windows.take("b", start + 59_000 + minuteMs)).toBe(true)
   })
@@ -105,12 +105,12 @@ describe("a table that is full", () => {
       if (windows.take(subject, start + (index >>> 5))) admitted.set(subject, (admitted.get(subject) ?? 0) + 1)
     }
     expect(windows.kept).toBe(65_536)
-    // Everybody came once: with a window of its own, or among those who share.
+    // Every subject came once: in a window of its own, or in the shared one.
     expect([...admitted.values()].every((count) => count === 1)).toBe(true)
     expect(windows.shared).toBe(1_000_000 - 65_536)
     expect(windows.refused).toBe(1_000_000 - admitted.size)
     expect(admitted.size).toBeLessThanOrEqual(65_536 + 1_024 * 2)
-    // Behind the crowd the table empties while others come.
+    // After the crowd the table empties as others come.
     for (let index = 0; index < 40_000; index++) expect(windows.take(index, start + 10 * minuteMs)).toBe(true)
     expect(windows.kept).toBe(40_000)
   })
@@ -142,7 +142,7 @@ describe("a network of many addresses", () => {
     const windows = new RateLimits.Windows(2, minuteMs, 64, 1)
     windows.take(address(1, 1), start)
     expect([0, 1, 2].map(() => windows.take(address(1, 2), start + 30_000))).toEqual([true, true, false])
-    // The first one's window is over: there is one of its own for the second, which goes on from what it did with the others.
+    // The first one's window has ended: the second gets one of its own, which includes its requests in the shared one.
     expect(windows.take("x", start + minuteMs)).toBe(true)
     expect(windows.take(address(1, 2), start + minuteMs)).toBe(false)
     expect(windows.take(address(1, 2), start + 30_000 + minuteMs)).toBe(true)

@@ -1,4 +1,4 @@
-/** Where everything of a time and later lies, told without reading what is in between. */
+/** The last sequence before which everything is older than a time, found without reading the segments in between. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -6,7 +6,7 @@ import * as Segment from "../../src/journal/Segment.js"
 import { Journal } from "../../src/journal/Journal.js"
 import { appendMany, generator, journalOver } from "./Harness.js"
 
-/** Records are of the time 1000 and their sequence. */
+/** The time of a record is 1000 plus its sequence. */
 const timeOf = (sequence: number): number => 1_000 + sequence
 
 const on = <A, E>(disk: SimDisk.SimDisk, effect: Effect.Effect<A, E, Journal>): Promise<A> =>
@@ -31,7 +31,8 @@ test("it is at most a segment too early, and never too late", async () => {
   for (let sequence = 1; sequence <= last; sequence++) {
     const before = found[sequence]!
     expect(before).toBeLessThan(sequence)
-    // The segment that it begins with is the last that is old enough, or the one before it, whose first block has later records too.
+    // The answer is the start of the last segment that is old enough, or of the one before it if that segment's first block also has later
+    // records.
     const own = begins.findLastIndex((first) => first <= sequence)
     expect([begins[own]! - 1, begins[Math.max(0, own - 1)]! - 1]).toContain(before)
   }

@@ -1,4 +1,4 @@
-/** What a block promises about its bytes, whatever its records. */
+/** What holds for the bytes of every block, whatever its records. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Block from "../../src/journal/Block.js"

@@ -1,4 +1,4 @@
-/** Whatever can be asked of the engine can be journaled and read back as it was; anything else is refused. */
+/** Every command that may be sent to the engine can be journaled and read back unchanged; anything else is refused. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as CommandCodec from "../../src/journal/CommandCodec.js"
@@ -10,13 +10,13 @@ import { complete } from "../engine/commands.js"
 import { plain } from "../engine/drive.js"
 import * as arbitraries from "./arbitraries.js"
 
-/** Through the journal's bytes, not only through a string. */
+/** Through UTF-8 bytes, as in a journal, and not only through a string. */
 const throughBytes = (text: string): string => Buffer.from(text, "utf8").toString("utf8")
 
-/** The header of payloads that are no command's. */
+/** The header for payloads that are no command. */
 const anybody = internal(Principal.venue)
 
-/** Read where it lies among other bytes, as a block is. */
+/** Decodes a payload among other bytes, as in a block. */
 const decodedAt = (code: number, header: Header, text: string): Command => {
   const bytes = Buffer.from(`"]${text},"`, "utf8")
   return CommandCodec.decodeAt(code, header, bytes, 2, bytes.length - 2)
@@ -112,7 +112,7 @@ describe("CommandCodec", () => {
     }
   })
 
-  /** What is written by hand must say what the declaration says, and be read as it would be. */
+  /** The handwritten encoding must equal the declaration's, and be decoded alike. */
   test.each(["PlaceOrders", "CancelOrders"] as const)("%s, written by hand, is the same command as its declaration writes", (kind) => {
     const declared = CommandCodec.declared(declarations[kind].fields)
     fc.assert(

@@ -1,4 +1,4 @@
-/** Copies of a journal that is written to all the while, over disks in memory. */
+/** Copies of a journal that is being written, over disks in memory. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -10,7 +10,7 @@ import { append, appendMany, Chain, digestsOf, replayed, session } from "./Harne
 
 const memory = (): SimDisk.SimDisk => SimDisk.make({ random: () => 0 })
 
-/** One segment that all fits in: what is copied is written to until the end. */
+/** A single segment with room for everything: the file being copied is written to until the end. */
 const wide = { segmentBytes: 64 * 1024, maxBlockBytes: 4 * 1024 }
 
 /** A disk that does something before each read. */
@@ -23,7 +23,7 @@ const before = (disk: Disk["Type"], act: Effect.Effect<void>): Disk["Type"] => (
     }))
 })
 
-/** Runs a copier beside a writer, whose next block `next` appends; the digests of all that it wrote. */
+/** Runs a copier beside a writer, whose next block `next` appends; returns the digests of everything written. */
 const beside = (
   from: SimDisk.SimDisk,
   options: typeof wide,
@@ -55,7 +55,7 @@ test.each([["one segment", wide], ["many segments", { segmentBytes: 8 * 1024, ma
     expect(found).toEqual(written.slice(0, found.length))
     expect(found.at(-1)).toBe(copied.head)
     expect(found.length).toBeGreaterThan(5)
-    // The writer went on meanwhile: the copy is of a moment.
+    // The writer went on meanwhile, so the copy ends earlier.
     expect(found.length).toBeLessThan(written.length)
     await session(to, appendMany(3), options)
     expect(await session(to, Effect.map(replayed(), (blocks) => blocks.length), options)).toBe(found.length + 3)
@@ -71,7 +71,7 @@ test("a file copied in pieces of different moments is refused as damaged, and ne
       yield* target.makeDirectory(Segment.directory)
       const source = yield* disk.open(Segment.pathOf(1), "read")
       const copy = yield* target.open(Segment.pathOf(1), "create")
-      // Where the next block will lie there is nothing yet; when the rest is read there are blocks behind it.
+      // The place of the next block is still empty; when the rest is read there are blocks after it.
       const early = 8 * 1024
       yield* copy.writeAt(0, yield* source.readAt(0, early))
       for (let count = 0; count < 8; count++) yield* next

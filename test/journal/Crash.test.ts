@@ -1,8 +1,7 @@
 /**
- * Processes that crash at any operation, on disks that lose, tear, reorder, fail, hang and lie. Durability (I8):
- * what was acknowledged is there after any crash; what was not is there wholly or not at all, and only as a
- * prefix of what was written. What a process has been shown at opening counts as acknowledged: it may have
- * told others.
+ * Processes that crash at any operation, on disks that lose, tear, reorder, fail, hang and lie. Durability (I8): what was acknowledged is
+ * there after any crash; anything else is there completely or not at all, and only as a prefix of what was written. What a process has been
+ * shown at opening counts as acknowledged: it may have told others.
  */
 import { Cause, Effect, Exit } from "effect"
 import { expect, test } from "vitest"
@@ -15,15 +14,15 @@ const seeds = Number(process.env["JOURNAL_SEEDS"] ?? 300)
 const firstSeed = Number(process.env["JOURNAL_FIRST_SEED"] ?? 1)
 const processes = 6
 
-/** What the world outside knows of the journal. */
+/** What is known of the journal outside the process. */
 interface Known {
-  /** Digests of all that was ever begun on top of what the latest process found, in order. */
+  /** Digests of everything that the latest process found or began, in order. */
   begun: ReadonlyArray<string>
-  /** How many of them somebody has been told of. */
+  /** How many of them were acknowledged. */
   acknowledged: number
 }
 
-/** Opens, compares with what is known, and writes until the end of its days. */
+/** Opens the journal, compares it with what is known, and writes until the process ends. */
 const writer = (known: Known, random: () => number): Effect.Effect<never, unknown, Journal> =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -59,7 +58,7 @@ const writer = (known: Known, random: () => number): Effect.Effect<never, unknow
     })
   })
 
-/** Errors of the disk end a process, and are nobody's mistake. */
+/** Errors of the disk end a process, and are no fault of the program. */
 const isExpected = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   if (error instanceof DiskError) return true

@@ -1,4 +1,4 @@
-/** Damage at rest is never served and never mistaken for an unfinished write; an unfinished write is never mistaken for damage. */
+/** Damaged records are never served and never mistaken for an unfinished write; an unfinished write is never mistaken for damage. */
 import { Effect, Either, Layer } from "effect"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -24,12 +24,12 @@ import {
 
 const options: SegmentJournal.Options = { segmentBytes: 4096, maxBlockBytes: 2048 }
 
-/** At the beginning of a block. */
+/** The size of a block's header. */
 const headerBytes = 128
 
 const emptyDisk = (): SimDisk.SimDisk => SimDisk.make({ random: generator(7), latencyMs: { min: 0, max: 0 } })
 
-/** A journal of three segments: blocks of one to four sectors, zeros at every segment's end. */
+/** A journal of three segments: blocks of one to four sectors, and zeros at every segment's end. */
 const smallJournal = async (disk = emptyDisk()) => {
   await session(disk, appendMany(9, 3, 220), options)
   const segments = segmentFiles(disk)
@@ -51,10 +51,10 @@ const openingCorrupt = async (disk: SimDisk.SimDisk): Promise<Corrupt> => {
 
 const cut = (disk: SimDisk.SimDisk, sequence: number) => Effect.runPromise(Effect.provide(cutAt(sequence), disk.mount()))
 
-/** The last block's place, and its header. */
+/** The last block's position and header. */
 const lastBlock = (disk: SimDisk.SimDisk) => Effect.runPromise(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), disk.mount()))
 
-/** Does something whose many errors need no stacks: they are dear to take. */
+/** Acts without stack traces, which would be expensive for so many errors. */
 const withoutStacks = (act: () => void): void => {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -69,9 +69,9 @@ describe("A damaged journal", () => {
   test("a flip at every byte of every segment is detected: blocks, headers and zeros", async () => {
     const { disk, segments } = await smallJournal()
     const masks = [0x01, 0x80, 0xff]
-    // A header, where a block may begin, has fields of single bits; behind that one digest is over everything.
+    // At a sector's start there may be a header, whose fields include single bits; after it one digest covers everything.
     const masksAt = (at: number) => at % Block.sectorBytes < headerBytes ? masks : [masks[at % masks.length]!]
-    // Mounted once: what is built anew for each of 18 000 scans costs as much as they do. Where an error comes from nobody asks here.
+    // Mounted once: building it for each of 18,000 scans would cost as much as the scans. Stacks are of no interest here.
     const mounted = await Effect.runPromise(Effect.scoped(Layer.build(disk.mount())))
     const scan = Effect.either(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), mounted))
     withoutStacks(() => {
@@ -134,7 +134,7 @@ describe("A damaged journal", () => {
     const end = await lastBlock(disk)
     const chain = new Chain({ epoch: end.chain.epoch, nextSequence: end.chain.nextSequence, digest: end.chain.digest })
     const block = chain.next(3, 10)
-    // The second record claims another sequence, and the digests are made to fit.
+    // The second record claims another sequence, with matching digests.
     const second = firstRecordAt + recordHeaderBytes + block.bytes.readUInt32LE(firstRecordAt)
     const forged = forge(block.bytes, (bytes) => bytes.writeUInt32LE(99, second + 4))
     Block.place({ ...block, bytes: forged }, { segment: end.segment.firstSequence, offset: end.offset }, end.chain.nextSequence - 1)
@@ -157,7 +157,7 @@ describe("A damaged journal", () => {
   })
 })
 
-/** Writes a file anew with so many sectors more or fewer at its end. */
+/** Rewrites a file with `sectors` more or fewer sectors at its end. */
 const resized = (simulated: SimDisk.SimDisk, path: string, sectors: number) => {
   const before = simulated.bytes(path)
   const bytes = Buffer.alloc(before.length + sectors * Block.sectorBytes)
@@ -179,11 +179,13 @@ const removeFile = (path: string) =>
     yield* disk.syncDirectory("journal")
   })
 
-/** Where a block's first record lies: its length (4 bytes), sequence (8), time (8) and kind (1), then what the length counts. */
+/**
+ * The offset of a block's first record: its length (4 bytes), sequence (8), time (8) and kind (1), then as many bytes as the length says.
+ */
 const firstRecordAt = 128
 const recordHeaderBytes = 21
 
-/** Changes a block's records and gives it the digest of what it then holds. */
+/** Changes a block's records and gives it a matching digest. */
 const forge = (original: Buffer, change: (bytes: Buffer) => void): Buffer => {
   const bytes = Buffer.from(original)
   change(bytes)
@@ -193,7 +195,7 @@ const forge = (original: Buffer, change: (bytes: Buffer) => void): Buffer => {
 }
 
 describe("An unfinished write", () => {
-  /** A journal whose next block arrived only in the sectors that are kept. */
+  /** A journal of whose next block only some sectors were written. */
   const torn = async (keep: (sector: number, sectors: number) => boolean, blocks = 1, on = emptyDisk()) => {
     const { disk, journal } = await smallJournal(on)
     const end = await lastBlock(disk)
@@ -311,7 +313,7 @@ describe("The operator's cut", () => {
       for (const at of [0, 1, 2]) {
         const { disk, journal, segments } = await smallJournal()
         const { chain: { nextSequence } } = await lastBlock(disk)
-        // One that is too short has lost zeros alone, and no part of a block.
+        // A file that was shortened only by zeros has lost no part of a block.
         if (sectors < 0 && disk.bytes(segments[at]!).subarray(-Block.sectorBytes).some((byte) => byte !== 0)) continue
         await resized(disk, segments[at]!, sectors)
         const corrupt = await openingCorrupt(disk)

@@ -27,7 +27,7 @@ diskContract("NodeDisk beside the writer", Effect.map(rooted, NodeDisk.layerBesi
 
 diskContract("SimDisk", Effect.sync(() => SimDisk.make({ random: generator(1) }).mount()))
 
-/** What a disk calls of the system to make bytes durable: the module is read anew, so that it finds what stands in between. */
+/** Records the system calls with which a disk makes bytes durable: the module is loaded anew, so that it finds the replaced functions. */
 const watching = async (body: (disks: typeof NodeDisk, root: string, calls: Array<string>) => Promise<void>): Promise<void> => {
   const { fdatasync, open, write } = fs
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "disk-"))
@@ -46,7 +46,7 @@ const watching = async (body: (disks: typeof NodeDisk, root: string, calls: Arra
   }) as typeof fdatasync
   syncBuiltinESMExports()
   try {
-    // Under another name each time, so that it is a module of its own.
+    // A different name each time, so that it is loaded as a new module.
     const name = `../../src/journal/NodeDisk.js?${path.basename(root)}`
     await body(await import(name) as typeof NodeDisk, root, calls)
   } finally {
@@ -117,7 +117,7 @@ test("the names of directories that the layer makes are synced before anything i
     synced.length = 0
     await Effect.runPromise(Effect.provide(Effect.void, NodeDisk.layer(path.join(root, "made/by/the/layer"))))
     expect(synced).toEqual([])
-    // A start before this one may have been killed between making and syncing them, and others made what is above.
+    // An earlier start may have been killed before it synced the directories that it made, and others may have made the ones above.
     const others = ["/"]
     for (let at = path.dirname(root); at !== "/"; at = path.dirname(at)) others.splice(-1, 0, at)
     const sync = Effect.flatMap(Disk, (disk) => disk.syncDirectory(""))

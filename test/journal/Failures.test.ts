@@ -1,4 +1,4 @@
-/** A failing operation at every place there is: the journal stops for good, says why, and loses nothing acknowledged. */
+/** A failure of any operation: the journal stops for good, says why, and loses nothing that was acknowledged. */
 import { Effect, Either, Exit } from "effect"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -7,7 +7,7 @@ import { append, appendMany, Chain, digestsOf, generator, journalOver, replayed,
 
 const blocks = 14
 
-/** Opens, appends over a few segments, one block at a time; the digests that were acknowledged land in `told`. */
+/** Opens a journal and appends over a few segments, one block at a time; adds the acknowledged digests to `told`. */
 const process = (told: Array<string>) =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -19,7 +19,7 @@ const process = (told: Array<string>) =>
         told.push(...digestsOf([block]))
         continue
       }
-      // Nothing is taken after a failure, and what is said stays the same.
+      // After a failure nothing is accepted, and the error stays the same.
       const again = yield* Effect.flip(append(block))
       expect(again).toStrictEqual(failure)
       return failure
@@ -60,7 +60,7 @@ describe.each(["EIO", "ENOSPC"] as const)("%s at any operation", (code) => {
       }
       seen.add(failed.operation)
       if (told.length === blocks) continue
-      // Either opening failed as a whole, or the failure came out of an append.
+      // Either opening failed as a whole, or an append returned the failure.
       const error: unknown = Either.isRight(ended) ? ended.right : ended.left
       expect(String(error)).toContain(code)
       if (Either.isRight(ended)) expect(ended.right?._tag).toBe(code === "ENOSPC" ? "JournalFull" : "JournalUnknown")
@@ -139,7 +139,7 @@ describe("A failed write of a block", () => {
         yield* Effect.exit(append(chain.next(3, 600)))
         armed = false
       }))
-      // The page cache may still show the block that the disk may not have.
+      // The page cache may still return the block although it may not be on the disk.
       const shown = digestsOf(await session(disk, replayed()))
       if (shown.length === 2) lied++
       disk.crash("power")
@@ -159,7 +159,7 @@ test("A full disk is said to be full, also where the next segment does not fit a
 test("A next segment that cannot be prepared is told to whoever waits for room, also where nothing is in flight", async () => {
   let armed = false
   const disk = SimDisk.make({ random: generator(3), inject: ({ operation }) => armed && operation === "writeAt" ? "EIO" : undefined })
-  // Of so small a segment little is left at once: the next process waits to hear whether there is room for another.
+  // Little is left of so small a segment, so the next process waits for whether there is room for another.
   await session(disk, appendMany(1))
   await session(disk, Effect.gen(function*() {
     const journal = yield* Journal

@@ -1,4 +1,4 @@
-/** A follower whom the writer tells what is durable: its looks find little, so each reads little, and nothing twice. */
+/** A follower that is told by the writer what is durable: each look reads only what is new, and nothing twice. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -18,7 +18,7 @@ test("what a look has read is given block by block, over segments, once it is to
         const following = yield* Effect.provide(Following.openTold(() => toldSequence), disk.mount())
         const written: Array<Block.Encoded> = []
         const given: Array<Block.Block> = []
-        // Segments of eight kilobytes, and blocks of one to three: now and then a look goes over to the next segment.
+        // Segments of eight kilobytes, and one to three blocks per round, so that some looks continue in the next segment.
         for (let round = 0; round < 30; round++) {
           for (let count = 0; count <= round % 3; count++) {
             const block = chain.next(1 + round % 5, 40 + 20 * round)
@@ -41,7 +41,7 @@ test("what a look has read is given block by block, over segments, once it is to
         expect(given.map(({ records }) => records.length)).toStrictEqual(
           written.map(({ firstSequence, lastSequence }) => lastSequence - firstSequence + 1)
         )
-        // Who is further back than the last look reads the journal.
+        // A reader further back than the last look has to read the journal.
         expect(following.blockAt(3)).toBe(undefined)
       }).pipe(Effect.provide(journalOver(disk.mount())))
     })

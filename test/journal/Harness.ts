@@ -1,4 +1,4 @@
-/** What the journal's tests share: seeds, small blocks, and a writer that remembers what it was told. */
+/** Shared by the journal's tests: seeds, small blocks, and a writer that remembers what was acknowledged. */
 import { Clock, Effect, Layer, Stream } from "effect"
 import type { Exit } from "effect"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -22,11 +22,11 @@ export const generator = (seed: number): () => number => {
   }
 }
 
-/** The operator's cut, and nothing with it. */
+/** The operator's cut, with no other task around it. */
 export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
   Effect.scoped(cutting(sequence))
 
-/** Segments that a few blocks fill. */
+/** Small segments, which a few blocks fill. */
 const smallOptions: SegmentJournal.Options = { segmentBytes: 8 * 1024, maxBlockBytes: 4 * 1024 }
 
 export const journalOver = (
@@ -36,7 +36,7 @@ export const journalOver = (
 
 export const outcome = (sequence: number): Uint8Array => Block.sha256(Buffer.from(String(sequence)))
 
-/** A command whose record is about as long as its own 21 bytes and `bytes` more, of which the header takes 33. */
+/** A command whose record takes about 21 bytes plus `bytes`, 33 of which are the header. */
 export const commandOf = (sequence: number, bytes: number): Command =>
   complete({
     kind: "CancelAllOrders",
@@ -46,7 +46,7 @@ export const commandOf = (sequence: number, bytes: number): Command =>
     raw: "-".repeat(Math.max(0, bytes - 38))
   })
 
-/** The chain that a writer builds, ahead of what is durable. */
+/** The chain of blocks as a writer builds it, ahead of what is durable. */
 export class Chain {
   private readonly builder = new Block.Builder()
   nextSequence: number
@@ -59,7 +59,7 @@ export class Chain {
     this.digest = head.digest
   }
 
-  /** The next block: `records` of `bytes` each. */
+  /** The next block, with `records` records of `bytes` each. */
   next(records = 1, bytes = 40): Block.Encoded {
     this.builder.begin({ epoch: this.epoch, firstSequence: this.nextSequence, previousDigest: this.digest })
     for (let index = 0; index < records; index++) {
@@ -73,7 +73,7 @@ export class Chain {
   }
 }
 
-/** Appends a block where it says it belongs. */
+/** Appends a block at the position that its header states. */
 export const append = (block: Block.Encoded): Effect.Effect<void, Fenced | Unknown | Full, Journal> =>
   Effect.flatMap(Journal, (journal) => journal.append(block, { epoch: block.epoch, previousDigest: block.previousDigest }))
 
@@ -91,7 +91,7 @@ export const replayed = (fromSequence = 1): Effect.Effect<ReadonlyArray<Block.Bl
 export const digestsOf = (blocks: ReadonlyArray<{ readonly digest: Uint8Array }>): ReadonlyArray<string> =>
   blocks.map(({ digest }) => Buffer.from(digest).toString("hex"))
 
-/** A sleep lasts until nothing else moves: what the journal waits for comes of its disk, and that takes no time here. */
+/** A sleep ends once nothing else moves: the journal only waits for its disk, which takes no time here. */
 export const idleClock: Clock.Clock = {
   [Clock.ClockTypeId]: Clock.ClockTypeId,
   unsafeCurrentTimeMillis: () => 0,
@@ -105,17 +105,17 @@ export const idleClock: Clock.Clock = {
     })
 }
 
-/** Runs a process on the disk to its end, and closes it in good order. */
+/** Runs a process on the disk to its end, and closes the journal gracefully. */
 export const session = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, Journal>, options = smallOptions) =>
   Effect.runPromise(Effect.withClock(Effect.provide(body, journalOver(disk.mount(), options)), idleClock))
 
-/** The segments there are. */
+/** The paths of all segments. */
 export const segmentFiles = (disk: SimDisk.SimDisk): ReadonlyArray<string> => disk.files().filter((path) => path.endsWith(".seg"))
 
-/** How a process came to its end: by itself, or because the disk crashed under it. */
+/** How a process ended: by itself, or because the disk crashed under it. */
 export type Ending<A, E> = Exit.Exit<A, E> | "crashed"
 
-/** A disk that crashes when one of its operations is about to begin, and hangs where it is told to. */
+/** A disk that crashes before a chosen operation, and hangs with a given probability. */
 export class CrashingDisk {
   readonly disk: SimDisk.SimDisk
   hangProbability = 0
@@ -127,8 +127,8 @@ export class CrashingDisk {
   }
 
   /**
-   * Runs a process until it ends or begins its `calls`th operation from now; then the disk crashes in any
-   * case. A process that hangs is given until nothing moves any more.
+   * Runs a process until it ends or begins its `calls`th operation from now; then the disk crashes in any case. A process that hangs is
+   * awaited until nothing moves any more.
    */
   run<A, E>(process: (disk: Layer.Layer<Disk>) => Effect.Effect<A, E>, calls: number): Promise<Ending<A, E>> {
     const kind = this.random() < 0.5 ? "power" : "kill"

@@ -1,4 +1,4 @@
-/** The lock's file is removed while its holder writes: never do two writers acknowledge, and nothing acknowledged is lost. */
+/** The lock's file is removed while its holder writes: two writers never both acknowledge, and nothing acknowledged is lost. */
 import * as fs from "node:fs"
 import builtin from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
@@ -27,7 +27,7 @@ test("a lock is held while its path names the locked file, and no longer", async
     expect(yield* lock.isHeld).toBe(false)
     fs.writeFileSync(file, "")
     expect(yield* lock.isHeld).toBe(false)
-    // What has the name is another's, who has to settle it for itself.
+    // The file with this name is another process's, which has to settle it itself.
     fs.chmodSync(file, 0o700)
     yield* lock.settled
     expect(fs.statSync(file).mode & 0o100).toBe(0o100)
@@ -47,7 +47,7 @@ test("a lock whose file nothing happens to is hardly looked up by its name, and 
   const file = path.join(within, "held")
   const lookup = vi.spyOn(builtin, "stat")
   syncBuiltinESMExports()
-  // Long after the file was made: a change has a time of its own by then.
+  // Long after the file was made, so that a change gets another time.
   vi.useFakeTimers({ toFake: ["Date"], now: fs.statSync(within).ctimeMs + 3_600_000 })
   try {
     await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
@@ -96,7 +96,7 @@ test("who finds the directory taken is told which, and of no file that could be 
   expect(refused.message).not.toContain("taken")
 })
 
-/** A process on the disk that goes on until its scope is closed. */
+/** A process on the disk that runs until its scope is closed. */
 const start = async (disk: SimDisk.SimDisk, mounted: Layer.Layer<Disk> = disk.mount()) => {
   const scope = Effect.runSync(Scope.make())
   const journal = Context.get(await Effect.runPromise(Layer.buildWithScope(journalOver(mounted), scope)), Journal)
@@ -115,7 +115,7 @@ describe("over a disk that takes its time", () => {
       await old.run(append(block))
       told.push(...digestsOf([block]))
     }
-    // Blocks under way when the lock's file goes: any of them may be told of, until another holds the lock and has read.
+    // Blocks under way when the lock's file is removed: each may be acknowledged until another process holds the lock and has read.
     const block = old.chain.next(2, 700)
     const underWay = old.run(Effect.either(append(block)))
     for (let turn = Math.floor(random() * 12); turn > 0; turn--) await Effect.runPromise(Effect.yieldNow())
@@ -137,7 +137,7 @@ describe("over a disk that takes its time", () => {
   })
 })
 
-/** A disk for a process that is stopped in the middle: writes wait until it goes on. */
+/** A disk for a process that is stopped in the middle: writes wait until it continues. */
 const stoppable = (disk: SimDisk.SimDisk) => {
   let goesOn: Promise<void> = Promise.resolve()
   const stop = (): () => void => {
@@ -167,13 +167,13 @@ test.each([0, 1, 2])("what the old writer had under way lands in a file that nob
   const late = old.run(Effect.flip(append(old.chain.next(3, 700))))
   for (let turn = 0; turn < 20; turn++) await Effect.runPromise(Effect.yieldNow())
   disk.removeLock(SegmentJournal.lockPath)
-  // They find something wrong before they settle, and leave the journal and the lock's file as they are.
+  // These starts fail before they settle the lock, and leave the journal and the lock's file as they are.
   const unsettled = Layer.provide(SegmentJournal.layerUnsettled({ segmentBytes: 8 * 1024, maxBlockBytes: 4 * 1024 }), disk.mount())
   for (let left = refused; left > 0; left--) await Effect.runPromise(Effect.scoped(Layer.build(unsettled)))
   const next = await start(disk)
   const blocks = [next.chain.next(1, 900), next.chain.next(1, 900)]
   for (const block of blocks) await next.run(append(block))
-  // It goes on where it stood: its bytes are written before it finds that it has lost the lock.
+  // It continues where it was stopped: its bytes are written before it notices that it has lost the lock.
   goOn()
   expect((await late)._tag).toBe("JournalFenced")
   disk.crash("kill")

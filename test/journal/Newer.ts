@@ -1,9 +1,9 @@
-/** Parts of a journal as a newer version might have written them: another version number, and every digest as it must be. */
+/** Parts of a journal as a newer version might write them: with another version number, and all digests correct. */
 import * as Block from "../../src/journal/Block.js"
 
 const newer = 9
 
-/** Where the last block of a segment lies. */
+/** The offset of a segment's last block. */
 const lastBlockAt = (segment: Buffer): number => {
   let last = Block.sectorBytes
   for (let at = last;;) {
@@ -25,7 +25,7 @@ export const lastBlock = (segment: Uint8Array): Buffer => {
   return bytes
 }
 
-/** The same, of which only the number was changed. */
+/** A copy of a segment in whose last block only the version number was changed, not the digests. */
 export const flippedBlock = (segment: Uint8Array): Buffer => {
   const bytes = Buffer.from(segment)
   bytes.writeUInt32LE(newer, lastBlockAt(bytes) + 40)

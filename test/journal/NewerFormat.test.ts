@@ -1,4 +1,4 @@
-/** What a newer version wrote is told from damage everywhere, and nothing ever advises to cut it. */
+/** Data of a newer version is distinguished from damage everywhere, and no message advises to cut it. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -118,7 +118,7 @@ describe("the tools", () => {
 })
 
 test("the number of a format is where every version finds it", () => {
-  // A newer program is told by these places: they never move.
+  // By these places an older program recognises a newer format, so they never move.
   const builder = new Block.Builder()
   builder.begin({ epoch: 1, firstSequence: 1, previousDigest: Block.genesisDigest })
   builder.add(1, 1, {

@@ -1,4 +1,4 @@
-/** A command's header is read back from a record as it was written; what no writer wrote is refused. */
+/** A command's header is read back from a record unchanged; bytes that no writer writes are refused. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { Malformed } from "../../src/journal/Malformed.js"

@@ -37,7 +37,7 @@ const list = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshot
 const on = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, SnapshotStore.SnapshotStore>) =>
   Effect.runPromise(Effect.provide(Logger.withMinimumLogLevel(body, LogLevel.None), store(disk)))
 
-/** Reads what is on a disk so many bytes at a time, what is larger to memory of its own, and notes which memory was asked for. */
+/** Reads a snapshot in pieces of `atOnceBytes`, larger sections into memory of their own, and records which memory was requested. */
 const readApart = (disk: SimDisk.SimDisk, atOnceBytes: number) => {
   const given: Array<readonly [string, number]> = []
   const memoryFor: SnapshotStore.MemoryFor = (name, bytes) => {
@@ -95,11 +95,11 @@ describe("SnapshotStore", () => {
           newest += step
           const before = [...there, newest]
           there = SnapshotStore.keptOf(before)
-          // The newest, the one before it, the next to be a million records old; and of those that are two for each doubling of that.
+          // The newest two, the next one to become a million records old, and of the older ones two per doubling of age.
           const doublings = Math.max(0, Math.log2(newest / most))
           expect(there.length).toBeLessThanOrEqual(4 + 2 * doublings)
           expect(there.slice(-2)).toEqual(before.slice(-2))
-          // Whoever has missed as many records as are run again at most has them run from no further back than twice that and a step.
+          // A client that missed the most records that are run again needs a run of at most twice as many, plus a step.
           const reached = there.filter((sequence) => sequence <= newest - most).at(-1) ?? 0
           expect(newest - reached).toBeLessThanOrEqual(3 * most)
         }
@@ -128,7 +128,7 @@ describe("SnapshotStore", () => {
           there = SnapshotStore.keptOf([...there, newest])
           if (index % 7 !== 0 || newest <= most) continue
           for (const share of shares) {
-            // Something of every age, from a million records on.
+            // An age between a million records and everything, with each magnitude equally likely.
             const age = Math.floor(most * (newest / most) ** share)
             const before = (all: ReadonlyArray<number>): number => newest - (all.findLast((sequence) => sequence <= newest - age) ?? 0)
             const begins = before(there)
@@ -165,7 +165,7 @@ describe("SnapshotStore", () => {
     await on(disk, saved(6))
     const sections = [{ name: "made", bytes: Buffer.from("abcdef") }, ...whole.sections, { name: "none", bytes: Buffer.alloc(0) }]
     expect(comparable(await on(disk, latest))).toStrictEqual(comparable({ ...whole, sections }))
-    // What would be read as another section's bytes is never there under a snapshot's name.
+    // A snapshot whose bytes would be read as another section's is never published under its name.
     for (const length of [5, 7]) {
       const other = emptyDisk()
       await expect(on(other, saved(length))).rejects.toThrow("a section is as long as it says")
@@ -228,7 +228,7 @@ describe("SnapshotStore", () => {
         disk.flip(path, at, at % 8)
       }
     }
-    // The head itself is longer than what is read at once: it is whole, and cannot be read.
+    // The head alone is longer than one read: it is complete, but cannot be parsed.
     expect((await readApart(disk, 64)).found).toBe("it has another format")
   })
 

@@ -1,4 +1,4 @@
-/** Two real processes over one data directory, after somebody removed the file that keeps the second one off. */
+/** Two real processes over one data directory, after the file that keeps the second one out was removed. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -12,11 +12,11 @@ import { BareSocket, placing } from "../edge/BareSocket.js"
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-two-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** As in production the signer and the ledger are elsewhere, whose files have locks of their own; nobody is there. */
+/** As in production, the signer and the ledger, whose files have locks of their own, are elsewhere; nothing listens at this address. */
 const nowhere = "http://127.0.0.1:9"
 const settings = { INDEX_FEED: "push", SIGNER_URL: nowhere, SIGNER_TOKEN: "a-token-that-nobody-asks-for", LEDGER_URL: nowhere }
 
-/** Starts a venue that knows what the market's index is. */
+/** Starts a venue and sets the market's index. */
 const start = async (dataDir: string): Promise<VenueProcess> => {
   const venue = await VenueProcess.start(dataDir, settings)
   const response = await fetch(`http://127.0.0.1:${venue.port}/v1/operator/markets/${marketId}/index-price`, {
@@ -39,7 +39,7 @@ test.each(["quiet", "busy"])("of a %s venue whose lock is removed and another be
   const old = await start(dataDir)
   const [account] = await old.demoAccounts(1)
   const acknowledged: Array<string> = []
-  /** Whether an order is acknowledged; nothing else than that may be said of it, but that it came too late to a venue that stood still. */
+  /** Whether an order is acknowledged; the only other answer allowed is that it came too late, from a venue that stood still. */
   const place = async (venue: VenueProcess, clientOrderId: string): Promise<boolean> => {
     const told = await new BareSocket(venue.port).send(placing(account!, clientOrderId)).answer()
     if (told === undefined || told.safeMessage === "The request did not arrive in time.") return false
@@ -56,7 +56,7 @@ test.each(["quiet", "busy"])("of a %s venue whose lock is removed and another be
     expect(await place(old, "before")).toBe(true)
     const trading = Promise.all(Array.from({ length: name === "busy" ? 4 : 0 }, trade))
     if (name === "busy") expect(await place(old, "beside")).toBe(true)
-    // Stopped wherever it is, so that it cannot find out before the other one takes orders.
+    // Stopped at an arbitrary point, so that it cannot notice before the other one accepts orders.
     old.child.kill("SIGSTOP")
     fs.rmSync(path.join(dataDir, lockPath))
     const next = await start(dataDir)
@@ -69,7 +69,7 @@ test.each(["quiet", "busy"])("of a %s venue whose lock is removed and another be
     expect(await Promise.all(byOld)).toEqual(asked.map(() => false))
     await trading
     expect(await old.exited).toBe(1)
-    // Only then is all that it said here.
+    // Only now has all of its output arrived.
     await closed
     expect(old.output).toContain("the writer stopped (JournalFenced): the lock of the data directory was removed or replaced")
     expect(await place(next, "behind")).toBe(true)

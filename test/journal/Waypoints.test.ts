@@ -1,4 +1,4 @@
-/** Where a replay begins to read: near what it is asked for, as far as opening the journal saw where that is. */
+/** Where a replay begins to read: close to the requested sequence, as far as opening the journal has recorded positions. */
 import { Effect, Layer } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -9,7 +9,7 @@ import { Journal } from "../../src/journal/Journal.js"
 
 const options = { segmentBytes: 4 << 20, maxBlockBytes: 256 << 10 }
 
-/** The disk, noting every position of a segment that is read from. */
+/** The disk, recording every position at which a segment is read. */
 const noting = (disk: Layer.Layer<Disk>, positions: Array<number>): Layer.Layer<Disk> =>
   Layer.effect(
     Disk,

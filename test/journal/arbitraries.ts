@@ -1,6 +1,6 @@
 /**
- * Arbitrary commands of every kind and outcomes of every tag, made from their declarations: within what the vocabulary
- * allows and far beyond what is sensible. An operation that is added is drawn at once.
+ * Arbitrary commands of every kind and outcomes of every tag, generated from their declarations: valid values, most of them not sensible. A
+ * new operation is included at once.
  */
 import { none } from "../../src/domain/None.js"
 import * as fc from "fast-check"
@@ -22,7 +22,7 @@ import type { AnyOutcome } from "../../src/operations/Outcome.js"
 /** Plain objects, as a decoder makes them. */
 const record = <A>(model: { [K in keyof A]: fc.Arbitrary<A[K]> }): fc.Arbitrary<A> => fc.record<A>(model, { noNullPrototype: true })
 
-/** Any safe integer; -0 is not one that a command can hold. */
+/** Any safe integer; a command cannot hold -0. */
 const whole = fc.oneof(fc.integer({ min: -2, max: 100 }), fc.maxSafeInteger())
 
 /** Text of any kind: none, plain, quoted, with control characters, astral, and with lone surrogates. */
@@ -59,7 +59,7 @@ export const ofFields = (fields: Fields): fc.Arbitrary<Readonly<Record<string, u
 const word = fc.integer()
 const fingerprint = record({ a: word, b: word, c: word, d: word })
 
-/** What an Idempotency-Key may be made of: visible ASCII. */
+/** The characters of an Idempotency-Key: visible ASCII. */
 const idempotencyKey = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
   minLength: 1,
@@ -71,7 +71,7 @@ const engineNumber = fc.integer({ min: 0, max: 0x7fff_ffff })
 
 const isClient = (principal: Principal): boolean => principal === Principal.key || principal === Principal.session
 
-/** A header that a principal may send the command under. */
+/** A header with which a principal may send the command. */
 const headerBy = (declaration: Declaration, principal: Principal): fc.Arbitrary<Header> => {
   const codes = Object.values(declaration.requests).map(({ code }) => code)
   if (codes.length === 0 || principal === Principal.feed) {
@@ -116,10 +116,10 @@ const refused: fc.Arbitrary<EntryOutcome> = record({
   nearest: compared
 })
 
-/** What any entry may come to. */
+/** Any outcome of an entry. */
 export const outcome: fc.Arbitrary<EntryOutcome> = fc.oneof(refused, ...allOutcomes.map(outcomeOf))
 
-/** What a record's header says of a command. */
+/** The fields of a record's header. */
 export const headerOf = ({ account, credential, fingerprint, idempotencyKey, operation, principal }: Header): Header => ({
   principal,
   account,

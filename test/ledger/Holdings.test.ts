@@ -1,4 +1,4 @@
-/** How many holdings a transaction spends where names are long: what is prepared has room, and what is told of an amount is true. */
+/** How many holdings a transaction spends when names are long: whatever is prepared fits, and a stated largest amount is correct. */
 import { Clock, Effect, Either, Layer, Schema } from "effect"
 import { describe, expect, test } from "vitest"
 import { setting as plainSetting } from "../../src/ledger/development/Setting.js"
@@ -22,7 +22,7 @@ const named = (length: number): string => `${"n".repeat(length - fingerprint.len
 const nobody: Claims = { asked: new Set(), underWay: new Set() }
 const untilEpochMs = 600_000
 
-/** What a participant that has no limit of its own answers where the development ledger refuses what is too long. */
+/** The answer of a participant without a limit of its own, where the development ledger refuses what is too long. */
 const long = (reply: Reply): Reply => {
   const bytes = /^The transaction has (\d+) bytes/.exec((reply.body as { readonly cause?: string }).cause ?? "")?.[1]
   if (bytes === undefined) return reply
@@ -39,7 +39,7 @@ const refusedAsLong: Reply = {
   body: { code: "INVALID_ARGUMENT", cause: "no", context: {}, errorCategory: 8, definiteAnswer: true }
 }
 
-/** A ledger whose asset is administered by a party with so long a name, and what is prepared on it. */
+/** A ledger whose asset's administrator has a name of a given length, and transactions prepared on it. */
 class Scene {
   readonly setting
   readonly treasury = key("treasury")
@@ -48,7 +48,7 @@ class Scene {
   private readonly transport: Transport
   ownersName = "o".repeat(185)
   prepared = 0
-  /** What the participant takes beside the first holding of a transaction. */
+  /** How many holdings the participant accepts besides a transaction's first one. */
   mostOthers = Infinity
 
   constructor(adminLength: number, answersLong = false) {
@@ -77,7 +77,7 @@ class Scene {
     return Effect.runPromise(Effect.orDie(Effect.provide(effect, this.made)) as Effect.Effect<A>)
   }
 
-  /** So many holdings of the same worth. */
+  /** Gives a party `pieces` holdings of equal amounts. */
   begin(by: "treasury" | "owner", pieces: number, atoms: number): Promise<void> {
     return this.run(Effect.gen(this, function*() {
       const { allocateParty } = yield* Ledger
@@ -94,12 +94,12 @@ class Scene {
     return this.run(Effect.flatMap(Faucet, ({ give }) => give(this.party(by), atoms)))
   }
 
-  /** What a withdrawal spends; or why it is not prepared. */
+  /** The holdings that a withdrawal spends, or the error of its preparation. */
   withdraw(amountAtoms: number, claims: Claims = nobody): Promise<ReadonlyArray<string> | LedgerError> {
     return this.prepare({ step: "treasury_withdrawal", transferId: "wdr_1", receiver: this.party("owner"), amountAtoms }, claims)
   }
 
-  /** What the acceptance of an offer spends, the offer itself included, once there is one; or why it is not prepared. */
+  /** The contracts that the acceptance of an offer spends, including the offer itself, or the error of its preparation. */
   async accept(transferId: string, amountAtoms: number): Promise<ReadonlyArray<string> | LedgerError> {
     const facts = { transferId, owner: this.party("owner"), amountAtoms }
     await this.execute({ step: "treasury_offer", ...facts })
@@ -125,7 +125,7 @@ class Scene {
     }))
   }
 
-  /** The treasury's holdings, the oldest first. */
+  /** The treasury's holdings, oldest first. */
   async ids(): Promise<ReadonlyArray<string>> {
     const { offset } = await this.run(Effect.flatMap(Ledger, ({ end }) => end))
     const body = {
@@ -187,7 +187,7 @@ describe.each([81, 111, 180, 255])("of an asset whose administrator's name has %
       expect(largest).toBeLessThanOrEqual(12 * usdc)
       expect(await spends(scene, largest)).toBe(largest / usdc)
       expect(await spends(scene, largest - 1)).toBe(largest / usdc)
-      // One more holding has no room in one transaction, or is one too many.
+      // One more holding does not fit into the transaction, or exceeds the number allowed.
       expect(await scene.withdraw(largest + usdc - 1)).toMatchObject({ code: codes.pieces, context: { largestAtoms: String(largest) } })
     })
 

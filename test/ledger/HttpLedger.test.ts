@@ -1,4 +1,4 @@
-/** What HTTP can do to a question: never leave, never be answered, be answered in part, or with more than anybody reads. */
+/** What can happen to a question over HTTP: it is never sent, never answered, answered in part, or answered with more than is read. */
 import * as Http from "node:http"
 import * as Net from "node:net"
 import type { AddressInfo } from "node:net"

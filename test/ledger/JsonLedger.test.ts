@@ -1,4 +1,4 @@
-/** What is made of answers that a participant could give: which are believed, which say nothing, which are refused. */
+/** How a participant's possible answers are taken: which are believed, which say nothing, and which are refused. */
 import { Effect, Either } from "effect"
 import { describe, expect, test } from "vitest"
 import { setting } from "../../src/ledger/development/Setting.js"
@@ -263,7 +263,7 @@ describe("of the rest", () => {
           }
         }
       }))
-    /** So many pages of one kind, and one of a single holding behind them. */
+    /** Pages of one kind, followed by a page with a single holding. */
     const behind = (pages: number, amount: string, instrument?: string) =>
       ledgerOf(({ body, path }) => {
         if (path.endsWith("ledger-end")) return { status: 200, body: { offset: 9 } }

@@ -1,4 +1,4 @@
-/** Ed25519 keys from names, the same in every run. */
+/** Ed25519 keys derived from names, the same in every run. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto"
 import { fingerprint, partyId } from "../../src/ledger/prepared/Topology.js"
 

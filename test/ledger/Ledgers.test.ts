@@ -1,4 +1,4 @@
-/** The ledger's contract over the ledger in memory, within the process with its file, and as a process of its own. */
+/** The ledger's contract, over the ledger in memory, within the process with its file, and as a process of its own. */
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -16,7 +16,7 @@ import { Ledger } from "../../src/ledger/Ledger.js"
 import { ledgerContract } from "../contracts/LedgerContract.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 
-/** A clock that goes on by a millisecond whenever it is looked at. */
+/** A clock that advances by a millisecond whenever it is read. */
 const ticking = (): Clock.Clock => {
   let epochMs = 1_750_000_000_000
   const clock = Clock.make()
@@ -57,7 +57,7 @@ ledgerContract(
   ticking()
 )
 
-/** A process of the ledger, and where it listens. */
+/** A ledger's process, and its address. */
 const served = (root: string) =>
   Effect.map(
     Effect.acquireRelease(

@@ -1,4 +1,4 @@
-/** Planned commands: whose they are, and that their ids never change. */
+/** Planned commands: which account or transfer they belong to, and that their ids never change. */
 import { Either, Schema } from "effect"
 import { describe, expect, test } from "vitest"
 import { custody as custodyOf } from "../../src/ledger/development/Setting.js"
@@ -14,7 +14,7 @@ describe("a command's id", () => {
   const offer: Facts = { step: "treasury_offer", transferId: "dep_1", owner, amountAtoms: 1 }
 
   test("is fixed for good", () => {
-    // These are on ledgers: another one would be another command.
+    // These ids are on ledgers already: another id would be another command.
     expect(commandId("development", offer)).toBe("cmd_a25f2f2b4c85c37d6c906eed47ec5b117ff570b1c01462c9afabaa53c0bb2cc3")
   })
 

@@ -1,4 +1,4 @@
-/** The event loop's delay is told of whole whiles: nothing before the first, and then the same until the next is over. */
+/** The event loop's delay is reported for whole periods: nothing before the end of the first, and then the same until the next ends. */
 import { Effect } from "effect"
 import { afterEach, expect, test, vi } from "vitest"
 import { EventLoop } from "../../src/observe/EventLoop.js"

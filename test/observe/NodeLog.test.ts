@@ -1,4 +1,4 @@
-/** What may not be read in a log, however it came there. That a process logs lines of JSON is told by `Running.test.ts`. */
+/** Secrets do not appear in the log, however they got into a message. That a process logs lines of JSON is tested by `Running.test.ts`. */
 import * as Cause from "effect/Cause"
 import * as FiberId from "effect/FiberId"
 import * as FiberRefs from "effect/FiberRefs"
@@ -29,7 +29,7 @@ test("request ids, account ids and digests are told", () => {
   expect(withoutCredentials(text, {})).toBe(text)
 })
 
-/** What a line says of a message. */
+/** The logged line of a message. */
 const said = (message: string): string => {
   const line = json.log({
     annotations: HashMap.empty(),

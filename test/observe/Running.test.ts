@@ -1,6 +1,6 @@
 /**
- * A venue as it is run, in one process: what dashboard and alerts name is what it tells, its log is lines of JSON without a
- * credential, and what is copied of its data directory while it takes orders replays to the copied head and is started from.
+ * A running venue in one process: it reports every metric that dashboard and alerts name, its log is lines of JSON without credentials, and
+ * a copy of its data directory made while it accepts orders replays to the copied head and can be started from.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -37,7 +37,7 @@ afterAll(async () => {
   fs.rmSync(directory, { recursive: true, force: true })
 })
 
-/** Each expression of the dashboard and the alerts, with where it stands. */
+/** Each expression of the dashboard and the alerts, with its place. */
 const expressions = (): ReadonlyArray<readonly [where: string, expression: string]> => {
   const dashboard = JSON.parse(fs.readFileSync("scripts/observe/grafana-dashboard.json", "utf8")) as {
     readonly panels: ReadonlyArray<{ readonly title: string; readonly targets: ReadonlyArray<{ readonly expr: string }> }>
@@ -55,7 +55,7 @@ const expressions = (): ReadonlyArray<readonly [where: string, expression: strin
   ]
 }
 
-/** What labels may be compared with, where their values are the program's own. */
+/** The values of labels that are fixed by the program. */
 const known: Readonly<Record<string, ReadonlyArray<string>>> = {
   route: Contract.endpoints.map(({ name }) => name),
   stage: stageNames,
@@ -83,7 +83,7 @@ test.each([
   expect(expressionOf(`alert ${name}`)).toContain(expression)
 })
 
-/** Which counters alerts await the first increase of, with the labels that are asked for. */
+/** The counters for whose first increase alerts wait, with the labels in their selectors. */
 const awaited = (): ReadonlyArray<readonly [where: string, series: RegExp]> =>
   expressions().filter(([where]) => where.startsWith("alert ")).flatMap(([where, expression]) =>
     [...expression.matchAll(/\b(?:increase|rate)\((venue_[a-z0-9_]+)(?:\{([^}]*)\})?\[\w+\]\) > 0(?![.\d])/g)].map(([, name, selector]) =>
@@ -94,7 +94,7 @@ const awaited = (): ReadonlyArray<readonly [where: string, series: RegExp]> =>
 test("every metric and label that dashboard and alerts name is one that the venue tells", async () => {
   const { accounts, venue } = await running
   for (let serial = 0; serial < 8; serial++) expect(await place(accounts[serial % 2]!, serial)).toBe(200)
-  // Too much for what the account has: refused in the market, by its guard.
+  // More than the account can pay for: refused in the market, by its guard.
   const [account] = accounts
   const refused = await fetch(`http://127.0.0.1:${venue.port}/v1/orders`, {
     method: "POST",
@@ -165,7 +165,7 @@ test("its log is a line of JSON for each event, and has no credential in it", as
   }
 })
 
-/** A folder with what the image's last stage has, and nothing else. */
+/** A folder with exactly the files of the image's last stage. */
 const image = (): string => {
   const folder = path.join(directory, "image")
   const copies = [...fs.readFileSync("Dockerfile", "utf8").matchAll(/^COPY --from=build \/build\/(\S+) (\S+)$/gm)]
@@ -174,7 +174,7 @@ const image = (): string => {
   return folder
 }
 
-/** A number as the tools print it, with its thousands apart. */
+/** A number as the tools print it, with separators for thousands. */
 const numberIn = (pattern: RegExp, text: string): number => Number(pattern.exec(text)![1]!.replaceAll(/\D/g, ""))
 
 test("a copy made while it takes orders replays to the copied head, and a venue as its image has it goes on from it", async () => {
@@ -190,7 +190,7 @@ test("a copy made while it takes orders replays to the copied head, and a venue 
   expect([copied.code, copied.stderr]).toEqual([0, ""])
   const records = numberIn(/^copied +(.*) records/m, copied.stdout)
   expect(copied.stdout).toMatch(/^head +[0-9a-f]{64}$/m)
-  // Orders went on behind what was copied.
+  // Orders were still accepted after the copied head.
   expect(serial).toBeGreaterThan(1_002)
   const replayed = await Tool.run("dist/tools/replay.js", ["--data", copyDir, "--verify"])
   expect([replayed.code, replayed.stderr]).toEqual([0, ""])

@@ -1,5 +1,7 @@
-/** What Dockerfile, unit and operators' page name: it is there, and it is what `npm start` runs. That the image has all that the program
- * looks for is told by `Running.test.ts`, which runs it from there. */
+/**
+ * Every file and setting that Dockerfile, unit and operators' page name exists, and is what `npm start` uses. That the image has everything
+ * the program reads is tested by `Running.test.ts`, which runs it from there.
+ */
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -13,17 +15,17 @@ const text = (file: string): string => fs.readFileSync(file, "utf8")
 
 const { scripts } = JSON.parse(text("package.json")) as { readonly scripts: Readonly<Record<string, string>> }
 
-/** How `npm start` runs the venue: its variables, and the command line. */
+/** The variables and the command line with which `npm start` runs the venue. */
 const [, tunables, command] = /exec env (\S+) (node .*)$/.exec(scripts["start"]!)!
 
-/** A file's lines without comments, those that go on joined. */
+/** A file's lines without comments, continued lines joined. */
 const lines = (file: string): ReadonlyArray<string> =>
   text(file).replaceAll("\\\n", " ").split("\n").map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"))
 
 const docker = lines("Dockerfile")
 const unit = lines("scripts/service/perpetuum.service")
 
-/** The values of a setting of the unit. */
+/** The values of a setting in the unit. */
 const unitSays = (name: string): ReadonlyArray<string> =>
   unit.flatMap((line) => line.startsWith(`${name}=`) ? [line.slice(name.length + 1)] : [])
 
@@ -84,7 +86,7 @@ test("the unit's limits fit the venue's own", () => {
 test("a start that is refused for what the directory holds ends with the code that the service is not started again behind", async () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-looked-at-"))
   try {
-    // Named like a snapshot, in a directory whose journal is gone.
+    // A file named like a snapshot, in a directory without a journal.
     fs.mkdirSync(path.join(directory, "snapshots"))
     fs.writeFileSync(path.join(directory, "snapshots", "00000000000000999999.snap"), "not a snapshot")
     const { code, said } = await new Promise<{ readonly code: unknown; readonly said: string }>((resolve) =>

@@ -1,4 +1,4 @@
-/** Two bodies have one fingerprint exactly when they say the same. */
+/** Two bodies have the same fingerprint exactly when they mean the same. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type * as Field from "../../src/operations/Field.js"
@@ -20,7 +20,7 @@ describe("a fingerprint", () => {
     (_, fields) => {
       fc.assert(
         fc.property(ofFields(fields), ofFields(fields), (one, other) => {
-          // How a command came is no part of what it says.
+          // The fields that tell how a command was sent are no part of its meaning.
           const said = (values: object): string =>
             JSON.stringify(Object.entries(values).filter(([name]) => (fields[name] as Field.Field<unknown>).isOfWay !== true))
           const same = said(one) === said(other)

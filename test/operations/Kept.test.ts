@@ -1,4 +1,4 @@
-/** What journals, tables and clients rely on in the declarations, written out: a number that moves is a fault, not a change. */
+/** The numbers in declarations on which journals, tables and clients rely, written out: changing one of them is an error. */
 import { describe, expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { noFingerprint } from "../../src/operations/Fingerprint.js"

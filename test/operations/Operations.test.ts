@@ -1,4 +1,4 @@
-/** What every declaration must say, and say but once: codes that journals hold, who sends, and by which requests. */
+/** What every declaration must state, and only once: codes used in journals, who sends, and with which requests. */
 import { describe, expect, test } from "vitest"
 import type { Fields } from "../../src/operations/Field.js"
 import { Principal } from "../../src/operations/Header.js"
@@ -14,7 +14,7 @@ import {
   requestOf
 } from "../../src/operations/Operations.js"
 
-/** The fields that name an account, or what is of one, or hold texts of its. Lists of what a record opens say so themselves. */
+/** The fields that name an account or something of one, or hold its texts. Lists of opened things state that themselves. */
 const toldOf = (fields: Fields): ReadonlyArray<string> =>
   Object.entries(fields).flatMap(([name, { mark, shape }]) => {
     if (shape.type === "record") return toldOf(shape.fields)
@@ -27,7 +27,7 @@ const requests = all.flatMap((declaration) =>
   Object.entries(declaration.requests).map(([name, request]) => ({ name, ...request, declaration }))
 )
 
-/** Codes that journals hold: what is added gets one of its own, and none of these ever moves. */
+/** Codes used in journals: a new command gets a code of its own, and no code ever changes. */
 const journaled: Readonly<Record<string, number>> = {
   PlaceOrders: 1,
   CancelOrders: 2,
@@ -183,7 +183,7 @@ describe("the declarations", () => {
     "%s says whose it is wherever it names an account, or says of one what others are not told",
     (_, { fields, principals, whose }) => {
       const clients: ReadonlyArray<Principal> = [Principal.key, Principal.session]
-      // What acts for an account names it in its header, and nothing else does.
+      // Commands of clients, and only those, name the account in their header.
       expect(principals.map((principal) => clients.includes(principal))).toEqual(principals.map(() => whose === "sender"))
       if (typeof whose === "object") {
         const { mark, shape } = fields[whose.field]!
@@ -204,7 +204,7 @@ describe("the declarations", () => {
       requests
     }) => {
       if (permission === "owner" || permission === "proof") {
-        // What somebody does with a proof has no key: a proof is good once. What an owner asks for of money has one.
+        // A command with a proof has no key, since a proof is valid once. An owner's request for money has one.
         expect(keyScope).toBe(kind.startsWith("Request") ? "account" : "none")
         expect(Object.values(requests).map(({ lookup }) => lookup !== null)).toEqual([keyScope === "account"])
         expect(principals).toHaveLength(1)
@@ -217,12 +217,12 @@ describe("the declarations", () => {
       expect(principals.length).toBeGreaterThan(0)
       expect(new Set(principals).size).toBe(principals.length)
       if (keyScope === "account") expect(byClients).toBe(true)
-      // What nobody sends has no key, and neither has what is proved anew each time or comes to the same however often.
+      // A command without requests has no key, nor has one that is proved each time or has the same effect however often it is sent.
       if (Object.keys(requests).length === 0) expect(keyScope).toBe("none")
       expect(permission === "internal").toBe(Object.keys(requests).length === 0)
       expect(permission === "operator").toBe(principals.includes(Principal.operator))
       if (keyScope === "account") {
-        // A key and the signed-in owner may do the same, and nobody else does it for them.
+        // A key and the signed-in owner may do the same, and nobody else may do it for them.
         expect([...principals].sort()).toEqual([Principal.key, Principal.session])
         expect(permission).toBe("trade")
       } else {

@@ -1,4 +1,4 @@
-/** An outcome is kept as numbers and comes back as it was; what is tuned by hand packs what its declaration says. */
+/** An outcome is stored as numbers and read back unchanged; handwritten packing equals that of its declaration. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { allOutcomes, type EntryOutcome, pack, unpack } from "../../src/operations/Operations.js"
@@ -6,7 +6,7 @@ import * as Outcome from "../../src/operations/Outcome.js"
 import { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
 import { outcome, outcomeOf } from "../journal/arbitraries.js"
 
-/** Numbers that an earlier outcome left behind. */
+/** An array with the numbers of an earlier outcome. */
 const used = (): Outcome.Packed => {
   const packed = new Outcome.Packed()
   packed.codes = -1
@@ -35,7 +35,7 @@ describe("an outcome", () => {
       fc.property(outcome, outcome, (one, other) => {
         const [a, b] = [packedOf(one), packedOf(other)]
         const same = a.codes === b.codes && [...a.numbers].every((value, index) => Object.is(value, b.numbers[index]))
-        // Strictly, so that the two NaN of what does not apply are the same and nothing else is.
+        // Strictly, so that only NaN, which stands for what does not apply, equals NaN.
         if (same) expect(one).toStrictEqual(other)
         else expect(() => expect(one).toStrictEqual(other)).toThrow()
       }),

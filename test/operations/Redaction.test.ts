@@ -1,4 +1,4 @@
-/** A redacted command holds nothing that its sender wrote, and says the same of what is equal. */
+/** A redacted command contains nothing that its sender wrote, and gives equal texts equal pseudonyms. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { pseudonymsOf } from "../../src/cli/bundle/Redact.js"
@@ -75,7 +75,7 @@ describe("a redacted command", () => {
         const plain = marked(original).filter(([mark]) => mark === "plain").map(([, text]) => text).join("\n")
         const json = JSON.stringify(redact(original, pseudonyms, nobody))
         for (const text of hidden) {
-          // Short ones, and those that a plain text says, are found by chance.
+          // Short texts, and those within a plain text, may occur by chance.
           if (text.length < 6 || plain.includes(text)) continue
           expect(json.includes(text) || json.includes(JSON.stringify(text).slice(1, -1)), text).toBe(false)
         }

@@ -1,4 +1,4 @@
-/** One price of several sources': tables, and what no source that lies can do. */
+/** One price from several sources: tables, and the limits of what a lying source can do. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { aggregate, type Quote, type Rules, type Verdict } from "../../src/oracle/Aggregate.js"

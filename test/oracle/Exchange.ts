@@ -1,22 +1,21 @@
 /**
- * A local server that speaks the public formats of two exchanges, as their reference shows them: under `/binance` markets and
- * 24-hour tickers of the one, under `/kraken` assets, pairs and tickers of the other. Fault model: what a test says instead of
- * an answer.
+ * A local server with the public formats of two exchanges, as in their reference: under `/binance` markets and 24-hour tickers of the one,
+ * under `/kraken` assets, pairs and tickers of the other. Fault model: a test may replace any answer.
  */
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 
 type Prices = Readonly<Record<"BTC" | "ETH", string>>
 
-/** One currency of a pair, as either exchange names it. */
+/** A currency of a pair, under the name that both exchanges use. */
 const bases = ["BTC", "ETH"] as const
 const krakenBase = { BTC: "XXBT", ETH: "XETH" } as const
 
 export class Exchanges {
-  /** What each says a price is, in its own text; a test may say anything. */
+  /** Each exchange's prices, in its own text form; a test may set anything. */
   binance: Prices = { BTC: "60000.00000000", ETH: "3000.00000000" }
   kraken: Prices = { BTC: "60010.00000", ETH: "3000.50000" }
-  /** What is answered instead, by the path that it begins with: a status and a body, or nothing ever. */
+  /** Answers to give instead, by a path's beginning: a status and a body, or none ever. */
   readonly instead = new Map<string, { readonly status: number; readonly body: string } | "nothing">()
   readonly asked: Array<string> = []
   private readonly server = http.createServer((request, response) => this.answer(request.url ?? "", response))
@@ -27,7 +26,7 @@ export class Exchanges {
     return exchanges
   }
 
-  /** Where both are found, as INDEX_EXCHANGE_URLS says it. */
+  /** The URLs of both, in the form of INDEX_EXCHANGE_URLS. */
   get urls(): string {
     const { port } = this.server.address() as AddressInfo
     return ["binance", "kraken"].map((name) => `${name}=http://127.0.0.1:${port}/${name}`).join(",")

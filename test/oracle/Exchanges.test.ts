@@ -1,4 +1,4 @@
-/** Exchanges of an index as they are set. */
+/** The settings of an index's exchanges. */
 import { Either } from "effect"
 import { expect, test } from "vitest"
 import * as Exchanges from "../../src/oracle/Exchanges.js"

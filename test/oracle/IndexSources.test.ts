@@ -1,4 +1,4 @@
-/** The index of several sources, which answer as a test says, on a clock that it moves. */
+/** The index from several sources, which answer as a test says, on a clock that it moves. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import type { Quoted, Sample } from "../../src/oracle/IndexFeed.js"
@@ -10,15 +10,15 @@ const btc: Quoted = { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", pr
 const eth: Quoted = { marketId: "ETH-USDC-PERP", underlyingSymbol: "ETH/USD", priceScale: 2 }
 const options: IndexSources.Options = { pollMs: 1_000, staleMs: 5_000, outlierBps: 100, minSources: 2 }
 
-/** A source that says `last` of a symbol, fails, never answers, or throws in the middle of being asked. */
+/** A source's behaviour: it returns `last` of a symbol, fails, never answers, or throws while it is asked. */
 type Says = Readonly<Record<string, unknown>> | "fails" | "hangs" | "throws"
 
-/** How long a source takes to answer. */
+/** How long a source takes to answer, in milliseconds. */
 const answerMs = 50
 
 class Scripted {
   says: Says = {}
-  /** The exchange's own time of what it says; undefined: it tells none. */
+  /** The exchange's own time in its answer; undefined if it gives none. */
   timestamp: number | undefined
   asked = 0
   readonly source: IndexSources.Source
@@ -86,7 +86,7 @@ test.each<readonly [string, Says]>([
   three.says = says
   expect(prices(listening.pass(20_000))).toEqual([600_000])
   expect(listening.pass(5_000).length).toBeGreaterThanOrEqual(4)
-  // Two that lie alike would be a majority: the second one lies in its own way.
+  // Two equal lies would be a majority, so the second source lies differently.
   two.says = typeof says === "string" ? says : { "BTC/USD": Object.values(says)[0] === 6_000_000 ? 600 : 6_000_000 }
   listening.pass(5_000)
   expect(listening.pass(60_000)).toEqual([])

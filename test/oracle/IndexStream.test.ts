@@ -1,4 +1,4 @@
-/** The index stream by itself: numbers, repeats, sessions and bounds, against a venue that decides when it is told to. */
+/** The index stream by itself: numbers, repeats, sessions and limits, with a venue that decides when the test says so. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { Reads } from "../../src/engine/Reads.js"

@@ -1,4 +1,4 @@
-/** Recorded indexes: what a file may say, and when its lines are told. */
+/** Recorded indexes: what a file may contain, and when its lines are played. */
 import { Either } from "effect"
 import { describe, expect, test } from "vitest"
 import type { Quoted, Sample } from "../../src/oracle/IndexFeed.js"

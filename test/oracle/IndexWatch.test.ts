@@ -1,4 +1,4 @@
-/** What became of index samples, as the watch counts it. */
+/** The outcomes of index samples, as the watch counts them. */
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { internal, Principal } from "../../src/operations/Header.js"

@@ -1,4 +1,4 @@
-/** Somebody who listens to an index feed in simulated time, which passes when a test says so. */
+/** A listener to an index feed in simulated time, which passes when a test says so. */
 import { Effect, Layer, Logger, Stream } from "effect"
 import * as SimClock from "../../sim/world/SimClock.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
@@ -24,7 +24,7 @@ export class Listening {
     Effect.runFork(Effect.provide(listening, Layer.mergeAll(feed, logger, clock)), { scheduler: this.scheduler })
   }
 
-  /** Lets time pass; what was heard meanwhile. */
+  /** Lets time pass; returns the samples heard meanwhile. */
   pass(millis: number): ReadonlyArray<Sample> {
     let isThere = false
     this.time.after(millis, () => {

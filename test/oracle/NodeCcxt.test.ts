@@ -1,4 +1,4 @@
-/** Exchanges asked through the package, against a server that speaks their formats: what of their answers becomes a ticker. */
+/** Exchanges asked through the package, with a server that speaks their formats: which tickers result from their answers. */
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { Clock, Effect, Either, Exit, Scope } from "effect"
@@ -18,7 +18,7 @@ let kraken: Source
 const open = (urls: string): Promise<ReadonlyArray<Source>> =>
   Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, Either.getOrThrow(Settings.parseUrls(urls, settings))), scope))
 
-/** What a source says of some underlyings now. */
+/** The prices that a source returns for some underlyings. */
 const ask = async (source: Source, ...underlyings: ReadonlyArray<string>): Promise<Readonly<Record<string, number | undefined>>> => {
   const tickers = await Effect.runPromise(source.fetch(underlyings.map((each) => source.symbolOf(each))))
   return Object.fromEntries([...tickers].map(([symbol, ticker]) => [symbol, priceOf(ticker, 0)]))
@@ -105,7 +105,7 @@ test("an answer that is too long is a failure, and holds nothing up", async () =
   expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
 })
 
-/** The processes that ask exchanges, of whoever asks here. */
+/** The child processes of this one that ask exchanges. */
 const children = (): ReadonlyArray<number> =>
   execFileSync("pgrep", ["-P", String(process.pid), "-f", "NodeCcxtProcess"], { encoding: "utf8" }).trim().split("\n").map(Number)
 
@@ -114,7 +114,7 @@ test("a process that answers nothing while it is asked is ended after a minute, 
   const at = (nowEpochMs: number) =>
     Object.assign(Object.create(Clock.make()) as Clock.Clock, { currentTimeMillis: Effect.succeed(nowEpochMs) })
   const asked = (nowEpochMs: number) => Effect.runPromise(Effect.either(Effect.withClock(kraken.fetch(["BTC/USD"]), at(nowEpochMs))))
-  // It is measured from the first question that it leaves unanswered, not from what it has answered.
+  // The minute is measured from the first question left unanswered, not from the last answer.
   expect(Either.isRight(await asked(0))).toBe(true)
   process.kill(hung!, "SIGSTOP")
   const waiting = [asked(100_000), asked(159_999)]
@@ -137,7 +137,7 @@ test("the process that asks has none of the venue's secrets; it dies with its qu
   process.kill(child!, "SIGKILL")
   expect(await failed).toMatchObject({ _tag: "Left", left: { message: "the process that asks exchanges ended with SIGKILL" } })
   exchanges.instead.clear()
-  // Where the system cannot begin the next one, it is tried again with the question after.
+  // If the system cannot start the next process, the next question tries again.
   const { execPath } = process
   process.execPath = "\0"
   const unbegun = await Effect.runPromise(Effect.either(binance.fetch(["BTC/USDT"]))).finally(() => void (process.execPath = execPath))

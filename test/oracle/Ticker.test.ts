@@ -1,4 +1,4 @@
-/** Tickers as exchanges send them, and worse. */
+/** Tickers as exchanges send them, and malformed ones. */
 import { expect, test } from "vitest"
 import { priceOf, seenOf, type Ticker } from "../../src/oracle/Ticker.js"
 

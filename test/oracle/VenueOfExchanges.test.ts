@@ -1,4 +1,4 @@
-/** A venue whose index is made of two exchanges, as a process: from their servers to its stats. */
+/** A venue as a process whose index comes from two exchanges: from their servers to its statistics. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -8,7 +8,7 @@ import { Exchanges } from "./Exchange.js"
 
 const unhurried = { interval: 200 }
 
-/** A venue with two markets that are soon stale, whose index is made of both exchanges. */
+/** A venue with two markets whose index soon becomes stale, and comes from both exchanges. */
 const start = (directory: string, exchanges: Exchanges): Promise<VenueProcess> => {
   const markets = JSON.parse(fs.readFileSync("fixtures/markets.json", "utf8")) as ReadonlyArray<{ readonly parameters: object }>
   const file = path.join(directory, "markets.json")

@@ -1,6 +1,6 @@
 /**
- * Histories that are made elsewhere are those that are made beside the writer: whatever is asked of them, whether memory had the blocks
- * or the journal, by fibers of the test's own thread and by the venue's thread.
+ * Histories made elsewhere equal those made beside the writer: in every answer, whether the blocks came from memory or from the journal,
+ * and whether fibers of the test's own thread or the venue's thread make them.
  */
 import * as path from "node:path"
 import { Context, Deferred, Effect, Exit, Fiber, FiberId, Layer, Scope, TestClock, TestContext } from "effect"
@@ -42,7 +42,7 @@ const sourceOf = ({ context }: World): Source => {
   }
 }
 
-/** Those that are made beside the writer. */
+/** Histories made beside the writer. */
 const besideOf = (world: World): Promise<Histories.Histories["Type"]> => {
   const { context, scope } = world
   const { links } = Context.get(context, Journal)
@@ -57,7 +57,7 @@ const besideOf = (world: World): Promise<Histories.Histories["Type"]> => {
     }, options)).pipe(Effect.provide(layerMemory), Scope.extend(scope), Effect.runPromise)
 }
 
-/** Who makes them in the test's own thread, as often as one is begun; how to have one die. */
+/** Makes histories in the test's own thread, each time one is begun; `die` ends one. */
 const inThisThread = (dataDir: string) => {
   let die = (): void => {}
   const dial: HistoriesBeside.Dial = (begun, heard, gone) => {
@@ -90,7 +90,7 @@ const caughtUp = async (histories: Histories.Histories["Type"], last: number): P
   while ((histories.standing()?.sequence ?? 0) < last) await Effect.runPromise(Effect.sleep(1))
 }
 
-/** All that can be asked, of every account and market. */
+/** The answers to every question, for every account and market. */
 const answers = async (histories: Histories.Histories["Type"], { accounts, markets }: { accounts: number; markets: number }) => {
   const found: Array<unknown> = []
   const ask = async (effect: Effect.Effect<Histories.Read<unknown>, unknown>): Promise<void> => {
@@ -243,7 +243,7 @@ test("what is asked of histories that are only being opened waits for them a mom
     leave()
     expect(yield* Fiber.join(left)).toMatchObject(nothing)
     expect(asked).toHaveLength(1)
-    // Each waits a moment at its end for records that these never take in.
+    // At their end they wait a moment for records, which here are never taken in.
     const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
     yield* TestClock.adjust("1 minute")
     yield* Fiber.join(closing)
@@ -254,7 +254,7 @@ test("what is durable is taken in before they end, also by one that has only beg
   const source = sourceOf(world)
   const slow = { ...source, options: { ...source.options, pauseMs: 250 } }
   const commands = commandsOf(15, 200)
-  /** Begins one, and ends it behind what happens meanwhile. */
+  /** Begins histories, acts meanwhile, and then ends them. */
   const during = async (act: (elsewhere: Histories.Histories["Type"]) => Promise<void>): Promise<void> => {
     const scope = await Effect.runPromise(Scope.make())
     const { dial } = inThisThread(world.dataDir)

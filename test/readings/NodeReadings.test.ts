@@ -1,6 +1,4 @@
-/**
- * What the thread reads of a data directory, held against what is read beside the writer: pages and pieces of every account.
- */
+/** What the thread reads from a data directory, compared with what is read beside the writer: pages and pieces of every account. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Context, Effect, Either, Layer } from "effect"
@@ -20,7 +18,7 @@ import { answerOf, type AnyGiven, completeAny } from "../engine/commands.js"
 import { commandsOf } from "../sequencer/commandsOf.js"
 import { capacity, start, type World } from "./world.js"
 
-/** A writer whose memory keeps nothing of what it has decided, and what reads beside it and in the thread. */
+/** A writer that keeps nothing in memory of what it decided, and readers beside it and in the thread. */
 interface Running {
   readonly world: World
   readonly beside: Replaying
@@ -31,7 +29,7 @@ interface Running {
 
 let running: Running
 
-/** An owner opens an account, asks for two deposits, and gives each up again. */
+/** An owner opens an account, requests two deposits, and cancels each of them. */
 const deposits = async ({ context }: World): Promise<void> => {
   const { submit } = Context.get(context, Submit)
   const send = (given: AnyGiven) => new Promise<Outcome>((resolve) => submit(completeAny(given), resolve))
@@ -63,7 +61,7 @@ beforeAll(async () => {
 
 afterAll(() => running.world.stop())
 
-/** All pieces of a channel behind a sequence, in one. */
+/** All pieces of a channel after a sequence, joined. */
 const missed = async (replaying: Replaying, channel: AccountChannel, account: number, after: number): Promise<Piece> => {
   const { last } = running
   let throughSequence = after
@@ -77,7 +75,7 @@ const missed = async (replaying: Replaying, channel: AccountChannel, account: nu
   return { updates, throughSequence }
 }
 
-/** All pages of so many records each. */
+/** All pages, of `mostRecords` records each. */
 const paged = async (replaying: Replaying, account: number, after: number, mostRecords: number): Promise<ReadonlyArray<Page>> => {
   const pages: Array<Page> = []
   for (let from = after; from < running.last;) {
@@ -120,7 +118,7 @@ test("many who ask at once are all given theirs, and engines are told of as long
 })
 
 test("a thread that cannot be begun is told of as one that ended", async () => {
-  // What cannot be copied to a thread keeps it from beginning, as it does where the system has none left.
+  // A value that cannot be copied to a thread keeps it from starting, as it does when the system has no threads left.
   const unbegun = NodeReadings.layer(running.world.dataDir, { ...capacity, orders: (() => {}) as never })
   const asked = await Effect.runPromise(
     Effect.scoped(
@@ -135,7 +133,7 @@ test("a journal that cannot be read is told of, and the thread reads on where it
   const hidden = `${segments}-hidden`
   const ask = () => Effect.runPromise(Effect.either(running.elsewhere.page(0, 1, running.last, 20)))
   fs.renameSync(segments, hidden)
-  // Engines that stand have the segment open that they read: a page from behind them begins with the journal.
+  // The engines kept have the segment that they read open; a page from before them has to open the journal.
   expect(await ask()).toMatchObject({ left: { _tag: "FeedUnread", why: "disk" } })
   fs.renameSync(hidden, segments)
   expect(Either.getOrThrow(await ask())).toEqual(await Effect.runPromise(running.beside.page(0, 1, running.last, 20)))

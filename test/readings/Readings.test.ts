@@ -1,4 +1,4 @@
-/** How a venue deals with whoever reads its journal: one that answers, one that dies over it, and one of which nothing is asked. */
+/** A venue and the readers of its journal: one that answers, one that dies while asked, and one that is not asked anything. */
 import { Context, Effect, Exit, Fiber, Layer, Option, Scope, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
 import type { Asked, Found, Said } from "../../src/readings/Protocol.js"
@@ -6,7 +6,7 @@ import * as Readings from "../../src/readings/Readings.js"
 import type { Replaying } from "../../src/streams/Replay.js"
 import { ReplayHost } from "../../src/streams/ReplayHost.js"
 
-/** Somebody who reads, as the test has it. */
+/** A reader, controlled by the test. */
 class Reader {
   readonly asked: Array<Asked> = []
   isEnded = false
@@ -30,7 +30,7 @@ class Reader {
 
 interface Parts {
   readonly replaying: Replaying
-  /** Those that were begun. */
+  /** The readers that were begun. */
   readonly readers: ReadonlyArray<Reader>
 }
 
@@ -96,7 +96,7 @@ describe("what is asked", () => {
         yield* soon
         yield* Fiber.interrupt(asking)
         expect(readers[0]!.asked.at(-1)).toEqual({ _tag: "Over", id: 1 })
-        // What comes too late is nobody's.
+        // An answer that comes too late is ignored.
         readers[0]!.find(page)
       })
     ))
@@ -134,7 +134,7 @@ describe("one that dies", () => {
         expect(replaying.engines).toBe(0)
         yield* TestClock.adjust("100 millis")
         expect(readers).toHaveLength(2)
-        // Of one that is gone nothing is heard.
+        // Messages of a reader that is gone are ignored.
         readers[0]!.heard({ _tag: "Engines", count: 2 })
         readers[0]!.find({ told: [], throughSequence: 11 })
         expect(replaying.engines).toBe(0)
@@ -169,14 +169,14 @@ test("one that nothing is asked of is ended after a minute; what is asked later 
       yield* ask
       yield* TestClock.adjust("40 seconds")
       yield* ask
-      // It counts from what was asked last.
+      // The time is measured from the last question.
       yield* TestClock.adjust("40 seconds")
       expect(readers.map(({ isEnded }) => isEnded)).toEqual([false])
       yield* TestClock.adjust("80 seconds")
       expect(readers.map(({ isEnded }) => isEnded)).toEqual([true])
       const asking = yield* Effect.fork(replaying.page(3, 10, 40, 50))
       yield* TestClock.adjust("10 minutes")
-      // Nothing is ended that is asked for something.
+      // A reader with an open question is not ended.
       expect(readers.map(({ isEnded }) => isEnded)).toEqual([true, false])
       readers[1]!.find(page)
       expect(Option.isSome(yield* Fiber.poll(asking))).toBe(false)

@@ -1,4 +1,4 @@
-/** A writer over a directory of its own, with commands as a random driver would run them, for what reads beside it. */
+/** A writer over a directory of its own, with commands as a random driver would run them, for readers beside it. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -24,15 +24,15 @@ type Services = Writer.Writer | Submit | Barrier | EngineReads | Feed | Live | J
 
 export interface World {
   readonly dataDir: string
-  /** Over when it is stopped. */
+  /** Closed when the writer is stopped. */
   readonly scope: Scope.CloseableScope
   readonly context: Context.Context<Services>
-  /** Some at once, as clients of their own would send them. */
+  /** Submits several at once, as separate clients would send them. */
   readonly submit: (commands: ReadonlyArray<Command>) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** `feed`: how much of what it has decided memory keeps. */
+/** `feed`: how much of what was decided stays in memory. */
 export const start = async (feed: Partial<Recent.Bounds>): Promise<World> => {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "readings-"))
   const scope = Effect.runSync(Scope.make())
@@ -42,7 +42,7 @@ export const start = async (feed: Partial<Recent.Bounds>): Promise<World> => {
   const sequencer = { ...defaultOptions, maxRecords: 8, fullBytes: 16 * 1024 }
   const layer = Writer.layer({ capacity, sequencer, snapshotEveryRecords, feed }).pipe(Layer.provideMerge(storage),
     Layer.provide(NodeTurns.layer))
-  // Its time stands still: what two readers are asked one after the other is of the same record, and no funding comes in between.
+  // Its clock stands still, so that two readers asked one after the other see the same record, with no funding in between.
   const startedAtEpochMs = Effect.runSync(Clock.currentTimeMillis)
   const standing: Clock.Clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => startedAtEpochMs })
   const context = await Effect.runPromise(Effect.withClock(Layer.buildWithScope(layer, scope), standing))

@@ -1,4 +1,4 @@
-/** Sums of windows, and boards that are made of them. */
+/** Sums of windows, and the boards made from them. */
 import { expect, test } from "vitest"
 import { rank } from "../../src/readmodel/Boards.js"
 import { type ScoreRow, Scores } from "../../src/readmodel/Scores.js"
@@ -58,7 +58,7 @@ test("the best first, of equals who was there first; nobody without volume", () 
     [4, 4, 10n, true],
     [5, 6, -5n, false]
   ])
-  // Five accounts in ten tenths: every other one has nobody, and tells the score that would be its first.
+  // Five accounts in ten tenths: every other one is empty, and shows the score from which its accounts would begin.
   expect(histogram.map(({ accountCount }) => accountCount)).toEqual([0, 1, 0, 1, 0, 1, 0, 1, 0, 1])
   expect(histogram[1]).toEqual({ percentileUpperBoundBps: 2_000, minimumScoreAtoms: -5n, maximumScoreAtoms: -5n, accountCount: 1 })
   expect(histogram[9]).toEqual({ percentileUpperBoundBps: 10_000, minimumScoreAtoms: 11n, maximumScoreAtoms: 11n, accountCount: 1 })

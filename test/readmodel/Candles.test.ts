@@ -1,4 +1,4 @@
-/** Candles against a naive model: bucket edges told by the calendar, and coarser candles as the fold of the finer ones in them. */
+/** Candles compared with a naive model: bucket limits by the calendar, and each coarser candle as the fold of the finer ones within it. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { type Candle, Candles, type CandleRow, seriesNames } from "../../src/readmodel/Candles.js"
@@ -30,7 +30,7 @@ interface Trade {
   readonly sizeAtoms: number
 }
 
-/** Times go on by anything from nothing to months, and often onto the very edge of a minute. */
+/** Times advance by anything from nothing to months, often exactly to the start of a minute. */
 const trades = fc.array(
   fc.record({
     step: fc.oneof(fc.integer({ min: 0, max: 90_000 }), fc.integer({ min: 0, max: 5_000_000_000 }), fc.constantFrom("minute", "before it")),
@@ -53,7 +53,7 @@ const grouped = <A>(all: ReadonlyArray<A>, by: (one: A) => number): ReadonlyArra
   return [...groups]
 }
 
-/** Candles of what lies in the same bucket, made of all of it at once. */
+/** Candles computed at once from all trades of a bucket. */
 const naive = (timeframe: Timeframe, made: ReadonlyArray<Trade>): ReadonlyArray<Candle> => {
   return grouped(made, ({ atEpochMs }) => bucketOf(timeframe, atEpochMs).fromEpochMs).map(([openTimeEpochMs, within]) => ({
     openTimeEpochMs,
@@ -96,7 +96,7 @@ test("any candle is the fold of what is in it, however the batches fall and wher
     }
     keep()
     for (const timeframe of timeframes) expect(candlesOf(rows, timeframe)).toEqual(naive(timeframe, made))
-    // Whole minutes make up everything: each coarser candle is the fold of the minutes in it.
+    // Minutes make up everything: each coarser candle is the fold of its minutes.
     const minutes = candlesOf(rows, "1m")
     for (const timeframe of timeframes) {
       const folded = grouped(minutes, ({ openTimeEpochMs }) => bucketOf(timeframe, openTimeEpochMs).fromEpochMs).map(

@@ -1,4 +1,4 @@
-/** A database of histories: statements, transactions, and what is wrong with either. */
+/** A database of histories: statements, transactions, and their errors. */
 import { Effect, Either } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"

@@ -1,4 +1,4 @@
-/** The histories' file: gone on with by the next process, and made anew from the journal where it is not what it should be. */
+/** The histories' file: continued by the next process, and rebuilt from the journal if it is not what it should be. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -13,7 +13,7 @@ import { VenueOver } from "../edge/VenueOver.js"
 
 const asked = "/v1/markets/BTC-USDC-PERP/candles?timeframe=5m"
 
-/** What may be wrong with the file, and what is said of it. */
+/** What may be wrong with the file, and the message about it. */
 const wrongs: ReadonlyArray<readonly [what: string, spoil: (file: string) => void, said: RegExp | undefined]> = [
   ["nothing", () => {}, undefined],
   ["it is gone", (file) => fs.rmSync(file), undefined],

@@ -1,4 +1,7 @@
-/** A database of histories that more than one connection writes to: a successor's, which is never in danger, and somebody's who goes again. */
+/**
+ * A database of histories with more than one writer: a successor's, whose file is never in danger, and one that another process leaves
+ * again.
+ */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -61,7 +64,7 @@ test("what goes on from a place that is left is not written, nor a board of it, 
 
     const late = [
       Tables.write(before, placeAt(5), batchOf(110), placeAt(10), false),
-      // A place of the same sequence, but of another journal.
+      // A place with the same sequence, but in another journal.
       Tables.write(before, { ...placeAt(20), digest: "another" }, batchOf(110), placeAt(30), false),
       Tables.writeAt(before, placeAt(5), BoardTables.keepBoard(before, {
         window: "7d",
@@ -84,7 +87,7 @@ test("what goes on from a place that is left is not written, nor a board of it, 
 
 const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
 
-/** Histories of a world over a file: what they logged, and how often they opened the file and would have set it aside. */
+/** Histories over a file: what they logged, and how often they opened the file and would have set it aside. */
 const over = async (world: World, file: string) => {
   const { context, scope } = world
   const { links } = Context.get(context, Journal)
@@ -108,7 +111,7 @@ const over = async (world: World, file: string) => {
   return { histories, seen }
 }
 
-/** Lets others work until it is so. */
+/** Yields until the condition holds. */
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await Effect.runPromise(Effect.sleep(1))
 }
@@ -124,7 +127,7 @@ test("histories that find a successor's place never set its file aside, nor writ
   await until(() => histories.standing()?.sequence === lastOf(world))
   const successor = new SqliteDatabase(file)
   const place = () => successor.prepare("SELECT sequence, digest FROM place").get()
-  // It waits where they write just then.
+  // The statement waits if the histories are just writing.
   successor.exec("UPDATE place SET sequence = 1000000, digest = 'of the successor'")
   await world.submit(commands.slice(60))
   await until(() => seen.opened >= 4)

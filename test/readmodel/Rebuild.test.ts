@@ -1,6 +1,6 @@
 /**
- * Histories that the command makes anew from a journal answer every route of theirs with the very bytes of those that were kept while the
- * venue ran: two venues go on over copies of one journal, one with the database that was left, one with the database that was made anew.
+ * Histories that the command rebuilds from a journal answer every route with the same bytes as those kept while the venue ran: two venues
+ * continue over copies of one journal, one with the original database and one with the rebuilt one.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -27,7 +27,7 @@ const capacity = {
   identity: { events: 3 }
 }
 
-/** Markets that pay funding every ten seconds, so that it is paid often in little time. */
+/** Markets that pay funding every ten seconds, so that there are many payments in little time. */
 const markets = Effect.runSync(Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8"))).map((market) => ({
   ...market,
   parameters: { ...market.parameters, fundingIntervalMs: 10_000, fundingCapE9: 40_000_000 }
@@ -60,7 +60,7 @@ class Story {
     expect(status).toBe(200)
   }
 
-  /** Orders of every end, fills of both sides, positions that grow, shrink, flip and are closed. */
+  /** Orders with every kind of end, fills of both sides, positions that grow, shrink, flip and are closed. */
   async trade(): Promise<void> {
     const [alice, bob] = this.traders as [Trader, Trader]
     await this.cancel(alice, await this.place(alice, "buy", "59000.0", "0.010"))
@@ -95,7 +95,7 @@ const lived = async (bank: Bank): Promise<Story> => {
     await story.trade()
     await bank.venue.leap(11_000)
   }
-  // What ended is forgotten by the engine meanwhile.
+  // The engine forgets meanwhile what has ended.
   await bank.venue.ask("PUT", "/v1/operator/limits", { body: { idempotencyRetentionMs: 600_000 } })
   await bank.venue.leap(720_000, 10_000)
   await story.price("60005.0")
@@ -104,10 +104,10 @@ const lived = async (bank: Bank): Promise<Story> => {
   return story
 }
 
-/** Where an answer goes on, of the routes whose answers do. */
+/** The cursor to the next page, for routes that have one. */
 const nextOf = (json: any): string | null => json.nextCursor ?? null
 
-/** Every answer of every route that reads histories, page by page to the end. */
+/** The answers of every route that reads histories, page by page to the end. */
 const answersOf = async ({ bank, owner, traders }: Story): Promise<ReadonlyMap<string, string>> => {
   const answers = new Map<string, string>()
   const read = async (target: string, key: string): Promise<void> => {
@@ -126,7 +126,7 @@ const answersOf = async ({ bank, owner, traders }: Story): Promise<ReadonlyMap<s
   await read(`${market}/trades?limit=7`, "")
   await read(`${market}/funding?limit=100`, "")
   await read(`${market}/stats`, "")
-  // Each of the two has made its first board by now, of the same moment: what it is ranked by is made anew, too.
+  // Both have made their first board by now, at the same moment, so this also compares the rebuilt rankings.
   for (const window of windowKinds) await read(`/v1/leaderboard?window=${window}&limit=1`, "")
   const accounts = [...traders.map(({ accountId, apiKey }) => [accountId, apiKey] as const), [owner.accountId, owner.token] as const]
   for (const [accountId, key] of accounts) {
@@ -168,7 +168,7 @@ test("histories that are made anew answer byte for byte as those that were kept"
   }
   const [ofKept, ofAnew] = served as [ReadonlyMap<string, string>, ReadonlyMap<string, string>]
   expect([...ofAnew]).toEqual([...ofKept])
-  // What ended is told now as it was told by the venue that had seen it.
+  // Ended orders and transfers are shown as by the venue that had seen them end.
   for (const [asked, text] of whole) if (/withdrawals|deposits|fills|trades\?/.test(asked)) expect(ofAnew.get(asked)).toBe(text)
   const rows = (name: string): number => [...ofAnew].filter(([asked]) => asked.includes(name)).length
   expect(

@@ -1,4 +1,7 @@
-/** Histories that begin at a step begin with the state in front of it: what its own record decides, and what was still in line, is in them once. */
+/**
+ * Histories that begin at an upgrade's step begin with the state before it: what its own record decides, and what was still queued, is
+ * included once.
+ */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
@@ -12,7 +15,7 @@ import { Driver, parameters } from "../engine/drive.js"
 const open = (driver: Driver): void => void driver.send({ kind: "OpenVenue", environment: "development", ...versions })
 const step: AnyGiven = { kind: "StartVenue", ...versions, stateBefore: "aa", stateAfter: "bb" }
 
-/** Accounts of which each two hold one contract against each other. */
+/** Accounts, each pair of which holds one contract against each other. */
 const opposed = (driver: Driver, pairs: number): ReadonlyArray<number> =>
   Array.from({ length: pairs }, () => {
     const pair = [driver.account(1e9), driver.account(1e9)] as const
@@ -35,7 +38,7 @@ const committed = (driver: Driver, given: AnyGiven): Committed => {
   }
 }
 
-/** What histories have of episodes that begin at the step which comes next, and end with the records behind it. */
+/** The episodes in histories that begin at the next record, a step, and end with the records after it. */
 const episodesFrom = async (driver: Driver, goOn: (record: (given: AnyGiven) => void) => void) => {
   const { engine } = driver
   const seed = await Effect.runPromise(seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc" }) }, engine.sequence + 1))
@@ -73,7 +76,7 @@ test("positions that the step's own record closes are in the histories, with how
   const accounts = opposed(driver, 1)
   const effectiveAtEpochMs = driver.atEpochMs + 5_000
   driver.send({ kind: "DelistMarket", idempotencyKey: "gone", market, action: "delist", effectiveAtEpochMs })
-  // The venue is down meanwhile, for the upgrade.
+  // Meanwhile the venue is down for the upgrade.
   driver.atEpochMs += 6_000
   const episodes = await episodesFrom(driver, () => {})
   expect(accounts.flatMap((account) => driver.engine.positions(account))).toEqual([])

@@ -1,4 +1,4 @@
-/** How the histories' statements are run, against a table in memory. */
+/** How the histories' statements are run, with a table in memory. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import { Effect } from "effect"
 import * as fc from "fast-check"
@@ -40,7 +40,7 @@ test("what cannot be committed is a failure, and the next transaction begins as 
     Effect.gen(function*() {
       yield* Sql.run(sql, "PRAGMA foreign_keys = ON")
       yield* Sql.run(sql, "CREATE TABLE u (a INTEGER REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED) STRICT")
-      // Only the COMMIT finds that there is no such row.
+      // The missing row is only detected at COMMIT.
       const exit = yield* Effect.either(Sql.inOne(sql, Sql.run(sql, "INSERT INTO u VALUES (7)")))
       yield* Sql.inOne(sql, Sql.put(sql, tableT, [{ a: 1, b: null, c: 2 }]))
       return [exit, yield* Sql.run(sql, "SELECT a FROM t UNION ALL SELECT a FROM u")] as const

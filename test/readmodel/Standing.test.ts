@@ -1,4 +1,4 @@
-/** For how long histories are told to be behind, whatever the venue's clock is set to. */
+/** How far histories are reported to be behind, whatever the venue's clock is set to. */
 import { expect, test } from "vitest"
 import { freshness } from "../../src/edge/http/Freshness.js"
 import { type Reached, Standstill, standingOf } from "../../src/readmodel/Histories.js"
@@ -15,7 +15,7 @@ const reachedAt = (sequence: number): Reached => ({
 test("histories that stand still are told as stale also while the clock lies behind the journal, and as fresh once they go on", () => {
   let monotonicMs = 5_000
   const standstill = new Standstill({ unsafeCurrentTimeNanos: () => BigInt(monotonicMs) * 1_000_000n })
-  // All records are of when the clock was set back by an hour.
+  // All records are from the time after the clock was set back by an hour.
   const lagAt = (sequence: number, durableSequence: number, afterMs: number): readonly [string, number] => {
     monotonicMs = 5_000 + afterMs
     const reached = reachedAt(sequence)
@@ -29,6 +29,6 @@ test("histories that stand still are told as stale also while the clock lies beh
   expect(lagAt(1_000, 50_000, 1_260_000)).toEqual(["stale", 1_200_000])
   expect(lagAt(40_000, 50_000, 1_261_000)).toEqual(["fresh", 0])
   expect(lagAt(50_000, 50_000, 1_262_000)).toEqual(["fresh", 0])
-  // By a clock that is right the records' own times tell more than anybody has seen.
+  // With a correct clock the records' own times show a longer lag than has been observed.
   expect(standingOf(reachedAt(1), 2, setAtEpochMs + 40_000, 0).lagMs).toBe(40_000)
 })

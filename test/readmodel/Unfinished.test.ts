@@ -1,4 +1,4 @@
-/** Histories that were being made as their process ended are still being made when the next one goes on with them. */
+/** Histories that were still being rebuilt when their process ended are still unfinished when the next process continues them. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -12,7 +12,9 @@ import { idleClock } from "../journal/Harness.js"
 
 const durableSequence = 1_000_000
 
-/** Histories over a file that has come to record 5, whether that was all there was or not: how they stand, and what they say of candles. */
+/**
+ * Histories over a file that has reached record 5, either finished or still being rebuilt: their standing, and their answer about candles.
+ */
 const begunAt5 = async (isFinished: boolean) => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "unfinished-"))
   onTestFinished(() => fs.rmSync(directory, { recursive: true }))

@@ -1,4 +1,4 @@
-/** Bugs once found in the engine, each as the shortest run of commands that showed it. */
+/** Bugs once found in the engine, each as the shortest sequence of commands that showed it. */
 import { describe, expect, test } from "vitest"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -17,12 +17,12 @@ describe("idempotency table", () => {
     const driver = Driver.small(100, 16)
     driver.market(parameters("AAA"), 1000)
     const account = driver.account(rich)
-    // The opening's own keys are gone before the table fills.
+    // The keys of the setup are forgotten before the table fills.
     driver.atEpochMs += retentionMs
     const resting = driver.place(account, { quantityAtoms: 10 })
     driver.atEpochMs += 23 * hourMs
     expect(driver.cancel(account, resting.orderNumber).refusal).toBe(Refusal.none)
-    // A day after placement the key is looked at, is kept for the order that ended an hour ago, and queues again.
+    // A day after placement the key is examined, kept because the order ended an hour ago, and queued again.
     driver.atEpochMs += hourMs
     driver.index(0, 1000)
     driver.atEpochMs += 23 * hourMs
@@ -120,13 +120,13 @@ test("a margin refusal for totals that are not exact says the same whatever was 
     driver.market({ ...extreme, marketId: "BBB-USDC-PERP", baseAsset: "BBB", indexStaleMs: 10_000 }, 1000)
     const [one, other] = [driver.account(2 ** 52), driver.account(2 ** 52)]
     prepare(driver, other)
-    // Long at 1,000 against the other; then the mark is a thousand times that, and profit alone leaves the safe integers.
+    // Long at 1,000 against the other; then the mark is a thousand times that, and the profit alone exceeds the safe integers.
     driver.place(other, { market: 1, side: Order.sell, priceAtoms: 1000, quantityAtoms: 4_000_000_000 })
     driver.place(one, { market: 1, side: Order.buy, priceAtoms: 1000, quantityAtoms: 4_000_000_000 })
     driver.place(one, { market: 0, side: Order.buy, priceAtoms: 1, quantityAtoms: 8_000_000_000 })
     driver.index(0, 1_000_000)
     driver.index(1, 1_000_000)
-    // Nobody is liquidated through a market whose index is stale.
+    // A market with a stale index does not cause a liquidation.
     driver.atEpochMs += 10_000
     return driver.place(one, { market: 0, side: Order.buy, priceAtoms: 1, quantityAtoms: 1_000_000_000 })
   }
@@ -174,11 +174,11 @@ test("an order priced against all reason stops nobody, neither where it rests no
   const driver = new Driver()
   driver.market(parameters("AAA"), 1000)
   const [one, other] = [driver.account(rich), driver.account(rich)]
-  // An offer at a tenth of the mark in an empty book was taken, and every buy was refused from then on.
+  // An offer at a tenth of the mark in an empty book was accepted, and from then on every buy was refused.
   expect(driver.place(one, { side: Order.sell, priceAtoms: 100, quantityAtoms: 10 }).refusal).toBe(Refusal.priceBandExceeded)
   expect(driver.place(other, { quantityAtoms: 10 }).status).toBe(Order.open)
   expect(driver.place(one, { side: Order.sell, quantityAtoms: 10 }).filledAtoms).toBe(10)
-  // A bid that a fall of 15 % left above the band refused every sell, closes included.
+  // After a fall of 15 % a bid was left above the band, and every sell was refused, closes included.
   const stale = driver.place(one, { priceAtoms: 990, quantityAtoms: 10 }).orderNumber
   const low = driver.place(one, { priceAtoms: 800, quantityAtoms: 10 }).orderNumber
   driver.index(0, 850)
@@ -208,13 +208,13 @@ test("dust can be closed: a reduce-only order for exactly what is held is never 
   driver.place(other, { quantityAtoms: 100 })
   const put = (idempotencyKey: string, change: Parameters<typeof parameters>[1]) =>
     driver.ask({ kind: "PutMarket", idempotencyKey, parameters: parameters("AAA", change) })
-  // A minimum above what somebody holds is refused, and names what would pass.
+  // A minimum above somebody's position is refused, and the refusal names a value that would pass.
   expect(put("raised", { minQuantityAtoms: 6 })).toMatchObject({ refusal: Refusal.positionStranded, limit: 5, actual: 6, nearest: 5 })
   expect(put("lowered", { maxQuantityAtoms: 4 })).toMatchObject({ refusal: Refusal.positionStranded, limit: 5, actual: 4, nearest: 5 })
   expect(put("fits", { minQuantityAtoms: 5, maxQuantityAtoms: 100 }).refusal).toBe(Refusal.none)
   const close = { side: Order.sell, timeInForce: Order.ioc, reduceOnly: true } as const
   expect(driver.place(one, { ...close, quantityAtoms: 2 })).toMatchObject({ refusal: Refusal.quantityOutOfBounds, limit: 5, nearest: 5 })
-  // A partial close by somebody else's order leaves dust under the minimum.
+  // A partial close by another account's order leaves less than the minimum.
   driver.place(one, { side: Order.sell, quantityAtoms: 5, priceAtoms: 1010, reduceOnly: true })
   driver.cancelAll(other)
   driver.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1000, sourceEpochMs: driver.atEpochMs })
@@ -250,7 +250,7 @@ test("amending a trimmed reduce-only order cancels it only at or under what is f
   driver.place(other, { quantityAtoms: 6 })
   driver.place(one, { side: Order.sell, quantityAtoms: 6, timeInForce: Order.ioc })
   expect(driver.engine.findOrder(one, order)).toMatchObject({ quantityAtoms: 10, canceledAtoms: 6 })
-  // A price alone leaves the rest as it is; 5 is more than what is held, 3 is a total of its own.
+  // A new price alone leaves the remainder unchanged; a total of 5 exceeds the position, and 3 is accepted as a new total.
   expect(driver.amend(one, order, 1060, -1)).toMatchObject({ quantityAtoms: 10, canceledAtoms: 6, status: Order.open })
   expect(driver.amend(one, order, 0, 5).refusal).toBe(Refusal.reduceOnlyWouldIncrease)
   expect(driver.amend(one, order, 0, 3)).toMatchObject({ quantityAtoms: 3, canceledAtoms: 0, status: Order.open })
@@ -268,14 +268,14 @@ describe.each([[true, false], [false, false], [false, true]])("a take-profit of 
       driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
       expect(driver.place(one, { quantityAtoms: 1000 }).filledAtoms).toBe(1000)
       const profit = driver.place(one, { side: Order.sell, priceAtoms: 1040, quantityAtoms: 1000, reduceOnly }).orderNumber
-      // Long 100 USDC with 11: at 96.0 there are 7 left, between 4.8 and 9.6.
+      // Long 100 USDC with 11 of collateral: at 96.0 equity is 7, between 4.8 and 9.6.
       driver.index(0, 960)
       driver.place(other, { priceAtoms: 960, quantityAtoms: 1000 })
       if (inReduceOnlyMarket) driver.send({ kind: "SetMarketStatus", idempotencyKey: "r", market: 0, status: "reduce_only" })
       const close = { side: Order.sell, type: Order.market, timeInForce: Order.ioc, priceAtoms: 0 } as const
       expect(driver.place(one, { ...close, quantityAtoms: 400, reduceOnly: true }).filledAtoms).toBe(400)
       expect(driver.place(one, { ...close, quantityAtoms: 600 }).filledAtoms).toBe(600)
-      // What is left of the plain one would open a short that nothing backs, and goes when it is met; the other was trimmed.
+      // The remainder of the plain order would open a short without margin, so it is cancelled when met; the reduce-only one was trimmed.
       expect(driver.engine.findOrder(one, profit)!.status).toBe(reduceOnly ? Order.canceled : Order.open)
     })
   })
@@ -291,7 +291,7 @@ test("a refused order leaves no position behind", () => {
     expect(driver.place(poor, { market: attempt % 2 }).refusal).toBe(Refusal.marginInsufficient)
   }
   expect([positions.count, positions.find(poor, 0), positions.find(poor, 1)]).toEqual([begun, -1, -1])
-  // What was there stays, and what comes after finds its place.
+  // Existing positions stay, and new ones find their slots.
   expect(driver.place(other, { market: 1 }).refusal).toBe(Refusal.none)
   expect(driver.place(poor, { market: 1 }).refusal).toBe(Refusal.marginInsufficient)
   expect(driver.place(other, { market: 0 }).refusal).toBe(Refusal.none)
@@ -309,7 +309,7 @@ test("an open order's key at the head of a full table does not make it look full
   while (driver.run(driver.placement(account, { quantityAtoms: 0 })).refusal === Refusal.none) filled++
   expect(filled).toBeGreaterThan(40)
   const dayMs = 24 * 3_600_000
-  // A day later nothing has been journaled since, and there is room; until then a record is due when the oldest key's day is over.
+  // Nothing is journaled for a day, and then there is room; until then a record is due when the oldest key expires.
   expect(driver.engine.nextDueEpochMs).toBe(driver.atEpochMs + dayMs)
   driver.atEpochMs += dayMs
   expect(driver.place(account, { priceAtoms: 951, quantityAtoms: 1 }).refusal).toBe(Refusal.none)
@@ -329,12 +329,12 @@ test("a table full of keys that open orders keep is looked through by records of
     for (let next = last; next.refusal === Refusal.none; next = rest()) last = next
     return last.entries[0]
   }
-  // The first day ends with the keys of the market and the account, which nothing keeps.
+  // When the first period ends, the keys of the market and the account expire, since no order keeps them.
   fill()
   driver.atEpochMs += dayMs
   const newest = fill()
   if (newest?._tag === "OrderDecided") driver.cancel(account, newest.orderNumber)
-  // A day on, all but the last keys are kept by their orders: more than are looked at without a record.
+  // A period later open orders keep all but the last keys: more than are examined without a record.
   driver.atEpochMs += dayMs
   expect(rest().refusal).toBe(Refusal.tableFull)
   expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
@@ -358,7 +358,7 @@ test("a placement in a full table needs more than one key that is over: what is 
   driver.atEpochMs += hourMs
   while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)
   driver.atEpochMs += 23 * hourMs
-  // One goes, and fifteen stay: more than the fourteen of placements.
+  // One key is forgotten and fifteen stay: more than the fourteen for placements.
   expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
   expect(driver.deadMan(account).refusal).toBe(Refusal.none)
 })

@@ -1,6 +1,6 @@
 /**
- * Data directories that earlier versions left, on a disk in memory or a real one, and the present venue over them: under a
- * clock that stands soon after the last record, as keys are remembered for a day.
+ * Data directories left by earlier versions, on a disk in memory or a real one, and the present venue over them: with a clock soon after
+ * the last record, since keys are remembered for a day.
  */
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
@@ -22,7 +22,7 @@ import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import * as Venue from "../../src/Venue.js"
 
-/** Two directories are kept of each version. */
+/** Two directories are kept for each version. */
 export type Name =
   | "rules-1"
   | "rules-1-crashed"
@@ -39,18 +39,18 @@ export type Name =
   | "rules-7"
   | "rules-7-crashed"
 
-/** Everything is taken over at the sequence of this snapshot. */
+/** The sequence of the snapshot with which everything is taken over. */
 export const takenOverAt = 48
-/** The same of rules 4, in whose directories marks are made. */
+/** The same for rules 4, in whose directories marks are made. */
 export const takenOverOfRules4 = 52
-/** The same of rules 5. */
+/** The same for rules 5. */
 export const takenOverOfRules5 = 53
-/** The same of rules 6, whose histories, ledger and signer are kept as well. */
+/** The same for rules 6, whose histories, ledger and signer are kept as well. */
 export const takenOverOfRules6 = 62
-/** The same of rules 7. */
+/** The same for rules 7. */
 export const takenOverOfRules7 = 62
 
-/** A minute after the last record of either directory: its own time is told by `venue journal info`. */
+/** A minute after the last record of either directory; the last record's exact time is shown by `venue journal info`. */
 export const soonAfterMs = (exchanges: ReadonlyArray<Version.Exchange>): number => {
   const times = exchanges.flatMap(({ answer }) =>
     [...answer.body.matchAll(/"(?:decided|occurred)AtEpochMs":(\d+)/g)].map(([, text]) => Number(text))
@@ -63,7 +63,7 @@ export const directoryOf = (name: Name): string => path.join("fixtures/versions"
 export const exchangesOf = (name: Name): ReadonlyArray<Version.Exchange> =>
   JSON.parse(fs.readFileSync(path.join(directoryOf(name), "requests.json"), "utf8")) as Array<Version.Exchange>
 
-/** The files of journal and snapshots, by their paths. */
+/** The files of journal and snapshots, by path. */
 export const filesOf = (name: Name): ReadonlyMap<string, Uint8Array> => {
   const data = path.join(directoryOf(name), "data")
   const read = (directory: string) =>
@@ -73,7 +73,7 @@ export const filesOf = (name: Name): ReadonlyMap<string, Uint8Array> => {
   return new Map([...read("journal"), ...read("snapshots")])
 }
 
-/** Lays files down on a disk, durably. */
+/** Writes files to a disk, durably. */
 export const lay = (files: ReadonlyMap<string, Uint8Array>): Effect.Effect<void, DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
     const disk = yield* Disk
@@ -87,25 +87,25 @@ export const lay = (files: ReadonlyMap<string, Uint8Array>): Effect.Effect<void,
     for (const directory of ["journal", "snapshots"]) yield* disk.syncDirectory(directory)
   }))
 
-/** All files of a simulated disk but the lock, as text that can be compared. */
+/** All files of a simulated disk except the lock, as texts to compare. */
 export const contents = (disk: SimDisk.SimDisk): Readonly<Record<string, string>> =>
   Object.fromEntries(
     disk.files().filter((file) => !file.startsWith("lock.db")).map((file) => [file, Buffer.from(disk.bytes(file)).toString("base64")])
   )
 
-/** Whom a kept version opened an account for. */
+/** An account that a kept version opened. */
 export interface Trader {
   readonly accountId: string
   readonly apiKey: string
 }
 
-/** The traders that a kept version's requests are of. */
+/** The traders who sent a kept version's requests. */
 export const tradersOf = (exchanges: ReadonlyArray<Version.Exchange>): ReadonlyArray<Trader> => {
   const { body } = exchanges.find(({ title }) => title === "three demo accounts")!.answer
   return (JSON.parse(body) as { readonly accounts: ReadonlyArray<Trader> }).accounts
 }
 
-/** A placement of a trader's: a small bid below the mark, but for what is said. */
+/** A trader's placement: by default a small bid below the mark. */
 export const order = ({ accountId, apiKey }: Trader, clientOrderId: string, more: object): Version.Exchange["request"] => ({
   method: "POST",
   target: "/v1/orders",
@@ -122,7 +122,7 @@ export const order = ({ accountId, apiKey }: Trader, clientOrderId: string, more
   })
 })
 
-/** An index price of now: what was seen before the directory was kept is stale by then. */
+/** A current index price, since the last one before the directory was kept is stale by now. */
 export const freshIndex: Version.Exchange["request"] = {
   method: "PUT",
   target: "/v1/operator/markets/BTC-USDC-PERP/index-price",
@@ -132,14 +132,14 @@ export const freshIndex: Version.Exchange["request"] = {
 
 const pair = (name: string): string => `"${name}":"[^"]*","${name}Atoms":"[^"]*",`
 
-/** What positions tell of their margins, leverage and liquidation price: native ones in a row, behind their mark; and unified ones. */
+/** Margins, leverage and liquidation price of positions: native ones in a row, after their mark; and unified ones. */
 const risk = new RegExp(
   `${pair("initialMargin")}${pair("maintenanceMargin")}"leverageX":\\d+,"liquidationPrice":[^,]*,"liquidationPriceAtoms":[^,]*,`
     + "|\"leverage\":\\d+,\"liquidationPrice\":[^,]*,",
   "g"
 )
 
-/** An answer without what was added to it since, and with rates that were not reckoned then as they were told. */
+/** An answer without the members added since, and with funding rates, which were not computed then, as they were shown. */
 export const asBefore = (body: string): string =>
   body
     .replaceAll(/"(?:fundingRateBasisMs|fundingRateE9|predictedFundingRateE9|fundingPaid|fundingPaidAtoms)":(?:"[^"]*"|\d+),/g, "")
@@ -151,20 +151,20 @@ export const asBefore = (body: string): string =>
     .replaceAll(/"predictedFundingRateBps":"1"/g, "\"predictedFundingRateBps\":\"0\"")
     .replaceAll(/"nextFundingRate":0\.0000125/g, "\"nextFundingRate\":0")
 
-/** A venue that is asked one request after the other. */
+/** A venue that receives one request after another. */
 export interface Running {
   readonly venue: Venue.Venue["Type"]
   readonly time: { nowMs: number }
-  /** What the venue logged, a line each. */
+  /** The lines that the venue logged. */
   readonly logged: ReadonlyArray<string>
   readonly ask: (request: Version.Exchange["request"]) => Promise<Response>
   readonly stop: () => Promise<void>
 }
 
-/** The markets file as it is. */
+/** The present markets file. */
 export const presentMarkets = Effect.suspend(() => Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
 
-/** What of it kept versions knew: there were no sessions then. */
+/** The markets that kept versions knew: there were no sessions then. */
 const markets = Effect.map(presentMarkets, (all) => all.filter(({ parameters }) => parameters.marketType === "crypto"))
 
 const settings: Omit<Venue.Options, "markets"> = {
@@ -179,12 +179,12 @@ const settings: Omit<Venue.Options, "markets"> = {
   sequencer: Sequencer.defaultOptions,
   snapshotEveryRecords: 0,
   journal: { segmentBytes: 2 ** 21, maxBlockBytes: 2 ** 16 },
-  // A venue's own 16 MiB, taken anew at each of hundreds of starts, are most of what there is to collect.
+  // The default 16 MiB, allocated at each of hundreds of starts, would be most of the garbage.
   feed: { bytes: 1 << 20 },
   ledger: Absent.setting
 }
 
-/** Starts the present venue over a disk, at a time. Fails with what refuses the start. Its histories begin anew unless some are given. */
+/** Starts the present venue over a disk, at a time. Fails with the reason if the start is refused. Its histories are new by default. */
 export const start = (
   disk: Layer.Layer<Disk, DiskError>,
   atEpochMs: number,
@@ -196,7 +196,7 @@ export const start = (
     const clock: Clock.Clock = Object.assign(Clock.make(), {
       unsafeCurrentTimeMillis: () => time.nowMs,
       currentTimeMillis: Effect.sync(() => time.nowMs),
-      // Nothing happens but what is asked for, and what is due at once: no mark is made between two requests but the first of a
+      // Nothing happens except what is requested and what is due at once: between two requests no mark is made, except the first of a
       // market that comes back.
       sleep: (duration: Duration.DurationInput) => Duration.toMillis(duration) === 0 ? Effect.void : Effect.never
     })
@@ -233,14 +233,14 @@ export const start = (
         new Promise((resolve) => {
           time.nowMs += 1
           const body = request.body === undefined ? new Uint8Array(0) : new TextEncoder().encode(request.body)
-          // From where the kept requests came: a key that is used from elsewhere is noted in a record.
+          // The address of the kept requests: the use of a key from another one would add a record.
           served[0]!.handle({ ...request, body, remoteAddress: "127.0.0.1" }, resolve)
         }),
       stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
     } satisfies Running
   })
 
-/** A simulated disk, without faults, that holds a kept directory; `files`: what is in it, of whoever reads it once for many disks. */
+/** A simulated disk without faults that holds a kept directory; `files`: its content, for callers that read it once for many disks. */
 export const diskOf = async (
   name: Name,
   options: Partial<SimDisk.Options> = {},
@@ -251,7 +251,7 @@ export const diskOf = async (
   return disk
 }
 
-/** Writes what is on a simulated disk into a real directory, which a tool can be run over. */
+/** Writes a simulated disk's files into a real directory, for a tool to run over. */
 export const writeOut = (disk: SimDisk.SimDisk, directory: string): void => {
   for (const file of disk.files()) {
     if (file.startsWith("lock.db")) continue
@@ -260,7 +260,7 @@ export const writeOut = (disk: SimDisk.SimDisk, directory: string): void => {
   }
 }
 
-/** Holds that a start over what another version left undecided is refused by that version's name, and changes nothing. */
+/** Expects a start over what another version left undecided to be refused, naming that version, and to change nothing. */
 export const refusedByName = async (crashed: Name, atEpochMs: number, program: string, rules: number): Promise<void> => {
   const disk = await diskOf(crashed)
   const before = contents(disk)

@@ -1,4 +1,4 @@
-/** A bug once found in the day's figures: a minute that traded more than 2^53 money atoms was not counted to the atom. */
+/** A bug once found in the day's statistics: a minute with more than 2^53 money atoms of trades was not counted to the atom. */
 import { expect, test } from "vitest"
 import { Minutes } from "../../src/engine/Minutes.js"
 

@@ -1,4 +1,7 @@
-/** What the tools say of a directory that another version decided and this one never took over: whose it is, and nothing that they would make of it. */
+/**
+ * What the tools say of a directory written by another version that this one never took over: the version's name, and no result of their
+ * own.
+ */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -7,7 +10,9 @@ import { unpack } from "../../scripts/fixtures/Version.js"
 import { line, type Result, runAll } from "../cli/Tool.js"
 import * as Kept from "./KeptVersion.js"
 
-/** A kept directory, as it is or with the state that a start of this version kept before it ended, and the version before went on. */
+/**
+ * A kept directory as it is, or with a state that a start of this version left before it ended, after which the previous version went on.
+ */
 const cases: ReadonlyArray<{ readonly name: Kept.Name; readonly program: string; readonly rules: number; readonly hasStep: boolean }> = [
   { name: "rules-7", program: "0.7.0", rules: 7, hasStep: false },
   { name: "rules-7-crashed", program: "0.7.0", rules: 7, hasStep: false },
@@ -24,7 +29,7 @@ describe("the tools", () => {
   const histories = "what the version before has made"
   const historiesOf = (index: number): string => path.join(directory, String(index), "histories.db")
   const bundleOf = (index: number): string => path.join(directory, `${index}.bundle`)
-  /** What each says of each directory, one directory behind the other. */
+  /** The results of all tools, by directory. */
   let told: ReadonlyArray<ReadonlyArray<Result>>
 
   beforeAll(async () => {
@@ -38,7 +43,7 @@ describe("the tools", () => {
       return [
         line("dist/tools/venue.js", ["bundle", "--data", data, "--out", bundleOf(index)]),
         line("dist/tools/venue.js", ["journal", "tail", "--data", data]),
-        // One shows that it asks: what it is told is the same for all of them.
+        // Once is enough to show that it checks: the answer is the same for every directory.
         ...(index === 0 ? [line("dist/tools/venue.js", ["histories", "rebuild", "--data", data])] : []),
         line("dist/tools/venue.js", ["audit", "--data", data]),
         line("dist/tools/replay.js", ["--data", data, "--verify"])

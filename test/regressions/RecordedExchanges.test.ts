@@ -1,6 +1,6 @@
 /**
- * The kept HTTP exchanges: a new venue answers each request as it is kept, byte for byte, and records the same files.
- * Only the id that each request gets is another: it is random by intent, but for the record that decided it.
+ * The kept HTTP exchanges: a new venue answers each request as recorded, byte for byte, and records the same files. Only request ids
+ * differ, which are random by intent except for the record that decided the request.
  */
 import * as fs from "node:fs"
 import { expect, test } from "vitest"
@@ -16,19 +16,19 @@ const chapters = names.map(
 
 const requestId = /req_[0-9a-z]{16,}(?:_[0-9a-z]+)?/g
 
-/** What is answered otherwise on purpose since these were kept: where there is GET, there is HEAD. */
+/** Deliberate changes since these were recorded: wherever there is GET, there is HEAD. */
 const withHead = /"allow": ?"GET(?:, HEAD)?/g
 
-/** Keys tell when they were used last. */
+/** Keys show when they were last used. */
 const lastUse = /(\\?"lastUsedAtEpochMs\\?":)(?:null|\d+)/g
 
-/** A text with what is random in it under one name, and what changed on purpose as it is today. */
+/** A text with random parts replaced by one name, and deliberate changes in today's form. */
 const settled = (text: string): string =>
   text.replace(requestId, "req_random").replace(withHead, "\"allow\":\"GET, HEAD").replace(lastUse, "$1null")
 
 /**
- * An answer as it was before marks and funding: without what was added, and with the rates that were not reckoned. That it repeats
- * a decision is told since.
+ * An answer as it was before marks and funding: without the members added since, and with rates that were not computed then. That an answer
+ * repeats a decision is marked only since then.
  */
 const withoutFunding = ({ body, headers: { "idempotent-replayed": _, ...headers }, ...response }: Exchanges.Exchange["response"]) => ({
   ...response,
@@ -44,7 +44,7 @@ test("a new venue answers every kept request as it did then", async () => {
     for (const { request, response, title } of exchanges) {
       const answered = await asked.ask(request)
       expect(settledResponse(Exchanges.kept(answered)), `${name}: ${title}`).toEqual(settledResponse(response))
-      // The header's id is the envelope's.
+      // The header has the same id as the envelope.
       expect(new Set(JSON.stringify(answered).match(requestId)).size, `${name}: ${title}`).toBe(1)
     }
   }
@@ -64,7 +64,7 @@ test("every answer says that it is to be taken as it is, and how whoever asks st
       const isRouted = status !== 405 && !body.includes("\"code\":\"route_not_found\"")
       const isOperators = status !== 401 && status !== 405 && authorization !== undefined && request.target.startsWith("/v1/operator/")
       const isUncounted = isOperators || request.target === "/healthz" || request.target === "/readyz"
-      // Whoever is refused counts for the address, and what meets no route.
+      // Refused requests count for the address, and so do those without a route.
       const isOfAddress = isUncounted || !isRouted || status === 401 || authorization === undefined
       const subject = isOfAddress ? "address" : authorization
       const limit = Number(headers["ratelimit-limit"])

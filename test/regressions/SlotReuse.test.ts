@@ -1,4 +1,4 @@
-/** An order in the slot of one that was forgotten begins anew: nothing of the other's fills, links or cancels is its own. */
+/** An order in the slot of a forgotten one begins anew: it inherits none of the other's fills, links or cancels. */
 import { expect, test } from "vitest"
 import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
@@ -18,7 +18,7 @@ test("an order takes over nothing from the one whose slot it gets", () => {
   driver.cancel(maker, half!.orderNumber)
   driver.atEpochMs += 25 * 3_600_000
 
-  // Both slots are free again, and both are taken.
+  // Both slots are free again, and two new orders take them.
   const anew = [driver.place(maker, { quantityAtoms: 7 }), driver.place(maker, { quantityAtoms: 8, priceAtoms: 990 })]
   const views = anew.map(({ orderNumber }) => driver.engine.findOrder(maker, orderNumber)!)
   expect(

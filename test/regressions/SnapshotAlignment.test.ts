@@ -1,4 +1,4 @@
-/** A snapshot's sections may lie anywhere in a Buffer; columns of 8-byte numbers may not. */
+/** A snapshot's sections may begin at any offset of a Buffer; arrays of 8-byte numbers may not. */
 import { expect, test } from "vitest"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { RandomDriver } from "../engine/drive.js"

@@ -1,4 +1,4 @@
-/** What version 0.1.0 left is taken over: its answers, its state, and what follows; and nothing is lost on the way. */
+/** A directory of version 0.1.0 is taken over: its answers, its state, and what follows; and nothing is lost on the way. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -25,7 +25,7 @@ const exchanges = Kept.exchangesOf("rules-1")
 const soonAfterMs = Kept.soonAfterMs(exchanges)
 const { takenOverAt } = Kept
 
-/** What is compared of an answer: of a refusal that no decision stands for, the time of asking is not. */
+/** The parts of an answer to compare: without the time, if it is a refusal by no decision. */
 const said = ({ body, status }: Pick<Response, "status" | "body">, isAskedNow = false) => [
   status,
   isAskedNow ? withoutRequestId(body).replace(/"occurredAtEpochMs":\d+/, "\"occurredAtEpochMs\":0") : Kept.asBefore(withoutRequestId(body))
@@ -53,17 +53,17 @@ test("every request that is repeated gets the answer of rules 1, and every read 
   const { sequence } = running.venue.reads
   expect(sequence).toBe(takenOverAt + 1)
   for (const exchange of exchanges) {
-    // What was refused under the halt did nothing: sent again it is a new order.
+    // A request refused under the halt had no effect: sent again it is a new order.
     if (exchange.answer.status === 503) continue
     const { again, answer: first, title } = exchange
     const answer = await running.ask(exchange.request)
-    // A read says how far the journal is: one further, by the step.
+    // A read shows the journal's sequence: one higher, because of the step.
     const expected = isRead(exchange)
       ? { ...first, body: first.body.replace(`"journalSequence":${takenOverAt}`, `"journalSequence":${takenOverAt + 1}`) }
       : again ?? first
     expect(said(answer, again !== undefined), title).toEqual(said(expected, again !== undefined))
   }
-  // Nothing of it was decided anew.
+  // None of these requests was decided anew.
   expect(running.venue.reads.sequence).toBe(sequence)
   await running.stop()
 })
@@ -159,7 +159,7 @@ describe("the tools over what was taken over", () => {
     wholeBundle: venue("bundle", "--data", data, "--out", bundles.whole),
     wholeReplayed: replay("--bundle", bundles.whole, "--verify"),
     toBefore: venue("bundle", "--data", data, "--to", "30", "--out", bundles.earlier),
-    // Nothing is there to be copied from, and then something is.
+    // A copy is attempted with nothing to copy from, and then with something.
     copiedOfNothing: venue("journal", "copy", "--data", directory, "--out", path.join(directory, "copy")),
     copied: venue("journal", "copy", "--data", data, "--out", path.join(directory, "copy"))
   }
@@ -216,7 +216,7 @@ describe("the tools over what was taken over", () => {
     expect(refused.stderr).not.toContain("cut")
     expect(refused.code).toBe(2)
     expect(fs.existsSync(bundles.earlier)).toBe(false)
-    // What is hidden is hidden by running the journal again from its first record, and that only 0.1.0 does.
+    // Hiding others' data needs a replay of the journal from its first record, which only 0.1.0 can do.
     expect(forAlice.stderr).toContain("only the version of the program that wrote them (0.1.0) replays them")
     expect(forAlice.code).toBe(2)
   })
@@ -290,7 +290,7 @@ test.each(["schema", "format"] as const)("a snapshot of a newer %s is passed ove
   disk.overwrite(newest, 0, Newer.snapshot(disk.bytes(newest), what))
   const third = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 2_000))
   expect(third.logged.join("\n")).toContain(`a newer version wrote it (${what} 9`)
-  // Of the snapshots there are, the one before is that of the first stop.
+  // Of the snapshots, the previous one is that of the first stop.
   expect(third.venue.recovered).toEqual({ fromSequence: takenOverAt + 1, records: 2 })
   await third.stop()
 })
@@ -363,7 +363,7 @@ test.each<Kept.Name>(["rules-1", "rules-5", "rules-6", "rules-7"])(
         expect(episodes.map(membersOf).sort((one: never, other: never) => ids(one) < ids(other) ? -1 : 1)).toEqual(told)
       })
     }
-    // What rules 5 to 7 decided here this version decides alike: that is told in full.
+    // What rules 5 to 7 decided is decided alike by this version, so it can be read in full.
     const said = running.logged.filter((line) => line.includes("the histories begin where this version took over"))
     expect(said).toHaveLength(version === "rules-1" ? 1 : 0)
     await running.stop()

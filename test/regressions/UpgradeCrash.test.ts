@@ -1,6 +1,6 @@
 /**
- * The step from rules 1, cut off at every operation of the disk, and with faults within it: the next start takes it from
- * where it was left, journals the step once, and comes to the same state.
+ * The upgrade's step from rules 1, cut off at every operation of the disk and with faults during it: the next start continues it, journals
+ * the step once, and reaches the same state.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -26,18 +26,18 @@ const { takenOverAt } = Kept
 const keptFiles = Kept.filesOf("rules-1")
 const stepPath = "snapshots/00000000000000000048.step"
 
-/** Starts the present venue, with segments that are soon written: hundreds of starts, each of which keeps one free, fill them with zeros. */
+/** Starts the present venue with small segments: each of hundreds of starts fills a spare one with zeros. */
 const start = (disk: Parameters<typeof Kept.start>[0], atEpochMs: number) =>
   Kept.start(disk, atEpochMs, { journal: { segmentBytes: 2 ** 18, maxBlockBytes: 2 ** 16 } })
 
-/** A disk with a kept directory, and what happens to its operations from now on. */
+/** A disk with a kept directory, whose operations the test controls from now on. */
 const trouble = async (random: () => number = () => 0) => {
   const plan: { each: (call: SimDisk.Call) => ReturnType<NonNullable<SimDisk.Options["inject"]>> } = { each: () => undefined }
   const disk = await Kept.diskOf("rules-1", { random, inject: (call) => plan.each(call) }, keptFiles)
   return { disk, plan }
 }
 
-/** Runs a start until it is done, or the disk has crashed at the operation so many ahead. */
+/** Runs a start until it has finished, or the disk has crashed at its `at`th operation. */
 const startUntil = (
   { disk, plan }: Awaited<ReturnType<typeof trouble>>,
   operations: number,
@@ -60,7 +60,7 @@ const startUntil = (
   })
 }
 
-/** The starts that are journaled behind what was taken over, oldest first. */
+/** The starts journaled after what was taken over, oldest first. */
 const starts = (disk: SimDisk.SimDisk): Promise<ReadonlyArray<StartVenue>> =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -82,10 +82,10 @@ const reckonDigests = async (): Promise<{ readonly stateBefore: string; readonly
   return { stateBefore: Buffer.from(stored.digest).toString("hex"), stateAfter: stateDigest(engine.state) }
 }
 
-/** What the step is to come to, which is the same for every start. */
+/** The state digests after the step, the same for every start. */
 const digestsOfStep = reckonDigests()
 
-/** The last start went well: the step is there once, first, and everything that was promised still holds. */
+/** The last start succeeded: the step is journaled once, first, and every promise still holds. */
 const expectTakenOver = async (disk: SimDisk.SimDisk, running: Kept.Running): Promise<void> => {
   const [step, ...later] = await starts(disk)
   expect(step).toMatchObject({ rules: versions.rules, codec: versions.codec, ...await digestsOfStep })
@@ -97,7 +97,7 @@ const expectTakenOver = async (disk: SimDisk.SimDisk, running: Kept.Running): Pr
   expect(disk.files()).toContain(stepPath)
 }
 
-/** What an undisturbed start asks of the disk, in order. */
+/** The disk operations of an undisturbed start, in order. */
 const operationsOfStart = async (): Promise<ReadonlyArray<SimDisk.Call>> => {
   const { disk, plan } = await trouble()
   const calls: Array<SimDisk.Call> = []
@@ -114,11 +114,11 @@ const operationsOfStart = async (): Promise<ReadonlyArray<SimDisk.Call>> => {
 const operations = await operationsOfStart()
 const journaledAt = operations.findIndex(({ operation, path }) => operation === "writeAt" && path.endsWith(".seg"))
 
-/** Whether an operation is a write in the midst of many to one file that nobody reads before the last of them. */
+/** Whether an operation is in the middle of many writes to one file that is read only after the last of them. */
 const isWithinWrites = (at: number): boolean =>
   [-2, -1, 0, 1, 2].every((off) => operations[at + off]?.operation === "writeAt" && operations[at + off]?.path === operations[at]!.path)
 
-/** Where starts are cut off: at every operation, but of many writes in a row at one in eight. */
+/** Where starts are cut off: at every operation, but within many writes in a row only at one in eight. */
 const cuts = [...operations.keys()].filter((at) => at % 8 === 0 || !isWithinWrites(at))
 
 test("a start is cut off before the step is journaled, at it and behind it", () => {
@@ -126,11 +126,11 @@ test("a start is cut off before the step is journaled, at it and behind it", () 
   expect(cuts).toEqual(expect.arrayContaining([0, journaledAt, journaledAt + 1]))
 })
 
-/** Places in parts, of which each is a test: a test that takes long ends in its time only where nothing else runs. */
+/** Divides the places among several tests: a single long test would exceed its time limit when anything else runs. */
 const partsOf = (places: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>> =>
   Array.from({ length: 4 }, (_, part) => places.filter((_, index) => index % 4 === part))
 
-// What a kill leaves is one of the states that a loss of power may leave: of every second place of those is enough.
+// What a kill leaves is one of the states that a loss of power may leave, so every second place is enough for it.
 const losses = [["power", cuts], ["kill", cuts.filter((_, index) => index % 2 === 0)]] as const
 
 describe.each(losses)("loss of %s", (kind, places) => {
@@ -138,7 +138,7 @@ describe.each(losses)("loss of %s", (kind, places) => {
     for (const at of part) {
       const troubled = await trouble(generator(at + 1))
       if (await startUntil(troubled, at, kind) !== "crashed") {
-        // Behind the step the histories read beside the start: it may be done before as much has been read as the other time.
+        // After the step the histories read beside the start, which may finish before they have read as much as in the other run.
         expect(at).toBeGreaterThan(journaledAt + 1)
         troubled.disk.crash(kind)
       }
@@ -223,7 +223,7 @@ describe("a damaged state of the step", () => {
 
   test("is made again where the step itself is not journaled yet", async () => {
     const { disk, plan } = await trouble()
-    // The state is kept, and then the machine goes.
+    // The machine crashes once the state is saved.
     const ended = new Promise<void>((resolve) => {
       plan.each = ({ operation, path }) => {
         if (operation !== "writeAt" || !path.startsWith("journal/") || !disk.files().includes(stepPath)) return undefined

@@ -1,4 +1,7 @@
-/** What versions 0.2.0 to 0.7.0 left is taken over: its answers, its state, and what follows; what it left undecided is left to it. */
+/**
+ * Directories of versions 0.2.0 to 0.7.0 are taken over: their answers, their state, and what follows; what they left undecided is left to
+ * them.
+ */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -47,15 +50,15 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
       expect(sequence).toBe(takenOverAt + 1)
       let decidedAgain = 0
       for (const { again, answer: first, request, title } of exchanges) {
-        // What was refused under the halt did nothing: sent again it is a new order.
+        // A request refused under the halt had no effect: sent again it is a new order.
         if (first.status === 503) continue
         const answer = await running.ask(request)
-        // Since rules 3 a cancel that finds nothing is not remembered: asked again it is decided again, at another time.
+        // Since rules 3 a cancel that finds nothing is not remembered: sent again it is decided again, at another time.
         const isDecidedAgain = request.method === "POST" && again !== undefined
         if (isDecidedAgain) decidedAgain++
         const said = (status: number, body: string) => {
           const before = Kept.asBefore(withoutRequestId(body))
-          // The start that rules 4 and later answered behind had made marks before it did.
+          // From rules 4 on, these were answered after a start that had made marks already, at a later sequence.
           const text = rules >= 4 ? before.replace(/"journalSequence":\d+/, "\"journalSequence\":0") : before
           return [status, isDecidedAgain ? text.replace(/"occurredAtEpochMs":\d+/, "\"occurredAtEpochMs\":0") : text]
         }
@@ -111,7 +114,7 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
       }
     })
 
-    /** From rules 6 on the markets file had one of sessions. */
+    /** From rules 6 on the markets file had a market with sessions. */
     const knewSessions = rules >= 6
 
     test("a market of sessions that the file has by now is put behind the step, or goes on, and the others trade on", async () => {
@@ -134,11 +137,11 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
       }
       await running.ask(Kept.freshIndex)
       expect(JSON.parse((await running.ask(order(alice, "new-1", {}))).body)).toMatchObject({ status: "open" })
-      // A stop notes which keys were used.
+      // A stop journals which keys were used.
       await running.stop()
       const { sequence } = reads
       disk.crash("kill")
-      // What is there is not put again; only the start itself is journaled.
+      // Existing markets are not put again; only the start itself is journaled.
       const again = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 10_500, { markets }))
       expect([again.venue.recovered.records, again.venue.reads.sequence]).toEqual([0, sequence + 1])
       await again.stop()

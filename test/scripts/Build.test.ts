@@ -1,4 +1,4 @@
-/** When sources are compiled, and that nothing but a whole output can be run. */
+/** When sources are compiled, and that only a complete output can be run. */
 import { spawn, spawnSync } from "node:child_process"
 import nodeFs, * as fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
@@ -23,7 +23,7 @@ interface Output {
   readonly use: (root: string, pid: number) => void
 }
 
-// It runs before anything is compiled, and so is plain JavaScript.
+// It runs before anything is compiled, so it is plain JavaScript.
 const { ensure, reasonToCompile, use } = await import(pathToFileURL(path.resolve("scripts/build/Output.mjs")).href) as Output
 
 describe("compiling", () => {
@@ -207,7 +207,7 @@ describe("compiling", () => {
       fs.mkdirSync(path.dirname(path.join(root, "scripts", name)), { recursive: true })
       fs.copyFileSync(path.join("scripts", name), path.join(root, "scripts", name))
     }
-    // A compiler that writes what the real one and the two steps behind it would.
+    // A stand-in that writes what the compiler and the two steps after it would.
     fs.mkdirSync(path.join(root, "node_modules/typescript/bin"), { recursive: true })
     write(
       "node_modules/typescript/bin/tsc",

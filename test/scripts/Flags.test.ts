@@ -1,8 +1,8 @@
-/** A venue runs with the same flags of V8 wherever it is started: figures of one way to start it hold for the others. */
+/** A venue runs with the same V8 flags however it is started, so that measurements of one way hold for the others. */
 import * as fs from "node:fs"
 import { expect, test } from "vitest"
 
-/** The flags that stand in a text before the program that is started, in their order. */
+/** The flags in a text before the program that is started, in their order. */
 const flagsIn = (text: string): ReadonlyArray<string> => text.match(/--(?:no-)?[a-z0-9]+(?:-[a-z0-9]+)*(?:=[0-9]+)?/g) ?? []
 
 const between = (file: string, begin: string, end: string): string => {

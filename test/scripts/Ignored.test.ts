@@ -1,4 +1,4 @@
-/** What holds a key, a token or a secret, where the tools and the README write it, is not what git would take in. */
+/** Files that hold a key, a token or a secret, at the places where the tools and the README put them, are ignored by git. */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import { expect, test } from "vitest"

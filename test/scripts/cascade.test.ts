@@ -1,4 +1,4 @@
-/** A crash like that of 10 October 2025, small: every sum is exact, and nobody is below zero. */
+/** A crash like that of 10 October 2025 on a small scale: every sum is exact, and no account is below zero. */
 import { describe, expect, test } from "vitest"
 import { fall } from "../../scripts/cascade/Fall.js"
 

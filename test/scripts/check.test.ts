@@ -288,7 +288,7 @@ describe("the repository", () => {
   })
 })
 
-/** Files by path, parsed. */
+/** Files by path, parsed and linked. */
 const files = (texts: Readonly<Record<string, string>>) => linked(Object.entries(texts).map(([path, text]) => parse(path, text)))
 
 const subjects = (found: ReadonlyArray<Violation>): ReadonlyArray<string> =>
@@ -336,7 +336,7 @@ describe("long functions", () => {
   const lines = (count: number) => "  one()\n".repeat(count)
   const found = (text: string, path = "src/edge/A.ts") => subjects(Functions.check(parse(path, text)))
 
-  /** Each with the line in which it starts; around it, as many lines as do not belong to it. */
+  /** Each with the line in which it starts, and the number of lines around it that do not belong to it. */
   it.each<readonly [what: string, before: string, after: string, found: string, around: number]>([
     ["a function", "export function* one(a: 1): Generator<1> {", "}", "1 A.one", 0],
     ["an arrow", "export const two = async (a: { b: 1 }): Promise<1> => {", "}", "1 A.two", 0],

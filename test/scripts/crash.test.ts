@@ -1,4 +1,4 @@
-/** The checks of the crash run can fail: each thing that a crash could lose or double is shown to them once. */
+/** The checks of the crash run can fail: each kind of loss or duplication that a crash could cause is presented to them once. */
 import { describe, expect, test } from "vitest"
 import type { Call, Operation } from "../../scripts/crash/Calls.js"
 import * as Checks from "../../scripts/crash/Checks.js"
@@ -23,7 +23,7 @@ const key = (operation: Operation, serial: number, orderId = ""): Call => ({
 
 const ok = (value: unknown) => ({ status: 200, body: JSON.stringify(value) })
 
-/** A native order or entry in an answer: 0.003 in all. */
+/** A native order or entry in an answer, of 0.003 in total. */
 const native = (orderId: string, lastSequence: number, status: string, more: object = {}) => ({
   orderId,
   status,
@@ -50,7 +50,7 @@ const atoms = (quantity: number, filled: number, canceled: number) => {
   }
 }
 
-/** An order placed by the key of a serial, as it is now; of 0.003, open and unfilled unless told otherwise. */
+/** The present record of an order placed under a serial's key; of 0.003, open and unfilled by default. */
 const record = (
   orderId: string,
   serial: number,
@@ -83,8 +83,8 @@ const fill = (tradeId: string, orderId: string, sizeAtoms: string, more: object 
 const user = { cancelReason: "user" }
 
 /**
- * What one account was told: an order filled at once, a batch of two and a refusal, an amendment, a cancel of each
- * family, a batch cancel that is refused in part, a thin placement, a cancel-all, and an order after it.
+ * The answers to one account: an order filled at once, a batch of two and a refusal, an amendment, a cancel of each family, a batch cancel
+ * that is refused in part, a placement in minimal form, a cancel-all, and an order after it.
  */
 const decisions: ReadonlyArray<Decision.Decision> = [
   Decision.read(key("place_order", 1), ok(native("ord_a", 11, "closed", { filledQuantity: "0.003" }))),
@@ -155,7 +155,7 @@ const evidence: Checks.Evidence = {
   ]
 }
 
-/** The evidence with one order's record another. */
+/** The evidence with one order's record changed. */
 const altered = (orderId: string, more: object): Checks.Evidence => ({
   ...evidence,
   orders: orders.map((order) => order.orderId === orderId ? { ...order, ...more } : order)
@@ -169,7 +169,7 @@ const without = (orderId: string): Checks.Evidence => ({
   fills: evidence.fills.filter((one) => one.orderId !== orderId)
 })
 
-/** The evidence with the first entry of one key's decision another, or its record. */
+/** The evidence with the first entry of one key's decision changed, or its record. */
 const redecided = (serial: number, change: (entry: Decision.Entry) => Decision.Entry, sequence?: number): Checks.Evidence => ({
   ...evidence,
   decisions: decisions.map((decision) => {
@@ -184,7 +184,7 @@ describe("an account's orders against what it was told", () => {
     expect(Checks.account(evidence)).toEqual([])
   })
 
-  /** What is altered, the evidence, and how its findings begin, in order. */
+  /** The change, the evidence, and how the findings begin, in order. */
   test.each<readonly [what: string, shown: Checks.Evidence, begins: ReadonlyArray<string>]>([
     ["an acknowledged order is lost", without("ord_d"), ["ord_d of acc_1-5 was told and is gone"]],
     [
@@ -309,7 +309,7 @@ describe("a key looked up", () => {
     ...kept: ReadonlyArray<object>
   ): Checks.Lookup => ({ outcome: "accepted", fenced: false, decisions: kept } as Checks.Lookup)
 
-  /** The lookup with one entry another. */
+  /** The lookup with one entry changed. */
   const changed = (at: number, more: object): Checks.Lookup =>
     lookup({ ...remembered, entries: entries.map((entry, index) => index === at ? { ...entry, ...more } : entry) })
 

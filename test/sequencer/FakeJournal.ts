@@ -1,6 +1,6 @@
 /**
- * A journal in memory whose blocks become durable, or fail, when a test says so. Checks the chain as a real
- * one would. Fault model: an answer may come late or never; nothing is torn.
+ * A journal in memory whose blocks become durable, or fail, when a test says so. It checks the chain as a real one would. Fault model: an
+ * answer may come late or never; nothing is torn.
  */
 import { Effect, Stream } from "effect"
 import type { Context } from "effect"
@@ -18,7 +18,7 @@ export class FakeJournal {
   /** Blocks handed over, oldest first. */
   readonly begun: Array<Begun> = []
   private readonly open: Array<(failure: Failure | undefined) => void> = []
-  /** What it says that there is room for. */
+  /** For which commands it claims to have room. */
   private room: Room = "all"
   private roomChanged = (): void => {}
   private previousDigest: Uint8Array = Block.genesisDigest
@@ -43,13 +43,13 @@ export class FakeJournal {
     links: () => Stream.empty
   }
 
-  /** There is other room from now on. */
+  /** Changes the room from now on. */
   make(room: Room): void {
     this.room = room
     this.roomChanged()
   }
 
-  /** How many blocks wait to become durable. */
+  /** How many blocks are not durable yet. */
   get outstanding(): number {
     return this.open.length
   }
@@ -64,14 +64,14 @@ export class FakeJournal {
     this.nextSequence = block.lastSequence + 1
   }
 
-  /** The oldest block becomes durable. */
+  /** Makes the oldest block durable. */
   settle(): void {
     const done = this.open.shift()
     if (done === undefined) throw new Error("nothing is in flight")
     done(undefined)
   }
 
-  /** The oldest block fails. */
+  /** Makes the oldest block fail. */
   fail(failure: Failure): void {
     const done = this.open.shift()
     if (done === undefined) throw new Error("nothing is in flight")

@@ -1,6 +1,6 @@
 /**
- * The feed over the real writer and journal: whatever memory keeps of them, readers are given the same blocks with the
- * same events, each once and none before it is durable.
+ * The feed over the real writer and journal: however much of it is in memory, readers get the same blocks with the same events, each once
+ * and none before it is durable.
  */
 import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
 import { describe, expect, test } from "vitest"
@@ -69,7 +69,7 @@ const collect = async (blocks: Blocks, last: number): Promise<ReadonlyArray<Feed
   return Chunk.toReadonlyArray(await Effect.runPromise(Stream.runCollect(upTo)))
 }
 
-/** All that a reader can tell of a block. */
+/** Everything that a reader sees of a block. */
 const told = ({ block, events, told: toldOf }: Feed.Committed) => ({
   ...block,
   digest: Buffer.from(block.digest).toString("hex"),
@@ -77,7 +77,7 @@ const told = ({ block, events, told: toldOf }: Feed.Committed) => ({
   told: [...toldOf]
 })
 
-/** The blocks are all from `from` to `to`, each once, with the events that their digests are over. */
+/** Expects all blocks from `from` to `to`, each once, with the events that their digests cover. */
 const expectWhole = (blocks: ReadonlyArray<Feed.Committed>, from: number, to: number): void => {
   let next = from
   for (const { block, events } of blocks) {
@@ -113,7 +113,7 @@ describe("whatever memory keeps", () => {
     expectWhole(blocks, 1, last)
     await venue.stop()
 
-    // A writer that has just started keeps nothing in memory: all of it comes from the segments.
+    // A writer that has just started has nothing in memory: all blocks come from the segments.
     const again = await start(disk, roomy)
     expect((await collect(again.feed.from(1), last)).map(told)).toEqual(blocks.map(told))
     await again.stop()
@@ -176,7 +176,7 @@ describe("whatever memory keeps", () => {
         : Effect.void
     }))
     for (let from = 20; from < commands.length; from += 20) {
-      // Answered although nobody reads.
+      // Commands are answered although the reader has stopped.
       await venue.submit(commands.slice(from, from + 20))
       if (from % 100 === 0) gate.release()
     }
@@ -214,7 +214,7 @@ describe("whatever memory keeps", () => {
       Stream.runDrain
     ))
     expect(standing.map(told)).toEqual(plain.map(told))
-    // And what a block was decided on: behind the one before it.
+    // It also gives the state on which a block was decided: the one after the previous block.
     const [one, next] = plain.slice(-2).map(({ block }) => block)
     const { digest, engine } = await Effect.runPromise(venue.feed.standingBefore(next!.firstSequence))
     expect([canonical(engine), digest]).toEqual([states.get(one!.lastSequence), Buffer.from(one!.digest).toString("hex")])
@@ -255,7 +255,7 @@ describe("whatever memory keeps", () => {
     expect(await at(first.sequence() + 3, [first])).toBe(first)
     const other = await at(first.sequence() - 1, [first])
     expect(other).not.toBe(first)
-    // Two stand: who wants to go on is given the nearer.
+    // Of two engines kept, a reader that continues gets the nearer one.
     expect(await at(first.sequence(), [first, other])).toBe(first)
     const near = await at(last - 5, [first, other])
     expect(near.sequence()).toBeGreaterThan(last - 140)
@@ -380,7 +380,7 @@ describe("memory", () => {
           expect(found.events).toEqual(given.get(at))
           expect(found.told).toEqual(given.get(at)!.subarray(0, at % 7))
         }
-        // Several at once are what each is, one behind the other, as far as memory has them all.
+        // Several at once equal the single ones in sequence, as far as all of them are in memory.
         const from = Math.max(1, sequence - (next() % 20))
         const run = recent.run(from, 6)
         expect(run === undefined).toBe(recent.at(from) === undefined)

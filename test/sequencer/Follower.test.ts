@@ -1,6 +1,6 @@
 /**
- * The follower beside the real writer and journal, over a disk in memory and as a thread over a directory: it takes the
- * snapshots that the next start begins with, is started again, and ends the venue where it has come to another state.
+ * The follower beside the real writer and journal, over a disk in memory and as a thread over a directory: it saves the snapshots with
+ * which the next start begins, is restarted when it ends, and ends the venue if it has reached another state.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -30,7 +30,7 @@ const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-follower-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** A host in the process at hand. */
+/** A host in this process. */
 const inProcess = (disk: Layer.Layer<Disk>): Host => ({
   run: (setting, told, hear) =>
     follow(setting, told, hear).pipe(
@@ -39,7 +39,7 @@ const inProcess = (disk: Layer.Layer<Disk>): Host => ({
     )
 })
 
-/** Keeps what a host's followers say, and lets somebody wait for it. */
+/** Records the messages of a host's followers, and allows waiting for one. */
 const heard = (host: Host) => {
   const all: Array<Said> = []
   let look = (): void => {}
@@ -53,7 +53,7 @@ const heard = (host: Host) => {
           look()
         })
     } satisfies Host,
-    /** Waits until it was said. */
+    /** Waits for a message. */
     until: (tag: Said["_tag"]): Promise<void> =>
       new Promise((resolve) => {
         look = () => {
@@ -119,7 +119,7 @@ test("the follower takes snapshots of what is durable, and the next start begins
   const { agreedSequence, snapshotSequence } = venue.writer.followers!.standing
   expect(snapshotSequence).toBeGreaterThanOrEqual(60)
   expect(agreedSequence).toBeGreaterThanOrEqual(snapshotSequence)
-  // As the power's loss leaves it: nobody has stopped anything.
+  // As after a loss of power: nothing was stopped.
   disk.crash("power")
   const newest = snapshotsOn(disk).at(-1)!
   const again = await start(disk.mount(), undefined)
@@ -157,21 +157,21 @@ test("a difference ends the venue, names both digests, and leaves no snapshot of
   expect(failure.writerDigest).not.toBe(failure.followerDigest)
   expect(failure.message).toContain(`at sequence ${failure.sequence} the writer came to ${failure.writerDigest} and its follower to `)
   expect(snapshotsOn(disk)).toEqual([])
-  // A stop of a writer that has failed is no stop in good order.
+  // After a failure of the writer, a stop is not graceful.
   await expect(venue.stop()).rejects.toThrow("the writer stopped (FollowerDiffers)")
 })
 
 test("a snapshot is not saved before the writer has come to the same state", async () => {
   const disk = SimDisk.make({ random: () => 0.5 })
   const { all, host, until } = heard(inProcess(disk.mount()))
-  // What the follower says of its state never comes to the writer.
+  // The follower's messages about its state never reach the writer.
   const deaf: Host = { run: (setting, told) => host.run(setting, told, () => {}) }
   const venue = await start(disk.mount(), deaf)
   await venue.submit(commandsOf(7, 300))
   await until("Sampled")
   expect(all.map(({ _tag }) => _tag)).toEqual(["Sampled"])
   await venue.stop()
-  // The writer's own at the stop is the only one.
+  // The only snapshot is the writer's own at the stop.
   expect(snapshotsOn(disk)).toHaveLength(1)
 })
 
@@ -195,7 +195,7 @@ test("the follower runs nothing before it is told that it is durable", async () 
   const turns = async (goOn: () => boolean): Promise<void> => {
     while (goOn()) await Effect.runPromise(Effect.yieldNow())
   }
-  // A writer tells of whole blocks, which have eight records at most: what is told here may end within one.
+  // A real writer announces whole blocks, of at most eight records; the sequence set here may lie within one.
   await turns(() => told.standing < told.durable - 8)
   let left = 500
   await turns(() => left-- > 0)
@@ -214,7 +214,7 @@ test("a thread takes them over a directory, and is started again where it ended"
   const nowhere = await Effect.runPromise(Layer.build(NodeFollower.layer(path.join(directory, "empty"))).pipe(Effect.scoped))
   let runs = 0
   const { host, until } = heard({
-    // The first one finds no journal.
+    // The first follower finds no journal.
     run: (...parts) => Context.get(runs++ === 0 ? nowhere : context, FollowerHost)!.run(...parts)
   })
   const venue = await start(NodeDisk.layer(dataDir), host)
@@ -233,7 +233,7 @@ test("a thread takes them over a directory, and is started again where it ended"
 
 test("a thread that cannot be begun has ended, and is begun again", async () => {
   const { run } = Context.get(await Effect.runPromise(Effect.scoped(Layer.build(NodeFollower.layer(directory)))), FollowerHost)!
-  // What cannot be copied to a thread keeps it from beginning, as it does where the system has none left.
+  // A value that cannot be copied to a thread keeps it from starting, as it does when the system has no threads left.
   const unbegun: Host = { run: (setting, told, hear) => run({ ...setting, capacity: { orders: () => {} } as never }, told, hear) }
   const venue = await start(SimDisk.make({ random: () => 0.5 }).mount(), unbegun)
   const { followers } = venue.writer

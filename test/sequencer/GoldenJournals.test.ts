@@ -1,6 +1,6 @@
 /**
- * Journals kept from earlier: those of the present rules replay to what they came to then, and are recorded today as they
- * were; those of earlier rules are held to their chain, and left to the versions that replay them.
+ * Kept journals: those of the present rules replay to the state they reached then, and are recorded today as they were; those of earlier
+ * rules are only checked for their chain, and left to the versions that replay them.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -20,7 +20,7 @@ import { applyBlock, recover } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 
-/** Puts a kept journal where a venue would have it, does something with it, and cleans up. */
+/** Places a kept journal where a venue would have it, uses it, and cleans up. */
 const laidOut = async <A>(kept: string, use: (root: string, manifest: Journals.Manifest) => Promise<A>): Promise<A> => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "golden-"))
   try {
@@ -38,7 +38,7 @@ const laidOut = async <A>(kept: string, use: (root: string, manifest: Journals.M
 const over = <A, E>(root: string, use: Effect.Effect<A, E, Journal>): Promise<A> =>
   Effect.runPromise(Effect.provide(use, Layer.provide(SegmentJournal.layer(Journals.options), NodeDisk.layer(root))))
 
-/** Replays what is in a data directory; gives the lines of its blocks and the engine. */
+/** Replays a data directory; returns the lines of its blocks and the engine. */
 const replay = (root: string, manifest: Journals.Manifest) =>
   over(root, Effect.gen(function*() {
     const journal = yield* Journal
@@ -56,7 +56,7 @@ const replay = (root: string, manifest: Journals.Manifest) =>
     return { engine, lines }
   }))
 
-/** Recovers an engine from a data directory, as a start does: without a snapshot, from the first record on. */
+/** Recovers an engine from a data directory as a start does: without a snapshot, from the first record. */
 const recovered = (root: string, manifest: Journals.Manifest) =>
   Effect.runPromise(
     Effect.gen(function*() {
@@ -67,7 +67,7 @@ const recovered = (root: string, manifest: Journals.Manifest) =>
     )
   )
 
-/** Changes a bit in the midst of a journal. */
+/** Flips a bit in the middle of a journal. */
 const flip = (root: string, manifest: Journals.Manifest): void => {
   const file = path.join(root, "journal", manifest.segments[0]!)
   const bytes = fs.readFileSync(file)
@@ -137,7 +137,7 @@ const earlier = Journals.goldens.filter(({ since }) => since <= 1).flatMap(({ na
 ])
 
 describe.each(earlier)("$title", ({ format, kept, refusal }) => {
-  /** A block as it is linked; what it decided its digest says, though nobody compares it here. */
+  /** A block's place in the chain; its digest covers what it decided, which is not compared here. */
   const linked = (
     { codec, digest, firstSequence, lastSequence }: Link
   ) => [codec, firstSequence, lastSequence, Buffer.from(digest).toString("hex")]

@@ -1,4 +1,4 @@
-/** The inbox: bounded, with a share that placements do not get, what takes risk away first, and each account in its own order. */
+/** The inbox: bounded, with a share that placements cannot use, commands that reduce risk first, and each account in its own order. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { type Command, shareOf } from "../../src/operations/Operations.js"
@@ -57,7 +57,7 @@ test("a cancel is taken before the placements of others that came before it, and
   const [flood, more, own, cancel, ownCancel] = [place(1), place(1), place(2), cancelOf(3), cancelOf(2)]
   for (const command of [flood, more, own, cancel, ownCancel]) expect(inbox.offer({ command, answer, offeredAtNanos: 0 })).toBe(true)
   expect(taken(inbox)).toEqual([cancel, flood, more, own, ownCancel])
-  // Its placements are gone, and with them what held its cancels back.
+  // The account's placements have been taken, so nothing holds its cancels back any more.
   for (const command of [flood, ownCancel]) inbox.offer({ command, answer, offeredAtNanos: 0 })
   expect(taken(inbox)).toEqual([ownCancel, flood])
 })
@@ -89,7 +89,7 @@ test("no placement is taken while a revocation waits, however many cancels are b
   for (let count = 0; count < 3; count++) inbox.offer({ command: cancelOf(2), answer, offeredAtNanos: 0 })
   const kinds = taken(inbox).map(({ kind }) => kind)
   expect(kinds.indexOf("RevokeApiKey")).toBe(2 * firstInARow)
-  // Behind it the placement has its turn, which was long due.
+  // After it comes the placement, whose turn was long due.
   expect(kinds[2 * firstInARow + 1]).toBe("PlaceOrders")
 })
 
@@ -98,7 +98,7 @@ test.each([
   ["EndTickets", "revocation"],
   ["RemovePasskey", "revocation"],
   ["RevokeApiKey", "revocation"],
-  // It has to come behind the approval that it withdraws.
+  // It has to come after the approval that it withdraws.
   ["DenyAgent", "reduction"]
 ] as const)("%s takes the room of a %s", (kind, share) => {
   expect(shareOf({ kind } as Command)).toBe(share)
@@ -107,7 +107,7 @@ test.each([
 interface Sent {
   readonly command: Command
   readonly ordinal: number
-  /** In the line of the placements: one itself, or sent behind one of its account that waits there. */
+  /** In the queue of the placements: because it is one, or was sent after one of its account that waits there. */
   readonly held: boolean
 }
 

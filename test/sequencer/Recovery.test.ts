@@ -27,7 +27,7 @@ import { generator, RandomDriver } from "../engine/drive.js"
 
 const capacity: Capacity = { orders: 5_000, idempotencyKeys: 5_000 }
 
-/** Commands as a random driver would run them, from the opening on; all of them run anew, at whatever time the clock says. */
+/** Commands as a random driver would run them, from the opening on; each is decided anew, at whatever time the clock shows. */
 const stream = (seed: number, count: number): ReadonlyArray<Command> => {
   const commands: Array<Command> = [complete({ kind: "OpenVenue", environment: "development", ...versions })]
   class Noting extends RandomDriver {
@@ -58,11 +58,11 @@ const writerOver = (disk: Layer.Layer<Disk, DiskError>, snapshotEveryRecords = 0
     Layer.provide(NodeTurns.layer)
   )
 
-/** A venue's writer, running. `stop` closes it gracefully. */
+/** A running writer of a venue. `stop` closes it gracefully. */
 interface Running {
   readonly engine: Engine
   readonly recovered: Writer.Writer["Type"]["recovered"]
-  /** Submits all at once and waits for every answer. */
+  /** Submits all commands at once and waits for every answer. */
   readonly submit: (commands: ReadonlyArray<Command>) => Promise<ReadonlyArray<Outcome>>
   readonly context: Context.Context<Submit | EngineReads | Writer.Writer | Journal | SnapshotStore.SnapshotStore>
   readonly stop: () => Promise<void>
@@ -99,7 +99,7 @@ const removeSnapshots = (directory: string) => {
 
 describe("a state before a sequence", () => {
   const capacity: Capacity = { orders: 1_000, idempotencyKeys: 1_000 }
-  /** States of a venue after so many records, as they are kept; of the journal only that it vouches for all of them. */
+  /** Stored states of a venue after a number of records; of the journal, only its confirmation that it has all of them. */
   const driver = new RandomDriver(3, Engine.make(capacity))
   const stored = (sequence: number): SnapshotStore.Stored => {
     while (driver.engine.sequence < sequence) driver.step()
@@ -190,7 +190,7 @@ describe("over a real disk", () => {
     const commands = stream(7, 300)
     for (let from = 0; from < commands.length; from += 20) await first.submit(commands.slice(from, from + 20))
     await first.stop()
-    // The one of the stop, and before it one that was taken on the way.
+    // The snapshot of the stop, and before it one taken while running.
     const taken = await Effect.runPromise(store.list)
     expect(taken).toHaveLength(2)
     expect(taken[0]).toBeGreaterThanOrEqual(50)
@@ -221,7 +221,7 @@ describe("over a real disk", () => {
     const foreign = path.join(root, "foreign")
     const first = await start(NodeDisk.layer(own))
     const second = await start(NodeDisk.layer(foreign))
-    // One by one, so that blocks end at every sequence in both.
+    // One by one, so that in both a block ends at every sequence.
     for (const command of stream(9, 60)) await first.submit([command])
     for (const command of stream(10, 200)) {
       await second.submit([command])
@@ -271,7 +271,7 @@ describe("over a real disk", () => {
           builder.add(++sequence, 1000, command)
           engine.apply(command, sequence, 1000)
         }
-        // The third block claims what another program might have decided.
+        // The third block claims the events of another program.
         const events = block === 2 ? Buffer.from("otherwise") : engine.state.events.bytes()
         const encoded = builder.finish(Block.sha256(events))
         yield* journal.append(encoded, { epoch: journal.opened.epoch, previousDigest })
@@ -345,7 +345,7 @@ describe("over a disk that loses power", () => {
     for (const [command, outcome] of remembered) {
       expect(engine.admit(command, engine.atEpochMs)).toEqual({ ...outcome, replayed: true })
     }
-    // Everything sent again: what had been decided is not decided twice, and the venue goes on.
+    // Everything is sent again: what was decided is not decided twice, and the venue goes on.
     const again = await second.submit(commands.filter((command) => command.kind !== "OpenVenue"))
     expect(again.filter((outcome) => outcome.replayed).length).toBeGreaterThanOrEqual(remembered.length)
     await second.stop()

@@ -1,4 +1,4 @@
-/** The writer over a journal that a test holds in its hands: what is decided when, and who hears of it when. */
+/** The writer over a journal controlled by the test: what is decided when, and who is told of it when. */
 import { describe, expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Stages from "../../src/domain/Stages.js"
@@ -11,7 +11,7 @@ import { type AnyGiven, complete, completeAny, grant, orderAnswerOf } from "../e
 import { parameters, plain } from "../engine/drive.js"
 import { FakeJournal } from "./FakeJournal.js"
 
-/** A sequencer with everything around it at hand. */
+/** A sequencer, with everything around it accessible. */
 class Bench {
   readonly journal = new FakeJournal()
   readonly engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })
@@ -38,7 +38,7 @@ class Bench {
     }, { ...defaultOptions, ...options })
   }
 
-  /** Runs the turn that was asked for; false when none was. */
+  /** Runs the requested turn; false if none was requested. */
   turn(): boolean {
     const [turn, ...others] = this.turns
     expect(others).toEqual([])
@@ -47,7 +47,7 @@ class Bench {
     return turn !== undefined
   }
 
-  /** Runs and settles until nothing is left to do. */
+  /** Runs turns and makes blocks durable until nothing is left to do. */
   finish(): void {
     for (;;) {
       if (this.turn()) continue
@@ -56,12 +56,12 @@ class Bench {
     }
   }
 
-  /** Submits, and notes the answer under a name. */
-  /** Submits a command said in few words. */
+  /** Submits a command in short form. */
   send(name: string, given: AnyGiven): void {
     this.submit(name, completeAny(given))
   }
 
+  /** Submits, and notes the answer under a name. */
   submit(name: string, command: Command, then: (outcome: Outcome) => void = () => {}, shown?: ShownTicket): void {
     this.sequencer.submit(command, (outcome) => {
       this.heard.push(name)
@@ -72,7 +72,7 @@ class Bench {
 
   readonly outcomes = new Map<string, Outcome>()
 
-  /** A market that takes orders and an account with money, all durable. */
+  /** Adds an open market and an account with money, all durable. */
   open(): this {
     this.send("market", { kind: "PutMarket", idempotencyKey: "m", parameters: parameters("AAA") })
     for (const status of ["backfilling", "open"] as const) {
@@ -325,7 +325,7 @@ test("what came by a ticket does nothing once the ticket has ended ahead of it, 
   bench.finish()
   expect(bench.outcomes.get("waits")).toMatchObject({ refusal: Refusal.ticketRevoked, entries: [] })
   expect(bench.engine.sequence).toBe(sequence + 1)
-  // Its key is free, and what comes by no ticket goes on.
+  // Its key is unused, and a command without a ticket goes on.
   bench.submit("again", bench.place("waits"))
   bench.finish()
   expect(bench.outcomes.get("again")!.refusal).toBe(Refusal.none)
@@ -504,7 +504,7 @@ describe("what is told of the writer", () => {
     bench.turn()
     bench.clockMs += 30
     bench.journal.settle()
-    // Both waited, one block was decided and written; what the edge and the stream do is not the writer's.
+    // Both waited in the inbox, and one block was decided and written; times in the edge and the stream are not the writer's.
     expect(count()).toEqual([edge, inbox! + 2, engine! + 1, disk! + 1, stream])
     expect([sum("inbox") - before[0]!, sum("disk") - before[1]!].map((seconds) => Math.round(seconds * 1_000))).toEqual([40, 30])
   })

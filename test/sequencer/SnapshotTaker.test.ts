@@ -1,4 +1,4 @@
-/** When snapshots are taken and saved: each of a durable state, one at a time, and no more often than asked for. */
+/** When snapshots are taken and saved: each of a durable state, one at a time, and no more often than requested. */
 import { Deferred, Effect } from "effect"
 import { describe, expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
@@ -10,7 +10,7 @@ const unused = (): never => {
   throw new Error("the taker only saves")
 }
 
-/** A taker over an empty engine whose sequence is set by hand; every save waits until it is let go on. */
+/** A taker over an empty engine whose sequence is set by hand; every save waits until the test releases it. */
 const setUp = (every: number, from = 0) => {
   const { state } = Engine.make({ orders: 10, idempotencyKeys: 10 })
   const begun: Array<number> = []
@@ -32,7 +32,7 @@ const setUp = (every: number, from = 0) => {
   }
   const runtime = Effect.runSync(Effect.runtime<never>())
   const taker = SnapshotTaker.make(snapshots, { state, from, every, runtime })
-  /** Lets every fiber go on that can. */
+  /** Lets every fiber run that can. */
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 10; turn++) await Effect.runPromise(Effect.yieldNow())
   }
@@ -79,7 +79,7 @@ describe("a snapshot", () => {
     build(10)
     await commit(9)
     expect(begun).toEqual([])
-    // The state goes on; what was taken does not.
+    // The state advances; the snapshot taken stays as it was.
     build(30)
     await commit(10)
     expect(begun).toEqual([10])
@@ -93,7 +93,7 @@ describe("a snapshot", () => {
     await commit(20)
     expect(begun).toEqual([10])
     await finish()
-    // It is taken of the next block, not of the one that was passed over.
+    // It is taken at the next block, not at the one that was skipped.
     await commit(20)
     expect(begun).toEqual([10])
     build(21)

@@ -1,4 +1,4 @@
-/** A state's digest is that of its whole canonical form, however long it is. */
+/** A state's digest is the digest of its whole canonical form, however long that is. */
 import * as crypto from "node:crypto"
 import { expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"

@@ -1,4 +1,4 @@
-/** Time made to pass for the engine, on a clock that may be set while a sleep runs on. */
+/** Commands that make time pass for the engine, on a clock that may be set while a sleep runs. */
 import { Clock, Duration, Effect, Runtime } from "effect"
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -8,7 +8,7 @@ import type { Answer } from "../../src/sequencer/Submit.js"
 import * as Timers from "../../src/sequencer/Timers.js"
 import { complete } from "../engine/commands.js"
 
-/** A reading that can be set, and sleeps that only `pass` ends. */
+/** A clock that can be set, with sleeps that only `pass` ends. */
 const makeClock = (startEpochMs: number) => {
   const sleepers: Array<{ readonly until: number; readonly resume: () => void }> = []
   let passedMs = 0
@@ -27,7 +27,7 @@ const makeClock = (startEpochMs: number) => {
         return Effect.sync(() => void sleepers.splice(sleepers.indexOf(sleeper), 1))
       })
   }
-  /** Lets true time pass, a millisecond after the other, and everything that wakes do what it does. */
+  /** Lets real time pass, millisecond by millisecond, and everything that wakes do its work. */
   const pass = async (millis: number): Promise<void> => {
     const end = passedMs + millis
     while (passedMs < end) {
@@ -50,7 +50,7 @@ const setUp = async (dueEpochMs: number) => {
   const made = makeClock(1_000_000)
   const engine = { nextDueEpochMs: dueEpochMs, nextTickEpochMs: () => Number.POSITIVE_INFINITY }
   const passedAt: Array<number> = []
-  /** Decides at once, unless `waits`: then what was submitted waits to be `answer`ed. */
+  /** Decides at once, or if `waits` is set, keeps the submitted command until `answer` is called. */
   const inbox: { waits: boolean; answer: Answer } = { waits: false, answer: () => {} }
   const submit = (command: Command, answered: Answer): void => {
     expect(command).toEqual(complete({ kind: "PassTime" }))
@@ -128,7 +128,7 @@ test("what is due asks for one record only, however many blocks are made before 
     await pass(20)
   }
   expect(passedAt).toHaveLength(1)
-  // Its turn has come, and something else is due by now.
+  // The command's turn has come, and something else is due by now.
   engine.nextDueEpochMs = 1_002_000
   inbox.answer(decided)
   await pass(1_000)
@@ -169,7 +169,7 @@ test("a tick that a halt came before is asked for no more under it, and anew onc
   timers.arm()
   await pass(510)
   expect(sent).toEqual([["MarkTick", 1_000_500]])
-  // The halt's own block, while the tick that waited with it has no answer yet.
+  // The halt's own block is decided, while the tick that waited with it has no answer yet.
   engine.nextTickEpochMs = () => Number.POSITIVE_INFINITY
   timers.arm()
   waiting(refuse(Refusal.engineHalted, 1, 0))

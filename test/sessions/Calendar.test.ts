@@ -1,4 +1,4 @@
-/** What a calendar may say, and how a start tells what is wrong with one. */
+/** What a calendar may contain, and how a start reports an invalid one. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { parseMarkets } from "../../src/Bootstrap.js"

@@ -1,4 +1,4 @@
-/** What calendars come to, in tables: local hours through daylight saving, over midnight and the week's end, around holidays. */
+/** The sessions of calendars, in tables: local hours through daylight saving, over midnight and the week's end, around holidays. */
 import { describe, expect, test } from "vitest"
 import * as Session from "../../src/domain/Session.js"
 import type { Calendar } from "../../src/sessions/Calendar.js"
@@ -20,7 +20,7 @@ const calendarOf = (
   ...change
 })
 
-/** The sessions behind a moment, from opening to close, in UTC. */
+/** The sessions after a moment, from opening to close, in UTC. */
 const sessions = (calendar: Calendar, from: string, count: number): ReadonlyArray<string> => {
   const reckoning = Reckoning.make(calendar)
   const found: Array<string> = []
@@ -30,7 +30,7 @@ const sessions = (calendar: Calendar, from: string, count: number): ReadonlyArra
     expect(untilEpochMs).toBeGreaterThan(now)
     if (session.state === "closed") {
       found.push(`${shown(session.nextOpenEpochMs)} to ${shown(session.nextCloseEpochMs)}`)
-      // What it says before the opening is what it says in it.
+      // The close announced before the opening is the one announced during the session.
       expect(reckoning.at(untilEpochMs).session.nextCloseEpochMs).toBe(session.nextCloseEpochMs)
     }
     now = untilEpochMs
@@ -199,7 +199,7 @@ describe("what a session is at a moment", () => {
   })
 })
 
-/** What a zone's clocks show, read off the platform alone. */
+/** The local time in a zone, directly from the platform. */
 const clockOf = (timeZone: string) => {
   const format = new Intl.DateTimeFormat("en-US", { timeZone, weekday: "long", hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
   return (epochMs: number): string => {
@@ -209,8 +209,8 @@ const clockOf = (timeZone: string) => {
 }
 
 /**
- * Minute by minute over the days of a change. Away from what the clocks show twice, the market is open exactly where the clocks
- * show one of its hours.
+ * Minute by minute over the days of a change. Except in an hour that the clocks show twice, the market is open exactly when the clocks show
+ * one of its hours.
  */
 test.each<readonly [string, string, number]>([
   ["America/New_York", "2026-03-06 00:00", 5],

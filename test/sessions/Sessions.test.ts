@@ -42,7 +42,7 @@ const listed = (marketType: Type, withCalendar = true): ListedMarket => {
 
 const disk = () => SimDisk.make({ random: () => 0 })
 
-/** A venue with that market, and what it was told of its sessions. */
+/** A venue with that market, and the sessions journaled for it. */
 const start = async (on: SimDisk.SimDisk, market: ListedMarket, afterMs = 0) => {
   const said: Array<SetMarketSession> = []
   const watch = {
@@ -76,7 +76,7 @@ test("a start journals what the calendar says before it takes requests, and goes
   await venue.pass(200)
   expect(seconds(session())).toEqual(["open", 15, 8, 10])
   await venue.pass(3_000)
-  // The cutoff is the engine's own.
+  // The engine applies the cutoff by itself.
   expect([seconds(session()), said.length]).toEqual([["reduce_only", 15, 8, 10], 2])
   expect(session().asOfEpochMs - from).toBeLessThan(8_200)
   await venue.pass(2_000)
@@ -98,7 +98,7 @@ test("after an outage the market is closed by the first record, and opened by wh
   const later = await start(on, listed("commodity"), 16_000)
   expect([seconds(later.session()), later.said.length]).toEqual([["open", 604_805, 18, 20], 1])
   await later.stop()
-  // What is journaled already is not said again.
+  // A session that is journaled already is not journaled again.
   const again = await start(on, listed("commodity"), 17_000)
   expect(again.said).toEqual([])
   await again.stop()
@@ -142,7 +142,7 @@ test("a full inbox delays it until there is room, a full disk leaves it to the d
     sleep: () => Effect.sync(() => void (clockMs += 500))
   })
   const journal = () => Effect.runPromise(Effect.withClock(sessions.journal, clock))
-  // A start on a full disk serves what can be served: until there is room the market is closed.
+  // A start on a full disk serves what it can: until there is room the market stays closed.
   await journal()
   expect([seconds(driver.engine.market(0).session!), refusals]).toEqual([["closed", 0, 0, 0], []])
   refusals.push(Refusal.inboxFull, Refusal.inboxFull)

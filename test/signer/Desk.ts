@@ -1,4 +1,4 @@
-/** A venue's side of a signer: accounts whose owners have passkeys, parties that a ledger makes, and approvals of prepared transactions. */
+/** The venue's side of a signer: accounts whose owners have passkeys, parties made by a ledger, and approvals of prepared transactions. */
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import type * as Context from "effect/Context"
@@ -29,7 +29,7 @@ export const custody = {
 }
 export const limits = { perWithdrawalAtoms: 5_000_000, dailyAtoms: 12_000_000 }
 
-/** What a signer of these tests is set to, as its variables have it. */
+/** The settings of these tests' signers, as variables. */
 export const variables = {
   VENUE_ENVIRONMENT: custody.environment,
   PUBLIC_ORIGIN: origin,
@@ -38,7 +38,7 @@ export const variables = {
   TREASURY_DAILY_LIMIT: "12"
 }
 
-/** A passkey as its registration leaves it at the venue. */
+/** A passkey as the venue stores it after registration. */
 export const registered = (authenticator: Authenticator): Effect.Effect<Passkey> =>
   Effect.gen(function*() {
     const challenge = Buffer.from("a challenge").toString("base64url")
@@ -47,7 +47,7 @@ export const registered = (authenticator: Authenticator): Effect.Effect<Passkey>
     return { credentialId, publicKey }
   }).pipe(Effect.provide(NodePasskeyVerifier.layer), Effect.orDie)
 
-/** What a ledger generates to make a key a party. */
+/** The transactions that a ledger generates to make a key a party. */
 export const topologyOf = ({ publicKey }: PartyKey, hint: string): ReadonlyArray<Uint8Array> => [
   PartyTopology.encode(PartyTopology.selfSigned(partyId(hint, publicKey), setting.participantId, publicKey))
 ]
@@ -67,7 +67,7 @@ export const assertionOf = (authenticator: Authenticator, challenge: string, for
 
 export const nonceOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22)
 
-/** What is to be signed, before its owner has approved it. */
+/** A request to sign, before its owner has approved it. */
 export interface Prepared extends Omit<SignRequest, "approval"> {
   readonly planned: Planned.PlannedCommand
   readonly prepared: PreparedTransaction
@@ -90,12 +90,12 @@ export class Desk {
       return new Desk(signer, treasury, partyId("treasury", treasury.publicKey))
     })
 
-  /** The same desk at a signer that was started again. */
+  /** The same desk at a restarted signer. */
   at(signer: Service): Desk {
     return new Desk(signer, this.treasury, this.treasuryParty)
   }
 
-  /** An account with a passkey, a key and a party. */
+  /** Opens an account with a passkey, a key and a party. */
   account(accountId: string, authenticator = new Authenticator()): Effect.Effect<Account, SignerError> {
     return Effect.gen(this, function*() {
       const passkey = yield* registered(authenticator)
@@ -106,7 +106,7 @@ export class Desk {
     })
   }
 
-  /** What a ledger prepares for a step, as the venue would have it signed. */
+  /** The transaction that a ledger prepares for a step, as the venue sends it to be signed. */
   prepare(account: Account, facts: Planned.Facts, scheme: HashingScheme = 3): Effect.Effect<Prepared> {
     return Effect.gen(this, function*() {
       const maxRecordTimeEpochMs = (yield* Effect.clockWith((clock) => clock.currentTimeMillis)) + 600_000
@@ -129,20 +129,20 @@ export class Desk {
   }
 }
 
-/** The challenge that an owner is asked to answer for a request. */
+/** The challenge with which an owner approves a request. */
 export const challengeFor = ({ commandId, facts, hash, id, kind }: Omit<SignRequest, "approval">, nonce: string): string =>
   approvalChallenge({ kind, id, step: facts.step, commandId, hash, nonce })
 
-/** The request that is sent: without what only the test knows. */
+/** The request without the members that only the test knows. */
 export const bare = ({ planned: _, prepared: __, ...request }: Prepared): Omit<SignRequest, "approval"> => request
 
-/** A request with its owner's approval. */
+/** The request with its owner's approval. */
 export const approve = (request: Prepared, authenticator: Authenticator, nonce = nonceOf("a nonce"), forged: Forged = {}): SignRequest => {
   const approval: Approval = { nonce, assertion: assertionOf(authenticator, challengeFor(request, nonce), forged) }
   return { ...bare(request), approval }
 }
 
-/** A change of pins with the approval of a passkey. */
+/** A change of pins with a passkey's approval. */
 export const approvePins = (request: Omit<Repin, "approval">, authenticator: Authenticator, forged: Forged = {}): Repin => {
   const nonce = nonceOf("a change")
   return { ...request, approval: { nonce, assertion: assertionOf(authenticator, pinsChallenge({ ...request, nonce }), forged) } }
@@ -159,7 +159,7 @@ export const deposit = (
   amountAtoms
 })
 
-/** Somebody to be paid. */
+/** The recipient of withdrawals. */
 export const receiver = partyId("receiver", new Uint8Array(createHash("sha256").update("receiver").digest()))
 
 export const withdrawal = (transferId = "wdr_1", amountAtoms = 3_000_000) => ({

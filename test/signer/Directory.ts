@@ -22,7 +22,7 @@ export const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acqui
 
 export const settings: Signer.Settings = { custody, limits, site: { publicOrigin: origin, rpId } }
 
-/** Cheap to guess, and quick to test. */
+/** Cheap to guess, so the tests are fast. */
 const costLog2 = 10
 
 export const storeIn = (directory: string, withSecret = secret): Layer.Layer<KeyStore, StoreRefused> =>

@@ -1,4 +1,4 @@
-/** The signer over HTTP, end by end: what it answers to whom, and what the venue makes of answers that are none. */
+/** The signer over HTTP, from end to end: its answers to each caller, and how the venue treats answers that are invalid. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Http from "node:http"
@@ -15,7 +15,7 @@ import { signerAt, token } from "./SignerProcess.js"
 const bearer = `Bearer ${token}`
 const paths = Object.values(calls).map(({ path }) => path)
 
-/** One request to a signer without keys. */
+/** Sends one request to a signer without keys. */
 const asked = (request: Partial<SignerApplication.Request>) =>
   run(Effect.scoped(Effect.gen(function*() {
     const signer = yield* over(new SimKeyStore().layer)
@@ -70,7 +70,7 @@ describe("the signer answers", () => {
   })
 })
 
-/** A server that answers as it likes; what it was asked. */
+/** A server that answers as the test likes; records the requests. */
 const served = (handle: Http.RequestListener): Effect.Effect<{ readonly url: string; readonly asked: Array<string> }, never, Scope.Scope> =>
   Effect.gen(function*() {
     const asked: Array<string> = []

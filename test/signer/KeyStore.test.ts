@@ -1,4 +1,4 @@
-/** Keys in a directory: sealed, whole, refused with a plain message where they are not what was written, and never written over. */
+/** Keys in a directory: sealed, complete, refused with a plain message if they are not what was written, and never overwritten. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
@@ -18,7 +18,7 @@ const filesIn = (directory: string): Readonly<Record<string, string>> =>
     ) => [name, fs.readFileSync(path.join(directory, name)).toString("base64")])
   )
 
-/** A directory with a treasury, an account and what they signed. */
+/** A directory with a treasury, an account and their signatures. */
 const filled = Effect.gen(function*() {
   const directory = yield* temporary
   yield* Effect.scoped(Effect.gen(function*() {

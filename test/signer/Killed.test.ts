@@ -1,4 +1,4 @@
-/** A signer that is killed between what it writes and what it answers: nothing is signed twice over, and no limit is lost. */
+/** A signer that is killed between a write and its answer: nothing is signed twice, and no limit is lost. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { spawn } from "node:child_process"
@@ -8,7 +8,7 @@ import { reasonOf, run } from "../contracts/SignerContract.js"
 import { approve, bare, Desk, nonceOf, withdrawal } from "./Desk.js"
 import { over, storeIn, temporary } from "./Directory.js"
 
-/** Kills a signer once it has stopped behind so many writes; what it said. */
+/** Kills a signer once it has stopped after `stopsBehind` writes; returns its output. */
 const killed = (directory: string, stopsBehind: number, request: SignRequest): Effect.Effect<string> =>
   Effect.promise(() =>
     new Promise((resolve, reject) => {
@@ -50,7 +50,7 @@ test.each([
       yield* reasonOf(again.signer.sign({ ...bare(yield* desk.prepare(account, withdrawal("wdr_3", 1))), approval: request.approval! }))
     )
       .toBe("replayed")
-    // Counted once: what is left of the day is given, and not an atom more.
+    // Counted once: the rest of the day's limit is available, and not an atom more.
     const last = (id: string, amountAtoms: number) =>
       Effect.map(desk.prepare(account, withdrawal(id, amountAtoms)), (each) => approve(each, account.authenticator, nonceOf(id)))
     expect(yield* reasonOf(again.signer.sign(yield* last("wdr_4", 5_000_000)))).toBe("signed")

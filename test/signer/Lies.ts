@@ -1,4 +1,4 @@
-/** What a venue that lies, or that somebody has taken over, may ask a signer to sign: each has to get nothing, and is told why. */
+/** What a lying or captured venue may ask a signer to sign: each request must be refused, with its reason. */
 import * as Effect from "effect/Effect"
 import * as Planned from "../../src/ledger/Planned.js"
 import type { PreparedTransaction } from "../../src/ledger/prepared/PreparedTransaction.js"
@@ -38,14 +38,14 @@ const nonce = nonceOf("a lie")
 
 const payout = ({ alice, desk }: World): Effect.Effect<Prepared> => desk.prepare(alice, withdrawal("wdr_lie"))
 
-/** A withdrawal that its owner approved, otherwise than an authenticator would. */
+/** A withdrawal with a forged approval. */
 const forged = (lie: string, forgery: Forged): Lie => ({
   lie,
   reason: "assertion_invalid",
   tell: (world) => Effect.map(payout(world), (request) => approve(request, world.alice.authenticator, nonce, forgery))
 })
 
-/** A withdrawal whose owner was made to approve another transaction than the planned one, by its true hash. */
+/** A withdrawal whose owner approved a transaction other than the planned one, by that transaction's true hash. */
 const twisted = (lie: string, twist: (prepared: PreparedTransaction, world: World) => PreparedTransaction): Lie => ({
   lie,
   reason: "prepared_mismatch",
@@ -54,7 +54,7 @@ const twisted = (lie: string, twist: (prepared: PreparedTransaction, world: Worl
       approve({ ...request, ...Prepare.hashed(twist(request.prepared, world), request.scheme) }, world.alice.authenticator, nonce))
 })
 
-/** Bytes of another plan than the request says, with their true hash and an approval of it. */
+/** A transaction for a plan other than the request's, with its true hash and an approval of it. */
 const planned = (lie: string, change: (plan: Planned.PlannedCommand, world: World) => Planned.PlannedCommand): Lie => ({
   lie,
   reason: "prepared_mismatch",
@@ -65,7 +65,7 @@ const planned = (lie: string, change: (plan: Planned.PlannedCommand, world: Worl
     })
 })
 
-/** A request that says something else of itself, approved as it says. */
+/** A request with false statements, approved as it states them. */
 const said = (lie: string, reason: RefusalReason, change: (request: Prepared, world: World) => Partial<Prepared>): Lie => ({
   lie,
   reason,
@@ -73,7 +73,7 @@ const said = (lie: string, reason: RefusalReason, change: (request: Prepared, wo
     Effect.map(payout(world), (request) => approve({ ...request, ...change(request, world) }, world.alice.authenticator, nonce))
 })
 
-/** A withdrawal with the approval of something else. */
+/** A withdrawal with an approval that was given for something else. */
 const approvedElsewhere = (
   lie: string,
   other: (request: Prepared, world: World) => Partial<Parameters<typeof approvalChallenge>[0]>

@@ -1,4 +1,4 @@
-/** What an honest ledger prepares for a planned command, and what a lying venue makes of it. */
+/** What an honest ledger prepares for a planned command, and how a lying venue alters it. */
 import { createHash } from "node:crypto"
 import type { PlannedCommand } from "../../src/ledger/Planned.js"
 import { templates } from "../../src/ledger/Planned.js"
@@ -53,7 +53,7 @@ const exercise = ({ by, children, choice, chosen, of }: Exercised): Prepared.Nod
   }
 })
 
-/** The nodes of a command, the root first, and the contracts that they are about. */
+/** The nodes of a command, root first, and their input contracts. */
 interface Does {
   readonly nodes: ReadonlyArray<Prepared.Node>
   readonly inputs: ReadonlyArray<Prepared.Create>
@@ -67,7 +67,7 @@ const holding = ({ custody }: PlannedCommand, id: string, owner: string, amountA
     amountAtoms
   })
 
-/** A transfer of one holding that is larger by 5 atoms; its root is the node with the number `at`. */
+/** A transfer out of one holding that is larger by 5 atoms; its root is node `at`. */
 const transferred = (
   planned: PlannedCommand,
   sender: string,
@@ -131,7 +131,7 @@ const does = (planned: PlannedCommand): Does => {
   }
 }
 
-/** The transaction that a ledger makes of a plan. */
+/** The transaction that a ledger prepares for a plan. */
 export const honest = (planned: PlannedCommand, maxRecordTimeEpochMs: number): Prepared.PreparedTransaction => {
   const { inputs, nodes } = does(planned)
   return {

@@ -1,4 +1,4 @@
-/** The signer as a process: what it starts with, what it refuses to start with, and what it never says. */
+/** The signer as a process: with what it starts, with what it refuses to start, and what it never prints. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { spawnSync } from "node:child_process"

@@ -1,4 +1,4 @@
-/** What only a signer in one's own hands shows: its days, writes that fail, what it remembers, and what it never tells. */
+/** What only a signer within the test's own process shows: its days, failing writes, what it remembers, and what it never reveals. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Inspectable from "effect/Inspectable"
@@ -18,7 +18,7 @@ import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 const dayMs = 86_400_000
 const noon = 20_000 * dayMs + dayMs / 2
 
-/** What is done at a time, whatever the time is. */
+/** Runs an effect at a time. */
 const at = (epochMs: number) => <A, E>(act: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.clockWith((clock) =>
     Effect.withClock(act, {
@@ -121,7 +121,7 @@ test("a signer with keys of as many accounts as it may have says so from near on
     expect(yield* ask("acc_17")).toBe("SignerUnavailable")
     expect(yield* ask("acc_16")).toBe("signed")
     expect(yield* ask("acc_16", "pch_1")).toBe("signed")
-    // As a venue may have a million accounts, so has its signer.
+    // A venue may have a million accounts, and so may its signer.
     expect(maxAccounts).toBe(1_000_000)
     expect(yield* ask("acc_17", "first", yield* over(store.layer))).toBe("signed")
   }))))

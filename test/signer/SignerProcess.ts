@@ -1,4 +1,4 @@
-/** A signer as the process that it is in production, on a free port, and what it says while it runs. */
+/** A signer as a process, as in production, on a free port, and its output. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,11 +16,11 @@ export interface Started {
   readonly signer: Service
   readonly url: string
   readonly process: ChildProcess
-  /** Everything that it has said so far. */
+  /** Its output so far. */
   readonly said: () => string
 }
 
-/** A signer at an address. */
+/** A client of the signer at a URL. */
 export const signerAt = (url: string, timeoutMs = 20_000, bearer = token): Effect.Effect<Service> =>
   Effect.provide(PartySigner, HttpSigner.layer({ url, token: Redacted.make(bearer), timeoutMs }).pipe(Layer.provide(FetchHttpClient.layer)))
 

@@ -1,4 +1,4 @@
-/** The suite of signers, over the one in the venue's process, the simulated one, and the one that is a process of its own. */
+/** The suite for signers, over the one in the venue's process, the simulated one, and the one that is a process of its own. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
@@ -15,7 +15,7 @@ signerContract("a signer over simulated keys", Effect.sync(() => {
 
 signerContract("the signer as a process", Effect.gen(function*() {
   const directory = yield* temporary
-  // Its header says how much a guess of the secret costs: made here, starts cost little.
+  // The file's header sets the cost of a guess at the secret: made here with a low one, so that starts are fast.
   yield* Effect.orDie(Effect.scoped(Layer.build(storeIn(directory))))
   return { start: Effect.map(start(directory), ({ signer }) => signer) }
 }))

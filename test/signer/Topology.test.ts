@@ -1,4 +1,4 @@
-/** What a party's key signs to become one, and what it does not: anything that would hand the party to somebody else. */
+/** What a key signs to become a party, and what it refuses: anything that would hand the party to somebody else. */
 import * as Either from "effect/Either"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"

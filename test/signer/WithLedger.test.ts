@@ -1,4 +1,4 @@
-/** A signer and a ledger that prepares for itself: a first deposit and a withdrawal, step by step, each approved by its owner. */
+/** A signer with a ledger that prepares transactions itself: a first deposit and a withdrawal, step by step, each approved by its owner. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
@@ -14,7 +14,7 @@ import { assertionOf, challengeFor, custody, nonceOf, registered, type Service }
 import { over } from "./Directory.js"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 
-/** Chance that is the same every time. */
+/** Random bytes that are the same in every run. */
 const random = () => {
   let drawn = 0
   return {
@@ -25,14 +25,14 @@ const random = () => {
   }
 }
 
-/** Each look at it is a millisecond after the one before: what the ledger decides within one is told in the next. */
+/** Each reading is a millisecond after the previous one: the ledger reports in one what it decided in the one before. */
 const ticking = (): Clock.Clock => {
   let atEpochMs = 1_767_225_600_000
   const read = (): number => ++atEpochMs
   return Object.assign(Clock.make(), { unsafeCurrentTimeMillis: read, currentTimeMillis: Effect.sync(read) })
 }
 
-/** The treasury's party and those of two accounts, made by the ledger with the signer's signatures. */
+/** The parties of the treasury and of two accounts, made by the ledger with the signer's signatures. */
 const parties = (signer: Service, account: NewParty) =>
   Effect.gen(function*() {
     const ledger = yield* Ledger

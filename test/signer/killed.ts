@@ -1,6 +1,6 @@
 /**
- * A signer that stops for ever behind its Nth write, durable as it is, and says so: somebody kills it there. Takes the directory, N
- * and the request, as the protocol has it; N of 0 stops before the first.
+ * A signer that stops for ever after its Nth write is durable, and reports that, so that a test can kill it there. Takes the directory, N
+ * and the request in the protocol's form; with N of 0 it stops before the first.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -35,6 +35,6 @@ const program = Effect.scoped(Effect.gen(function*() {
   process.stdout.write("answered\n")
 }))
 
-// Something has to keep the process alive while nothing happens any more.
+// Something has to keep the process alive once nothing happens any more.
 process.stdin.resume()
 void Effect.runPromise(program).then(() => process.exit(0))

@@ -1,4 +1,4 @@
-/** The quick look at answers says what their schemas say. */
+/** The fast check of answers accepts exactly what their schemas accept. */
 import { Arbitrary, Either, FastCheck, Schema } from "effect"
 import { expect, test } from "vitest"
 import * as Acceptance from "../../sim/properties/Acceptance.js"
@@ -19,7 +19,7 @@ const schemas: ReadonlyArray<readonly [name: string, schema: Schema.Schema<unkno
 
 const strange: ReadonlyArray<unknown> = [null, true, -1, 0, 1.5, 2 ** 60, "", "x", "-0", "01", "1.", "ord_1", [], {}, [null], { a: 1 }]
 
-/** The value with one thing in it changed: a member left out, added or replaced, at a place that `draw` picks. */
+/** The value with one change: a member left out, added or replaced, at a place that `draw` picks. */
 const spoil = (value: unknown, draw: (below: number) => number): unknown => {
   if (Array.isArray(value) && value.length > 0 && draw(4) > 0) {
     const at = draw(value.length)
@@ -40,7 +40,7 @@ test.each(schemas)("%s is accepted at a look exactly where its schema accepts", 
   const accepts = Acceptance.compile(schema)
   const decode = Schema.decodeUnknownEither(schema, { onExcessProperty: "error" })
   let refused = 0
-  // The platform's own decode error stands in some unions and is never sent.
+  // Some unions contain the platform's own decode error, which is never sent.
   const sent = Arbitrary.make(schema).filter((value) => !(value instanceof Error))
   FastCheck.assert(
     FastCheck.property(sent, FastCheck.infiniteStream(FastCheck.nat()), (value, stream) => {

@@ -1,4 +1,7 @@
-/** What `fixtures/bugs` keeps can be run again. That each stays fixed is a step of `npm test` of its own: some of them compute for long. */
+/**
+ * Everything kept in `fixtures/bugs` can be run again. That each bug stays fixed is checked by a separate step of `npm test`, since some of
+ * them compute for long.
+ */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -10,7 +13,7 @@ const folder = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..
 test("the folder of found bugs is there, and every file in it is one, under its own name", () => {
   expect(fs.readdirSync(folder)).toContain("README.md")
   const names = BugFile.names(folder)
-  // None is ever dropped: what ran over an empty folder would find every bug fixed.
+  // Guards against an empty folder, with which every bug would seem fixed: none is ever removed.
   expect(names.length).toBeGreaterThanOrEqual(25)
   for (const name of names) {
     const { property, seed } = BugFile.read(name)

@@ -1,4 +1,4 @@
-/** The simulator holds every answer to its own endpoint's statuses and envelopes, and to the headers that belong to it. */
+/** The simulator checks every answer against its endpoint's statuses and envelopes, and for the required headers. */
 import { expect, test } from "vitest"
 import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { failures } from "../../sim/properties/failures.js"
@@ -13,7 +13,7 @@ const who: Calls.Identity = { client: "c", account: 0, accountId: "acc_1", apiKe
 const requestId = "req_000000000000000000000001"
 const kept = { "cache-control": "max-age=60" }
 
-/** What a property says of a read that is answered with an envelope. */
+/** A property's verdict on a read that is answered with an envelope. */
 const verdict = <S>(
   endpoint: string,
   target: string,

@@ -1,8 +1,8 @@
-/** Options under which even a short run crashes. */
+/** Options with which even a short run crashes. */
 import type { Options } from "../../sim/faults/Options.js"
 import * as Simulation from "../../sim/Simulation.js"
 
-/** What the seed draws under the profile `crash`, with slow enough clients and often enough crashes. */
+/** The seed's options under the profile `crash`, with slow enough clients and frequent enough crashes. */
 export const oftenCrashing = (seed: string): Options => {
   const drawn = Simulation.optionsOf({ seed, profile: "crash" })
   return {

@@ -1,10 +1,10 @@
-/** When what is due was let lie for too long while a run goes on, and when something was in its way, by cases over a model that is made for them. */
+/** When due work was delayed for too long during a run, and when something prevented it: cases over models made for them. */
 import { expect, test } from "vitest"
 import type { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { dueInTime } from "../../sim/properties/dueInTime.js"
 import type { Observation } from "../../sim/properties/Observation.js"
 
-/** A dead-man switch that is due at 10,000, and nothing else. */
+/** A dead-man switch due at 10,000, and nothing else. */
 const model = {
   markets: [],
   accounts: [{ index: 0, cancelAllAtEpochMs: 10_000, open: [] }],
@@ -21,7 +21,7 @@ const started = { _tag: "Started" } as unknown as Observation
 const full = (isFull: boolean, atEpochMs: number): Observation => ({ _tag: "DiskFull", isFull, atEpochMs })
 const lockTaken: Observation = { _tag: "LockTaken", incarnation: 1, sequence: 1, byStranger: false }
 
-/** A look at true time, at a process whose clock is so far ahead; gone: there is none. */
+/** An observation at a true time, of a process whose clock is ahead by `aheadMs`; `gone`: no process runs. */
 const look = (atEpochMs: number, aheadMs: number | "gone" = 0, isWriting = false): Observation => ({
   _tag: "Watched",
   atEpochMs,

@@ -1,4 +1,4 @@
-/** The simulator sees whether the state that a step to other rules begins with is there for good before the step is journaled. */
+/** The simulator sees whether the state with which a step to other rules begins is durable before the step is journaled. */
 import { expect, test } from "vitest"
 import * as Property from "../../sim/properties/Property.js"
 import { versions } from "../../sim/properties/versions.js"

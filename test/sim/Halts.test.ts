@@ -1,4 +1,4 @@
-/** What a halt stops is written down twice: with each operation, and in the simulator by itself. */
+/** What a halt stops is stated twice: with each operation, and independently in the simulator. */
 import { expect, test } from "vitest"
 import { isStopped } from "../../sim/reading/Halts.js"
 import { cancel } from "../../sim/properties/cancel.js"
@@ -7,7 +7,7 @@ import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { all, type Command, isTrading, type Outcome } from "../../src/operations/Operations.js"
 
-/** A command of which nothing but its kind is looked at. */
+/** A command of which only the kind is read. */
 const commandOf = (kind: string): Command => ({ kind }) as unknown as Command
 
 test("the simulator has a halt stop what the declarations have it stop", () => {

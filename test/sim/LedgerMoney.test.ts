@@ -1,4 +1,4 @@
-/** The reference model and the properties of money on the ledger: they hold of what the engine decides, and see what it must not. */
+/** The reference model and the properties of money on the ledger: the engine's decisions satisfy them, and violations are detected. */
 import { describe, expect, test } from "vitest"
 import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { conservation } from "../../sim/properties/conservation.js"
@@ -46,7 +46,7 @@ class Watched extends FundsDriver {
     return watcher.observe({ _tag: "Inspected", reads: new Glance(this.engine), model: this.model, decision: undefined, whole: true })
   }
 
-  /** What is said once something was changed in the engine behind its back. */
+  /** The properties' verdicts after the engine's state was changed behind its back. */
   tampered(change: (state: State) => void): ReadonlyArray<string> {
     change(this.engine.state)
     return this.watchers.flatMap((watcher) => this.inspect(watcher) === undefined ? [] : [watcher.name])
@@ -90,7 +90,7 @@ describe("the model", () => {
     driver.send({ kind: "PassTime" })
     expect([left, deposit].map((number) => driver.transfer(number).status)).toEqual(["expired", "expired"])
     driver.finishStep(owner, deposit)
-    // Its own passkey has counted on, and would count back from here.
+    // With the owner's first passkey, whose counter is higher by now, this sign-in would set the counter back.
     const again = driver.signIn(late)
     driver.refusal({ kind: "CancelTransfer", ...driver.by(again), transfer: voided })
     driver.finish(again, driver.withdrawal(again, usdc(1)))

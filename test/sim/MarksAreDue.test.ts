@@ -1,4 +1,4 @@
-/** When a run's end finds a market without its mark, and when one is not owed, by cases over a model that is made for them. */
+/** When the end of a run finds a market without its mark, and when no mark is due: cases over models made for them. */
 import { expect, test } from "vitest"
 import type { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { dueIsDone } from "../../sim/properties/dueIsDone.js"
@@ -6,7 +6,7 @@ import type { Observation } from "../../sim/properties/Observation.js"
 
 const nowEpochMs = 100_500
 
-/** What of a market and of its venue the property looks at: open, fresh, and marked in the second that runs. */
+/** The parts of a market and its venue that the property reads: open, fresh, and marked in the present second. */
 const marked = {
   second: 100,
   liveSince: 0,

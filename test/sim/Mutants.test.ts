@@ -1,4 +1,4 @@
-/** Every mutant still fits the source, and names a property there is. That each is caught is `npm run mutants`. */
+/** Every mutant still fits the source, and names an existing property. That each is caught is checked by `npm run mutants`. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -26,7 +26,7 @@ for (const name of names) {
     const source = fs.readFileSync(path.join(root, mutant.file), "utf8")
     expect(source.split(mutant.find).length).toBe(2)
     expect(mutant.replace).not.toBe(mutant.find)
-    // What a scenario expects itself has its name.
+    // A scenario's own expectations go by the scenario's name.
     expect([...watchers().map((watcher) => watcher.name), mutant.scenario]).toContain(mutant.caughtBy)
     if (mutant.scenario !== undefined) expect(Scenarios.named(mutant.scenario)).toHaveLength(1)
   })

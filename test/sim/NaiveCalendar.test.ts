@@ -1,4 +1,7 @@
-/** The venue's reckoning of calendars against the naive one: at many moments of drawn weeks, around every kind of exception and clock change. */
+/**
+ * The venue's calendar computation compared with a naive one: at many moments of drawn weeks, around every kind of exception and clock
+ * change.
+ */
 import { expect, test } from "vitest"
 import { NaiveCalendar } from "../../sim/model/NaiveCalendar.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
@@ -8,7 +11,10 @@ import * as Reckoning from "../../src/sessions/Reckoning.js"
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
 const weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
-/** Zones whose clocks change, and a moment within a day of it: by an hour and by half of one, forth and back, near noon and near midnight. */
+/**
+ * Zones with clock changes, and a moment within a day of one: by an hour and by half an hour, forward and back, near noon and near
+ * midnight.
+ */
 const changes: ReadonlyArray<readonly [timeZone: string, at: string]> = [
   ["America/New_York", "2026-03-08T07:00:00Z"],
   ["America/New_York", "2025-11-02T06:00:00Z"],
@@ -29,7 +35,7 @@ const drawn = (timeZone: string, around: number, random: SimRandom.SimRandom): C
   const edges = Array.from({ length: 2 * random.between(1, 12) }, () => random.below(7 * 96) * 15 * minuteMs)
   const sorted = [...new Set(edges)].sort((one, other) => one - other)
   const even = sorted.slice(0, sorted.length - sorted.length % 2)
-  // By turns open and closed, or the other way round and over the week's end.
+  // Open and closed in turn, or the other way round with one span over the week's end.
   const turned = random.chance(0.5) ? even : [...even.slice(1), even[0]!]
   const text = (time: number): string => `${weekdays[Math.floor(time / dayMs)]} ${clock(time % dayMs)}`
   const date = (by: number): string => new Date(around + by * dayMs).toISOString().slice(0, 10)

@@ -1,4 +1,4 @@
-/** The reference model's bankruptcy price, held to the rules' worked table: it was written from the words alone. */
+/** The reference model's bankruptcy price, compared with the worked table of the rules; the model was written from their text alone. */
 import { expect, test } from "vitest"
 import { bankruptcyPrice } from "../../sim/model/NaiveLiquidation.js"
 

@@ -1,4 +1,4 @@
-/** The engine and the naive model are given the same records and must come to the same, by properties that know neither. */
+/** The engine and the naive model get the same records and must reach the same results, checked by properties that know neither of them. */
 import { isDeepStrictEqual } from "node:util"
 import { expect, test } from "vitest"
 import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
@@ -19,10 +19,10 @@ import * as SimRandom from "../../sim/world/SimRandom.js"
 
 const accounts = 6
 
-/** Commands drawn so that fills, flips, margins at their edge and every status are frequent. */
+/** Commands drawn so that fills, flips, margins near their limit and every status are frequent. */
 const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: number): Command => completeAny(nextGiven(random, model, count))
 
-/** An order at prices around the mark, often one that closes what is held. */
+/** An order at prices around the mark, often one that closes a position. */
 const drawEntry = (
   random: SimRandom.SimRandom,
   model: NaiveVenue,
@@ -162,7 +162,7 @@ const opening = (collateralAtoms: number): ReadonlyArray<Command> => {
   return givens.map(completeAny)
 }
 
-/** What both must say of an entry: of an order all of it, of a refusal which and of what, of a cancel-all how many. */
+/** What engine and model must agree on: all of an order, the code and order of a refusal, the count of a cancel-all. */
 const simplified = (outcome: Outcome) =>
   outcome.entries.map((entry) => {
     switch (entry._tag) {
@@ -189,7 +189,7 @@ const simplified = (outcome: Outcome) =>
     }
   })
 
-/** The same of the model's decision. */
+/** The same parts of the model's decision. */
 const modelled = (command: Command, entries: ReadonlyArray<NaiveOutcome>) =>
   entries.map((entry) => {
     const ofOrder = command.kind === "PlaceOrders" || command.kind === "CancelOrders" || command.kind === "AmendOrder"
@@ -226,7 +226,7 @@ const drawn = (model: NaiveVenue): string =>
     )
   ].join("")
 
-/** Properties that hold records to the requests and starts which caused them: here there are none. */
+/** Properties that trace records to the requests and starts that caused them: there are none here. */
 const ofRequests: ReadonlySet<string> = new Set(["every-record-has-a-cause", "commands-and-answers-are-as-asked"])
 
 const run = (seed: string, commands: number): number => {
@@ -246,7 +246,7 @@ const run = (seed: string, commands: number): number => {
       : isStopped(command) && model.halted
       ? Refusal.engineHalted
       : undefined
-    // An expectation costs more than a decision: it is spoken where it fails.
+    // An assertion costs more than a decision, so it is made only on a failure.
     if (without?.refusal !== expected) expect(without?.refusal, `seed ${seed}, ${JSON.stringify(command)}`).toBe(expected)
     if (without !== undefined) return
     sequence++
@@ -273,8 +273,8 @@ const run = (seed: string, commands: number): number => {
   }
   for (const command of opening(random.pick([2e9, 2e10, 1e12]))) apply(command)
   for (let count = 0; count < commands; count++) {
-    // A market that has come back opens nothing before its next mark.
-    // Under a halt it is one that was sent before.
+    // Until its next mark, a market that has come back opens no positions.
+    // Under a halt it is one sent before the halt.
     if ((model.halted || engine.nextTickEpochMs(atEpochMs) <= atEpochMs) && ofTicks.chance(0.3)) apply(completeAny({ kind: "MarkTick" }))
     apply(nextCommand(random, model, count))
   }

@@ -1,4 +1,4 @@
-/** The loop reads what simulations print: this holds the two to each other. */
+/** The nightly loop reads what simulations print: this test keeps the two consistent. */
 import { expect, test } from "vitest"
 import * as Loop from "../../sim/report/Loop.js"
 

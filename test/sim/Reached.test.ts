@@ -1,4 +1,4 @@
-/** Marks of rare branches: counted over runs, missed where none came to them, and kept in a list that names only marks. */
+/** Marks of rare branches: counted over runs, reported when no run reaches one, and listed without unknown names. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"

@@ -1,4 +1,4 @@
-/** The simulator's own reading of requests: numbers, bodies and what is a request at all, by worked cases of the contract. */
+/** The simulator's own parsing of requests: numbers, bodies and what counts as a request, by worked cases of the contract. */
 import { Effect } from "effect"
 import { describe, expect, test } from "vitest"
 import { prometheus, type Metric } from "../../src/edge/http/Exposition.js"

@@ -1,4 +1,4 @@
-/** Failures are told from each other by what matters, told as stories, and kept as files that run again. */
+/** Failures are distinguished by what matters, told as stories, and kept as files that can be run again. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"

@@ -1,4 +1,4 @@
-/** That a series of runs does not keep the venues it crashed. */
+/** A series of runs does not keep the crashed venues in memory. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as Simulation from "../../sim/Simulation.js"

@@ -1,4 +1,4 @@
-/** What has ruined others ends well here: every scenario is played with all properties on, and ends as it says that it must. */
+/** What has ruined other venues ends well here: every scenario is played with all properties on, and ends as it states. */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"

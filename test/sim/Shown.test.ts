@@ -1,4 +1,4 @@
-/** What the reference model says a reader must be shown is written as the contract says, and differences are named. */
+/** What the reference model expects a reader to be shown conforms to the contract, and differences are named. */
 import { expect, test } from "vitest"
 import { decimalOf } from "../../sim/model/Decimals.js"
 import { difference, without } from "../../sim/properties/Difference.js"

@@ -1,4 +1,4 @@
-/** A run follows its script as it went, and the shrinker leaves what a failure needs and no more. */
+/** A recorded script replays its run, and the shrinker keeps only what a failure needs. */
 import { describe, expect, test } from "vitest"
 import type { Profile } from "../../sim/faults/Options.js"
 import { isCall, type Script, type Step } from "../../sim/run/Script.js"
@@ -13,7 +13,7 @@ const record = (seed: string, profile: Profile, steps: number): Simulation.Repor
   return { ...report, script: report.script }
 }
 
-/** A failure of our own making, for judges that look at reports. */
+/** A made-up failure, for judges that examine reports. */
 const failure = (what: string, property = "made-up"): Simulation.Failure => ({
   kind: "safety",
   properties: [property],
@@ -31,7 +31,7 @@ describe("a recorded run", () => {
     expect(text).toContain("{account ")
     expect(text).toContain("{key ")
     expect(text).toMatch(/\{order [0-9]+\/trader-[0-9]+-k[0-9]+#[0-9]+\}/)
-    // `acc_0` is nobody's: clients ask for it on purpose.
+    // `acc_0` belongs to nobody: clients use it on purpose.
     expect(text).not.toMatch(/acc_[0-9a-z]{2}/)
   })
 
@@ -52,7 +52,7 @@ describe("the shrinker", () => {
     const { options } = recorded
     const script = recorded.script!
     expect([recorded.fills > 0, recorded.crashes > 0]).toEqual([true, true])
-    // A run of a candidate is the same each time, which is shown above: it is run once.
+    // A candidate's run is the same each time, as shown above, so it is run only once.
     const known = new Map<string, Simulation.Failure | undefined>()
     let asked = 0
     const run = (subject: Shrink.Subject): Simulation.Failure | undefined => {
@@ -71,7 +71,7 @@ describe("the shrinker", () => {
     expect(result?.subject.script.steps.filter((step) => !isCall(step)).length).toBe(1)
     expect(result?.failure.what).toBe("it traded and crashed")
     expect(asked).toBe(result?.runs)
-    // Deterministic: the same again gives the same.
+    // Shrinking is deterministic.
     expect(shrink()?.subject).toEqual(result?.subject)
   })
 

@@ -1,4 +1,4 @@
-/** Whole runs: clean under every profile, equal for equal seeds, different for different ones. */
+/** Whole runs: without failures under every profile, equal for equal seeds, different for different ones. */
 import { describe, expect, test } from "vitest"
 import * as Options from "../../sim/faults/Options.js"
 import { isCall, type Script } from "../../sim/run/Script.js"
@@ -14,7 +14,7 @@ describe("a run", () => {
       expect(first.failure).toBe(undefined)
       expect(first.records).toBeGreaterThan(50)
       expect(first.fills).toBeGreaterThan(0)
-      // Under this one its process crashes often, and goes on.
+      // Under this profile the process crashes often, and is restarted.
       if (profile === "crash") expect(first.crashes).toBeGreaterThan(2)
       const script = JSON.parse(JSON.stringify(first.script)) as Script
       expect(script.steps.filter(isCall).length).toBeGreaterThan(60)
@@ -41,7 +41,7 @@ describe("a run", () => {
         if (seen._tag !== "Committed") return
         ;({ record: { sequence } } = seen)
         const { command } = seen.record
-        // What its operator puts besides is not the file's.
+        // Markets that its operator puts later do not come from the file.
         if (command.kind === "PutMarket" && command.idempotencyKey.startsWith("bootstrap/")) puts.push(command.parameters.marketId)
       }
     })
@@ -50,7 +50,7 @@ describe("a run", () => {
     expect([3, 4]).toContain(puts.length)
     const { script } = report
     expect(Simulation.run({ ...request, ...(script === undefined ? {} : { script }) }).digest).toBe(report.digest)
-    // Before the first record, between markets and within one.
+    // A start was cut off before the first record, between markets, and within one.
     expect(cutAt.has(0)).toBe(true)
     expect([...cutAt].some((sequence) => sequence > 1 && sequence % 3 !== 1)).toBe(true)
   })

@@ -1,4 +1,4 @@
-/** The simulator sees which snapshots a venue removes, and holds it to the two that it keeps. */
+/** The simulator sees which snapshots a venue removes, and checks that it keeps the newest two. */
 import { expect, test } from "vitest"
 import * as Property from "../../sim/properties/Property.js"
 import { snapshotsKeepUp } from "../../sim/properties/snapshotsKeepUp.js"

@@ -1,6 +1,6 @@
 /**
- * What the simulator's clients say otherwise under a key: every member of every command's body and every part of its path,
- * as the contract has them; and that between them these reach every field that the operations declare.
+ * How the simulator's clients vary a request under the same key: every member of every command's body and every part of its path, as in the
+ * contract; together the variations reach every field that the operations declare.
  */
 import { describe, expect, test } from "vitest"
 import type { Reading } from "../../sim/reading/Asked.js"
@@ -22,24 +22,24 @@ import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVen
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
   "cancelByOperator", "addToFund", "setLimits", "delistMarket", "withdrawDelisting", "creditAccount", "setAccountFlags",
   "revokeKeyByOperator", "stopWithdrawals", "allowWithdrawals"] as const
-/** What an account cancels without a body. */
+/** Cancels of an account that have no body. */
 const bodylessNames = ["cancelAutoClose", "cancelTriggers"] as const
 const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...bodylessNames, ...operatorNames]
 
-/** Both triggers with all that they take, for an order at 100. */
+/** Both triggers with all their members, for an order at 100. */
 const autoClose = {
   takeProfit: { triggerPrice: "110", triggerBy: "last", limitPrice: "109" },
   stopLoss: { triggerPrice: "90", triggerBy: "index", limitPrice: "89" }
 }
 
-/** A body of the reference with what only some requests have. */
+/** A body of the reference with the members that only some requests have. */
 const filled = (name: Contract.Name, shown: unknown): unknown => {
   if (name === "placeOrder") return { ...shown as object, autoClose }
   if (name === "setAutoClose") return autoClose
   if (name === "placeOrderBatch") {
     return { orders: (shown as { readonly orders: ReadonlyArray<object> }).orders.map((each) => ({ ...each, autoClose })) }
   }
-  // Of a single tier the threshold is fixed.
+  // The threshold of a single tier is fixed.
   return name === "putMarket" ? { ...shown as object, maintenanceMarginTiers: tiers } : shown
 }
 
@@ -48,7 +48,7 @@ const tiers = [
   { notionalThresholdAtoms: "1000000", maintenanceMarginBps: 300 }
 ]
 
-/** The reference's example of an endpoint as a draft, for a trader and a market that exist. */
+/** The reference's example of an endpoint as a draft, for an existing trader and market. */
 const example = (name: Contract.Name, trader: Trader, orderId = "ord_1s"): Draft => {
   const { body: shown, target } = Contract.examples[name]
   const body = filled(name, shown)
@@ -81,7 +81,7 @@ const says = (draft: Draft): string | undefined => canonicalOf(Requests.read(dra
 
 const encoder = new TextEncoder()
 
-/** A venue with a trader and an order of its: what a cancel does not find is not remembered. */
+/** A venue with a trader and an open order, since a cancel that finds nothing is not remembered. */
 const withOrder = async (): Promise<{ readonly venue: LiveVenue; readonly alice: Trader; readonly orderId: string }> => {
   const venue = LiveVenue.make()
   const [alice] = await venue.traders(1)
@@ -92,7 +92,7 @@ const withOrder = async (): Promise<{ readonly venue: LiveVenue; readonly alice:
 const ask = (venue: LiveVenue, { body, method, target, token }: Draft, idempotencyKey: string) =>
   venue.ask({ method, target, key: token, idempotencyKey, ...(body === "" ? {} : { bytes: encoder.encode(body) }) })
 
-/** A body of several entries where it is a list, so that a list can be said otherwise too. */
+/** A list body with two entries, so that the list can be varied too. */
 const doubled = (draft: Draft): Draft => {
   const body: unknown = draft.body === "" ? undefined : JSON.parse(draft.body)
   const list = Array.isArray(body) ? body : (body as { readonly orders?: ReadonlyArray<unknown> } | undefined)?.orders
@@ -101,7 +101,7 @@ const doubled = (draft: Draft): Draft => {
   return { ...draft, body: JSON.stringify(Array.isArray(body) ? twice : { orders: twice }) }
 }
 
-/** What a member's variations come to: other requests than the draft, each one once. */
+/** The distinct requests that result from varying a member of the draft. */
 const othersOf = (draft: Draft, member: Variations.Member): ReadonlyArray<Draft> => {
   const others = new Map<string, Draft>()
   const random = SimRandom.make(member.place.join("."))
@@ -113,14 +113,14 @@ const othersOf = (draft: Draft, member: Variations.Member): ReadonlyArray<Draft>
   const vary = (): unknown => Variations.ofMember(JSON.parse(draft.body), member, random)
   for (let index = 0; index < 30; index++) keep(vary())
   if (others.size > 0) return [...others.values()]
-  // Of some members only one may be there at a time.
+  // Of some members only one at a time may be present.
   for (let index = 0; index < 10; index++) {
     for (const other of Variations.members(draft.endpoint)) if (other !== member) keep(Variations.without(vary(), other, random))
   }
   return [...others.values()]
 }
 
-/** The same of its path. */
+/** The distinct requests that result from varying the draft's path. */
 const pathsOf = (draft: Draft, random: SimRandom.SimRandom): ReadonlyArray<Draft> => {
   const others = new Map<string, Draft>()
   for (let index = 0; index < 60; index++) {
@@ -131,16 +131,16 @@ const pathsOf = (draft: Draft, random: SimRandom.SimRandom): ReadonlyArray<Draft
   return [...others.values()]
 }
 
-/** Members that have one value only, or name the account, which the credential says already. */
+/** Members that have only one value, or name the account, which the credential already does. */
 const isFixed = (endpoint: string, place: string): boolean =>
   place === "accountId" || place.endsWith("[].accountId") || place === "marketType" || place.startsWith("params.")
   || (endpoint === "createOrders" && place === "[].type")
-  // It is alone, and two others are there.
+  // It excludes the two other members, which are present here.
   || (endpoint === "cancelByOperator" && place === "orderId")
-  // An empty one means what none means.
+  // An empty one has the same meaning as none.
   || place === "params" || place === "[].params"
 
-/** What an operator asks of an account that the request names. */
+/** Operator requests about an account that they name. */
 const ofAccounts: ReadonlySet<string> = new Set(["cancelByOperator", "creditAccount", "setAccountFlags"])
 
 describe.each(names)("%s", (name) => {
@@ -167,7 +167,8 @@ describe.each(names)("%s", (name) => {
         const refused = await ask(venue, other, "k")
         const { code } = Fake.json(refused)
         if (refused.status === 409 && code === "idempotency_key_conflict") conflicts++
-        // What the market's grid or rules refuse is none of its requests; nor is an operator's for an account or a market that is none.
+        // A value off the market's grid or rules makes it no request of the market; nor is an operator's request for an unknown account or
+        // market one.
         else if (ofAccounts.has(name) && refused.status === 404) expect(code).toMatch(/^(account|market)_not_found$/)
         else expect([other.body, refused.status, code]).toEqual([other.body, 400, "invalid_request"])
       }
@@ -176,7 +177,7 @@ describe.each(names)("%s", (name) => {
     expect(unvaried).toEqual([])
     for (const other of pathsOf(draft, SimRandom.make(name))) {
       const refused = await ask(venue, other, "k")
-      // A market that is none is none to an operator, whatever the key was used for.
+      // An operator's request for an unknown market is answered as such, whatever the key was used for.
       expect([409, ...(draft.credential === "operator" ? [404] : [])]).toContain(refused.status)
     }
     expect(venue.records).toBe(records)
@@ -216,7 +217,7 @@ const declared = (fields: Fields, at = ""): ReadonlyArray<string> =>
     }
   })
 
-/** The fields in which two commands differ; entries of lists are compared one by one. */
+/** The fields in which two commands differ; lists are compared entry by entry. */
 const differences = (one: unknown, other: unknown, at: string, into: Set<string>): void => {
   if (Array.isArray(one) && Array.isArray(other)) {
     for (let index = 0; index < Math.min(one.length, other.length); index++) differences(one[index], other[index], at, into)
@@ -227,10 +228,10 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
   } else if (one !== other) into.add(at)
 }
 
-/** Why withdrawals are stopped: the venue itself stops them where books differ. */
+/** The fields of a stop of withdrawals: the venue itself stops them if books differ. */
 const fieldsOfStops = ["reason", "differenceAtoms", "atOffset"]
 
-/** What the venue itself says, also of keys that it issues and of what the owner is told: requests may not choose it. */
+/** Fields set by the venue itself, including those of keys it issues and of what an owner is told: requests cannot choose them. */
 const ofVenue: ReadonlySet<string> = new Set([
   ...Object.keys(grantFields).map((name) => `keys.${name}`),
   ...fieldsOfStops,
@@ -239,8 +240,8 @@ const ofVenue: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What requests ask for under a key; what is proved by a credential alone is read elsewhere, and so are bots' keys, which are asked
- * for by a token that only a workload's platform can make.
+ * Commands that requests send under a key. Those proved by a credential alone are tested elsewhere, as are bots' keys, which need a token
+ * that only a workload platform can make.
  */
 const asked = all.filter(({ kind }) => kind !== "IssueBotKey" && isAskedFor({ kind } as Command))
 const requests = asked.flatMap(({ fields, kind, requests }) => Object.keys(requests).map((request) => [kind, request, fields] as const))
@@ -269,7 +270,7 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
           last = command
           return run(command)
         }
-        // Ids in the draft are those of a trader like this one.
+        // The ids in the draft belong to an equivalent trader.
         await ask(venue, { ...draft, token: draft.credential === "operator" ? draft.token : alice!.key }, draft.idempotencyKey ?? "")
         return last
       }
@@ -281,12 +282,12 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
         ...Variations.members(name).flatMap((member) => othersOf(base, member).slice(0, 9)),
         ...pathsOf(base, random),
         { ...base, idempotencyKey: "another" },
-        // Who is credited is said by the body, and whose flags are set by the path; it has to be somebody.
+        // The body names the account to credit, and the path the one whose flags are set; it has to exist.
         ...(name === "creditAccount" ? [{ ...base, body: base.body.replace(alice!.accountId, bob!.accountId) }] : []),
         ...(name === "setAccountFlags" ? [{ ...base, target: base.target.replace(alice!.accountId, bob!.accountId) }] : []),
-        // One order is asked for instead of an account's or a market's, which is two members away from those.
+        // A single order in place of an account's or a market's orders is two members away from those.
         ...(name === "cancelByOperator" ? [{ ...base, body: `{"orderId":"ord_1s"}` }] : []),
-        // A withdrawal is another method of the same place.
+        // Withdrawing a delisting is another method on the same path.
         ...(name === "delistMarket" ? [{ ...base, endpoint: "withdrawDelisting", method: "DELETE" as const, body: "" }] : [])
       ]
       for (const other of others) differences(expected, await made(other), "", found)

@@ -1,4 +1,4 @@
-/** What the properties of who may act hold of answers to a key that ends, and what they see in them. */
+/** What the properties about who may act require of answers to a key that ends, and which violations they detect. */
 import { expect, test } from "vitest"
 import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { authority } from "../../sim/properties/authority.js"
@@ -22,7 +22,7 @@ const tokenOf = (number: number): string => `pk_development_${number}_secret`
 
 type Clock = readonly [number, number] | undefined
 
-/** An owner whose agents have a key each, one of every lifetime, seen by a property together with the records that made it so. */
+/** An owner whose agents have one key each, with every lifetime, observed by a property together with the causing records. */
 class Venue {
   readonly model = new NaiveVenue()
   readonly #watcher
@@ -65,7 +65,7 @@ class Venue {
     return this.#watcher.observe(seen)
   }
 
-  /** What is said of the answer to a call of a key's; `meanwhile` happens between the two. */
+  /** The verdict on the answer to a call with a key; `meanwhile` happens during the call. */
   verdict(of: Partial<Calls.Draft>, status: number, body: object, clock: Clock, meanwhile = () => {}) {
     const who = { client: "agent", account: 0, accountId: idOf(this.model.accounts[0]!.born), apiKey: tokenOf(0) }
     const draft: Calls.Draft = { ...Calls.read(who, "", "", "trader"), credential: "issued", ...of }
@@ -111,23 +111,22 @@ const behind: Clock = [endsAtEpochMs, endsAtEpochMs + 5]
 test("a key is told what it was at some moment on the way, whatever the clock did and whatever was recorded meanwhile", () => {
   const unlike = (leaps: boolean) => (state: string, clock: Clock) => {
     const venue = new Venue(identityEqualsModel)
-    // Whoever reads of his key uses it by that.
+    // Reading one's own key also uses it.
     const key = { ...shown(venue, 0, state), lastUsedAtEpochMs: clock?.[0] ?? openedAtEpochMs }
     const body = { version: "api-key-current/v1", key, rateLimit: {} }
     const leap = leaps ? () => venue.commit({ kind: "PassTime" }, endsAtEpochMs + 90_000_000) : undefined
     return venue.verdict({ endpoint: "getCurrentApiKey", target: "/v1/api-keys/current" }, 200, body, clock, leap) !== undefined
   }
   const wrongAt = (leaps: boolean) =>
-    [before, around, behind, undefined].map((clock) =>
-      ["active", "expired", "revoked"].filter((state) => unlike(leaps)(state, clock)))
+    [before, around, behind, undefined].map((clock) => ["active", "expired", "revoked"].filter((state) => unlike(leaps)(state, clock)))
   expect(wrongAt(false)).toEqual([
     ["expired", "revoked"],
     ["revoked"],
     ["active", "revoked"],
-    // The clock was set: the key was read before that or after it.
+    // The clock was set during the call: the key was read before or after that.
     ["revoked"]
   ])
-  // Keys end by the later of the clock and the newest record, and the key was read before the record or after it.
+  // Keys end by the later of the clock and the newest record, and the key was read before or after that record.
   expect(wrongAt(true)).toEqual([["revoked"], ["revoked"], ["active", "revoked"], ["revoked"]])
 })
 
@@ -175,7 +174,7 @@ test("a key that is let in from where it was never used is noted before its call
   } as const
   const offered = (given: AnyGiven) => ({ _tag: "Offered", command: completeAny(given), taken: false }) as const
   const elsewhere = offered({ ...note, remoteAddress: addresses.streams })
-  /** What is said once the process takes something else, or another one does. */
+  /** The verdict when the process accepts something else, or another process does. */
   const isUnnoted = (meanwhile: (venue: Venue) => void, behind: (venue: Venue) => void = () => {}) => {
     const venue = new Venue(keyAddresses)
     const target = `/v1/accounts/${idOf(venue.model.accounts[0]!.born)}/orders`
@@ -224,7 +223,7 @@ test("uses of keys that have a name are sent to the journal before a process end
     taken: true
   } as const
   const end = { _tag: "Ended", asked: true, failure: undefined, diskFailed: false } as Observation
-  /** What is said of an end, behind a use of a key whose answer was a status. */
+  /** The verdict at the end of a run, after a use of a key that was answered with a status. */
   const isLost = (status: number, behind: (venue: Venue) => void, { meanwhile = () => {}, ended = end, isCalm = true }: {
     readonly meanwhile?: (venue: Venue) => void
     readonly ended?: Observation

@@ -1,4 +1,4 @@
-/** The world's leaves keep their fault models. */
+/** The world's leaves behave according to their fault models. */
 import { Duration, Effect, Exit, Scope, Stream } from "effect"
 import { describe, expect, test } from "vitest"
 import { type Application, Listener } from "../../src/edge/http/Listener.js"
@@ -125,7 +125,7 @@ describe("SimIndexFeed", () => {
   }
   const quoted = [{ marketId: "A-USDC-PERP", startPriceAtoms: 1_000, maxPriceAtoms: 5_000 }]
 
-  /** What a process hears that connects after `fromMs` and lives for ten seconds; with when it heard it. */
+  /** The samples and times that a process hears when it connects after `fromMs` and lives for ten seconds. */
   const hear = (behaviour: Partial<SimIndexFeed.Behaviour>, fromMs = 0, cutMs = Number.POSITIVE_INFINITY) => {
     const time = SimTime.make(0, SimRandom.make("1"))
     const feed = SimIndexFeed.make(time, SimRandom.make("1", "feed"), { ...honest, ...behaviour }, quoted)
@@ -170,7 +170,7 @@ describe("SimIndexFeed", () => {
 describe("SimNetwork", () => {
   const request = { method: "GET", target: "/", headers: {}, body: new Uint8Array(0), remoteAddress: "10.0.0.1" }
 
-  /** Sends requests through a network with these faults to an application that counts and answers them. */
+  /** Sends requests through a faulty network to an application that counts and answers them. */
   const send = (faults: Partial<SimNetwork.Faults>, howMany: number, listening = true) => {
     const time = SimTime.make(0, SimRandom.make("1"))
     const network = SimNetwork.make(time, SimRandom.make("1", "network"), { ...SimNetwork.noFaults, ...faults })

@@ -1,4 +1,4 @@
-/** Streams of candles over histories that are lost and come again, at whatever moment what is read of them is there. */
+/** Streams of candles over histories that are lost and return, with readings that complete at any moment. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import { Event } from "../../src/engine/EventLog.js"
@@ -7,7 +7,7 @@ import type { Log } from "../../src/streams/Log.js"
 
 const openTimeEpochMs = 1_699_999_200_000
 
-/** Readings of the histories, which the test gives when it likes, as of a record; and what was traded up to each. */
+/** Readings of the histories, each completed by the test as of a record; and the trades up to each. */
 const begin = () => {
   const reads = { sequence: 0, atEpochMs: 1_700_000_000_000, market: () => ({ parameters: { marketId: "A" } }) }
   const payloads = {
@@ -69,7 +69,7 @@ test("a reading that was given up for want of room is not taken for the one that
   trade(1)
   loseAndFind()
   const first = readings.shift()!
-  // More than waits for a reading: it is given up, and with the next record another one begins.
+  // More records than may wait for a reading: it is given up, and the next record begins another.
   trade(20_001)
   trade(5)
   const second = readings.shift()!

@@ -1,4 +1,4 @@
-/** An owner at a venue that decides at once: trades by a key of its own, and brings money in step by step, as a ledger would confirm it. */
+/** An owner at a venue that decides at once: trades with a key, and brings money in step by step, as a ledger would confirm it. */
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import * as SessionTokens from "../../src/identity/SessionTokens.js"
 import { LiveFunds } from "../edge/LiveFunds.js"
@@ -13,13 +13,13 @@ const drawn = (count: number): Uint8Array => new Uint8Array(count).fill(7)
 
 export class Depositor {
   readonly trader: Trader
-  /** The token of a session of the owner's. */
+  /** The token of the owner's session. */
   readonly session: string
   private readonly funds: LiveFunds
   private readonly owner: Owner
   private under: number | undefined
 
-  /** Opens an account and brings so much money in. */
+  /** Opens an account and brings `amountAtoms` in. */
   constructor(venue: LiveVenue, amountAtoms: number) {
     const funds = new LiveFunds(venue)
     this.funds = funds
@@ -45,7 +45,7 @@ export class Depositor {
     this.trader = { account, accountId: venue.engine.accountId(account), key: text }
   }
 
-  /** Asks for another deposit, or takes the one that is under way a step further. */
+  /** Requests another deposit, or advances the one under way by a step. */
   act(amountAtoms: number): void {
     const { funds, owner } = this
     if (this.under === undefined) this.under = funds.deposit(owner, amountAtoms)

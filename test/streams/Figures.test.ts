@@ -1,4 +1,4 @@
-/** What moves a market's figures is told to whoever listens to them, and told as REST has it. */
+/** Every change of a market's figures is sent to its subscribers, and equals what REST returns. */
 import { expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -12,7 +12,7 @@ import type { Log } from "../../src/streams/Log.js"
 import { Driver, parameters } from "../engine/drive.js"
 import { outside } from "./Outside.js"
 
-/** A market whose figures somebody listens to. */
+/** A market with a subscriber to its figures. */
 class Listened extends Driver {
   private hub: Hub | undefined
   private log: Log | undefined
@@ -39,7 +39,7 @@ class Listened extends Driver {
     return outcome
   }
 
-  /** The figures that the last record told, if it told any, beside those of REST; and how many records told any. */
+  /** The figures that the last record sent, if any, beside those of REST; and how many records sent some. */
   get told(): { readonly streamed: unknown; readonly rest: unknown; readonly updates: number } {
     const { engine } = this
     const view = engine.market(0)
@@ -77,7 +77,7 @@ test("the running rate of funding is told as it moves, where the mark stays what
     rates.add((rest as { readonly predictedFundingRateE9: string }).predictedFundingRateE9)
   }
   expect(driver.engine.stats(0).markPriceAtoms).toBe(1_000)
-  // Two samples in ten seconds, and nothing is told in between.
+  // Two samples in ten seconds, and nothing is sent in between.
   expect(driver.told.updates).toBe(2)
   expect(rates.size).toBeGreaterThan(1)
 })

@@ -1,4 +1,4 @@
-/** A reference client that follows all of an account and a book, and keeps what it is told as it came. */
+/** A reference client that follows everything of an account and a book, and keeps what it received in order. */
 import { expect } from "vitest"
 import { Client } from "../../src/client/venue/Client.js"
 import type { BookFeed } from "../../src/client/venue/BookFeed.js"
@@ -8,24 +8,26 @@ import { type LiveVenue, marketId, type Trader } from "../edge/LiveVenue.js"
 import { nextTurn } from "../Turn.js"
 import { bookDigest, line, type Recorded } from "./Recorded.js"
 
-/** Turns of the process that a client may take to have everything, once nobody disturbs it any more. */
+/** Turns of the event loop within which an undisturbed client has received everything. */
 const mostTurns = 20_000
 
 export class Followed {
   readonly platform: LivePlatform
-  /** Snapshots of the account's channels. */
+  /** The number of snapshots of the account's channels. */
   snapshots = 0
-  /** Snapshots of the book, and updates that came with a checksum; and where the whole book was not the venue's, behind any update. */
+  /**
+   * The number of snapshots of the book, and of updates with a checksum; and the updates after which the whole book was not the venue's.
+   */
   bookSnapshots = 0
   provedUpdates = 0
   readonly wrongBooks: Array<number> = []
-  /** What there was to notice beside connections that came and went, and books that had to be given anew. */
+  /** Notices, except those of connections that came and went, and of books that had to be sent anew. */
   readonly unexpected: Array<unknown> = []
   private readonly client: Client
   private readonly feed: BookFeed
   private readonly lines = new Map<AccountChannel, Array<string>>()
   private readonly begins = new Map<AccountChannel, number>()
-  /** What each order, position and deposit was told to be last. */
+  /** The latest data of each order, position and deposit. */
   private readonly latest = new Map<string, unknown>()
 
   constructor(private readonly venue: LiveVenue, private readonly trader: Trader, private readonly recorded: Recorded) {
@@ -87,14 +89,14 @@ export class Followed {
     expect(await this.until(() => this.begins.size === accountChannels.length && this.feed.isCurrent)).toBe(true)
   }
 
-  /** Waits until it has as many events as there are, and a current book; what it has not got by then never comes. */
+  /** Waits until it has as many events as there are, and a current book; what is missing by then never arrives. */
   async caughtUp(): Promise<void> {
     await this.until(() =>
       this.feed.isCurrent && accountChannels.every((channel) => this.heard(channel).length >= this.happened(channel).length)
     )
   }
 
-  /** Whether it has become so. */
+  /** Whether the condition came true. */
   private async until(isSo: () => boolean): Promise<boolean> {
     for (let turn = 0; turn < mostTurns; turn++) {
       await this.platform.arrive()
@@ -104,12 +106,12 @@ export class Followed {
     return false
   }
 
-  /** Events of a channel, each with its sequence, as they came. */
+  /** Events of a channel, each with its sequence, as they arrived. */
   heard(channel: AccountChannel): ReadonlyArray<string> {
     return this.lines.get(channel)!
   }
 
-  /** What happened behind the channel's first snapshot, as the venue's engine has it. */
+  /** What happened after the channel's first snapshot, according to the venue's engine. */
   happened(channel: AccountChannel): ReadonlyArray<string> {
     return this.recorded.of(this.trader.account, channel, this.begins.get(channel) ?? Number.POSITIVE_INFINITY)
   }
@@ -118,7 +120,7 @@ export class Followed {
     return [...this.latest].filter(([key]) => key.startsWith(`${channel} `)).map(([, value]) => value)
   }
 
-  /** What it was told last of everything is what the routes answer; of deposits only to the owner's session. */
+  /** The latest data of everything equals what the routes answer; deposits need the owner's session. */
   async expectListed(session: string | undefined): Promise<void> {
     const { trader: { accountId }, venue } = this
     const listed = async (list: string, name: string, key = this.trader.key): Promise<ReadonlyArray<any>> => {

@@ -1,4 +1,4 @@
-/** What is kept of all accounts' streams has one bound, and streams make room for others however the clock was set. */
+/** The updates kept for all accounts' streams share one limit, and streams make room for others whatever the clock is set to. */
 import { describe, expect, test } from "vitest"
 import { Event } from "../../src/engine/EventLog.js"
 import type { Reads } from "../../src/engine/Reads.js"
@@ -8,7 +8,7 @@ import type { Log } from "../../src/streams/Log.js"
 import type { Payloads } from "../../src/streams/Payloads.js"
 import { outside } from "./Outside.js"
 
-/** Streams of accounts, of which each record tells one text, all of it durable at once. */
+/** Account streams to which each record adds one text, durable at once. */
 class Told {
   sequence = 0
   atEpochMs = 1_800_000_000_000
@@ -43,7 +43,7 @@ class Told {
   }
 }
 
-/** Characters of what a stream keeps, as it was sent. */
+/** Characters of a stream's kept updates, as they were sent. */
 const lengthOf = (log: Log): number => {
   const updates = log.between(0, Infinity)
   return updates.reduce((sum, update, at) => sum + log.frame(update, updates[at - 1]?.sequence ?? log.since).text.length, 0)
@@ -63,7 +63,8 @@ describe("of all accounts' streams together", () => {
     }
     expect(told.hub.keptBytes).toBeGreaterThan(195_000)
     expect(told.hub.keptBytes).toBe(sum([quiet, ...busy].flat().map(lengthOf)))
-    // Who keeps little has all of it. Whoever comes back from further than the others reach is told so by where they begin.
+    // Streams with few updates keep all of them. Where the others now begin tells a client that returns from further back that it missed
+    // some.
     expect(quiet.map(({ since }) => since)).toEqual(accountChannels.map(() => 0))
     for (const log of busy.flat().filter(({ count }) => count > 0)) {
       expect(log.between(log.since, Infinity)[0]!.sequence).toBe(log.since + 20)
@@ -116,7 +117,7 @@ test("streams that nobody asks for make room for others, also where the clock wa
   expect(told.hub.size).toBe(20_000)
   told.atEpochMs -= 3_600_000
   const asked = told.open(0)
-  // A quarter of them does, those that were asked for longest ago: who comes back every second has his.
+  // A quarter of the streams is dropped, those requested longest ago: a client that returns every second keeps its own.
   expect(told.hub.open("market.book", 0)).toBeDefined()
   expect(told.hub.size).toBe(15_001)
   expect(told.open(0)).toEqual(asked)

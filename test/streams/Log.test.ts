@@ -1,4 +1,4 @@
-/** How much of a stream is kept: so many updates, and no more than so many bytes of them, whichever is less. */
+/** How much of a stream is kept: a number of updates or a number of bytes, whichever is less. */
 import { describe, expect, test } from "vitest"
 import { retentionOf, usualRoom } from "../../src/edge/socket/Setting.js"
 import { Frame } from "../../src/streams/Frame.js"
@@ -7,7 +7,7 @@ import { Log, mostBehindWhole } from "../../src/streams/Log.js"
 const { keptBytes: bytes, keptUpdates: updates } = usualRoom
 const figures = "x".repeat(900)
 
-/** A stream that was told of so many times, so much each. */
+/** A stream with `times` updates of `entries` entries each. */
 const told = (times: number, entries: number): Log => {
   const log = new Log({ channel: "market.ticker", marketId: "BTC-USDC-PERP" }, 0, 0, 0, { updates, bytes })
   const text = JSON.stringify(figures)
@@ -31,7 +31,7 @@ describe("of a market's stream", () => {
     const size = sizeOf(log)
     expect(size).toBeLessThanOrEqual(bytes)
     expect(size).toBeGreaterThan(bytes - 2_000)
-    // One that is larger than all of that is kept alone.
+    // An update larger than the limit is kept alone.
     const text = "x".repeat(bytes + 1)
     log.append({ sequence: 2_001, entries: [{ key: "ticker", text }], more: "" })
     expect(log.since).toBe(2_000)
@@ -40,7 +40,7 @@ describe("of a market's stream", () => {
 
 describe("the whole of a stream", () => {
   const terms = {}
-  /** A stream of which so many updates are kept, and how its whole is asked for: as of which record, with which updates, and whether anew. */
+  /** A stream with a limited number of updates, and a request for its whole: of which record, with which updates, and whether made anew. */
   const stream = (most: number) => {
     const log = new Log({ channel: "market.book", marketId: "BTC-USDC-PERP" }, 0, 0, 0, { updates: most, bytes })
     const change = (entries = 1): void =>

@@ -1,4 +1,4 @@
-/** What streams have around them where nobody asks for candles and nothing may fail. */
+/** The surroundings of streams when there are no candles and nothing fails. */
 import { Histogram } from "../../src/domain/Histogram.js"
 import type { Outside } from "../../src/streams/Hub.js"
 

@@ -1,7 +1,8 @@
 /**
- * Reference clients, disconnected again and again at random while others trade and the venue starts anew now and then, ten thousand times with
- * `DISCONNECTS=10000`: each has every event of its account exactly once and in order, by what the venue itself did, and a book that is the
- * venue's behind each update, those with a checksum among them. So few updates of a stream are kept that a part of what was missed is read from the journal.
+ * Reference clients that are disconnected at random, again and again, while others trade and the venue restarts now and then; ten thousand
+ * times with `DISCONNECTS=10000`. Each client has every event of its account exactly once and in order, compared with what the venue itself
+ * did, and a book that equals the venue's after each update, including those with a checksum. So few updates of a stream are kept that some
+ * of what was missed is read from the journal.
  */
 import { expect, test } from "vitest"
 import { accountChannels } from "../../src/streams/Channels.js"
@@ -14,12 +15,12 @@ import { Recorded } from "./Recorded.js"
 
 const disconnects = Number(process.env["DISCONNECTS"] ?? 2_000)
 const restarts = 8
-/** Ends what hangs, on a machine that does much else, too. */
+/** Only ends what hangs, even on a machine that is busy otherwise. */
 const timeout = 60_000 + 60 * disconnects
 const keptUpdates = 8
 const usdc = 1_000_000
 
-/** Has both trade at random around 100.0, about forty orders open. */
+/** Both accounts trade at random around 100.0, with about forty open orders. */
 const trading = (venue: LiveVenue, traders: ReadonlyArray<Trader>, random: SimRandom.SimRandom) => {
   const open: Array<readonly [Trader, string]> = []
   return (): void => {
@@ -31,7 +32,7 @@ const trading = (venue: LiveVenue, traders: ReadonlyArray<Trader>, random: SimRa
     const trader = random.pick(traders)
     const side = random.chance(0.5) ? "buy" : "sell"
     const price = (95 + random.below(100) / 10).toFixed(1)
-    // Some meet several others at once.
+    // Some orders match several others at once.
     const quantity = (random.pick([1, 1, 1, 4]) / 10).toFixed(3)
     void venue.place(trader, { side, price, quantity, timeInForce: random.chance(0.1) ? "IOC" : "GTC" }).then((placed) => {
       if (placed.status === "open") open.push([trader, placed.orderId])
@@ -58,7 +59,7 @@ test("miss nothing and are told nothing twice, and each checksum is that of the 
     for (let count = random.below(3); count > 0; count--) trade()
     if (random.chance(0.05)) depositor.act(usdc)
     const one = random.pick(followed)
-    // Of what is on its way some is lost with the connection.
+    // Some of what is under way is lost with the connection.
     await one.platform.arrive(random.chance(0.7) ? Number.POSITIVE_INFINITY : random.below(20))
     const struck = [one]
     one.platform.cut()
@@ -74,7 +75,7 @@ test("miss nothing and are told nothing twice, and each checksum is that of the 
       }
     }
     for (const each of struck) await each.platform.connected()
-    // Whoever runs the tests is to hear of this one also where it takes a minute.
+    // The test runner must get a turn even if this takes a minute.
     if (cuts % 100 === 0) await nextTurn()
   }
   for (const one of followed) {

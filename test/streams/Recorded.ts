@@ -1,7 +1,6 @@
 /**
- * What the venue did to some accounts and to a book, record by record, read from its engine behind each record and by nothing of the
- * streams: which order, fill, position, balance or deposit a record changed is found by comparing what the engine says of it before and
- * behind the record.
+ * What the venue did to some accounts and to a book, record by record, read from its engine after each record and without the streams:
+ * which order, fill, position, balance or deposit a record changed is found by comparing the engine's reads before and after it.
  */
 import { createHash } from "node:crypto"
 import { anyMarket } from "../../src/domain/None.js"
@@ -13,7 +12,7 @@ import * as OrderText from "../../src/edge/orders/OrderText.js"
 import type { AccountChannel } from "../../src/streams/Channels.js"
 import type { LiveVenue } from "../edge/LiveVenue.js"
 
-/** Orders of an account that one record of these tests places at most, and its deposits that are under way or ended last. */
+/** The most orders that one record of these tests places for an account, and its deposits that are under way or ended last. */
 const placedAtOnce = 4
 const depositsLookedAt = 3
 const fromNewest = Number.POSITIVE_INFINITY
@@ -26,11 +25,11 @@ export const bookDigest = (bids: Iterable<readonly [string, string]>, asks: Iter
   return hash.digest("hex")
 }
 
-/** What a record changed of one thing, in one line: its sequence and what the thing is from there on. */
+/** What a record changed of one thing, in one line: the sequence and the new data. */
 export const line = (sequence: number, data: ReadonlyArray<unknown>): string =>
   `${sequence} ${data.map((each) => JSON.stringify(each)).sort().join(" ")}`
 
-/** One account, and what it was as of the last record that was looked at. */
+/** One account, and its data as of the last record examined. */
 class RecordedAccount {
   readonly lines = new Map<AccountChannel, Array<string>>()
   private open: ReadonlyArray<number> = []
@@ -94,7 +93,7 @@ class RecordedAccount {
   private changedDeposits(): ReadonlyArray<unknown> {
     const { account, deposits, venue: { engine } } = this
     return engine.transfersOf(account, "deposit", fromNewest, depositsLookedAt).flatMap((transfer) => {
-      // What goes on with a step is told also where nothing of it is shown.
+      // Progress of a step is sent too, even if the shown data does not change.
       const text = JSON.stringify(transfer)
       if (deposits.get(transfer.id) === text) return []
       deposits.set(transfer.id, text)
@@ -105,7 +104,7 @@ class RecordedAccount {
 
 export class Recorded {
   private readonly accounts: ReadonlyArray<RecordedAccount>
-  /** By record, the digest of the book as it was behind it. */
+  /** By record, the digest of the book after it. */
   readonly books = new Map<number, string>()
 
   constructor(venue: LiveVenue, accounts: ReadonlyArray<number>, market: number) {
@@ -113,14 +112,14 @@ export class Recorded {
     const texts = (side: ReadonlyArray<readonly [number, number]>) => side.map(([price, size]) => [String(price), String(size)] as const)
     const look = (): void => {
       for (const account of this.accounts) account.look()
-      // A book is told under the record that changed it last, and at first that was long ago.
+      // A book is sent under the last record that changed it, which at first was long ago.
       const { bookSequence } = venue.engine.market(market)
       if (this.books.has(bookSequence)) return
       const { asks, bids } = venue.engine.book(market, Number.POSITIVE_INFINITY)
       this.books.set(bookSequence, bookDigest(texts(bids), texts(asks)))
     }
     look()
-    // What there was already has been changed by nothing yet.
+    // Existing orders and positions have not changed yet.
     for (const { lines } of this.accounts) lines.clear()
     const run = venue.run.bind(venue)
     venue.run = (command, shown) => {
@@ -131,7 +130,7 @@ export class Recorded {
     }
   }
 
-  /** What happened to an account behind a record, by channel, oldest first. */
+  /** What happened to an account after a record, by channel, oldest first. */
   of(account: number, channel: AccountChannel, behind: number): ReadonlyArray<string> {
     const lines = this.accounts.find((recorded) => recorded.account === account)?.lines.get(channel) ?? []
     return lines.filter((text) => Number.parseInt(text, 10) > behind)

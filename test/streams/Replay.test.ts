@@ -1,4 +1,4 @@
-/** Reading the journal for clients: whose turn it is, and which engines stand. */
+/** Reading the journal for clients: whose turn it is, and which engines are kept. */
 import { Effect, Fiber, Option, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
 import { CapacityTooSmall } from "../../src/sequencer/Recovery.js"
@@ -8,15 +8,15 @@ import { Replays, usualBounds } from "../../src/streams/Replay.js"
 const last = 1_000_000
 const bounds = { ...usualBounds, pageRecords: 5_000, turnRecords: 1_000, nearRecords: 10_000, standingMs: 5_000 }
 
-/** Engines that run ten records at once, by which no account is touched, and what was asked of them. */
+/** Engines that run ten records at once and touch no account, with records of the requests to them. */
 class Engines {
-  /** Where each that was made began. */
+  /** The sequence at which each new engine began. */
   readonly begun: Array<number> = []
-  /** Where turns began. */
+  /** The sequence at which each turn began. */
   readonly turns: Array<number> = []
   open = 0
   mostOpen = 0
-  /** What the next block fails with. */
+  /** The error of the next block. */
   failure: ReadError | undefined
 
   readonly rerun = (sequence: number, standing: ReadonlyArray<Rerun>, makeRoom: Effect.Effect<void>): Effect.Effect<Rerun> => {
@@ -77,7 +77,7 @@ test("who came first is served while others go on coming for the same", () =>
       for (const after of [10_000, 9_200]) others.push(yield* Effect.fork(Effect.map(page(after), (through) => through! - after)))
     }
     expect(yield* Fiber.join(first)).toBe(15_000)
-    // All who came meanwhile are served by one reading more.
+    // All requests that arrived meanwhile are served by one further reading.
     for (const other of others) expect(yield* Fiber.join(other)).toBeGreaterThanOrEqual(5_000)
     expect(engines.begun.length).toBeLessThanOrEqual(3)
   })))

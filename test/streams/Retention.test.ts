@@ -1,9 +1,9 @@
-/** How far back an account's channels are told again: whichever of its two bounds reaches further. */
+/** How far back an account's channels can be sent again: whichever of the two limits reaches further. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import { Retention } from "../../src/streams/Retention.js"
 
-/** A venue that has decided a record every ten milliseconds, and how often its journal was looked at. */
+/** A venue that decided a record every `ms` milliseconds, and how often its journal was searched. */
 const made = (records: number, ms: number) => {
   const reads = { sequence: 1_000, atEpochMs: 10_000 }
   const looks: Array<number> = []

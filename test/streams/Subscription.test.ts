@@ -1,4 +1,4 @@
-/** What becomes of updates that a client takes too slowly: put together by key, within a bound, and each checksum with its own book. */
+/** Updates that a client takes too slowly: merged by key, within a limit, and each checksum sent with its own book. */
 import { beforeEach, describe, expect, test } from "vitest"
 import type { Channel } from "../../src/streams/Channels.js"
 import { Log, type Update } from "../../src/streams/Log.js"
@@ -40,7 +40,7 @@ class Slow {
     for (const each of updates) this.subscription.take(each)
   }
 
-  /** What it is given once it takes things again. */
+  /** What it receives once it takes data again. */
   drain(): ReadonlyArray<any> {
     this.frames.length = 0
     this.subscription.drained()
@@ -108,7 +108,7 @@ describe("a book that a client takes slowly", () => {
       expect(client.drain().flatMap(([, , data]) => data)).toHaveLength(4_096)
       client.take(update(13, levels(0, 4_000), more), update(14, levels(4_000, 97)))
       expect([client.subscription.isStale, client.held]).toEqual([true, 2])
-      // Nothing is told any more of what was put together, and nothing is put together any more.
+      // The merged updates are dropped, and nothing more is merged.
       expect(client.drain()).toEqual([])
       client.take(update(15, ["a"]))
       expect(client.drain()).toEqual([])

@@ -2,17 +2,17 @@ import * as net from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import { Lane, LaneLost } from "../../scripts/tape/Lane.js"
 
-/** Bytes a scripted server gets on one connection, and the connection. */
+/** Acts on the requests that a scripted server has received on one connection. */
 type Script = (socket: net.Socket, requests: ReadonlyArray<string>, connection: number) => void
 
 interface Scripted {
   readonly port: number
-  /** Everything that was ever received, connection by connection. */
+  /** Everything received, connection by connection. */
   readonly received: ReadonlyArray<ReadonlyArray<string>>
   readonly close: () => void
 }
 
-/** A server that knows a request by the line it ends in, and hands each new arrival to the script. */
+/** A server that recognises a request by its last line, and passes each new arrival to the script. */
 const serve = (script: Script): Promise<Scripted> =>
   new Promise((resolve) => {
     const received: Array<Array<string>> = []
@@ -87,7 +87,7 @@ describe("a lane", () => {
     let most = 0
     const { lane } = await start((socket, requests) => {
       most = Math.max(most, requests.length - answered)
-      // One less than the bound stays open, until the last has come.
+      // One less than the limit stays unanswered, until the last has arrived.
       const held = requests.at(-1) === "last" ? 0 : 3
       for (; answered < requests.length - held; answered++) socket.write(answer("done"))
     }, 4)

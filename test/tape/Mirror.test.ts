@@ -8,7 +8,7 @@ interface Wanted {
   readonly asks: ReadonlyArray<Level>
 }
 
-/** Does to the mirror what a venue that refuses nothing would have answered: no two orders are at one price. */
+/** Applies to the mirror the answers of a venue that refuses nothing; no two orders are at one price. */
 const carryOut = (mirror: Mirror, plan: Plan): void => {
   for (const order of plan.cancels) mirror.gone(order)
   for (const quote of plan.places) {

@@ -9,7 +9,7 @@ type Position = readonly [side: "long" | "short", quantityAtoms: string, entryNo
 interface Held {
   readonly collateralAtoms: string
   readonly position?: Position
-  /** Of its fills, newest first. */
+  /** The fees of its fills, newest first. */
   readonly feesAtoms?: ReadonlyArray<string>
 }
 
@@ -26,14 +26,14 @@ const fundOf = (collateralAtoms: string, position?: Position): Fund => ({
   journalSequence: 7
 })
 
-/** Pages of one fill, so that all of them have to be turned. */
+/** Pages of one fill each, so that all of them have to be read. */
 const fillsFrom = (path: string, fees: ReadonlyArray<string>) => {
   const at = Number(/cursor=(\d+)/.exec(path)?.[1] ?? 0)
   const fills = fees.slice(at, at + 1).map((feeAtoms) => ({ tradeId: `trd_${fees.length - at}`, feeAtoms }))
   return { fills, nextCursor: at + 1 < fees.length ? String(at + 1) : null }
 }
 
-/** A venue that tells of two accounts and of its fund what it is given; `moves`: it decides something between any two reads of the fund. */
+/** A venue that reports the given accounts and fund; `moves`: it decides something between any two reads of the fund. */
 const venue = (held: readonly [Held, Held], fund: Fund, moves = false) => {
   let sequence = fund.journalSequence
   return {
@@ -94,7 +94,7 @@ describe("a settlement", () => {
     const after = fundOf("130", ["long", "4", "900"])
     const held: readonly [Held, Held] = [{ collateralAtoms: "1000" }, { collateralAtoms: "971", position: ["short", "5", "909"] }]
     const { money, problems } = await Settlement.settle(venue(held, after), accounts, 2_000n, before, once)
-    // The fund: 30 of collateral, -900 of entry, and the -10 that its short is gone of.
+    // The fund: 30 of collateral, -900 of entry, and -10 since its earlier short is gone.
     expect(money).toMatchObject({ fundAtoms: "-880", equityAtoms: "2000", positionsSumAtoms: 0, missingAtoms: "0" })
     expect(problems).toEqual([])
   })

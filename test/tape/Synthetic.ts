@@ -1,6 +1,6 @@
 /**
- * Captures of a made-up market in the format of recorded ones: a book that wanders, trades at its best prices, quotes
- * between the book messages, and a spot price beside it. The same seed makes the same files.
+ * Captures of a made-up market in the format of recorded ones: a book that wanders, trades at its best prices, quotes between the book
+ * messages, and a spot price beside it. The same seed makes the same files.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -11,7 +11,7 @@ export interface Captures {
   readonly folder: string
   readonly perpetual: string
   readonly spot: string
-  /** What is in the files. */
+  /** The number of messages of each kind in the files. */
   readonly bookMessages: number
   readonly trades: number
   readonly spotTrades: number
@@ -27,7 +27,7 @@ export const write = (file: string, lines: ReadonlyArray<string>): string => {
 
 export const newFolder = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "tape-"))
 
-/** A line as captured, so many microseconds after the start. */
+/** A captured line, `us` microseconds after the start. */
 export const lineAt = (us: number, message: unknown): string => `${startNs + BigInt(us) * 1000n + 7n} ${JSON.stringify(message)}`
 
 const draws = (seed: number): (below: number) => number => {
@@ -40,10 +40,10 @@ const draws = (seed: number): (below: number) => number => {
 
 const decimal = (atoms: number, scale: number, printed: number): string => (atoms / 10 ** scale).toFixed(printed)
 
-/** Levels a side that differ from step to step, and the ones beyond that a mirror never shows. */
+/** Levels per side that change from step to step, including some beyond what a mirror shows. */
 const levels = 30
 
-/** A market of so many steps; `driftAtoms`: what its price moves by from one to the next, beside the chance in it. */
+/** A market of `steps` steps; `driftAtoms`: by how much its price moves per step besides chance. */
 export const captures = (seed: number, steps: number, driftAtoms = 0): Captures => {
   const draw = draws(seed)
   const folder = newFolder()
@@ -59,7 +59,7 @@ export const captures = (seed: number, steps: number, driftAtoms = 0): Captures 
     const shaped = new Map<string, number>()
     for (let index = 0; index < levels; index++) {
       for (const [side, price] of [["b", middle - 1 - index], ["a", middle + index]] as const) {
-        // Most levels stay as they are: a step changes a part of the book, as real ones do.
+        // Most levels stay unchanged: like a real one, a step changes only a part of the book.
         const size = draw(4) === 0 ? 1 + draw(3_000) : book.get(`${side}${price}`) ?? 1 + draw(3_000)
         if (index === 0 || draw(12) !== 0) shaped.set(`${side}${price}`, size)
       }
@@ -84,7 +84,7 @@ export const captures = (seed: number, steps: number, driftAtoms = 0): Captures 
   const ticker = (): void => {
     const best = (side: "b" | "a") => pair(`${side}${side === "b" ? middle - 1 : middle}`, 1 + draw(3_000))
     const [bid, ask] = [best("b"), best("a")]
-    // Its update is part of the next book message, as if the book had moved just now.
+    // Its update is part of the next book message, as if the book had moved at this moment.
     const data = { e: "bookTicker", u: updateId + 1, b: bid[0], B: bid[1], a: ask[0], A: ask[1] }
     perpetual.push(lineAt(us, { stream: "x@bookTicker", data }))
   }
@@ -96,7 +96,7 @@ export const captures = (seed: number, steps: number, driftAtoms = 0): Captures 
     trades++
   }
 
-  // Two updates before the snapshot; the snapshot holds the first and not the second.
+  // Two updates before the snapshot; the snapshot includes the first and not the second.
   depth()
   const snapshot = { lastUpdateId: updateId, bids: sideOf(book, "b"), asks: sideOf(book, "a") }
   us += 1_000

@@ -60,7 +60,7 @@ const addsUp = (report: Report): void => {
   )
 }
 
-/** A tape that was played twice on one venue, which nothing disturbed: both what comes again and what is disturbed are held to it. */
+/** A tape that was played twice, undisturbed, on one venue: both repeated and disturbed runs are compared with it. */
 const playedTwice = async () => {
   const tape = keep(Synthetic.captures(3, 60))
   const venue = await VenueProcess.start(path.join(tape.folder, "undisturbed"), settings)
@@ -176,7 +176,7 @@ describe("a tape with leverage", () => {
   it("liquidates takers as its market falls, and every sum is exact", async () => {
     const tape = keep(Synthetic.captures(7, 160, -8))
     const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
-    // Slow enough that the mark, which is made once a second, sees the fall.
+    // Slowly enough for the mark, which is made once a second, to follow the fall.
     const report = await Run.run({
       ...options(venue, [tape.perpetual, tape.spot]),
       marketId: Market.defaultMarketId(1_000),
@@ -214,7 +214,7 @@ describe("a tape with leverage", () => {
   })
 })
 
-/** Rests a large bid above everything that the tape offers. */
+/** Places a large bid above everything that the tape offers. */
 const intrude = async (venue: VenueProcess, account: DemoAccount): Promise<number> => {
   const response = await fetch(new URL("/v1/orders", urlOf(venue)), {
     method: "POST",

@@ -1,6 +1,6 @@
 /**
- * The client's word against the venue's, over a network that loses requests, answers and connections, and lets requests arrive long
- * after they were given up: whatever it says of a command is so, once everything that was on its way has arrived.
+ * The client's outcomes compared with the venue's, over a network that loses requests, answers and connections, and delivers requests long
+ * after they were given up: every outcome the client states is true once everything under way has arrived.
  */
 import { expect, test } from "vitest"
 import { Client } from "../../../src/client/venue/Client.js"
@@ -11,9 +11,9 @@ import { LivePlatform, origin } from "./LivePlatform.js"
 
 const commands = 400
 
-/** A network with faults: of requests here, of connections where the test cuts them. */
+/** A network with faults: of requests by chance, of connections when the test cuts them. */
 class Faulty extends LivePlatform {
-  /** Requests that nobody waits for any more, and that have yet to arrive. */
+  /** Requests that were given up, but are still under way. */
   private late: Array<() => Promise<unknown>> = []
   faults = 0
   calm = false
@@ -23,7 +23,7 @@ class Faulty extends LivePlatform {
     const { send } = this
     Object.assign(this, {
       send: async (request: HttpRequest): Promise<HttpAnswer> => {
-        // Requests that are late arrive among others, in any order.
+        // Late requests arrive among others, in any order.
         if (this.late.length > 0 && this.chance.chance(0.3)) await this.late.splice(this.chance.below(this.late.length), 1)[0]!()
         const kind = this.calm || !this.chance.chance(0.5) ? 3 : this.chance.below(3)
         if (kind === 3) return await send(request)
@@ -35,7 +35,7 @@ class Faulty extends LivePlatform {
     })
   }
 
-  /** Everything arrives. */
+  /** Delivers everything. */
   async allArrives(): Promise<void> {
     this.calm = true
     for (const arrive of this.late.splice(0)) await arrive()
@@ -50,7 +50,7 @@ test.each([["by REST", "rest"], ["over the socket", "socket"]] as const)("what i
   const client = new Client(platform, { url: origin, apiKey: alice.key, accountId: alice.accountId, orders, maxAttempts: 2 })
   const events = client.events("account.orders")
   const said = new Map<string, string>()
-  /** What work comes to, while what is on its way on the socket arrives, or is lost with it. */
+  /** The result of work, while frames under way on the socket arrive, or are lost with it. */
   const drive = async <A>(work: Promise<A>): Promise<A> => {
     const isDone = work.then(() => true)
     while (!await Promise.race([isDone, platform.arrive(20).then(() => platform.pass(100)).then(() => false)]));
@@ -83,7 +83,7 @@ test.each([["by REST", "rest"], ["over the socket", "socket"]] as const)("what i
   }
   expect([...kinds.keys()].sort()).toEqual(["accepted", "never_arrived", "refused", "unknown"])
   expect(platform.faults).toBeGreaterThan(commands / 4)
-  // What was unknown tells under the same key, once the venue can be asked.
+  // Once the venue can be asked, an unknown outcome is found out under the same key.
   for (const [clientOrderId, kind] of said) {
     if (kind !== "unknown") continue
     const { outcome } = await client.lookUp(`key-${clientOrderId.slice(2)}`)

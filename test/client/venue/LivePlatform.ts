@@ -1,6 +1,6 @@
 /**
- * A platform whose network is the real edge over the real engine, in the same process: requests are answered by it, and what it says
- * on a socket waits until the test lets it arrive.
+ * A platform whose network is the real edge over the real engine, in the same process: requests are answered by it, and frames on a socket
+ * wait until the test delivers them.
  */
 import type { HttpAnswer, HttpRequest, Line, LineEvents } from "../../../src/client/venue/Platform.js"
 import type { Conversation } from "../../../src/edge/http/Listener.js"
@@ -35,7 +35,7 @@ class LiveLine {
     return { send: (text) => this.conversation.text(Buffer.from(text)), close: () => this.cut() }
   }
 
-  /** Lets the next frame arrive, and tells its type; undefined where there is none. */
+  /** Delivers the next frame and returns its type; undefined if there is none. */
   arrive(): string | undefined {
     const text = this.isOver ? undefined : this.waiting.shift()
     if (text === undefined) return undefined
@@ -43,7 +43,7 @@ class LiveLine {
     return (JSON.parse(text) as { readonly type: string }).type
   }
 
-  /** Ends it from between: what was on its way is lost. */
+  /** Cuts the connection in the middle: frames under way are lost. */
   cut(): void {
     if (this.isOver) return
     this.isOver = true
@@ -78,7 +78,7 @@ export class LivePlatform extends VirtualPlatform {
     return this.current.line
   }
 
-  /** Lets frames arrive, up to so many snapshots and updates, with all that comes of them. */
+  /** Delivers frames, up to `most` snapshots and updates, with all that follows from them. */
   async arrive(most = Number.POSITIVE_INFINITY): Promise<void> {
     for (let left = most; left > 0;) {
       await this.settle()

@@ -1,4 +1,4 @@
-/** The client in Node against the real edge, engine and listener, over HTTP and WebSockets of this machine. */
+/** The client in Node against the real edge, engine and listener, over local HTTP and WebSockets. */
 import { afterEach, expect, test } from "vitest"
 import type { StreamEvent } from "../../../src/client/venue/Channels.js"
 import { connect } from "../../../src/client/venue/node.js"
@@ -37,7 +37,7 @@ test("orders are placed, changed, met and cancelled by both ways, and all of it 
   const placed = accepted(await maker.place(order, { idempotencyKey: "first" }))
   expect(await next(events)).toMatchObject({ type: "update", data: [{ orderId: placed.orderId, status: "open" }] })
   expect(accepted(await maker.amend(placed, { quantity: "0.500" }))).toMatchObject({ quantity: "0.500" })
-  // The answer to a repeated command is the same, whichever way it comes.
+  // The answer to a repeated command is the same over either transport.
   const { clientOrderId } = placed
   const again = connect({ url, apiKey: alice!.key })
   expect(accepted(await again.place({ ...order, clientOrderId: clientOrderId! }, { idempotencyKey: "first" }))).toEqual(placed)

@@ -1,4 +1,4 @@
-/** What becomes of requests whose answers are lost, refused or late: against a venue that answers as it was told, in time of the test's own. */
+/** The outcome of requests whose answers are lost, refused or late: with a scripted venue, in time of the test's own. */
 import { expect, test } from "vitest"
 import { Client, type Identity, type Options } from "../../../src/client/venue/Client.js"
 import { clientOrderIdOf } from "../../../src/client/venue/ClientOrderId.js"
@@ -25,7 +25,7 @@ const defect: Given = { status: 500, body: refusal("internal_error") }
 const placed: Given = { body: { orderId: "ord_1", status: "open" } }
 const seen = (outcome: string): Given => ({ body: { outcome, decisions: [], fenced: false } })
 const conflict: Given = { status: 409, body: refusal("idempotency_key_conflict") }
-/** What is heard before an order is sent under a key that was not made for the very call. */
+/** The lookup's answer before an order is sent under a key that was not made for that call. */
 const unseen = seen("never_seen")
 const fenced: Given = { body: { fenced: true, holdsUntilEpochMs: 9 } }
 
@@ -52,7 +52,7 @@ test("a refusal in the envelope of /v2 is one, and is not asked again", async ()
   expect(refused).toBeInstanceOf(Refusal)
   expect(refused).toMatchObject({ status: 404, code: "not_found", isDecision: true })
   expect(platform.requests).toHaveLength(1)
-  // What has no envelope in it is of something else than the venue.
+  // An answer without an envelope is not the venue's.
   expect(await platform.finish(client.rest.get("/v2/orders/ord_1"))).toMatchObject({ orderId: "ord_1" })
 })
 
@@ -144,7 +144,7 @@ test("an order whose end has passed is refused by a decision, which a repeat und
     expect(await platform.finish(client.place(order, { idempotencyKey: "one" }))).toMatchObject(told)
     expect(left).toEqual([])
   }
-  // Any other request of this code is malformed, and nothing is decided by that.
+  // Any other request with this code is malformed, which decides nothing.
   const malformed = scripted([{ status: 400, body: refusal("invalid_request") }])
   expect(await malformed.client.place(order)).toMatchObject({ kind: "refused", refusal: { isDecision: false } })
 })
@@ -210,7 +210,7 @@ test("where the venue has forgotten things of the account, a key of this very ca
   expect(await decided.platform.finish(decided.client.place(order))).toMatchObject({ kind: "accepted" })
   const given = scripted([unseen, ...lost])
   expect(await given.platform.finish(given.client.place(order, { idempotencyKey: "one" }))).toMatchObject({ kind: "unknown" })
-  // A call that took so long that what it did may be forgotten by now.
+  // The call took so long that its outcome may be forgotten by now.
   const slow = scripted(["silence", "silence", "silence", seen("unknown_expired")], { timeoutMs: 200_000 })
   expect(await slow.platform.finish(slow.client.place(order))).toMatchObject({ kind: "unknown" })
 })
@@ -291,7 +291,7 @@ test("closing gives up what is under way, and says that it is not known", async 
 })
 
 const forgotten = seen("unknown_expired")
-/** What the venue has of an order's name, of an account of which it has forgotten something. */
+/** The venue's answer to a lookup by clientOrderId, for an account of which it has forgotten something. */
 const named = (more: object): Given => ({
   body: { outcome: "accepted", decisions: [], order: { orderId: "ord_9", status: "closed", ...more } }
 })

@@ -1,4 +1,4 @@
-/** The stream's client against a venue that says what the test says, in time of the test's own: resuming, gaps, silence, tickets, and slow takers. */
+/** The stream's client with a scripted venue, in time of the test's own: resuming, gaps, silence, tickets, and slow consumers. */
 import { createHash } from "node:crypto"
 import { expect, test } from "vitest"
 import { Client, type Options } from "../../../src/client/venue/Client.js"
@@ -23,7 +23,7 @@ const made = (more: Partial<Options> = {}, answer: (path: string) => Given = () 
   return { client, notices, platform, kinds: () => notices.map(({ kind }) => kind) }
 }
 
-/** Says that the stream that was asked for last is told of. */
+/** Confirms the latest subscription. */
 const confirm = (platform: VirtualPlatform, resumed = false): void => {
   const { id } = platform.line.last("subscribe")
   platform.line.say({ type: "subscribed", id, resumed })
@@ -55,7 +55,7 @@ const update = (
   data
 })
 
-/** Takes what has come, up to so many events. */
+/** Takes the events that have arrived, up to `count`. */
 const taken = async (events: AsyncIterator<StreamEvent>, count: number): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
   for (let left = count; left > 0; left--) {
@@ -124,7 +124,7 @@ test("what is missing is noticed at the next update, and asked for again", async
     { op: "unsubscribe", id: "u2", ...trades },
     { op: "subscribe", id: "c3", ...trades, fromSequence: 5 }
   ])
-  // What was on its way before is no answer to that.
+  // What was under way before does not answer that.
   platform.line.say(update(7, 8))
   confirm(platform, true)
   platform.line.say(update(5, 6), update(6, 7), update(7, 8))
@@ -150,7 +150,7 @@ test.each(["close", "hold"] as const)("who answers an interruption with %s is as
   expect(told).toEqual(["snapshot 5", "interrupted", ...(how === "close" ? ["ended"] : [])])
   expect(following.state).toBe(how === "close" ? "ended" : "held")
   expect(platform.line.sent.map(({ op }) => op)).toEqual(["subscribe", "unsubscribe"])
-  // It may be had again: by another who follows it, or from where it stood.
+  // The stream may be followed again: by another follower, or from where it was held.
   if (how === "close") client.events("market.trades", "M")
   else following.release()
   expect(platform.line.last("subscribe")).toEqual({
@@ -210,7 +210,7 @@ test("a connection that says nothing any more is given up where the clock is set
   platform.line.say(hello)
   await platform.pass(1_000)
   platform.setBack(3_600_000)
-  // The silence is counted from when it is noticed that the clock was set back.
+  // The silence is measured from the moment at which the clock is noticed to be set back.
   await platform.pass(14_000 + 14_999)
   expect(platform.line.isClosed).toBe(false)
   await platform.pass(1)
@@ -364,7 +364,7 @@ test("a book follows its levels, and is thrown away where its checksum is anothe
   expect(platform.line.last("subscribe")).not.toHaveProperty("fromSequence")
   const again = feed.ready()
   confirm(platform)
-  // One that is never right is asked for less and less often.
+  // A book that is never right is requested less and less often.
   platform.line.say(snapshot(8, book, { ...whole, checksum: "another's" }))
   confirm(platform)
   const { length } = platform.line.sent
@@ -409,7 +409,7 @@ const ticket = (name: string, minutes = 5): Given => ({
 })
 const orders = { channel: "account.orders" }
 
-/** A client that has shown a ticket, and what its requests for tickets get then. */
+/** A client that has presented a ticket, and the answers to its further requests for tickets. */
 const authenticated = async (answers: ReadonlyArray<Given>, more: Partial<Options> = {}) => {
   const left = [...answers]
   const asked: Array<string> = []
@@ -440,7 +440,7 @@ test("an account's streams are asked for behind a ticket, which is rotated befor
   line.say({ type: "auth_ok", id: line.last("auth").id }, update(1, 2, orders))
   expect(await taken(events, 2)).toEqual(["snapshot 1 (first)", "update 2"])
   expect(line.sent.filter(({ op }) => op === "subscribe")).toHaveLength(1)
-  // Another connection takes the same ticket while it is good.
+  // Another connection uses the same ticket while it is valid.
   line.end()
   await platform.pass(200)
   platform.line.say(hello)
@@ -510,7 +510,7 @@ const trading = async (answers: ReadonlyArray<Given>, more: Partial<Options> = {
   return { ...all, line }
 }
 
-/** What is heard before an order is sent under a key that was not made for the very call. */
+/** The lookup's answer before an order is sent under a key that was not made for that call. */
 const neverSeen: Given = { body: { outcome: "never_seen", decisions: [] } }
 
 test("a command over the socket is answered there", async () => {
@@ -669,7 +669,7 @@ test("what is to end with its connection is placed over that alone", async () =>
   })
   const asked = (key: string) => [`GET /accounts/acc_1/outcomes?idempotencyKey=${key}`, "POST /accounts/acc_1/outcomes/fence"]
   expect(paths()).toEqual([...asked("one"), ...asked("two")])
-  // What ends an order goes by whatever way there is.
+  // A command that ends orders uses whatever transport is available.
   expect(await client.cancelAll()).toMatchObject({ kind: "accepted" })
   expect(paths().at(-1)).toBe("POST /orders/cancel-all")
 })

@@ -1,7 +1,10 @@
-/** A platform of a test: its clock moves when the test says so, requests are answered as it says, and it is the other end of sockets. */
+/**
+ * A platform controlled by a test: its clock moves when the test says so, requests are answered by script, and it is the other end of
+ * sockets.
+ */
 import type { HttpAnswer, HttpRequest, LineEvents, Platform } from "../../../src/client/venue/Platform.js"
 
-/** What a request gets: an answer (an object is the venue's, a text anybody's), `silence`, or `broken` for a connection that ends. */
+/** The answer to a request: an object is the venue's, a text anybody's; `silence` is none, `broken` a connection that ends. */
 export type Given =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | "silence"
@@ -24,7 +27,7 @@ class VirtualLine {
     this.isClosed = true
   }
 
-  /** Says frames. */
+  /** Sends frames to the client. */
   say(...frames: ReadonlyArray<object>): void {
     for (const frame of frames) this.events.text(JSON.stringify(frame))
   }
@@ -33,12 +36,12 @@ class VirtualLine {
     this.events.text(text)
   }
 
-  /** Ends it. */
+  /** Ends the connection. */
   end(code = 1006): void {
     this.events.closed(code, "")
   }
 
-  /** The latest frame of an operation. */
+  /** The latest frame with an operation. */
   last(op: string): any {
     return this.sent.findLast((frame) => frame.op === op)
   }
@@ -51,7 +54,7 @@ export class VirtualPlatform implements Platform {
   private timers: Array<{ readonly atEpochMs: number; readonly run: () => void }> = []
   private keys = 0
 
-  /** `answer`: what a request gets. */
+  /** `answer`: answers a request. */
   constructor(public answer: (request: HttpRequest) => Given | Promise<Given> = () => "silence") {}
 
   readonly send = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
@@ -62,7 +65,7 @@ export class VirtualPlatform implements Platform {
     }
     if (given === "broken") throw new Error("the connection ended")
     const { body, headers = {}, status = 200 } = given
-    // Whatever the venue answers says what it is; what something else answers is a text here.
+    // Every answer of the venue has a version; another server's answer is a text here.
     const told = typeof body === "string" ? body : JSON.stringify({ version: "external-scripted/v1", ...(body as object | undefined) })
     return { status, body: told, header: (name) => headers[name] }
   }
@@ -87,28 +90,28 @@ export class VirtualPlatform implements Platform {
 
   readonly newKey = (): string => `made-${++this.keys}`
 
-  /** The socket that was opened last. */
+  /** The socket opened last. */
   get line(): VirtualLine {
     return this.lines.at(-1)!
   }
 
-  /** How many timers are set. */
+  /** The number of timers set. */
   get waits(): number {
     return this.timers.length
   }
 
-  /** Sets the clock back. What waits, waits no longer for that. */
+  /** Sets the clock back. Timers run no longer for that. */
   setBack(byMs: number): void {
     this.now -= byMs
     this.timers = this.timers.map(({ atEpochMs, run }) => ({ atEpochMs: atEpochMs - byMs, run }))
   }
 
-  /** Lets everything happen that waits for no time. */
+  /** Lets everything happen that does not wait for time to pass. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 50; turn++) await Promise.resolve()
   }
 
-  /** Lets time pass, and all happen that waited for it. */
+  /** Lets time pass, and everything happen that waited for it. */
   async pass(durationMs: number): Promise<void> {
     const until = this.now + durationMs
     await this.settle()
@@ -123,7 +126,7 @@ export class VirtualPlatform implements Platform {
     this.now = until
   }
 
-  /** Waits for what is under way, letting as much time pass as it takes. */
+  /** Waits for work under way, letting as much time pass as it takes. */
   async finish<A>(work: Promise<A>): Promise<A> {
     let isDone = false
     void work.then(() => {

@@ -1,4 +1,7 @@
-/** Pages of ledgers and of payments of funding that begin in the engine's memory and go on in the histories, against all there was. */
+/**
+ * Pages of ledgers and funding payments that begin in the engine's memory and continue in the histories, compared with everything there
+ * was.
+ */
 import { Effect, Either } from "effect"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
@@ -13,13 +16,13 @@ import * as MoneyTables from "../../../src/readmodel/MoneyTables.js"
 import type { Committed } from "../../../src/sequencer/Feed.js"
 import { withRows, written } from "../HistoriesOfRows.js"
 
-/** What a record does: it changes balances, or pays funding, of an account several times perhaps. */
+/** A record's effect: it changes balances of an account or pays it funding, possibly several times. */
 const record = fc.array(fc.record({ account: fc.nat(2), market: fc.nat(1), isPayment: fc.boolean() }), { minLength: 1, maxLength: 6 })
 
 const run = fc.record({
   records: fc.array(record, { maxLength: 14 }),
   kept: fc.integer({ min: 1, max: 12 }),
-  /** Records that the histories have yet to take in. */
+  /** Records that the histories have not taken in yet. */
   behind: fc.nat(5),
   account: fc.nat(3),
   market: fc.constantFrom(0, 1, anyMarket),
@@ -29,7 +32,7 @@ const run = fc.record({
 
 const timeOf = (sequence: number): number => 1_000 + sequence
 
-/** An engine that remembers so much, what all its records told, and what the first of them did. */
+/** An engine with a limited memory, everything that its records told, and what the first of them did. */
 const made = (records: ReadonlyArray<typeof record extends fc.Arbitrary<infer A> ? A : never>, kept: number, known: number) => {
   const engine = Engine.make({ orders: 10, idempotencyKeys: 10, balanceChanges: kept, fundingPayments: kept })
   const { state, state: { events: { told } } } = engine
@@ -68,7 +71,7 @@ const made = (records: ReadonlyArray<typeof record extends fc.Arbitrary<infer A>
   return { engine, all: all.take(), first: first.take() }
 }
 
-/** Every page from the newest on, each behind the last row of the one before. */
+/** Every page from the newest on, each after the last row of the previous one. */
 const walked = <Row extends BalancePlace>(
   pageBehind: (before: BalancePlace | undefined) => Effect.Effect<ReadonlyArray<Row>, Errors.Failure>,
   limit: number

@@ -1,4 +1,4 @@
-/** The owner's pages as they are served: what a browser is told to do with them, and that nothing else depends on them. */
+/** The owner's pages as they are served: the headers that instruct a browser, and that nothing else depends on the pages. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -61,7 +61,7 @@ test.each([
 ])("%s gets an envelope", async (_why, method, target, status, code) => {
   const response = await Fake.make({ assets }).ask({ method, target })
   expect({ status: response.status, code: Fake.json(response).code }).toEqual({ status, code })
-  // Nothing that may be there later is remembered as missing.
+  // A missing file may be there later, so its absence must not be cached.
   expect(response.headers["cache-control"] ?? "no-store").toBe("no-store")
 })
 
@@ -103,7 +103,7 @@ test("what was built names its files by what is in them, has nothing inline, and
   const document = fs.readFileSync(path.join(target, "index.html"), "utf8")
   const named = [...document.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!)
   const files = fs.readdirSync(path.join(target, "assets")).map((name) => `/assets/${name}`)
-  // What is loaded when a page is opened is named by what loads it.
+  // A chunk that is loaded when a page is opened is named by the script that loads it.
   const script = fs.readFileSync(path.join(target, named.find((address) => address.endsWith(".js"))!), "utf8")
   const imported = [...script.matchAll(/import\("\.\/([^"]+)"\)/g)].map(([, name]) => `/assets/${name!}`)
   expect([...named.filter((address) => address !== "/docs"), ...imported].sort()).toEqual(files.sort())

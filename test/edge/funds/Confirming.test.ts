@@ -1,4 +1,4 @@
-/** A deposit that is over is answered as it is, however the venue fares in taking back its offer. */
+/** A deposit that has ended is answered as it is, even if the venue fails to withdraw its offer to the ledger. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as Confirming from "../../../src/edge/funds/Confirming.js"

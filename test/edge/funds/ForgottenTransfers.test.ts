@@ -1,11 +1,11 @@
-/** Deposits, withdrawals and security events that the engine has forgotten are told by the whole venue as they were, byte for byte. */
+/** The whole venue answers for deposits, withdrawals and security events that its engine has forgotten as before, byte for byte. */
 import { expect, test } from "vitest"
 import { defaultOptions } from "../../../src/readmodel/Histories.js"
 import { Bank, Owner } from "../../funds/Bank.js"
 
 const minuteMs = 60_000
 
-/** A venue that keeps two transfers of an account that are over, and four security events; its histories take in what there is every `pauseMs`. */
+/** A venue that keeps two ended transfers of an account, and four security events; its histories catch up every `pauseMs`. */
 const made = async (pauseMs: number) => {
   const bank = await Bank.open({
     capacity: { orders: 1_000, idempotencyKeys: 1_000, funds: { endedOfAccount: 2 }, identity: { events: 4 } },
@@ -22,7 +22,7 @@ const made = async (pauseMs: number) => {
     told.set(id, JSON.stringify((await look(kind, id)).json))
   }
   await keep("deposit", deposit)
-  /** Asks for a withdrawal and gives it up. */
+  /** Requests a withdrawal and cancels it. */
   const giveUp = async (amountAtoms: number): Promise<string> => {
     const id = await owner.request("withdrawal", amountAtoms, `elsewhere::1220${"0".repeat(64)}`)
     expect((await owner.ask("DELETE", `/v1/accounts/{account}/withdrawals/${id}`)).status).toBe(200)
@@ -34,7 +34,7 @@ const made = async (pauseMs: number) => {
   return { bank, owner, deposit, withdrawals, told, look }
 }
 
-/** Every page of a list, its rows in order. */
+/** The rows of all pages of a list, in order. */
 const paged = async (owner: Owner, list: string, rows: string): Promise<ReadonlyArray<any>> => {
   const all: Array<any> = []
   for (let cursor = ""; all.length < 50;) {
@@ -63,7 +63,7 @@ test("transfers and security events go back to an account's first", async () => 
     ...Array(3).fill("ledger_step_approved"),
     "account_opened"
   ])
-  // One that is over is over, whoever remembers it.
+  // An ended transfer stays ended, whether the engine or the histories remember it.
   for (const id of [newest, oldest]) {
     expect(await owner.ask("DELETE", `/v1/accounts/{account}/withdrawals/${id}`)).toMatchObject({
       status: 409,
@@ -83,7 +83,7 @@ test("transfers and security events go back to an account's first", async () => 
     })
   }
   expect(await owner.ask("GET", "/v1/accounts/{account}/withdrawals/wdr_1")).toMatchObject({ status: 404 })
-  // A start has what was forgotten before it from the same place.
+  // After a restart, what was forgotten before is still read from the histories.
   await bank.restart()
   await bank.venue.leap(2_000)
   expect((await paged(owner, "withdrawals", "withdrawals")).map((each) => JSON.stringify(each))).toEqual(
@@ -101,7 +101,7 @@ test("while the histories lag behind what the engine has forgotten, nothing is l
     expect(await owner.ask("GET", `/v1/accounts/{account}/${target}`), target).toMatchObject(lags)
   }
   expect(await owner.ask("DELETE", `/v1/accounts/{account}/withdrawals/${oldest}`)).toMatchObject(lags)
-  // What the engine has is answered all the same.
+  // What the engine still remembers is answered regardless.
   for (const id of [newest, second]) expect(JSON.stringify((await look("withdrawal", id!)).json)).toBe(told.get(id!))
   const { json: { events } } = await owner.ask("GET", "/v1/accounts/{account}/security-events?limit=2")
   expect(events.map(({ kind }: { readonly kind: string }) => kind)).toEqual(["withdrawal_requested", "withdrawal_requested"])

@@ -1,4 +1,4 @@
-/** Pages and look-ups of transfers that the engine keeps or that the histories alone have, against all there were. */
+/** Pages and look-ups of transfers that the engine keeps or only the histories have, compared with all there were. */
 import { Effect, Either } from "effect"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
@@ -18,7 +18,7 @@ import { withRows, written } from "../HistoriesOfRows.js"
 const usdc = (amount: number) => amount * 1_000_000
 const kinds: ReadonlyArray<TransferKind> = ["deposit", "withdrawal", "party_change"]
 
-/** A driver that keeps what each record told, and each transfer as it was last. */
+/** A driver that keeps what each record told, and the latest form of each transfer. */
 class Watched extends FundsDriver {
   readonly told: Array<readonly [sequence: number, row: ToldTransfer]> = []
   readonly ever = new Map<number, Shown>()
@@ -41,7 +41,7 @@ class Watched extends FundsDriver {
   }
 }
 
-/** Of a transfer what is told of it. */
+/** The members of a transfer that are shown. */
 const told = (transfer: Shown | TransferView): Shown => ({
   number: transfer.number,
   kind: transfer.kind,
@@ -66,7 +66,7 @@ const run = fc.record({
   acts: fc.array(act, { minLength: 8, maxLength: 24 }),
   endedOfAccount: fc.integer({ min: 1, max: 5 }),
   endedInAll: fc.integer({ min: 1, max: 9 }),
-  /** Of the records, so many hundredths are behind the histories. */
+  /** The part of the records, in percent, by which the histories lag. */
   behind: fc.constantFrom(0, 0, 0, 10, 30, 60),
   restores: fc.boolean(),
   limit: fc.integer({ min: 1, max: 4 })
@@ -99,7 +99,7 @@ const perform = (driver: Watched, owner: Owner, what: string): void => {
       if (open.length === 0) giveUp(driver.partyChange(owner))
       return
     default: {
-      // The ledger does what had been given up, or says again what it did: the transfer is needed anew, or told anew.
+      // The ledger carries out a transfer that had been given up, or repeats its message: the transfer is needed or told anew.
       const kept = last === undefined ? undefined : driver.engine.transfer(last.number)
       const step = kept?.steps.at(-1)?.name
       if (kept === undefined || step === undefined || kept.end === null) return
@@ -156,7 +156,7 @@ test("each transfer is told once, in its order and as it was last, or nothing is
                     Effect.map(findTransfer(services, who, kind, number), (found) => found === undefined ? [] : [told(shownOf(found))])
                   )
                 )
-              // One that the histories have is told, however far behind they are.
+              // A transfer that the histories have is found, however far behind they are.
               if (isKept) expect(Either.getOrThrow(find(account, each.number))).toEqual([each])
               else expectPage(find(account, each.number), [each])
               expectPage(find(owners.find((other) => other.account !== account)!.account, each.number), [])
@@ -171,5 +171,5 @@ test("each transfer is told once, in its order and as it was last, or nothing is
   expect([refused > 10, forgotten > 30, whole > 30]).toEqual([true, true, true])
 })
 
-/** The same engine out of a snapshot, which does not have what was forgotten. */
+/** The same engine restored from a snapshot, which lacks what was forgotten. */
 const restored = ({ state }: Engine): Engine => new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity))

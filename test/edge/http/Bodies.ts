@@ -1,4 +1,4 @@
-/** Good bodies of the hot routes, as any client may write them. */
+/** Valid bodies for the hot routes, in the forms that clients may write. */
 import * as fc from "fast-check"
 
 const name = fc.oneof(
@@ -69,7 +69,7 @@ const createMarket = fc.tuple(
 ).map(([required, optional]) => ({ ...required, ...optional }))
 const cancelEntry = fc.record({ accountId: name, marketId: name, orderId: name })
 
-/** Good bodies of every endpoint whose body is decoded by hand. */
+/** Valid bodies for every endpoint whose body is decoded by hand. */
 export const valid: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   placeOrder: place,
   placeOrderBatch: fc.record({ orders: fc.array(place, { minLength: 1, maxLength: 32 }) }),

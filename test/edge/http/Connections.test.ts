@@ -1,4 +1,4 @@
-/** Who gets a connection, and who leaves for a newcomer. */
+/** Which clients get a connection, and which existing one makes way for a newcomer. */
 import * as Net from "node:net"
 import { afterEach, expect, test } from "vitest"
 import { type Connection, Connections, originOf } from "../../../src/edge/http/Connections.js"

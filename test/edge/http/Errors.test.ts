@@ -13,7 +13,7 @@ const decidedAt = 1_700_000_123_456
 const isStage1 = (refusal: number): boolean => refusal < 20
 const compatBody = { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.5 }
 
-/** One venue for every row: each says itself what its next outcome is. */
+/** One venue for all rows: each row sets the next outcome itself. */
 const fake = Fake.make()
 
 describe.each(Fake.refusals)("refusal %i", (code, description) => {

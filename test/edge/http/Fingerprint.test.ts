@@ -1,7 +1,7 @@
 /**
- * Two requests under one key are the same exactly when they say the same. For every hot route of the contract: any member
- * that is another, any path parameter and the order of entries make another fingerprint; another spelling of the same
- * does not, and neither does a market that was created in between.
+ * Two requests under one key are the same exactly when they mean the same. For every hot route of the contract: changing any member, any
+ * path parameter or the order of entries changes the fingerprint; another spelling does not, and neither does a market that was created in
+ * between.
  */
 import { SchemaAST } from "effect"
 import * as fc from "fast-check"
@@ -38,7 +38,7 @@ const subjects: ReadonlyArray<Subject> = Contract.routes.flatMap(({ decode, endp
     name,
     params,
     payload: payloadSchema!.ast,
-    // As the venue reads it: from JSON.
+    // Parsed from JSON, as the venue reads it.
     bodies: (valid[name] as fc.Arbitrary<Json>).map((body) => JSON.parse(JSON.stringify(body)) as Json),
     isGood: (body) => !(decode!(body) instanceof Fault),
     fingerprint: (body, given = usual) => fingerprint!(given, body as never)
@@ -48,7 +48,7 @@ const subjects: ReadonlyArray<Subject> = Contract.routes.flatMap(({ decode, endp
 const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
 const isObject = (value: Json | undefined): value is Members => typeof value === "object" && !Array.isArray(value)
 
-/** A copy of a body in which every object is mapped, the innermost first. */
+/** A copy of a body in which `map` is applied to every object, innermost first. */
 const mapObjects = (value: Json, map: (object: Members, at: Path) => Members, at: Path = []): Json => {
   if (isList(value)) return value.map((item, index) => mapObjects(item, map, [...at, index]))
   if (!isObject(value)) return value
@@ -56,13 +56,13 @@ const mapObjects = (value: Json, map: (object: Members, at: Path) => Members, at
   return map(Object.fromEntries(members), at)
 }
 
-// ---- what a body says, written down apart from the shapes
+// ---- the meaning of a body, stated independently of the decoders' shapes
 
 const isNativeOrder = (object: Members): boolean => "orderType" in object
 const isCompatOrder = (object: Members): boolean => "amount" in object
 const isParams = (at: Path): boolean => at.at(-1) === "params"
 
-/** What an order means by the members that it leaves out. */
+/** The defaults of the members that an order leaves out. */
 const defaultsOf = (object: Members, at: Path): Members => {
   if (isNativeOrder(object)) {
     const timeInForce = object["orderType"] === "market" ? "IOC" : "GTC"
@@ -76,10 +76,10 @@ const defaultsOf = (object: Members, at: Path): Members => {
 const decimals: ReadonlyArray<string> = ["price", "quantity", "triggerPrice", "limitPrice"]
 const isDecimal = (key: string, value: Json): value is string => decimals.includes(key) && typeof value === "string"
 
-/** A decimal without the zeros behind its last digit. */
+/** A decimal without trailing zeros in its fraction. */
 const shortest = (decimal: string): string => decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal
 
-/** What a body says, in one form for all its spellings. */
+/** The meaning of a body, in one form for all its spellings. */
 const meaning = (body: Json): string =>
   JSON.stringify(mapObjects(body, (object, at) => {
     const whole = { ...defaultsOf(object, at), ...object }
@@ -92,7 +92,7 @@ const same = (subject: Subject, one: Json, other: Json): boolean => Fingerprint.
 
 // ---- members
 
-/** Every member that a payload's schema has, with `[]` for the entries of a list. */
+/** Every member of a payload's schema, with `[]` for the entries of a list. */
 const membersOf = (ast: SchemaAST.AST, at = ""): ReadonlyArray<string> => {
   switch (ast._tag) {
     case "Refinement":
@@ -102,7 +102,7 @@ const membersOf = (ast: SchemaAST.AST, at = ""): ReadonlyArray<string> => {
     case "TupleType":
       return ast.rest.flatMap(({ type }) => membersOf(type, `${at}[]`))
     case "Union":
-      // An optional member is a union with undefined where its schema says so.
+      // An optional member's schema is a union with undefined.
       return ast.types.every((type) => type._tag === "Literal") ? [at] : ast.types.flatMap((type) => membersOf(type, at))
     case "UndefinedKeyword":
       return []
@@ -111,7 +111,7 @@ const membersOf = (ast: SchemaAST.AST, at = ""): ReadonlyArray<string> => {
   }
 }
 
-/** The members of a body, each with the object that it stands in. */
+/** The path of every member in a body. */
 const placesOf = (value: Json, at: Path = []): ReadonlyArray<Path> => {
   if (isList(value)) return value.flatMap((item, index) => placesOf(item, [...at, index]))
   if (!isObject(value)) return [at]
@@ -124,7 +124,7 @@ const nameOf = (at: Path): string =>
 const valueAt = (value: Json | undefined, at: Path): Json | undefined =>
   at.reduce<Json | undefined>((found, part) => (found as Readonly<Record<string | number, Json>> | undefined)?.[part], value)
 
-/** A copy with one member replaced, or left out for `undefined`. */
+/** A copy with one member replaced, or removed for `undefined`. */
 const withMember = (body: Json, at: Path, value: Json | undefined): Json =>
   mapObjects(body, (object, path) => {
     const key = String(at.at(-1))
@@ -133,12 +133,12 @@ const withMember = (body: Json, at: Path, value: Json | undefined): Json =>
     return value === undefined ? others : { ...others, [key]: value }
   })
 
-/** Members that a good body says in one way only. */
+/** Members that have only one valid value. */
 const fixed: ReadonlySet<string> = new Set(["createOrders [].type"])
 
 // ---- lists
 
-/** A body's list of entries and how to put another in its place; undefined where it has none. */
+/** A body's list of entries, and a function that replaces it; undefined if the body has none. */
 const entriesOf = (body: Json): { readonly list: ReadonlyArray<Json>; readonly put: (list: ReadonlyArray<Json>) => Json } | undefined => {
   if (isList(body)) return { list: body, put: (list) => list }
   const list = isObject(body) ? body["orders"] : undefined
@@ -147,7 +147,7 @@ const entriesOf = (body: Json): { readonly list: ReadonlyArray<Json>; readonly p
 
 // ---- spellings
 
-/** How an object may be spelled: which of its defaults are said, where its members begin, how many zeros a decimal has more. */
+/** A spelling of an object: whether defaults are written out, with which member it begins, how many zeros a decimal gets. */
 const spelling = fc.record({ said: fc.boolean(), first: fc.nat(), zeros: fc.nat({ max: 3 }) })
 type Spelling = typeof spelling extends fc.Arbitrary<infer S> ? S : never
 
@@ -161,13 +161,13 @@ const respelled = (body: Json, { first, said, zeros }: Spelling): Json =>
     return Object.fromEntries([...members.slice(turn), ...members.slice(0, turn)])
   })
 
-/** A decimal with zeros that say nothing, as long as a decimal may be. */
+/** A decimal with redundant zeros, no longer than a decimal may be. */
 const padded = (decimal: string, zeros: number): string => {
   const longer = (decimal.includes(".") ? decimal : `${decimal}.0`) + "0".repeat(zeros)
   return longer.length > 40 ? decimal : longer
 }
 
-/** JSON in which numbers are written with an exponent, or with a fraction of zeros. */
+/** JSON in which numbers are written with an exponent, or with zeros as a fraction. */
 const otherNumbers = (body: Json, exponent: boolean): string => {
   if (typeof body === "number") {
     return exponent ? body.toExponential() : Number.isInteger(body) && Math.abs(body) < 1e21 ? `${body}.000` : String(body)
@@ -191,7 +191,7 @@ describe.each(subjects)("the fingerprint of $name", (subject) => {
     fc.assert(
       fc.property(bodies, bodies, fc.nat(), (body, donor, from) => {
         const places = [...placesOf(body), ...placesOf(donor)]
-        // Long batches have hundreds of places: a few of them are looked at each time.
+        // Long batches have hundreds of members; each run tests a sample of them.
         const step = Math.ceil(places.length / 24)
         for (const at of places.filter((_, index) => index % step === from % step)) {
           const changed = withMember(body, at, valueAt(donor, at))
@@ -269,7 +269,7 @@ test("decimals and numbers of another value are another body however alike they 
 const marketId = "NEW-USDC-PERP"
 const symbol = "NEW/USDC:USDC"
 
-/** The contract's example of a request, of an account's own and about the market that is not there yet. */
+/** The contract's example of a request, for the given account and for the market that does not exist yet. */
 const about = (value: Json, accountId: string): Json =>
   mapObjects(value, (object) => ({
     ...object,
@@ -302,13 +302,13 @@ test("a request that came before its market gets the same bytes again once the m
 
   venue.market(parameters("NEW", { maxPriceAtoms: 1_000_000, maxPositionQuantityAtoms: 500_000 }))
   const { records } = venue
-  // A cancel that found none of the orders it names is not remembered: it is decided anew.
+  // A cancel that found none of its orders is not remembered, and is decided anew.
   const remembered = requests.filter(({ name }) => !["cancelOrder", "cancelOrderBatch", "cancelCompatOrder"].includes(name))
   expect(remembered.length).toBeGreaterThan(5)
   for (const request of remembered) expect(await ask(request), request.name).toEqual(before.get(request.name))
   expect(venue.records).toBe(records)
 
-  // The market is there indeed: under a fresh key, what was refused for want of it is decided otherwise.
+  // The market now exists: under a fresh key, the requests that failed without it are decided differently.
   const told = (text: string): boolean => /market_not_found|BadSymbol/.test(text)
   const refused = requests.filter(({ name }) => told(before.get(name)!.body))
   expect(refused.map(({ name }) => name)).toEqual(expect.arrayContaining([
@@ -323,14 +323,14 @@ test("a request that came before its market gets the same bytes again once the m
     expect(told((await ask(request, `${request.name}-anew`)).body), request.name).toBe(false)
   }
 
-  // And another body under one of the keys is still told so.
+  // A changed body under one of the keys is still refused as a conflict.
   for (const request of remembered) {
     const other = await send(request, otherBody(request.body))
     expect([other.status, Fake.json(other).info?.code ?? Fake.json(other).code], request.name).toEqual([409, "idempotency_key_conflict"])
   }
 })
 
-/** A good body that says something else: another side, name, time or number, whichever it has. */
+/** A valid body with another meaning: another side, name, time or number, whichever it has. */
 const otherBody = (body: Json): Json => {
   const entries = entriesOf(body)
   if (entries !== undefined) return entries.put([...entries.list, ...entries.list])

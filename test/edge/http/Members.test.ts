@@ -1,4 +1,4 @@
-/** A member given twice in a body is refused, wherever it stands, and nothing else is taken for one. */
+/** A member that occurs twice in a body is refused, wherever it is, and nothing else is mistaken for such a duplicate. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import * as Requests from "../../../src/edge/http/Requests.js"

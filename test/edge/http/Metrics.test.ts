@@ -1,10 +1,10 @@
-/** What is told of the venue as Prometheus text: a value of what there is, and nothing of what there is not. */
+/** The venue's metrics as Prometheus text: a value for whatever exists, and no line for what does not. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import type { Labelled } from "../../../src/edge/http/Exposition.js"
 import { make, noCounts } from "../../../src/edge/http/Metrics.js"
 
-/** Told from the start, so that an alert sees the first one. */
+/** Present from the start, so that an alert notices the first increase. */
 const noDefects = "venue_refusals_total{name=\"InternalError\"} 0"
 
 const linesOf = (text: string): ReadonlyArray<string> =>

@@ -1,4 +1,7 @@
-/** What one connection may ask for at once, and what comes of it: order, bounds, and what cannot be framed behind what was done. */
+/**
+ * Pipelined requests on one connection: the order of their answers, limits, and bytes that cannot be framed behind a request that was
+ * carried out.
+ */
 import * as Net from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
 import { type Exchange, Lane, type Server } from "../../../src/edge/http/Lane.js"
@@ -43,7 +46,7 @@ describe("an order with something behind it that is no request", () => {
     const { port } = await serve(fake.application, { headersTimeoutMs: 300, requestTimeoutMs: 600 })
     const answer = exchange(port, post(fake, "k") + stray, 3_000)
     await until(() => fake.commands.length === 1)
-    // Longer than any refusal takes that waits for nothing, and than the time that a head may take.
+    // Longer than a refusal would take if it did not wait, and than the time limit for a head.
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     fake.release()
     const { closed, text } = await answer
@@ -55,7 +58,7 @@ describe("an order with something behind it that is no request", () => {
     expect(fake.commands, name).toHaveLength(1)
   }
 
-  // All at once: each waits for as long as a refusal could take.
+  // All at once, since each of them waits as long as a refusal could take.
   test("is answered for itself, and that is refused behind it, whatever it is", async () => {
     await Promise.all(strays.map(([name, stray]) => refusedBehind(name, stray)))
   })
@@ -87,7 +90,7 @@ test("requests of one connection are dispatched in the order in which they were 
   expect(seen).toEqual(asked.map((_, at) => at % 3 === 0 ? `/${at}!` : `/${at}`))
 })
 
-/** Keeps what it is asked, and answers when it is told to. */
+/** An application that collects requests, and answers when the test says so. */
 const keeping = () => {
   const kept: Array<{ readonly request: Request; readonly reply: Reply }> = []
   const application: Application = {
@@ -106,7 +109,7 @@ test("of a flood on one connection a bounded number is under way, and all are an
   while (answered < 2_000) {
     await new Promise((resolve) => setImmediate(resolve))
     expect(kept.length - answered).toBeLessThanOrEqual(16)
-    // Backwards, so that order is the listener's doing.
+    // In reverse, so that the order of the answers is the listener's work.
     for (const { reply, request } of kept.slice(answered).reverse()) reply({ status: 200, headers: {}, body: `${request.target};` })
     answered = kept.length
   }
@@ -120,7 +123,7 @@ describe("requests that wait for the venue for longer than a head may take", () 
     const { port } = await serve(application, { headersTimeoutMs: 50, requestTimeoutMs: 200 })
     const answer = exchange(port, sent, 600)
     await until(() => kept.length === 16)
-    // Longer than it takes `node:http` to tell of the head that the lane has framed the beginning of.
+    // Longer than `node:http` takes to time out the head whose beginning the lane has framed.
     await new Promise((resolve) => setTimeout(resolve, 250))
     expect(kept).toHaveLength(16)
     let answered = 0
@@ -173,7 +176,7 @@ test("a client that does not read gets no more than a bounded number of bytes ma
     before = made
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
-  // The system takes some megabytes for the two sockets; the venue keeps less than one.
+  // The system buffers some megabytes for the two sockets; the venue keeps less than one.
   expect(made).toBeLessThan(20_000_000)
   let received = 0
   socket.on("data", (chunk) => received += chunk.length)
@@ -205,7 +208,7 @@ test("a flood on one connection does not hold up a request on another", async ()
 })
 
 describe("while others wait for a turn", () => {
-  /** A lane of a venue that has work, and how much of what it receives is framed before a turn has passed. */
+  /** How many of the received requests are framed before the next turn, in a venue that has other work. */
   const framedAtOnce = (bytes: ReadonlyArray<string>, originOf: (at: number) => string = () => "b"): number => {
     const rotation = new Rotation(() => {}, () => {}, () => 0)
     rotation.add({ origin: "a", step: () => true })
@@ -251,7 +254,7 @@ describe("while others wait for a turn", () => {
 })
 
 describe("answers that wait for a client", () => {
-  /** A lane over which so many requests were answered with bodies of so many bytes, at time 0; and how the clock and the client go on. */
+  /** A lane on which `count` requests were answered at time 0 with bodies of `bytes` bytes; the clock and the client advance by calls. */
   const answered = (count: number, bytes: number, method = "GET") => {
     let nowMs = 0
     const taken: Array<() => void> = []
@@ -292,7 +295,8 @@ describe("answers that wait for a client", () => {
     expect(lane.isIdle).toBe(false)
     pass(1)
     expect(lane.isIdle).toBe(true)
-    // What was taken is to its credit, and no more than that: a little now and then does not keep the connection.
+    // Each answer that is taken extends the client's time, but only in proportion to its size: taking a little now and then does not keep
+    // the connection.
     take()
     expect(lane.isIdle).toBe(false)
     pass(8_000)
@@ -404,7 +408,7 @@ describe("what HTTP asks for", () => {
     expect([closed, statusesOf(text)]).toEqual([true, [413]])
   })
 
-  /** What follows a request line and is refused without the request having been whole. */
+  /** Bytes after a request line that are refused before the request is complete. */
   const misframed: ReadonlyArray<readonly [what: string, behind: string, status: number]> = [
     ["too large a body by its length", "host: x\r\ncontent-length: 70000\r\n\r\n", 413],
     ["too large a body in chunks", `host: x\r\ntransfer-encoding: chunked\r\n\r\n11000\r\n${"x".repeat(0x11000)}\r\n`, 413],

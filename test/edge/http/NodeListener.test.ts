@@ -1,4 +1,4 @@
-/** The real listener on a loopback port: framing, limits, time, and a stop that loses nobody. */
+/** The real listener on a loopback port: framing, limits, timeouts, and a stop that answers every request it accepted. */
 import * as Net from "node:net"
 import { Deferred, Effect, Fiber } from "effect"
 import { afterEach, expect, test } from "vitest"
@@ -64,7 +64,7 @@ test("who asks is read from every header in which the venue's own proxy tells it
   const last = "X-Forwarded-For: 192.0.2.1"
   expect(statusOf(await ask("x-forwarded-for: 192.0.2.9", last))).toBe(200)
   expect(statusOf(await ask(last))).toBe(429)
-  // The first line is what a client wrote: the last is the proxy's.
+  // The first such line is the client's own: the last one is the proxy's.
   expect(statusOf(await ask("x-forwarded-for: 192.0.2.9"))).toBe(200)
   expect(await ask("ORIGIN: https://a.example")).toContain("access-control-allow-origin: https://a.example\r\n")
   const preflight = "OPTIONS /v1/orders HTTP/1.1\r\nhost: x\r\nconnection: close\r\norigin: https://a.example\r\n"
@@ -72,7 +72,7 @@ test("who asks is read from every header in which the venue's own proxy tells it
   expect([statusOf(answer), /content-length: 0\r\n/.test(answer)]).toEqual([200, true])
 })
 
-/** What pages send, whether it is answered by a route, and with which status: all under an origin and in a header of its own. */
+/** Requests of browser pages with an Origin header: the request's head, what follows it, and the expected status. */
 const ofPages: ReadonlyArray<readonly [what: string, head: string, behind: string, status: number]> = [
   ["a request", "GET /v2/time", "", 200],
   ["what has no route", "GET /nowhere", "", 404],
@@ -96,7 +96,7 @@ test.each(ofPages)("pages of listed origins, and no others, may read what comes 
   }
 })
 
-/** Two who ask one after the other, as the venue's own proxies tell of them, and whether one limit is both's. */
+/** Two requests in a row with the addresses that the venue's proxies report, and whether both count against one limit. */
 const askers: ReadonlyArray<
   readonly [what: string, proxies: number, first: string | undefined, then: string | undefined, isShared: boolean]
 > = [
@@ -294,7 +294,7 @@ test("a request that is never answered does not hold a stop for ever", async () 
 const upgradeTo = (protocol: string): string => `GET /nowhere HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: ${protocol}\r\n`
 const webSocket = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-/** What is refused on a connection that `node:http` has let go of, or frames no more. */
+/** Requests that are refused on a connection that `node:http` has handed over, or no longer frames. */
 const refused: ReadonlyArray<readonly [what: string, bytes: string]> = [
   ["a stream that is none", `${upgradeTo("websocket")}${webSocket}\r\n`],
   ["a stream's bad key",
@@ -305,7 +305,7 @@ const refused: ReadonlyArray<readonly [what: string, bytes: string]> = [
   ["what is no request", "GARBAGE\r\n\r\n"]
 ]
 
-/** A client that has sent something and keeps its own side of the connection open, whatever the venue does. */
+/** A client that has sent something and keeps its own side of the connection open. */
 const holding = (port: number, bytes: string): { readonly answered: Promise<void>; readonly leave: () => void } => {
   const socket = Net.connect({ port, host: "127.0.0.1", allowHalfOpen: true })
   socket.on("error", () => {})

@@ -1,4 +1,4 @@
-/** The real listener on a loopback port, and bare sockets to speak to it. */
+/** The real listener on a loopback port, and plain sockets to talk to it. */
 import * as Net from "node:net"
 import { Effect, Exit, Scope } from "effect"
 import { Listener } from "../../../src/edge/http/Listener.js"
@@ -41,12 +41,12 @@ export const serve = async (application: Application, options: Partial<NodeListe
   return served
 }
 
-/** How often it is looked whether anything has come. */
+/** The interval between two checks for received bytes, in milliseconds. */
 const lookMs = 10
 
 /**
- * Everything that comes back for some bytes, until the server closes the connection or nothing comes for a while. The while is so many
- * looks, between which what has come is read: a process that the machine leaves out for a time does not miss it.
+ * Everything received in answer to some bytes, until the server closes the connection or nothing arrives for a while. The while is a number
+ * of checks between which received bytes are read, so a process that does not get the processor for a time misses nothing.
  */
 export const exchange = (
   port: number,
@@ -73,10 +73,10 @@ export const exchange = (
     socket.on("close", () => finish(true))
   })
 
-/** The first status in what came back. */
+/** The first status in the received text. */
 export const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0)
 export const bodyOf = (text: string): any => JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))
 
-/** Every status in what came back, in order. */
+/** Every status in the received text, in order. */
 export const statusesOf = (text: string): ReadonlyArray<number> =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))

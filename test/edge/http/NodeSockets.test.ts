@@ -1,4 +1,4 @@
-/** WebSockets on the real listener: how they begin, what ends them, and requests beside them. */
+/** WebSockets on the real listener: how they open and close, and requests beside them. */
 import * as Net from "node:net"
 import { afterEach, describe, expect, test, vi } from "vitest"
 import { WebSocket } from "ws"
@@ -9,13 +9,13 @@ import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeS
 
 afterEach(closeAll)
 
-/** A frame of the server's, which is never masked: its first byte, and what it carries. */
+/** A frame from the server, never masked: its first byte and its payload. */
 interface Received {
   readonly first: number
   readonly payload: Buffer
 }
 
-/** Whole frames in what came, of fewer than 65,536 bytes each. */
+/** The complete frames in the received bytes, each shorter than 65,536 bytes. */
 const framesIn = (bytes: Buffer): ReadonlyArray<Received> => {
   const frames: Array<Received> = []
   for (let at = 0; at + 2 <= bytes.length;) {
@@ -29,14 +29,14 @@ const framesIn = (bytes: Buffer): ReadonlyArray<Received> => {
   return frames
 }
 
-/** A frame of a client's with a first byte, masked with zeros, which leaves what it carries as it is. */
+/** A client's frame with a given first byte, masked with zeros, which leave the payload unchanged. */
 const masked = (first: number, payload: Uint8Array): Buffer =>
   Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), payload])
 
-/** The end of a conversation, as a client says it: 1000. */
+/** A client's closing frame: 1000. */
 const bye = masked(0x88, Buffer.from([0x03, 0xe8]))
 
-/** What a server says to a head and to what is sent behind its answer, until it closes the connection. */
+/** The server's answer to a head, and to the bytes sent after that answer, until it closes the connection. */
 const spoken = (
   port: number,
   head: string,
@@ -92,7 +92,7 @@ class Client {
 
 const nothing = (): void => {}
 
-/** A conversation that hears nothing. */
+/** A conversation that ignores everything. */
 const deaf = {
   address: "127.0.0.1",
   text: nothing,
@@ -110,7 +110,7 @@ const answering: Application = {
   misframed: () => ({ status: 400, headers: {}, body: "" })
 }
 
-/** Some work, as of a frame that is read and refused. */
+/** Work of about the effort of reading and refusing a frame. */
 const work = (): void => {
   for (const end = performance.now() + 1; performance.now() < end;);
 }
@@ -197,7 +197,7 @@ describe("a WebSocket", () => {
     const { frames } = await spoken(port, upgrade("/"), Buffer.concat([flood, flood, flood]))
     const last = frames.at(-1)!
     expect([last.first, last.payload.readUInt16BE(0)]).toEqual([0x88, 1008])
-    // No more than came with the third in a slice of what was read.
+    // Few of the 30,000: those that came in the same chunk as the frame that exceeded the limit.
     expect(heard).toBeLessThan(200)
     await expect.poll(() => counts().open).toBe(0)
   })
@@ -310,7 +310,7 @@ describe("a WebSocket", () => {
     ]
   ])("agrees to no extension where %s is offered, and ends with 1002 at a compressed frame", async (_, offer) => {
     const { port } = await serve(LiveVenue.make().application)
-    // `{"op":"ping","id":"p"}` as permessage-deflate would have it, in a text with RSV1 set.
+    // `{"op":"ping","id":"p"}` compressed as by permessage-deflate, in a text frame with RSV1 set.
     const ping = Buffer.from("{\"op\":\"ping\",\"id\":\"p\"}")
     const stored = Buffer.concat([Buffer.from([0x00, ping.length, 0, ~ping.length & 0xff, 0xff]), ping])
     const both = Buffer.concat([masked(0xc1, stored), bye])
@@ -320,7 +320,7 @@ describe("a WebSocket", () => {
     const [hello, close, ...more] = frames
     expect([hello!.first, JSON.parse(hello!.payload.toString()).type]).toEqual([0x81, "hello"])
     expect([close!.first, close!.payload.readUInt16BE(0)]).toEqual([0x88, 1002])
-    // It was heard as no ping of the stream's.
+    // It was not heard as a ping of the stream's protocol.
     expect(more).toEqual([])
   })
 
@@ -390,7 +390,7 @@ describe("a WebSocket", () => {
     await expect.poll(() => order.includes("request") && order.includes("quiet"), { interval: 1 }).toBe(true)
     expect(Math.max(order.indexOf("request"), order.indexOf("quiet"))).toBeLessThan(100)
     flood.terminate()
-    // What was said before the end is heard, and the end behind it.
+    // Frames sent before the end are heard, and the end is heard after them.
     await expect.poll(() => order.at(-1)).toBe("flood closed")
     expect(order.filter((name) => name === "flood")).toHaveLength(100)
     quiet.terminate()
@@ -433,12 +433,12 @@ describe("a WebSocket", () => {
 
   test("gets what was sent right behind its head", async () => {
     const { port } = await serve(LiveVenue.make().application)
-    // A masked ping of nothing: the answer is a pong of nothing.
+    // A masked ping without payload; the answer is a pong without payload.
     const { text } = await exchange(port,
       Buffer.concat([Buffer.from(upgrade("/streams/v1/ws")), Buffer.from([0x89, 0x80, 1, 2, 3, 4, 0x88, 0x80, 1, 2, 3, 4])]))
     expect(statusOf(text)).toBe(101)
     expect(text).toContain("\"type\":\"hello\"")
-    // The first byte of a pong is no UTF-8, as which all of it is read here.
+    // The first byte of a pong is no valid UTF-8, but the whole answer is read as UTF-8 here.
     expect(text).toContain("\ufffd\u0000")
   })
 })

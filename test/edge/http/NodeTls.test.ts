@@ -1,4 +1,4 @@
-/** The listener with a certificate: the same bounds, also before a handshake is over, and starts with wrong files refused. */
+/** The listener with a certificate: the same limits, also before a handshake is complete, and starts with wrong files refused. */
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as https from "node:https"
@@ -24,7 +24,7 @@ afterEach(closeAll)
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-tls-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** Everything that comes back for some bytes sent through a handshake, until the server closes. */
+/** Everything received in answer to bytes sent over TLS, until the server closes. */
 const through = (port: number, bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = ""
@@ -127,7 +127,7 @@ describe("files", () => {
     fs.writeFileSync(at, text)
     return at
   }
-  /** The certificate, and behind it one whose text was damaged on its way. */
+  /** The certificate, followed by one whose text was damaged. */
   const brokenChain = file("chain.pem", `${ca.trim()}\n${ca.replace("MII", "M!!")}`)
   const noPem = file("no.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
 
@@ -149,7 +149,7 @@ describe("files", () => {
     const error = await Effect.runPromise(Effect.flip(NodeTls.load(cert, key)))
     expect(String(error)).toContain(setting)
     expect(String(error)).toContain(said)
-    // No part of a file is shown: it may be a key.
+    // An error must not quote the file: it may be a key.
     expect(String(error)).not.toContain("BEGIN")
   })
 

@@ -1,8 +1,8 @@
-/** Turns of the connections' work: how long one is, whoever comes of it, and that everybody has his. */
+/** Turns of the connections' work: how long a turn is, and that every connection gets its turn however many there are. */
 import { expect, test } from "vitest"
 import { Rotation } from "../../../src/edge/http/Rotation.js"
 
-/** A rotation with everything that it has done for it: time that passes with what is done, and what is put off. */
+/** A rotation on a clock that moves with the work, with its deferred work under the test's control. */
 const made = () => {
   const soon: Array<() => void> = []
   const next: Array<() => void> = []
@@ -13,14 +13,14 @@ const made = () => {
   }
   return {
     rotation,
-    /** Whether a turn was asked for; runs it, with what is put off meanwhile. */
+    /** Runs the requested turn and whatever was deferred; whether a turn was requested. */
     turn: (): boolean => {
       const turn = soon.shift()
       turn?.()
       behind()
       return turn !== undefined
     },
-    /** Puts off what takes so long. */
+    /** Defers work that takes this long. */
     putOff: (ms: number) => next.push(() => (nowMs += ms)),
     pass: (ms: number) => (nowMs += ms)
   }

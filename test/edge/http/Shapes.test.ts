@@ -1,4 +1,4 @@
-/** Decoders written by hand accept what their schemas accept, and nothing else. */
+/** Decoders written by hand accept exactly what their schemas accept. */
 import { Either, Schema } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -57,7 +57,7 @@ const oddities = fc.oneof(
   fc.jsonValue() as fc.Arbitrary<unknown>
 )
 
-/** Every place in a JSON value: the way to each member and element. */
+/** The path of every member and element in a JSON value. */
 const places = (value: unknown, at: ReadonlyArray<string | number> = []): ReadonlyArray<ReadonlyArray<string | number>> => [
   at,
   ...(Array.isArray(value)
@@ -78,7 +78,7 @@ const edit = (
   return copy
 }
 
-/** A valid body with one thing wrong with it, or perhaps not wrong. */
+/** A valid body with one change, which may or may not make it invalid. */
 const nearValid = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.tuple(
     valid,
@@ -104,7 +104,7 @@ const nearValid = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     })
   })
 
-/** What a body is after it has travelled as JSON. */
+/** A body after it was written and parsed as JSON. */
 const travelled = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null")
 
 const agree = (subject: Subject, value: unknown): boolean => {

@@ -1,4 +1,4 @@
-/** Answers that nobody takes: how much of them all connections may hold together, and who is closed for that. */
+/** Answers that clients do not take: how many bytes of them all connections may hold together, and which connection is closed for that. */
 import * as Net from "node:net"
 import { afterEach, describe, expect, test, vi } from "vitest"
 import type { Application, Reply } from "../../../src/edge/http/Listener.js"
@@ -7,7 +7,7 @@ import { closeAll, exchange, serve, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 
-/** A connection that is handed answers, and takes them or does not. */
+/** A connection that is given answers, and takes them or not. */
 class Taker implements Holder {
   unreadBytes = 0
   isStuck = false
@@ -79,7 +79,7 @@ describe("where more waits than all connections together may hold", () => {
   })
 })
 
-/** Answers all that it is asked with the same body, when it is told to. */
+/** An application that answers every request with the same body, when the test says so. */
 const keeping = (body: string) => {
   const kept: Array<Reply> = []
   const application: Application = {
@@ -96,7 +96,7 @@ test("clients that ask for much and read none of it are closed, and others are a
   const { application, kept, release } = keeping("x".repeat(1 << 20))
   const { port, unread } = await serve(application, { unreadBytes })
   const clients = Array.from({ length: 3 }, () => Net.connect(port, "127.0.0.1").pause().on("error", () => {}))
-  // The system itself takes some megabytes of each.
+  // The system itself buffers some megabytes for each connection.
   for (const client of clients) client.write(get("/").repeat(16))
   await expect.poll(() => kept.length).toBe(48)
   release()

@@ -1,4 +1,4 @@
-/** How an agent gets a key of an owner's, and how the key ends. */
+/** How an agent gets a key from an owner, and how the key ends. */
 import { createHash } from "node:crypto"
 import { describe, expect, test } from "vitest"
 import { LiveVenue } from "../LiveVenue.js"
@@ -32,7 +32,7 @@ const bench = async () => {
   return { venue, owner: await Owner.open(venue), agent: await Agent.begin(venue) }
 }
 
-/** An agent that has its key. */
+/** An agent that has received its key. */
 const connected = async () => {
   const { owner, venue, agent } = await bench()
   await must(decide(owner, "approve", agent.begun.userCode))
@@ -98,7 +98,7 @@ describe("an agent", () => {
   test("whose answer was lost begins anew: its code is dead, and the owner sees a key that was never used, and revokes it", async () => {
     const { agent, owner, venue } = await bench()
     await must(decide(owner, "approve", agent.begun.userCode))
-    // The answer goes astray.
+    // The answer is lost.
     await must(agent.poll())
     venue.atEpochMs += 5_000
     const { records } = venue
@@ -141,7 +141,7 @@ describe("an agent", () => {
     expect([first.status, besides]).toMatchObject([200, { status: 503, body: { code: "overloaded", retryable: true } }])
     const { records } = venue
     venue.atEpochMs += 60_000
-    // More often than wrong codes may be typed.
+    // More often than wrong codes may be entered.
     for (let count = 0; count < 11; count++) expect(await decide(owner, "approve", userCode)).toEqual(first)
     expect(await decide(owner, "approve", userCode, { scopes: ["read"] })).toMatchObject({ status: 400 })
     expect(await decide(other, "approve", userCode)).toMatchObject({ status: 404 })
@@ -282,7 +282,7 @@ describe("an agent", () => {
     await must(decide(owner, "approve", agent.begun.userCode))
     venue.restart()
     expect((await agent.poll()).status).toBe(200)
-    // One that was not decided is over: it begins anew.
+    // A request that was not decided is lost with the process: the agent has to begin again.
     const waiting = await Agent.begin(venue)
     venue.restart()
     expect(await waiting.poll()).toMatchObject({ body: { code: "grant_expired" } })

@@ -1,6 +1,6 @@
 /**
- * Who may call what: every route with every kind of credential. Which access a route has is said here once more, by hand, so that
- * no change of a declaration goes by unseen.
+ * Who may call what: every route with every kind of credential. Each route's access level is written here a second time, so that no change
+ * of a declaration goes unnoticed.
  */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -44,7 +44,7 @@ const levelOf: ReadonlyMap<Contract.Name, Described["access"]> = new Map(
   Object.entries(access).flatMap(([level, names]) => names.map((name) => [name, level as Described["access"]] as const))
 )
 
-/** Everything that may stand in an `Authorization` header. */
+/** Everything that may be sent in an `Authorization` header. */
 const credentials = [
   "none",
   "garbage",
@@ -63,7 +63,7 @@ const credentials = [
 ] as const
 type Credential = (typeof credentials)[number]
 
-/** What a credential meets at an access level, before the route itself: how it is refused, or `in`. */
+/** The result of a credential at an access level, before the route's own checks: the refusal, or `in`. */
 type Met =
   | "in"
   | "missing"
@@ -180,7 +180,7 @@ const setting = async (): Promise<Scene> => {
   }
 }
 
-/** The codes by which authority alone refuses. */
+/** The codes with which access control alone refuses. */
 const authorityCodes = ["unauthorized", "scope_missing", "passkey_required"]
 
 const expectMet = (told: Told, expected: Met): void => {
@@ -231,10 +231,10 @@ test("another account's order that is there is told like one that is not, and is
   expect(await venue.read(alice!, `/v1/orders/${orderId}`)).toMatchObject({ status: "open", price: "100.0" })
 })
 
-/** Envelopes of the compatibility layer carry the native one. */
+/** Envelopes of the compatibility layer contain the native one. */
 const native = ({ body, status }: Told): Told => ({ status, body: body !== undefined && "info" in Object(body) ? body.info : body })
 
-/** Whether an example names an account, in its path or body. */
+/** Whether an example has an account in its path or body. */
 const namesAccount = (name: Contract.Name): boolean => JSON.stringify(Contract.examples[name]).includes(Example.accountId)
 
 describe("every route", () => {
@@ -256,7 +256,7 @@ describe("every route", () => {
     }).then(native)
   }
 
-  // What ends the caller's own session comes last, so that every other row still has it.
+  // The route that ends the caller's own session comes last, so that every other row still has the session.
   const rows = Contract.endpoints
     .filter(({ answers }) => answers.get(200)?.kind !== "text")
     .sort((one, other) => Number(one.name === "endCurrentSession") - Number(other.name === "endCurrentSession"))
@@ -267,7 +267,7 @@ describe("every route", () => {
       const level = levelOf.get(endpoint.name as Contract.Name)!
       const expected = met(level, credential)
       expectMet(told, expected)
-      // Foreign accounts are told like unknown ones, and nothing of them is read or touched.
+      // Foreign accounts are answered like unknown ones, and are neither read nor changed.
       const isForeign = expected === "in" && credential.startsWith("another account's") && level !== "system" && level !== "public"
       if (isForeign && namesAccount(endpoint.name as Contract.Name)) {
         expect([400, 404]).toContain(told.status)

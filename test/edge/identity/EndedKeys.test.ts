@@ -1,4 +1,4 @@
-/** Keys that have ended are told for a while, and are unknown then: whoever makes keys for years has no more of them than others. */
+/** Ended keys are listed for a while and then unknown, so an owner who makes keys for years has no more of them than others. */
 import { createHash } from "node:crypto"
 import { describe, expect, test } from "vitest"
 import { bounds } from "../../../src/engine/identity/Bounds.js"
@@ -23,7 +23,7 @@ const connected = async (owner: Owner, keyLifetimeSeconds = 300) => {
   return must(ask(venue, { target: "/v1/agent-connect/exchange", body: { deviceCode, codeVerifier: verifier } }))
 }
 
-/** Days later: sessions are over by then, and somebody does something, so that there is a record. */
+/** Days later: sessions have expired by then, and an action adds a record. */
 const later = async (owner: Owner, ms: number) => {
   owner.venue.atEpochMs += ms
   await owner.signIn()
@@ -50,7 +50,7 @@ describe("a key that has ended", () => {
     expect(await current()).toBe("unknown")
     expect(await owner.ask(target, { method: "DELETE" })).toMatchObject({ status: 404, body: { code: "not_found" } })
     expect(venue.engine.occupancy.apiKeys).toBe(0)
-    // What happened to it stays told for as long as other events do.
+    // The key's security events are listed as long as any other event.
     const { events } = await must(owner.ask("/v1/accounts/{account}/security-events?limit=100"))
     expect(events.some(({ credentialId, kind }: any) => kind === "key_issued" && credentialId === keyId)).toBe(true)
     const next = await connected(owner)
@@ -104,7 +104,7 @@ describe("an account that makes keys for years", () => {
       keys.revoke(session, keyId)
     }
     const kept = [...keys.engine.apiKeys(0, Number.POSITIVE_INFINITY)].map(({ keyId }) => keyId)
-    // One more ended after the last was issued: the next makes it one less.
+    // The last key ended after it was issued, so there is one more than the limit: issuing another would remove it.
     expect(kept).toEqual([...all.slice(-bounds.endedKeys - 1).reverse(), standing])
   })
 

@@ -1,6 +1,6 @@
 /**
- * Responses of authenticators that are malformed, forged, replayed or of somebody else: each is refused with a 4xx in the native
- * envelope (which `ask` decodes), none with 500, and none leaves an account, a session or a passkey behind.
+ * Responses of authenticators that are malformed, forged, replayed or somebody else's: each is refused with a 4xx in the native envelope
+ * (which `ask` decodes), none with 500, and none leaves an account, a session or a passkey behind.
  */
 import { isoCBOR } from "@simplewebauthn/server/helpers"
 import { beforeAll, describe, expect, test } from "vitest"
@@ -21,14 +21,14 @@ const changed = (change: (response: any) => void) => (response: any): any => {
 const inner = (change: (response: any) => void): Forged => ({ response: changed(({ response }) => change(response)) })
 const outer = (change: (response: any) => void): Forged => ({ response: changed(change) })
 const text = (value: unknown): string => base64url(JSON.stringify(value))
-/** The bytes of a text, with one bit turned. */
+/** The bytes of a text with one bit flipped. */
 const turned = (value: string, at: number): string => {
   const bytes = Buffer.from(value, "base64url")
   bytes[at < 0 ? bytes.length + at : at]! ^= 1
   return base64url(bytes)
 }
 
-/** What may be wrong with either response. */
+/** Errors that either response may have. */
 const either: ReadonlyArray<Row> = [
   { why: "another origin", forged: { origin: "https://evil.example" } },
   { why: "the origin on another port", forged: { origin: "http://localhost:8081" } },
@@ -111,7 +111,7 @@ const registrations: ReadonlyArray<Row> = [
   { why: "a hundred transports", forged: inner((response) => (response.transports = new Array(100).fill("usb"))) }
 ]
 
-/** The same attestation under another format, with members of its statement. */
+/** The same attestation in another format, with members in its statement. */
 const format = (response: any, fmt: string, members: ReadonlyArray<string> = []): string => {
   const map = isoCBOR.decodeFirst<Map<string, unknown>>(new Uint8Array(Buffer.from(response.attestationObject, "base64url")))
   map.set("fmt", fmt)
@@ -185,7 +185,7 @@ describe("an assertion with", () => {
 
   test.each(assertions.map((row) => [row.why, row] as const))("%s is refused, and signs nobody in", async (_, { forged }) => {
     const sessions = venue.engine.state.identity.sessions.total
-    // So that none is refused for a counter that another row has used.
+    // So that no row is refused for a signature counter that an earlier row has used.
     owner.authenticator.signCount = venue.engine.findPasskey(owner.authenticator.credentialId)!.signCount
     refused(await owner.signIn(forged), ["passkey_assertion_invalid", "invalid_request"])
     expect(venue.engine.state.identity.sessions.total).toBe(sessions)
@@ -209,7 +209,7 @@ describe("a challenge", () => {
     refused(await answer(first), ["passkey_assertion_invalid"])
     expect((await answer(second)).status).toBe(200)
     expect((await answer(others)).status).toBe(200)
-    // What was answered is open no more, and counts no more.
+    // An answered challenge is closed, and does not count against the limit.
     const next = await from("192.0.2.2")
     await from("192.0.2.2")
     expect((await answer(next)).status).toBe(200)

@@ -1,6 +1,6 @@
 /**
- * The real process, killed: whoever was signed in is, what an owner has approved can be fetched, what was revoked stays revoked.
- * And whatever a run leaves behind (journal, snapshots, log) holds no credential of anybody's.
+ * The real process, killed: sessions survive, an owner's approved grant can be fetched, and what was revoked stays revoked. Whatever a run
+ * leaves behind (journal, snapshots, log) holds nobody's credential.
  */
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
@@ -25,7 +25,7 @@ interface Told {
   readonly body: any
 }
 
-/** Everything that was shown to somebody alone, to be looked for afterwards. */
+/** Every credential that was shown to one party alone; nothing left behind may contain one. */
 const secrets: Array<string> = [verifier]
 
 const asker = (venue: VenueProcess) => async (method: string, target: string, token = "", body?: object): Promise<Told> => {
@@ -63,7 +63,7 @@ const connect = async (ask: Ask, accountId: string, token: string): Promise<stri
 const fetchKey = (ask: Ask, deviceCode: string): Promise<Told> =>
   ask("POST", "/v1/agent-connect/exchange", "", { deviceCode, codeVerifier: verifier })
 
-/** Sends a credential to where it does not belong, as clients do by mistake, and as whoever tries things: what was answered. */
+/** Sends a credential where it does not belong, as clients do by mistake and attackers on purpose; returns the answers. */
 const misused = async (venue: VenueProcess, credential: string): Promise<ReadonlyArray<string>> => {
   const url = `http://127.0.0.1:${venue.port}`
   const bearer = { authorization: `Bearer ${credential}` }
@@ -94,11 +94,11 @@ const misused = async (venue: VenueProcess, credential: string): Promise<Readonl
   return [...answers, ...came]
 }
 
-/** The same over a stream: shown as a ticket, and in a frame that is none. What came back. */
+/** The same over a stream, as a ticket and in a malformed frame; returns what was received. */
 const misusedOverStream = (venue: VenueProcess, credential: string): Promise<ReadonlyArray<string>> =>
   new Promise((resolve) => {
     const came: Array<string> = []
-    // Each behind the answer to the one before it; the venue greets first.
+    // Each frame is sent after the answer to the previous one; the venue greets first.
     const frames = [JSON.stringify({ op: "auth", id: "1", ticket: credential }), `{"op":"${credential}"`]
     const connection = new StreamConnection(venue.port, {
       text: (text) => {
@@ -111,7 +111,7 @@ const misusedOverStream = (venue: VenueProcess, credential: string): Promise<Rea
     })
   })
 
-/** What a bundle of the journal holds, unpacked. */
+/** The content of a bundle of the journal, decompressed. */
 const bundleOf = async (folder: string): Promise<Buffer> => {
   const file = path.join(os.tmpdir(), `${path.basename(folder)}.bundle`)
   try {
@@ -125,7 +125,7 @@ const bundleOf = async (folder: string): Promise<Buffer> => {
   }
 }
 
-/** Every byte that the venue left in its folder, but for what its owner alone reads there. */
+/** Every byte that the venue left in its folder, except in the files that only its owner can read. */
 const leftBehind = (folder: string): Buffer =>
   Buffer.concat(
     fs.readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -187,7 +187,7 @@ test("sessions, approvals and revocations outlive a kill, and no credential is l
   const bytes = Buffer.concat([leftBehind(directory), await bundleOf(directory)])
   expect(bytes.includes(accountId) || bytes.includes(authenticator.credentialId)).toBe(true)
   for (const secret of secrets) {
-    // The part that is secret, whatever stands before it.
+    // The secret part, without its prefix.
     const part = secret.slice(-43)
     expect(bytes.includes(part)).toBe(false)
     expect(output).not.toContain(part)

@@ -1,4 +1,4 @@
-/** An owner at a venue: asks for challenges, answers them with authenticators, and sends what comes of it. */
+/** An owner at a venue, who requests challenges, answers them with authenticators, and sends the results. */
 import { Authenticator, type Forged } from "../../identity/Authenticator.js"
 import * as Fake from "../FakeVenue.js"
 import type { LiveVenue } from "../LiveVenue.js"
@@ -16,7 +16,7 @@ export const ask = async (venue: LiveVenue, request: Fake.Ask): Promise<Told> =>
   return { status, body: body === "" ? undefined : JSON.parse(body) }
 }
 
-/** What must succeed. */
+/** The body of an answer that must be a success. */
 export const must = async (told: Promise<Told>): Promise<any> => {
   const { body, status } = await told
   if (status !== 200 && status !== 204) throw new Error(`${status} ${JSON.stringify(body)}`)
@@ -49,7 +49,7 @@ export const verify = (venue: LiveVenue, challengeIdentifier: string, credential
 
 export class Owner {
   accountId = ""
-  /** Of the session that was opened last. */
+  /** The token of the latest session. */
   token = ""
 
   constructor(readonly venue: LiveVenue, readonly authenticator = new Authenticator()) {}
@@ -67,7 +67,7 @@ export class Owner {
     return owner
   }
 
-  /** Signs in anew; an assertion may be forged. */
+  /** Signs in anew; the assertion may be forged. */
   async signIn(forged: Forged = {}, body: object = {}): Promise<Told> {
     const { challengeIdentifier, options } = await proof(this.venue, body)
     const told = await verify(this.venue, challengeIdentifier, this.authenticator.assert(options, origin, forged))
@@ -75,14 +75,14 @@ export class Owner {
     return told
   }
 
-  /** A proof of the owner's passkey for a purpose, as a request carries it. */
+  /** A proof of the owner's passkey for a purpose, in the form that requests take. */
   async proof(purpose: string, authenticator = this.authenticator): Promise<object> {
     const named = this.accountId === "" ? {} : { accountId: this.accountId }
     const { challengeIdentifier, options } = await proof(this.venue, { ...named, purpose })
     return { challengeIdentifier, credential: authenticator.assert(options, origin) }
   }
 
-  /** Adds a passkey with another authenticator. */
+  /** Adds a passkey of another authenticator. */
   async add(authenticator: Authenticator, displayName = "phone"): Promise<Told> {
     const begun = await creation(this.venue, { displayName, authentication: await this.proof("add_passkey") }, this.token)
     return register(this.venue, begun.challengeIdentifier, authenticator.register(begun.options, origin), this.token)

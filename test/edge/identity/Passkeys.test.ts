@@ -1,4 +1,4 @@
-/** Accounts are opened, signed in to and guarded by passkeys: over the real engine, with authenticators of real keys. */
+/** Opening accounts, signing in and guarding changes with passkeys, over the real engine, with authenticators that have real keys. */
 import { describe, expect, test } from "vitest"
 import { Effect } from "effect"
 import { Refusal } from "../../../src/domain/Refusal.js"
@@ -223,11 +223,11 @@ describe("another passkey", () => {
         method: "DELETE",
         body: { assertion: await owner.proof("remove_passkey") }
       })
-    // A proof counts also where nothing is removed by it.
+    // The proof advances the counter even though nothing is removed.
     expect((await remove("bm90aGluZw")).status).toBe(404)
     expect(countOf()).toBe(authenticator.signCount)
     const refused = { status: 401, body: { code: "passkey_assertion_invalid" } }
-    // A copy of the passkey stands where it was made.
+    // A copy of the passkey, whose counter is still where it was when the copy was made.
     const copied = async (purpose: string) => {
       authenticator.signCount -= 1
       return owner.proof(purpose)

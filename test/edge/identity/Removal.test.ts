@@ -1,4 +1,4 @@
-/** Passkeys that are removed at the same time: of those that the signer knows one stays, whichever is decided first. */
+/** Passkeys that are removed at the same time: of those that the signer knows one stays, whichever removal is decided first. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import { Refusal } from "../../../src/domain/Refusal.js"
@@ -6,7 +6,7 @@ import type { Services } from "../../../src/edge/http/Call.js"
 import { removed, withAnotherPinned } from "../../../src/edge/identity/Removal.js"
 import { Pinning } from "../../../src/funds/Pinning.js"
 
-/** An account with three passkeys, two of which the signer knows; whatever is submitted is decided when the test says so. */
+/** An account with three passkeys, two of which the signer knows; submitted commands are decided when the test says so. */
 const begin = (passkeys: ReadonlyArray<string> = ["laptop", "phone", "tablet"], pinned: ReadonlyArray<string> = ["laptop", "phone"]) => {
   const decisions: Array<(outcome: unknown) => void> = []
   const services = {

@@ -1,4 +1,4 @@
-/** Pages of what concerned the security of accounts that begin in the engine's memory and go on in the histories, against all there was. */
+/** Pages of accounts' security events that begin in the engine's memory and continue in the histories, compared with all there were. */
 import { Effect, Either } from "effect"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
@@ -14,7 +14,7 @@ const run = fc.record({
   events: fc.array(fc.record({ account: fc.nat(2), kind: fc.constantFrom(...kinds), isNewRecord: fc.boolean() }), { maxLength: 60 }),
   own: fc.integer({ min: 1, max: 6 }),
   inAll: fc.integer({ min: 1, max: 12 }),
-  /** Records that the histories have yet to take in, and events before which they have none. */
+  /** Records that the histories have not taken in yet, and events from before the histories began. */
   behind: fc.nat(12),
   begunAt: fc.constantFrom(0, 0, 0, 5),
   restores: fc.boolean(),
@@ -61,7 +61,7 @@ test("each event is shown once and in its order, or nothing is, while the histor
           const page = Effect.runSync(Effect.either(securityEventsBefore(services, { account, before, limit }, (rows) => rows)))
           if (Either.isLeft(page)) {
             refused++
-            // Somewhere behind what was shown there is one that neither has, unless it is only not known which record it is of.
+            // A refusal is needed if an older event is in neither place; it is unneeded where only the event's record is unknown.
             const lacking = all.some((event) =>
               event.account === account && event.ordinal < before && !had.includes(event)
               && !log.of(account, Infinity, Infinity).some(({ ordinal }) => ordinal === event.ordinal)
@@ -73,7 +73,7 @@ test("each event is shown once and in its order, or nothing is, while the histor
           if (page.right.length < limit) break
         }
         whole++
-        // What no history was made of is told as far as the engine has it.
+        // Events from before the histories began are listed as far as the engine still has them.
         const kept = log.of(account, Infinity, Infinity).map(({ ordinal }) => ordinal)
         expect(shown).toEqual(
           all.filter((event) => event.account === account && (event.sequence > begunAt || kept.includes(event.ordinal))).toReversed()

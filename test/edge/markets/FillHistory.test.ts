@@ -1,4 +1,4 @@
-/** Pages of fills that begin in the engine's memory and go on in the histories, against all fills there were. */
+/** Pages of fills that begin in the engine's memory and continue in the histories, compared with all fills there were. */
 import { Effect, Either } from "effect"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
@@ -14,14 +14,14 @@ const fill = fc.record({
   market: fc.nat(1),
   maker: fc.nat(1),
   taker: fc.integer({ min: 2, max: 3 }),
-  /** Since the one before. */
+  /** Milliseconds since the previous fill. */
   millis: fc.nat(2)
 })
 
 const run = fc.record({
   all: fc.array(fill, { maxLength: 40 }),
   capacity: fc.integer({ min: 1, max: 12 }),
-  /** Fills that the histories have yet to take in. */
+  /** Fills that the histories have not taken in yet. */
   behind: fc.nat(15),
   account: fc.constantFrom(0, 1, 2, 3, undefined),
   market: fc.constantFrom(0, 1, anyMarket),

@@ -1,4 +1,4 @@
-/** Requests with more decimals than their market has, over the real engine: of a market that is not to be seen nothing is told of its grid. */
+/** Requests with more decimals than their market has, over the real engine: for a market that is not visible, the grid is not revealed. */
 import { describe, expect, test } from "vitest"
 import * as MarketBody from "../../../src/edge/operator/MarketBody.js"
 import { parameters } from "../../engine/drive.js"
@@ -72,13 +72,13 @@ describe.each(["not there", "a draft"])("of a market that is %s", (before) => {
       expect([name, response.headers["idempotent-replayed"]]).toEqual([name, "true"])
     }
     expect(venue.records).toBe(records)
-    // Under another key, and when the first the first is forgotten, they are malformed.
+    // Under another key, or once the first answer is forgotten, they are malformed.
     for (const [name, asked] of Object.entries(requests)) {
       expect([name, (await ask(asked, `${name} anew`)).response.status]).toEqual([name, 400])
     }
     venue.atEpochMs += 25 * 3_600_000
     for (const [name, asked] of Object.entries(requests)) {
-      // One that another order of its batch still has is remembered on.
+      // A key that another order of the batch still keeps is remembered longer.
       if (name === "one order of a batch") continue
       const { response } = await ask(asked, name)
       expect([name, response.status, response.headers["idempotent-replayed"]]).toEqual([name, 400, undefined])
@@ -131,7 +131,7 @@ describe("of a market without decimals", () => {
     }])
     const again = await ask(placing(alice, { price: "1000", quantity: "5" }), "k")
     expect([again.response.status, again.response.headers["idempotent-replayed"], again.text]).toEqual([200, "true", first.text])
-    // An amendment and a stop say back what they were told, too.
+    // Amended and stop orders show the values as they were sent, too.
     const { orderId, price, quantity } = Fake.json(first.response) as Readonly<Record<string, string>>
     const body = { accountId: alice.accountId, marketId: whole.marketId, price, quantity }
     expect((await ask({ method: "POST", target: `/v1/orders/${orderId}/amend`, body }, "amended")).response.status).toBe(200)

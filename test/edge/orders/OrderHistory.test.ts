@@ -1,6 +1,6 @@
 /**
- * Pages of orders, some of which the engine has forgotten, against all orders there were; and orders by their id and by their
- * clientOrderId. An engine that only remembers and forgets stands in for the real one.
+ * Pages of orders of which the engine has forgotten some, compared with all there were; and orders by their id and by their clientOrderId.
+ * A stand-in that only remembers and forgets replaces the real engine.
  */
 import { Effect, Either } from "effect"
 import * as fc from "fast-check"
@@ -25,9 +25,9 @@ const minuteMs = 60_000
 const order = fc.record({
   account: fc.nat(1),
   market: fc.nat(1),
-  /** Minutes since the one before. */
+  /** Minutes since the previous order. */
   later: fc.nat(4),
-  /** Minutes for which it is open; 0 for one that stays. */
+  /** Minutes for which the order is open; 0 for one that stays open. */
   open: fc.nat(30),
   isFilled: fc.boolean(),
   name: fc.nat(3)
@@ -43,7 +43,7 @@ const run = fc.record({
   since: fc.nat(60)
 })
 
-/** Orders as they are by a time, oldest first. */
+/** The orders as they stand at a time, oldest first. */
 const viewsAt = (
   all: ReadonlyArray<{ account: number; market: number; later: number; open: number; isFilled: boolean; name: number }>,
   untilEpochMs: number
@@ -82,7 +82,7 @@ const viewsAt = (
   })
 }
 
-/** An engine that forgets what has ended as soon as it may, and has forgotten something of everybody. */
+/** An engine that forgets ended orders as soon as it may, and has forgotten some of every account. */
 const engineOf = (views: ReadonlyArray<OrderView>, atEpochMs: number): Reads => {
   const remembered = views.filter((view) => view.status === Order.open || view.updatedAtEpochMs > atEpochMs - keptMs)
   const state: Partial<Reads> = {
@@ -150,7 +150,7 @@ test("each order is shown once, in its place and as it was; or nothing is, while
           shown(OrderHistory.findOrder(services, account, view.orderNumber), view.account === account ? view : undefined)
         }
         for (const name of ["name-1", "name-2", "name-9"]) {
-          // The engine remembers who has a name; what it has forgotten had it before.
+          // The engine knows the present holder of a name; a forgotten order had the name before.
           const expected = state.findClientOrder(account, name) ?? own.findLast(({ clientOrderId }) => clientOrderId === name)
           shown(OrderHistory.findClientOrder(services, account, name), expected)
         }
@@ -183,7 +183,7 @@ test("what became of an order over several batches is what is told of it", () =>
     orders.amend(number, 101, 9)
     expect(orders.waiting).toBe(1)
     written(sql, OrderTables.write(sql, orders.take()))
-    // The venue's own orders are nobody's to look at.
+    // Nobody can read the venue's own orders.
     orders.fill(Ids.ordinal(6, 40), 500)
     expect(orders.waiting).toBe(0)
     orders.fill(number, 8)

@@ -1,4 +1,4 @@
-/** Concatenated JSON is what its schema says, for any order and any decision on it. */
+/** Concatenated JSON conforms to its schema, for any order and any decision on it. */
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
@@ -45,7 +45,7 @@ const entries: fc.Arbitrary<PlaceEntry> = fc.record({
   autoClose: fc.oneof(fc.constant(noAutoClose), fc.record({ takeProfit: triggers, stopLoss: triggers }))
 })
 
-/** A decision that leaves nothing unaccounted for: filled, cancelled and remaining make up the quantity. */
+/** A consistent decision: the filled, cancelled and remaining quantities add up to the order's. */
 const decisions = (entry: PlaceEntry): fc.Arbitrary<OrderDecided> =>
   fc.record({ filled: fc.nat({ max: entry.quantityAtoms }), rest: fc.boolean(), priceAtoms: atoms, status: code(0, 1, 2) }).map(
     ({ filled, priceAtoms, rest, status }) => ({

@@ -1,4 +1,4 @@
-/** Placing, cancelling and reading orders: what is asked of the engine, and what is said of its decisions. */
+/** Placing, cancelling and reading orders: the commands that reach the engine, and how its decisions are answered. */
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../../src/domain/Ids.js"
 import { Refusal } from "../../../src/domain/Refusal.js"
@@ -121,7 +121,7 @@ describe("native placement", () => {
     const again = await place(fake)
     expect(again.body).toBe(first.body)
     expect(again.headers["x-request-id"]).not.toBe(first.headers["x-request-id"])
-    // Each names the record that decided it, and only the repeat says that it is one.
+    // Each answer names the record that decided it, and only the repeated one is marked as a repeat.
     const { sequence } = Ids.parseRequestId(first.headers["x-request-id"]!)!
     expect(sequence).toBeGreaterThan(0)
     expect(Ids.parseRequestId(again.headers["x-request-id"]!)).toEqual({ sequence })

@@ -1,4 +1,4 @@
-/** Zeros at the end of a fraction make no other body: a repeat with more of them than its market has decimals is told what was decided. */
+/** Trailing zeros of a fraction make no other body: a repeat that has more of them than its market has decimals gets the decided answer. */
 import { beforeEach, describe, expect, test } from "vitest"
 import { LiveVenue, marketId, order, type Trader } from "../LiveVenue.js"
 
@@ -12,7 +12,7 @@ describe("a repeat with more zeros than the market has decimals", () => {
     ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
   })
 
-  /** What both bodies are answered under one key, but for what only tells one answer from the other. */
+  /** The answers to both bodies under one key, without what differs between any two answers. */
   const both = async (method: string, target: string, ...bodies: ReadonlyArray<object>) => {
     const idempotencyKey = venue.nextKey()
     const answers = []

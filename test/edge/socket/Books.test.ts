@@ -1,4 +1,7 @@
-/** Books that many ask for while they change: each is made for many of them, and with what comes behind it is the venue's own. */
+/**
+ * Books that many clients request while they change: one text serves many clients, and the snapshot with its updates gives the venue's
+ * book.
+ */
 import { beforeEach, describe, expect, test, vi } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
 import { checksumDepth } from "../../../src/edge/markets/getBook.js"
@@ -20,7 +23,7 @@ describe("a book that is asked for while it changes", () => {
 
   const asked = (client: Client, more: object = book): ReadonlyArray<any> => client.say({ op: "subscribe", ...more })
 
-  /** The book as its snapshot and the updates behind it make it. */
+  /** The book built from its snapshot and the updates after it. */
   const built = ([snapshot, ...updates]: ReadonlyArray<any>): LocalBook => {
     const local = new LocalBook()
     expect(local.reset(snapshot.data, snapshot.sequence)).toBe(true)
@@ -35,11 +38,11 @@ describe("a book that is asked for while it changes", () => {
     const client = new Client(venue)
     client.fresh()
     const made = vi.spyOn(venue.engine, "book")
-    // Trades change what the market is told to be, and nothing of how its book is told.
+    // Trades change the market's ticker, but not how its book is sent.
     await venue.place(bob, { side: "sell", quantity: "0.500" })
     const times = 2 * mostBehindWhole.updates
     for (let count = 0; count < times; count++) {
-      // No more frames a second than one connection may send.
+      // Keeps within the frames that one connection may send in a second.
       venue.atEpochMs += 25
       await venue.place(alice, count % 4 === 0 ? { quantity: "0.001" } : { price: (90 + count % 7).toFixed(1), quantity: "0.001" })
       const [subscribed, ...frames] = asked(client)

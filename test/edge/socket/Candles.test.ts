@@ -1,4 +1,4 @@
-/** Candles on the stream: what the histories have, and every price behind that, as soon as it is durable. */
+/** Candles on the stream: those of the histories, and every later price as soon as it is durable. */
 import { Effect } from "effect"
 import { beforeEach, describe, expect, test } from "vitest"
 import { Candles, type Series, seriesNames } from "../../../src/readmodel/Candles.js"
@@ -16,7 +16,7 @@ interface Price {
   readonly sizeAtoms: number
 }
 
-/** Histories that are as far as a test says, made of the prices that it has noted. */
+/** Histories at a point that the test sets, made of the prices that it recorded. */
 class Past {
   readonly prices: Array<Price> = []
   sequence = 0
@@ -78,7 +78,7 @@ describe("candles on the stream", () => {
   const caughtUp = (): void => {
     past.sequence = venue.engine.sequence
   }
-  /** Says frames, and gives what comes, once that is so much. */
+  /** Sends frames, and returns what arrives once it is `count` frames. */
   const ask = async (count: number, ...frames: ReadonlyArray<object>): Promise<ReadonlyArray<any>> => {
     const told = frames.flatMap((frame) => client.say({ op: "subscribe", ...frame }))
     if (told.length >= count) return told
@@ -112,7 +112,7 @@ describe("candles on the stream", () => {
       ["101.0", "101.0", "99.0", "99.0", "0.750"],
       ["102.0", "102.0", "102.0", "102.0", "0.100"]
     ])
-    // The very records, members in their order, that REST has once the histories are there.
+    // Exactly the records, members in their order, that REST returns once the histories have caught up.
     caughtUp()
     const { candles } = await venue.read(undefined, `/v1/markets/${marketId}/candles?series=trade`)
     expect(JSON.stringify([...snapshot.data.slice(0, 1), ...next.data])).toBe(JSON.stringify(candles))
@@ -122,7 +122,7 @@ describe("candles on the stream", () => {
     await trade("100.0", "1.000")
     await trade("105.0", "1.000")
     const asked = ask(2 * timeframes.length, ...timeframes.map((timeframe) => ({ ...stream, timeframe })))
-    // The histories come there while trades go on: what is behind them is put in, and nothing twice.
+    // The histories catch up while trades continue: the later trades are added, and none twice.
     await trade("95.0", "1.000")
     const sequence = venue.engine.sequence
     await trade("100.5", "0.500")
@@ -147,7 +147,7 @@ describe("candles on the stream", () => {
     await trade("101.0", "1.000")
     const [update] = client.fresh()
     expect(update).toMatchObject({ type: "update", previousSequence: sequence })
-    // What was read of the lost ones was wrong, and is not in those that are made anew.
+    // What was read of the lost histories was wrong, and is not in the rebuilt ones.
     past.prices[0] = { ...past.prices[0]!, priceAtoms: 990 }
     past.isLost = false
     await trade("102.0", "1.000")
@@ -163,7 +163,7 @@ describe("candles on the stream", () => {
     const [next] = client.fresh()
     expect(next).toMatchObject({ type: "update", previousSequence: last })
     expect(next.data.map(numbersOf)).toEqual([["99.0", "102.0", "98.0", "98.0", "4.000"]])
-    // Whoever comes back with what was told before is told so too.
+    // A client that resumes from a sequence before the reset gets the same resync.
     expect(other.say({ op: "subscribe", ...stream, fromSequence: sequence }).slice(-3)).toMatchObject([
       { type: "subscribed", resumed: false },
       { type: "resync", reason: "projector_reset" },

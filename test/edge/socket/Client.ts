@@ -1,20 +1,20 @@
-/** A client of the stream, as the listener has it: what it says, what it was sent, and how fast it takes that. */
+/** A client of the stream as the listener sees it: what it sends, what it received, and how fast it takes that. */
 import type { Conversation, Peer } from "../../../src/edge/http/Listener.js"
 import type { LiveVenue, Trader } from "../LiveVenue.js"
 import * as Fake from "../FakeVenue.js"
 
 export class Client {
-  /** Everything that was sent, oldest first. */
+  /** Every received frame, oldest first. */
   readonly frames: Array<any> = []
-  /** How many writes that took. */
+  /** The number of writes in which the frames arrived. */
   writes = 0
-  /** How often it was asked for a sign of life on the protocol's own level. */
+  /** The number of WebSocket pings received. */
   pings = 0
   ended: { readonly code: number; readonly reason: string } | undefined
   buffered = 0
-  /** Whether what it is sent stays on its way until it takes it. */
+  /** Whether sent frames stay in the buffer until the client takes them. */
   isSlow = false
-  /** Whether its connection takes a while to go away once it was ended. */
+  /** Whether its connection takes a while to close once it was ended. */
   lingers = false
   private readonly conversation: Conversation
   private ids = 0
@@ -22,7 +22,7 @@ export class Client {
   private arrived: () => void = () => {}
   private gone: () => void = () => {}
 
-  /** `forwardedFor`: the client's address as reported by a proxy, from whose own address the connection comes. */
+  /** `forwardedFor`: the client's address as a proxy reports it; the connection itself comes from the proxy's address. */
   constructor(readonly venue: LiveVenue, forwardedFor?: string) {
     const headers = { "x-forwarded-for": forwardedFor }
     const opening = venue.application.open({ target: "/streams/v1/ws", headers, remoteAddress: "192.0.2.1" })
@@ -49,7 +49,7 @@ export class Client {
     this.conversation = opening.accept(peer)
   }
 
-  /** Says a frame, and what came since anything was last asked for. */
+  /** Sends a frame; returns the frames received since the last request. */
   say(frame: object): ReadonlyArray<any> {
     this.sayBytes(JSON.stringify({ id: `f${++this.ids}`, ...frame }))
     return this.fresh()
@@ -64,7 +64,7 @@ export class Client {
     this.conversation.text(Buffer.from(text))
   }
 
-  /** Gives a sign of life on the protocol's own level. */
+  /** Sends a WebSocket pong. */
   alive(): void {
     this.conversation.alive()
   }
@@ -73,14 +73,14 @@ export class Client {
     this.conversation.binary()
   }
 
-  /** Takes all that it was sent. */
+  /** Takes all sent frames. */
   drain(): ReadonlyArray<any> {
     this.buffered = 0
     this.conversation.drained()
     return this.fresh()
   }
 
-  /** Waits until so many frames came since anything was last asked for. */
+  /** Waits until `count` frames were received since the last request. */
   reached(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.arrived = () => {
@@ -102,7 +102,7 @@ export class Client {
     this.conversation.closed()
   }
 
-  /** What came since this was last asked for. */
+  /** The frames received since this was last called. */
   fresh(): ReadonlyArray<any> {
     const fresh = this.frames.slice(this.seen)
     this.seen = this.frames.length
@@ -116,7 +116,7 @@ export class Client {
     return Fake.json(minted).ticket
   }
 
-  /** Shows a fresh ticket. */
+  /** Authenticates with a fresh ticket. */
   async authenticate(trader: Trader, scopes?: ReadonlyArray<string>): Promise<ReadonlyArray<any>> {
     return this.say({ op: "auth", ticket: await this.ticket(trader, scopes) })
   }

@@ -1,4 +1,4 @@
-/** A defect in one conversation is that conversation's: it is answered, and ended, and the venue and everybody else go on. */
+/** A defect in one conversation stays there: it is answered and the conversation ends, while the venue and all other clients go on. */
 import { beforeEach, describe, expect, test } from "vitest"
 import { LiveVenue, marketId, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"

@@ -1,4 +1,4 @@
-/** Connections that cancel their orders as they end: what is asked, promised and done, as a client of the stream sees it. */
+/** Connections that cancel their orders as they end: what a client of the stream may ask for, and what is promised and done. */
 import { beforeEach, describe, expect, test } from "vitest"
 import type { Command } from "../../../src/operations/Operations.js"
 import { orderId } from "../../../src/domain/Ids.js"
@@ -20,7 +20,7 @@ describe("cancelOnDisconnect", () => {
     client.fresh()
   })
 
-  /** Shows a ticket and asks for it; the answer comes last. */
+  /** Authenticates with a ticket and requests cancellation; the answer comes last. */
   const ask = async (on = client, scopes: ReadonlyArray<string> = ["read", "trade"]) =>
     on.say({ op: "auth", ticket: await on.ticket(alice, scopes), cancelOnDisconnect: true }).at(-1)
   const place = (on = client, more: object = {}): string => {
@@ -63,7 +63,7 @@ describe("cancelOnDisconnect", () => {
     await venue.place(alice, { price: "91.0" })
     expect(client.fresh()).toEqual([])
     expect(venue.engine.state.connections.size).toBe(0)
-    // With one that holds everything goes on.
+    // With a ticket that is still valid, everything continues.
     const [answer, ...missed] = client.say({ op: "auth", ticket: await client.ticket(alice, ["read", "trade"]) })
     expect(answer).toMatchObject({ type: "auth_ok" })
     expect(missed.map(({ channel }) => channel)).toContain("account.orders")

@@ -1,4 +1,4 @@
-/** Ends of connections that no client is to blame for: a stream that has failed, and one that has no room. */
+/** Connections that end through no fault of the client: because a stream failed, or because there is no room. */
 import { Effect } from "effect"
 import { beforeEach, describe, expect, test } from "vitest"
 import { Place } from "../../../src/edge/socket/Place.js"
@@ -25,7 +25,7 @@ describe("a connection", () => {
     other.say({ op: "subscribe", channel: "market.book", marketId })
     const before = await venue.place(alice, { price: "99.0" })
     for (const client of [owner, other]) expect(client.fresh().at(-1)).toMatchObject({ type: "update" })
-    // A defect: one account's orders cannot be read.
+    // A defect is injected: one account's orders cannot be read.
     const { findOrder } = venue.engine
     venue.engine.findOrder = () => {
       throw new Error("a defect")
@@ -35,7 +35,7 @@ describe("a connection", () => {
     const { orderId } = await broken
     const end = { code: 1011, reason: "the stream has stopped" }
     expect([owner.ended, other.ended]).toEqual([end, end])
-    // Nothing is told of the record that could not be told whole, and nothing of those behind it.
+    // Nothing is sent of the record that could not be sent completely, nor of those after it.
     expect([owner.fresh(), other.fresh()]).toEqual([[], []])
     expect(venue.application.open({ target: "/streams/v1/ws", headers: {}, remoteAddress: "" })).toMatchObject({
       refused: { status: 500 }
@@ -64,10 +64,10 @@ describe("a connection", () => {
     client.say({ op: "subscribe", channel: "account.orders", fromSequence })
     await client.over()
     expect(client.ended).toEqual({ code: 1013, reason: "there is no room for the stream now" })
-    // It was told nothing that it might take for all that it missed.
+    // It received nothing that it might take for everything it missed.
     expect(client.fresh()).toEqual([])
     expect(asked).toBe(1)
-    // Nobody who has missed nothing is turned out.
+    // A client that has missed nothing keeps its connection.
     const other = new Client(venue)
     await other.authenticate(alice)
     other.fresh()

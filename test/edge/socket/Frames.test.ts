@@ -1,4 +1,4 @@
-/** Orders' frames are read by hand where nothing is wrong with them: never one that their schemas refuse. */
+/** Valid order frames are decoded by hand: no frame is accepted that its schema refuses. */
 import * as Either from "effect/Either"
 import { expect, test } from "vitest"
 import * as Frames from "../../../src/edge/socket/Frames.js"

@@ -1,4 +1,4 @@
-/** What the stream says by itself as time passes: that it lives, how far each stream is, and that a ticket is about to end. */
+/** What the stream sends by itself as time passes: heartbeats, each stream's progress, and a warning before a ticket ends. */
 import { Effect } from "effect"
 import { beforeEach, describe, expect, test } from "vitest"
 import * as Histories from "../../../src/readmodel/Histories.js"
@@ -21,7 +21,7 @@ describe("as time passes, the stream", () => {
       isReplaying: false,
       isRebuilding: false
     })
-    // Histories that are always as far as the journal, and have no candle yet.
+    // Histories that are always level with the journal, and have no candle yet.
     const histories = { ...Histories.none, standing, candles: () => Effect.sync(() => ({ found: [], standing: standing() })) }
     venue = LiveVenue.make(undefined, { holdsTime: true, histories })
     ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
@@ -64,7 +64,7 @@ describe("as time passes, the stream", () => {
       [`market.trades:${marketId}`]: traded,
       [`market.ticker:${marketId}`]: traded,
       [`market.funding:${marketId}`]: 0,
-      // A last price is no news of a market as a whole.
+      // A last price is no news for the status of a market.
       [`market.status:${marketId}`]: status,
       [`market.book:${quiet}`]: 0,
       [`market.status:${quiet}`]: quietStatus,

@@ -1,4 +1,4 @@
-/** The real process, killed while somebody is connected: the next one's start cancels what was to end with the connection. */
+/** The real process, killed while a client is connected: the next start cancels the orders that were to end with the connection. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -10,10 +10,10 @@ import { type DemoAccount, VenueProcess } from "../../../scripts/load/VenueProce
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-disconnected-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** Two orders of the same side, which do not meet. */
+/** Orders of the same side, which do not match each other. */
 const resting = (account: DemoAccount, serial: 0 | 2): object => JSON.parse(bodyOf(account, serial))
 
-/** Says frames one after the other, each once the one before was answered; the last answer. */
+/** Sends frames one by one, each after the answer to the previous one; returns the last answer. */
 const converse = (port: number, frames: ReadonlyArray<object>): Promise<any> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/streams/v1/ws`)

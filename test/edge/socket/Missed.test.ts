@@ -1,4 +1,4 @@
-/** What a client missed is read once it is durable, and answered whatever becomes of the reading. */
+/** What a client missed is read once it is durable, and the client is answered even if the reading fails. */
 import { Effect, Fiber, Logger, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
 import { missedOf } from "../../../src/edge/socket/Missed.js"
@@ -7,7 +7,7 @@ import type { Piece, Replaying } from "../../../src/streams/Replay.js"
 
 const piece: Piece = { updates: [], throughSequence: 20 }
 
-/** A journal of which so much is durable as it is told. */
+/** A journal whose durable sequence is set by the test. */
 const journal = () => {
   let durable = 0
   const waiting: Array<{ readonly sequence: number; readonly callback: () => void }> = []
@@ -49,7 +49,7 @@ describe("what a client missed", () => {
       yield* soon
       expect(asked).toEqual([["account.orders", 3, 10, 20]])
       expect(yield* Fiber.join(told)).toBe(20)
-      // What is durable already is asked for at once.
+      // What is durable already is read at once.
       yield* missedOf(whenDurable, { missed })("account.orders", 3, 10, 20, () => Effect.void)
       expect(asked).toHaveLength(2)
     })))

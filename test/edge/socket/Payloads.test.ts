@@ -1,4 +1,4 @@
-/** When a stream was changed last, as whoever comes back is told that he has missed nothing since; and what snapshots are made of. */
+/** When a stream last changed, so that a returning client is told that it missed nothing since; and the content of snapshots. */
 import canonicalize from "canonicalize"
 import { expect, test } from "vitest"
 import { anyMarket } from "../../../src/domain/None.js"
@@ -27,7 +27,7 @@ test("fills and trades that the engine has forgotten have changed their streams 
   expect(engine.fills(alice, anyMarket, Infinity, 9)).toEqual([])
   for (const account of [alice, bob]) expect(payloads.changedAt(engine, "account.fills", account)).toBeGreaterThanOrEqual(sequence)
   expect(payloads.changedAt(engine, "market.trades", quiet)).toBeGreaterThanOrEqual(sequence)
-  // What is nobody's has changed nothing of who has never traded.
+  // Forgotten fills of other accounts are no change for an account that has never traded.
   expect(payloads.changedAt(engine, "account.fills", driver.account(1))).toBeLessThanOrEqual(engine.sequence)
 })
 

@@ -1,4 +1,4 @@
-/** What a snapshot's sequence says, and in which order records are told to a client that was there and to one that comes back. */
+/** The meaning of a snapshot's sequence, and the order in which records reach a client that stayed and one that comes back. */
 import { describe, expect, test } from "vitest"
 import { accountChannels, type Channel, marketChannels } from "../../../src/streams/Channels.js"
 import { usualBounds } from "../../../src/streams/Replay.js"
@@ -16,7 +16,7 @@ describe("a snapshot", () => {
     const other = "BBB-USDC-PERP"
     venue.market(parameters("BBB"))
     const channels = [...marketChannels, ...accountChannels]
-    /** The sequences of a newcomer's snapshots, by channel; of the book's with what has changed since it was made. */
+    /** The sequences of a new client's snapshots, by channel; the book's includes the updates since the snapshot was made. */
     const sequences = async (): Promise<Readonly<Record<string, number>>> => {
       const client = new Client(venue)
       await client.authenticate(alice)
@@ -24,7 +24,7 @@ describe("a snapshot", () => {
       const snapshots = client.frames.filter(({ channel, type }) => type === "snapshot" || type === "update" && channel === "market.book")
       return Object.fromEntries(snapshots.map(({ channel, sequence }) => [channel, sequence]))
     }
-    /** Lets a record of each kind come, and tells which it was. */
+    /** Adds a resting order, and returns the sequence of its record. */
     const rest = async (trader: Trader, more: Readonly<Record<string, unknown>>): Promise<number> =>
       (await venue.place(trader, more)).lastSequence
     await sequences()
@@ -32,7 +32,7 @@ describe("a snapshot", () => {
     const traded = await rest(alice, { quantity: "0.250" })
     const own = await rest(alice, { price: "99.0" })
     const booked = await rest(bob, { price: "98.0" })
-    // Other markets and other accounts change nothing of these.
+    // Other markets and other accounts do not change these.
     const last = await rest(bob, { marketId: other, price: "97.0" })
     const known = {
       "market.book": booked,
@@ -43,7 +43,7 @@ describe("a snapshot", () => {
       "account.balance": own,
       "account.deposits": 0
     }
-    // Streams that were kept up know what they told last.
+    // Streams with subscribers know the last sequence that they sent.
     expect(await sequences()).toMatchObject({ ...known, "market.ticker": traded, "account.orders": own })
     venue.restart()
     const { "account.orders": orders, "market.status": status, "market.ticker": ticker, ...exact } = await sequences()
@@ -52,7 +52,7 @@ describe("a snapshot", () => {
     expect(ticker).toBe(venue.engine.sequence)
     expect(ticker).toBeGreaterThanOrEqual(last)
     expect(orders).toBe(own)
-    // A change of the account that is none of its orders: nobody knows any more that they are as old as before.
+    // The account changes, but not its orders: that they are as old as before is no longer known.
     const set = await venue.ask({
       method: "PUT",
       target: `/v1/accounts/${alice.accountId}/markets/${marketId}/leverage`,
@@ -93,7 +93,7 @@ describe("records", () => {
     await client.reached(channels.length + events.length)
     const frames = client.fresh().filter(({ type }) => type === "update")
     for (const channel of channels) {
-      // Each channel by itself: all of it, in order, and nothing twice.
+      // Each channel by itself: everything, in order, and nothing twice.
       const told = frames.filter((frame) => frame.channel === channel).map(({ data, sequence }) => ({ channel, sequence, data }))
       expect(told).toEqual(events.filter((event: any) => event.channel === channel))
     }

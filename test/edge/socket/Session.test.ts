@@ -1,4 +1,4 @@
-/** The stream's protocol: what a client is told, and what becomes of what it says. */
+/** The stream's protocol: what a client receives, and what its frames do. */
 import { beforeEach, describe, expect, test, vi } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
 import { usualBounds } from "../../../src/streams/Replay.js"
@@ -138,10 +138,10 @@ describe("the stream", () => {
       venue.atEpochMs += 3_000
       for (let sent = 0; sent < 3 * 90; sent++) client.say({ op: "ping" })
       expect(client.ended).toBeUndefined()
-      // However long it was, five seconds' at most.
+      // However long the pause was, five seconds' allowance at most.
       venue.atEpochMs += 10_000
       for (let sent = 0; sent < 500; sent++) client.say({ op: "ping" })
-      // A clock that is set back gives nothing.
+      // A clock that is set back grants nothing.
       venue.atEpochMs -= 1_000
       expect(client.ended).toBeUndefined()
       client.say({ op: "ping" })
@@ -165,7 +165,7 @@ describe("the stream", () => {
       test("ends at a frame over what four may send, where none speaks for anybody; in the next second all is as ever", () => {
         const clients = Array.from({ length: 5 }, () => new Client(venue))
         for (const each of clients.slice(0, 4)) pings(each, 99)
-        // The sixteen that each has begun with do not count.
+        // The sixteen frames that each connection may send at first do not count against the shared limit.
         pings(clients[4]!, 16 + 400 - 4 * 83)
         expect(clients.map(({ ended }) => ended)).toEqual(Array(5).fill(undefined))
         pings(clients[4]!, 1)
@@ -378,7 +378,7 @@ describe("the stream", () => {
       venue.holdDisk()
       void venue.place(alice)
       expect(client.fresh()).toEqual([])
-      // Whoever asks while a record waits for the disk gets it in its snapshot, and not again.
+      // A client that subscribes while a record waits for the disk gets it in its snapshot, and not again.
       const other = new Client(venue)
       void other.authenticate(alice).then(() => other.say({ op: "subscribe", channel: "account.orders" }))
       await Promise.resolve()
@@ -450,10 +450,10 @@ describe("the stream", () => {
       while (frames.filter(({ type }) => type === "update").length < 15) {
         await client.reached(1)
         const fresh = client.fresh()
-        // One order is more than 500 bytes: nothing goes with it, nor behind it before it is taken.
+        // One order takes more than 500 bytes, so nothing goes out with it, nor after it before it is taken.
         expect(fresh.filter(({ type }) => type === "update").length).toBeLessThanOrEqual(1)
         frames.push(...fresh, ...client.drain())
-        // What comes meanwhile is not told before what was missed.
+        // What arrives meanwhile is not sent before what was missed.
         if (frames.length === 5) placed.push((await venue.place(alice, { price: "70.0" })).orderId)
       }
       await client.reached(1)
@@ -491,7 +491,7 @@ describe("the stream", () => {
         { type: "update", channel: "market.book" },
         { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "expired" } }
       ])
-      // Shown a new one, the stream goes on where it stood.
+      // With a new ticket, the stream continues where it was.
       const [ok, update, ...more] = await client.authenticate(alice)
       expect(ok).toMatchObject({ type: "auth_ok" })
       expect(update).toMatchObject({ type: "update", channel: "account.orders" })
@@ -678,7 +678,7 @@ describe("the stream", () => {
       expect(told).toMatchObject(beyond)
       expect((await show(other))[1]).toMatchObject(taken)
       expect((await show(one, last))[1]).toMatchObject(beyond)
-      // A ticket that is shown again takes no more of them, and one that has ended gives its own back.
+      // A connection that authenticates again takes no further place, and one that ends frees its own.
       expect((await show(one, first))[1]).toMatchObject(taken)
       first.leave()
       expect((await show(one, last))[1]).toMatchObject(taken)
@@ -698,7 +698,7 @@ describe("the stream", () => {
       for (const thief of thieves) thief.say({ op: "ping" })
       const own = Array.from({ length: 4 }, () => new Client(small))
       for (const client of own) expect((await client.authenticate(one)).at(-1)).toMatchObject({ type: "auth_ok" })
-      // Each place is given back once, however the connection then ends.
+      // Each place is freed once, however the connection then ends.
       for (const client of [...thieves, ...own]) client.leave()
       for (let count = 0; count < 4; count++) expect((await new Client(small).authenticate(one)).at(-1)).toMatchObject({ type: "auth_ok" })
       expect((await new Client(small).authenticate(one)).at(-1)).toMatchObject({ type: "auth_error" })
@@ -752,7 +752,7 @@ describe("the stream", () => {
       await client.authenticate(alice, ["read", "trade"])
       const run = venue.run.bind(venue)
       venue.run = (command, shown) => {
-        // What ends a ticket goes ahead of every placement that waits.
+        // The command that ends a ticket is decided before every waiting placement.
         if (command.kind === "PlaceOrders") run(complete({ kind: "EndTickets", family: 0, generation: 0 }))
         return run(command, shown)
       }

@@ -1,4 +1,4 @@
-/** Clients that take what they are sent slowly, over the real engine: what they are given in its place, and when they are closed. */
+/** Clients that take their frames slowly, over the real engine: what is sent in place of updates, and when they are closed. */
 import { beforeEach, describe, expect, test } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
 import * as Order from "../../../src/domain/Order.js"
@@ -124,7 +124,7 @@ describe("a client that is slow", () => {
     }
     modest.buffered = 128 * 1024
     greedy.buffered = 128 * 1024 + 1
-    // All of them together hold just as much as there is room for.
+    // Together they hold exactly as much as there is room for.
     crowd[0]!.buffered = 512 * mebibyte - modest.buffered - greedy.buffered
     await venue.pass(1_000)
     expect(await told()).toEqual([1, 1])
@@ -230,7 +230,7 @@ describe("a client that is slow", () => {
       let most = 0
       for (let piece = said, idle = 0; idle < 3; piece = [...second.drain()]) {
         idle = piece.length === 0 ? idle + 1 : 0
-        // What is read or given in pieces goes on in a fiber of its own.
+        // Whatever is read or sent in pieces continues in a fiber of its own.
         await venue.pass(1)
         for (const frame of piece) if (frame.type === "update") updates.set(frame.channel, [...updates.get(frame.channel) ?? [], frame])
         most = Math.max(most, second.buffered)
@@ -241,7 +241,7 @@ describe("a client that is slow", () => {
       expect(orders.every(({ previousSequence }, index) => previousSequence === (index === 0 ? from : orders[index - 1].sequence))).toBe(
         true
       )
-      // A piece more than makes it slow, and far less than ends it.
+      // At most one piece more than makes a client slow, and far less than would end it.
       expect(most).toBeLessThan(behindBytes + 2_000)
     })
 
@@ -250,7 +250,7 @@ describe("a client that is slow", () => {
       const all = [client, taking, busy]
       for (const each of all) each.isSlow = true
       client.buffered = behindBytes + 1
-      // One frame of 80 KiB: nothing of it is seen to leave until all of it has.
+      // One frame of 80 KiB: it is not seen to leave until all of it has.
       busy.buffered = 80 * 1_024
       const pass = async (seconds: number): Promise<void> => {
         for (let second = 0; second < seconds; second++) {
@@ -333,7 +333,7 @@ describe("a client that is slow", () => {
       expect(client.drain()).toMatchObject([{ type: "update" }])
       client.drain()
       client.buffered = bufferedBytes - 1
-      // Its next snapshot is yet to come: what else is on its way is counted.
+      // Its next snapshot has not been sent yet, so the rest of the buffer is counted.
       await venue.place(alice, { price: "48.0" })
       await venue.place(alice, { price: "47.0" })
       expect([client.ended?.code, late.ended]).toEqual([4008, undefined])

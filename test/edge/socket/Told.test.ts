@@ -1,4 +1,4 @@
-/** What is told seldom: deposits, step by step, and intervals of funding as they end; whole, and as REST has them. */
+/** Messages that are rare: deposits, step by step, and funding intervals as they end; complete, and equal to REST. */
 import { beforeAll, describe, expect, test } from "vitest"
 import { Refusal } from "../../../src/domain/Refusal.js"
 import { parameters, patient } from "../../engine/drive.js"
@@ -12,13 +12,13 @@ describe("a deposit on the stream", () => {
   let venue: LiveVenue
   let client: Client
   let number = -1
-  /** The last record before it. */
+  /** The last sequence before it. */
   let begun = 0
-  /** All that was told of it, and of the account's money with it. */
+  /** All updates of it, and of the account's balance. */
   const updates: Array<any> = []
   const beside: Array<any> = []
 
-  /** Has one record decided, a second behind the one before, and looks at what is told of it: as the owner reads it. */
+  /** Has one record decided, a second after the previous one, and compares its update with what the owner reads. */
   const step = async (decide: () => Refusal): Promise<void> => {
     venue.atEpochMs += 1_000
     expect(decide()).toBe(Refusal.none)
@@ -55,7 +55,7 @@ describe("a deposit on the stream", () => {
       await step(() => depositor.note(number, name, `s-${name}`, "accepted"))
       await step(() => depositor.complete(number, name, `s-${name}`))
     }
-    // The ledger says once more that it accepted a step, which cannot be: that is noted, and nothing else comes of it.
+    // The ledger contradicts itself by accepting a step twice under different ids: that is logged, and has no other effect.
     await step(() => depositor.complete(number, "treasury_offer", "another"))
   })
 
@@ -138,14 +138,14 @@ describe("an interval of funding on the stream", () => {
     const client = new Client(venue)
     for (const market of [marketId, "AAA-USDC-PERP"]) client.say({ op: "subscribe", channel: "market.funding", marketId: market })
     client.fresh()
-    /** Marks every second until the interval at hand is over. */
+    /** Marks every second until the present interval has ended. */
     const toEnd = (): number => {
       const end = venue.atEpochMs - (venue.atEpochMs % intervalMs) + intervalMs
       for (; venue.atEpochMs < end; venue.atEpochMs += 1_000) venue.send({ kind: "MarkTick" })
       venue.send({ kind: "MarkTick" })
       return end
     }
-    // An empty book is at its index: 0.01 % per 8 hours.
+    // With an empty book the mark is the index. The rate is 0.01 % per 8 hours.
     toEnd()
     const [first] = client.fresh()
     const endedAtEpochMs = toEnd()
@@ -171,7 +171,7 @@ describe("an interval of funding on the stream", () => {
     })
     const { intervals } = await venue.read(undefined, `/v1/markets/${marketId}/funding`)
     expect([update.data[0], first.data[0]]).toEqual(intervals)
-    // Who was away for the second is told it, and nothing else.
+    // A client that was away for that second gets it, and nothing else.
     const back = new Client(venue)
     back.fresh()
     const told = back.say({ op: "subscribe", channel: "market.funding", marketId, fromSequence: first.sequence })

@@ -1,4 +1,4 @@
-/** The reference page: well formed, complete, true to the contract, and in need of nothing from elsewhere. */
+/** The reference pages: well formed, complete, true to the contract, and independent of other sites. */
 import { createHash } from "node:crypto"
 import { Schema } from "effect"
 import { describe, expect, test } from "vitest"
@@ -15,7 +15,7 @@ import * as Fake from "../FakeVenue.js"
 
 const asked = async (name = Page.start, fake = Fake.make()) => fake.ask({ target: name === Page.start ? "/docs" : `/docs/${name}` })
 
-/** Every page by its name, as a venue made it. */
+/** Every page by its name, as a venue renders it. */
 const pages: ReadonlyMap<string, string> = await (async () => {
   const fake = Fake.make()
   const all: Array<readonly [string, string]> = []
@@ -26,7 +26,7 @@ const first = pages.get(Page.start)!
 
 const empty: ReadonlySet<string> = new Set(["meta", "br", "hr", "img", "link", "input"])
 
-/** What breaks the nesting of a page's tags; undefined when nothing does. */
+/** What breaks the nesting of a page's tags; undefined if it is correct. */
 const misnested = (text: string): string | undefined => {
   const open: Array<string> = []
   for (const [tag, slash, name] of text.matchAll(/<(\/?)([a-zA-Z0-9]+)(?:\s+[a-z-]+="[^"<>]*")*\s*>/g)) {
@@ -115,7 +115,7 @@ test("it tells how to get a key and what to repeat under which key", () => {
   }
 })
 
-/** Chapters of owners and of the ledger, which need a passkey: of those not every answer was recorded. */
+/** Chapters of owners and of the ledger, which need a passkey: not all of their answers were recorded. */
 const unrecorded: ReadonlySet<string> = new Set(["identity", "funds", "solvency"])
 
 test("requests are printed over several lines, and answers are those that were recorded, with no secret in them", () => {
@@ -131,8 +131,8 @@ test("requests are printed over several lines, and answers are those that were r
 })
 
 /**
- * Text, what the venue of the fixtures has no ledger and no platform for, fees that nobody has paid there, and
- * a revocation, which would take the key away that all other exchanges are recorded with.
+ * Endpoints that answer with text, need a ledger or a platform that the fixtures' venue lacks, move fees that nobody has paid there, or
+ * revoke the key with which all other exchanges are recorded.
  */
 const withoutSample: ReadonlyArray<string> = ["addToFund", "fundLedgerParty", "getDocs", "getDocsPage", "getMetrics", "getOpenApi",
   "issueBotKey", "reconcile", "revokeKeyByOperator"]

@@ -1,4 +1,4 @@
-/** What `/readyz` says of the follower, in each of its states. */
+/** The follower's entry in `/readyz`, in each of its states. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { Metrics, layer } from "../../../src/edge/http/Metrics.js"

@@ -1,4 +1,4 @@
-/** A Merkle sum tree made in the plainest way, level by level, from its definition: what the venue's is compared with. */
+/** A Merkle sum tree built in the simplest way, level by level, from its definition: the venue's tree is compared with it. */
 import { createHash } from "node:crypto"
 
 export interface NaiveNode {
@@ -27,7 +27,7 @@ export const parentOf = (left: NaiveNode, right: NaiveNode): NaiveNode => ({
 export const rootOf = (sequence: number, leafCount: number, top: NaiveNode): string =>
   sha256(["perpetuum/solvency/root/v1\0", `${sequence}\0`, `${leafCount}\0`, `${top.sum}\0`, bytes(top.hash)])
 
-/** All levels, from the leaves to the top. */
+/** All levels, from the leaves to the root. */
 export const levelsOf = (leaves: ReadonlyArray<NaiveNode>): ReadonlyArray<ReadonlyArray<NaiveNode>> => {
   const levels = [leaves]
   for (let level = leaves; level.length > 1; levels.push(level)) {

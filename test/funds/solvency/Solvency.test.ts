@@ -1,4 +1,4 @@
-/** What is taken and when, over a state that a test says: accounts under nothing, funding under way, and money that moves. */
+/** What is recorded and when, for a state set by the test: accounts below zero, funding under way, and money that moves. */
 import { Effect } from "effect"
 import { describe, expect, test } from "vitest"
 import type { EquitiesView, Reads } from "../../../src/engine/Reads.js"
@@ -20,7 +20,7 @@ const report = (depositedAtoms: bigint): Report => ({
   differenceAtoms: 0n
 })
 
-/** A venue with these equities, whose slices come at once. `compared` is what each comparison of books comes to. */
+/** A venue with these equities, whose slices are read at once. `compared`: the result of each comparison of books. */
 const setting = (
   equities: ReadonlyArray<ReadonlyArray<number> | undefined>,
   compared: ReadonlyArray<Effect.Effect<Report, Unreachable>>

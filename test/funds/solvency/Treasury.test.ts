@@ -1,4 +1,4 @@
-/** What is published while money moves on the ledger: held against the treasury at the same moment, a pending withdrawal included. */
+/** What is published while money moves on the ledger: it covers the treasury at the same moment, including a pending withdrawal. */
 import { expect, test } from "vitest"
 import { verifyProof, verifyPublished } from "../../../src/client/solvency/Solvency.js"
 import { Bank, Owner } from "../Bank.js"
@@ -7,7 +7,7 @@ const depositAtoms = 25_000_000
 const amountAtoms = 10_000_000
 const nowhere = `nowhere::1220${"ab".repeat(32)}`
 
-/** What is published next. */
+/** The next published statement. */
 const published = async (owner: Owner) => {
   const before = await owner.ask("GET", "/v1/solvency")
   for (let tries = 0; tries < 100; tries++) {
@@ -39,7 +39,7 @@ test("the treasury holds what is owed, also what a withdrawal has reserved, and 
   expect([...verifyPublished(answer).findings, ...verifyProof(proof, answer).findings].filter(({ holds }) => !holds)).toEqual([])
   expect(proof.balanceAtoms).toBe(String(depositAtoms - amountAtoms))
 
-  // A treasury that lacks something is not covered by a pool of less than nothing.
+  // A negative funding pool does not make up for money that the treasury lacks.
   const lacking = {
     ...answer,
     fundingPoolAtoms: "-5000000",

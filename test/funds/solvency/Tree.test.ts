@@ -1,4 +1,4 @@
-/** The tree and its proofs against one made in the plainest way, and the verifier against proofs that were changed. */
+/** The tree and its proofs compared with a naively built one, and the verifier with altered proofs. */
 import * as fc from "fast-check"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -35,7 +35,7 @@ const proofOf = (tree: Tree, account: number): SolvencyProof => {
   }
 }
 
-/** What a venue publishes that has these accounts, and nothing else. */
+/** What a venue with only these accounts publishes. */
 const publishedOf = ({ balancesAtoms, journalSequence, leafCount, rootHash }: SolvencyProof) => ({
   version: "external-solvency/v1",
   asset: "USDC",
@@ -95,7 +95,7 @@ type Forgery = (proof: SolvencyProof) => SolvencyProof | undefined
 const withSibling = (change: (sibling: SolvencyProof["siblings"][number]) => SolvencyProof["siblings"][number]): Forgery => (proof) =>
   proof.siblings.length === 0 ? undefined : { ...proof, siblings: proof.siblings.map((one, at) => at === 0 ? change(one) : one) }
 
-/** Takes a node above the leaf for a leaf. */
+/** Presents an inner node as a leaf. */
 const raised: Forgery = (proof) =>
   proof.siblings.length < 2
     ? undefined
@@ -146,7 +146,7 @@ test("a leaf that is counted twice makes another root: the last of an odd level 
   expect(odd).toEqual(parentOf(parentOf(one, two), three))
   expect(repeated.hash).not.toBe(odd.hash)
   expect(rootOf(7, 3, odd)).not.toBe(rootOf(7, 4, odd))
-  // The venue's own tree of three has the root of three leaves, and no sum but theirs.
+  // The venue's tree of three accounts has the root of three leaves, and exactly their sum.
   const tree = treeOf([1, 2, 3])
   expect(tree.sum).toBe(6n)
   for (const account of [0, 1, 2]) expect(proofOf(tree, account).siblings.length).toBe(tree.pathOf(account)!.index === 2 ? 1 : 2)

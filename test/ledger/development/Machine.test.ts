@@ -1,7 +1,6 @@
 /**
- * The development ledger under anything: whatever is asked of it, in whatever order and at whatever time, no money is made or lost,
- * a command has its effect once, completions have no gap, the record time that was shown is kept, and what it has kept comes to the
- * same ledger again.
+ * The development ledger under arbitrary input: in any order and at any time, no money is made or lost, a command takes effect once,
+ * completions have no gap, record time never falls below what was shown, and the stored inputs lead to the same ledger again.
  */
 import { Effect } from "effect"
 import * as fc from "fast-check"
@@ -28,7 +27,7 @@ const ownerParty = owner.party("owner")
 const custody = custodyOf({ environment: "development", userId: "perpetuum", treasury: treasury.party("treasury") })
 const given = 100
 
-/** A question for what a party holds at an offset, in pages of two. */
+/** A request for a party's contracts at an offset, in pages of two. */
 const contractsOf = (party: string, activeAtOffset: number, pageToken: string | null = null) => {
   const [method, path] = Shapes.routes.active_contracts
   const templateId = Templates.templateText(templates(custody).holding)
@@ -40,7 +39,7 @@ const contractsOf = (party: string, activeAtOffset: number, pageToken: string | 
   }
 }
 
-/** One thing that is done to the ledger. */
+/** One action on the ledger. */
 type Action =
   | { readonly do: "wait"; readonly forMs: number }
   | { readonly do: "prepare"; readonly step: Step; readonly transfer: number; readonly amount: number; readonly validMs: number }
@@ -89,7 +88,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   }
 )
 
-/** A ledger, its parties, and what has been seen of it. */
+/** A ledger, its parties, and what has been observed of it. */
 class Run {
   epochMs = 1_750_000_000_000
   readonly prepared: Array<Preparation & { readonly planned: PlannedCommand }> = []
@@ -99,7 +98,7 @@ class Run {
   private readonly bytes = SimRandom.make("machine").bytes
   private shownRecordTimeMs = 0
   private readonly acceptances = new Map<string, Set<string>>()
-  /** What each party was seen to hold, by offset. */
+  /** The contracts observed for each party, by offset. */
   private readonly active = new Map<number, ReadonlyArray<unknown>>()
 
   constructor() {
@@ -125,7 +124,7 @@ class Run {
     }
   }
 
-  /** What both parties hold at an offset; the code of each where it is refused. */
+  /** The contracts of both parties at an offset, or the error code if refused. */
   private activeAt(activeAtOffset: number): ReadonlyArray<unknown> {
     return [ownerParty, custody.treasury].flatMap((party) => {
       const found: Array<unknown> = []
@@ -142,7 +141,7 @@ class Run {
     })
   }
 
-  /** What was active at an offset is told as it was, until it is pruned, whatever has happened since. */
+  /** What was active at an offset is reported unchanged until it is pruned, whatever happened since. */
   remembers(): void {
     const machine = new Machine(setting, empty())
     for (const input of this.inputs) machine.apply(input)
@@ -199,7 +198,7 @@ class Run {
     }
   }
 
-  /** Holds of the ledger at any time. */
+  /** Checks what must hold of the ledger at any time. */
   observe(): void {
     const { port } = this
     const held = [ownerParty, custody.treasury].map((party) => Effect.runSync(port.holdings(party)).atoms)
@@ -207,7 +206,7 @@ class Run {
     if (!this.active.has(this.ledger.offset)) this.active.set(this.ledger.offset, this.activeAt(this.ledger.offset))
     const query = { userId: custody.userId, parties: [ownerParty, custody.treasury], beginExclusive: 0, limit: 200 }
     const page = Effect.runSync(Effect.option(port.completions(query)))
-    // They are pruned: nothing more is told of them.
+    // Pruned completions are not reported any more.
     if (page._tag === "None") return
     const { completions, recordTimeEpochMs, throughOffset } = page.value
     expect(recordTimeEpochMs).toBeGreaterThanOrEqual(this.shownRecordTimeMs)
@@ -215,14 +214,14 @@ class Run {
       expect(offset).toBeLessThanOrEqual(throughOffset)
       if (outcome._tag === "Rejected" || submissionId === "") continue
       const known = this.acceptances.get(commandId) ?? new Set()
-      // What is told only now was in order behind every time that was shown before.
+      // A completion reported for the first time has a record time no earlier than any shown before.
       if (!known.has(outcome.updateId) && known.size === 0) expect(at).toBeGreaterThanOrEqual(this.shownRecordTimeMs)
       this.acceptances.set(commandId, known.add(outcome.updateId))
     }
     this.shownRecordTimeMs = recordTimeEpochMs!
   }
 
-  /** The inputs that were kept come to the same state, whether a whole state was kept on the way or not. */
+  /** The stored inputs lead to the same state, with or without a whole state stored on the way. */
   replay(): void {
     const one = new Machine(setting, empty())
     let other = new Machine(setting, empty())

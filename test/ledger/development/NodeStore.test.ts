@@ -1,4 +1,4 @@
-/** The development ledger's file: what it keeps through whatever end of its process, and what it refuses to go on from. */
+/** The development ledger's file: what survives any end of its process, and from which files it refuses to start. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -125,7 +125,7 @@ describe("a ledger over it", () => {
     const reference = inMemory()
     reference.append(allocated)
     const other = new DevelopmentLedger(small, reference)
-    // Over two whole states, and some way on.
+    // Past two whole states, and some inputs further.
     drive(ledger, 0, 27)
     drive(other, 0, 27)
     store.close()

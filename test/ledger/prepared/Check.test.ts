@@ -1,6 +1,6 @@
 /**
- * What a prepared transaction is refused for that a ledger could try: money that goes elsewhere, contracts that are not the planned
- * ones, and more than was asked for. Each is a sound transaction with its own hash, but for one thing.
+ * For which changes that a ledger might try a prepared transaction is refused: money that goes elsewhere, contracts other than the planned
+ * ones, and more than was planned. Each is a valid transaction with its own hash, except for one thing.
  */
 import { Clock, Effect } from "effect"
 import { beforeAll, describe, expect, test } from "vitest"
@@ -32,7 +32,7 @@ const acceptance = planned({ step: "owner_offer_acceptance", transferId: "dep_1"
 const retraction = planned({ step: "treasury_offer_withdrawal", transferId: "dep_1", owner: ownerParty, amountAtoms: 8 * usdc })
 const withdrawal = planned({ step: "treasury_withdrawal", transferId: "wdr_1", receiver: ownerParty, amountAtoms: 3 * usdc })
 
-/** As the ledger prepares them, by step. */
+/** Transactions as the ledger prepares them, by step. */
 const ledger = { prepared: new Map<PlannedCommand, Prepared.PreparedTransaction>() }
 
 beforeAll(async () => {
@@ -88,7 +88,7 @@ const withNodes = (prepared: Prepared.PreparedTransaction, change: (nodes: Nodes
   transaction: { ...prepared.transaction, nodes: change(prepared.transaction.nodes) }
 })
 
-/** The transaction with the create nodes of holdings that `change` makes of them. */
+/** The transaction with the holdings in its create nodes changed by `change`. */
 const withHoldings = (of: PlannedCommand, change: (holding: Templates.Holding, index: number) => Templates.Holding) => {
   let index = 0
   return withNodes(ledger.prepared.get(of)!, (nodes) =>
@@ -212,7 +212,7 @@ describe("a transaction is refused", () => {
     expect(differs(withMetadata(retraction, { inputContracts: [] }), retraction)).toBe("input contract of the offer")
     const [first] = ledger.prepared.get(retraction)!.metadata.inputContracts
     expect(differs(withMetadata(retraction, { inputContracts: [first!, first!] }), retraction)).toBe("number of different input contracts")
-    // Whoever spends other people's holdings is refused by the ledger, but signs nothing of it here either.
+    // The ledger would refuse to spend other people's holdings, but such a transaction must not be signed here either.
     const others = inputs(withdrawal, (create) => {
       const value = { ...Templates.holding.read(create.argument)!, owner: stranger }
       return { ...create, argument: Templates.holding.write(create.templateId, value), ...Templates.stakesOf.holding(value) }

@@ -1,6 +1,6 @@
 /**
- * Hashes against those that others compute: of participants' own transactions, of Canton's tests of its hashing (its values, nodes
- * and metadata, written down here anew), and of Canton's published example in Python over a transaction of the venue's.
+ * Hashes compared with those that others compute: of participants' own transactions, of Canton's tests of its hashing (its values, nodes
+ * and metadata, written here anew), and of Canton's published Python example for a transaction of the venue's.
  */
 import * as fs from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -136,7 +136,7 @@ const seedOf = (seed: string): Uint8Array => Buffer.from(seed, "hex")
 const createSeed = seedOf("926bbb6f341bc0092ae65d06c6e284024907148cc29543ef6bff0930f5d52c19")
 const exerciseSeed = seedOf("a867edafa1277f46f879ab92c373a15c2d75c5d86fec741705cee1eb01ef8c9e")
 
-/** A create, and beside it what is rolled back: a fetch, and an exercise that creates and fetches. Every node is there once. */
+/** A create, and beside it a rollback with a fetch and an exercise that creates and fetches. Every kind of node occurs. */
 const transaction: Prepared.DamlTransaction = {
   version: "2.1",
   roots: ["0", "5"],

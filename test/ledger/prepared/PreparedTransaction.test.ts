@@ -1,4 +1,4 @@
-/** Prepared transactions to bytes and back, and bytes that are none. */
+/** Prepared transactions encoded and decoded, and bytes that are none. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -60,7 +60,7 @@ describe("a transaction", () => {
         changed[at]! ^= change
         for (const bytes of [changed, encoded.subarray(0, at)]) {
           const read = Prepared.decode(bytes)
-          // Whatever is read is read whole: it says everything that its bytes say.
+          // Whatever is decoded is decoded completely: encoding it again loses nothing.
           if (!(read instanceof Malformed)) expect(Prepared.decode(Prepared.encode(read))).toStrictEqual(read)
         }
       }),

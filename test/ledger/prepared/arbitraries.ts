@@ -1,4 +1,4 @@
-/** Arbitrary prepared transactions: of every kind of node and value that the venue reads, not only sensible ones. */
+/** Arbitrary prepared transactions with every kind of node and value that the venue reads, not only sensible ones. */
 import * as fc from "fast-check"
 import type * as Prepared from "../../../src/ledger/prepared/PreparedTransaction.js"
 
@@ -77,7 +77,7 @@ const exercised = record<Omit<Prepared.Exercise, "children">>({
   choiceObservers: texts
 })
 
-/** A node that may have children, and where in the forest before it they are taken from. */
+/** A node that may have children, and which of the preceding trees it takes as its children. */
 const node = fc.oneof(
   create.map((value) => ({ case: "create" as const, value })),
   fetched.map((value) => ({ case: "fetch" as const, value })),
@@ -85,7 +85,7 @@ const node = fc.oneof(
   fc.constant({ case: "rollback" as const, value: {} })
 )
 
-/** A forest: each node takes some of the trees that stand before it as its children; what is left are the roots. */
+/** A forest: each node takes some of the preceding trees as its children; those that are left are the roots. */
 const transaction: fc.Arbitrary<Prepared.DamlTransaction> = record({
   version: text,
   nodes: fc.array(fc.tuple(node, fc.nat({ max: 3 })), { minLength: 1, maxLength: 5 }),

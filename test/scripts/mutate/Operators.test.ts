@@ -1,4 +1,4 @@
-/** What each operator makes of a line, and that switching a mutant on in a planted module is the same as writing it down. */
+/** The result of each operator on a line, and that switching a mutant on in a planted module equals writing it down. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from "vitest"
 import { type Mutant, type Operator, mutantsOf } from "../../../scripts/mutate/Operators.js"
 import * as Planting from "../../../scripts/mutate/Planting.js"
 
-/** The operator, a module, and what all its mutants by that operator look like. */
+/** The operator, a module, and the text of every mutant by that operator. */
 const table: ReadonlyArray<readonly [Operator, string, ReadonlyArray<string>]> = [
   ["boundary", "a < b", ["a <= b"]],
   ["boundary", "a <= b", ["a < b"]],
@@ -20,7 +20,7 @@ const table: ReadonlyArray<readonly [Operator, string, ReadonlyArray<string>]> =
   ["comparison", "a >= b", ["a < b"]],
   ["comparison", "a === b", ["a !== b"]],
   ["comparison", "a !== b", ["a === b"]],
-  // Only the operator between the operands is another one, whatever is said around it.
+  // Only the operator between the operands is changed, whatever comments contain.
   ["comparison", "(a) /* < or > */ > (b)", ["(a) /* < or > */ <= (b)"]],
   ["comparison", "(x < y) === (z > y)", ["(x < y) !== (z > y)", "(x >= y) === (z > y)", "(x < y) === (z <= y)"]],
   ["arithmetic", "a + b", ["a - b"]],
@@ -75,7 +75,7 @@ const table: ReadonlyArray<readonly [Operator, string, ReadonlyArray<string>]> =
   ["argument", "a(b, \"c\", `d`, {}, [])", []]
 ]
 
-/** The module with the mutant written down; `bracketed` so that no operator beside it takes part of it. */
+/** The module with the mutant written down; `bracketed`, so that neighbouring operators bind as before. */
 const alone = (text: string, { edits }: Mutant, bracketed = false): string =>
   [...edits].sort((a, b) => b.start - a.start).reduce((changed, { end, kind, start, text: becomes }) => {
     const put = bracketed && kind === "expression" ? `(${becomes})` : becomes
@@ -108,7 +108,7 @@ describe("an operator", () => {
   })
 })
 
-/** No mutant of it runs for ever. */
+/** None of its mutants runs for ever. */
 const program = `
 export const run = (a, b) => {
   const seen = []
@@ -145,13 +145,13 @@ describe("planting", () => {
     [3, undefined],
     [undefined, [4]]
   ]
-  /** What a run gives, or how it fails. */
+  /** The result of a run, or its error. */
   const outcome = (run: Run): string =>
     JSON.stringify(inputs.map(([a, b]) => {
       try {
         return run(a, b)
       } catch (error) {
-        // What it says depends on how the program is written.
+        // The message depends on how the program is written.
         return (error as Error).name
       }
     }))
@@ -171,7 +171,7 @@ describe("planting", () => {
       expect(outcome(planted), `${mutant.operator} ${mutant.was}`).toBe(written)
       if (written !== original) different++
     }
-    // Most of them do something that these inputs show.
+    // Most of them behave differently for these inputs.
     expect(different).toBeGreaterThan(mutants.length * 0.8)
   })
 
@@ -189,7 +189,7 @@ describe("planting", () => {
     expect(outcome(run)).toBe(outcome(await load(program)))
     expect(noted.size).toBe(mutants.length)
     noted.clear()
-    // Without a second argument and with nothing to compare, the branch for two is passed by.
+    // Without a second argument and with nothing to compare, the branch for two is not taken.
     run(0, undefined)
     const two = mutants.filter(({ mutant }) => mutant.operator === "statement" && mutant.was.includes("two"))
     expect(two.length).toBe(1)

@@ -1,4 +1,4 @@
-/** Verdicts outlive the process that reached them, as long as the code is the same; what is chosen and how it is counted. */
+/** Verdicts outlive the process that reached them, as long as the code is the same; how mutants are chosen and counted. */
 import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -47,7 +47,7 @@ describe("the state", () => {
     expect([second.kept, second.dropped]).toEqual([1, 1])
     expect(second.verdict("seeds", "x")).toEqual(survived)
     expect(second.verdict("tests", "x")).toBeUndefined()
-    // It is gone for good: going back to the code does not bring it back.
+    // It is gone for good: restoring the code does not restore the verdict.
     expect(new State(file, { seeds: "1", tests: "2" }).kept).toBe(1)
   })
 
@@ -83,7 +83,7 @@ describe("the state", () => {
   })
 })
 
-/** Mutants of a real file, which later tests choose from. */
+/** Mutants of a real file, from which later tests choose. */
 const someSites = (): ReadonlyArray<Sites.Site> => Sites.modulesUnder(root, ["src/sequencer/Timers.ts"]).flatMap(({ sites }) => sites)
 
 describe("what is chosen", () => {
@@ -142,7 +142,7 @@ describe("what is chosen", () => {
     expect(four.map(({ id }) => id)).toEqual(four.map(({ id }) => id).sort((a, b) => a - b))
     expect(Selection.sample(sites, { count: 4 }, "1")).toEqual(four)
     expect(Selection.sample(sites, { count: 4 }, "2")).not.toEqual(four)
-    // One more mutant of the file takes away one of the sample at most.
+    // Removing a mutant from the file removes at most one from the sample.
     const fewer = Selection.sample(sites.slice(1), { count: 4 }, "1")
     expect(fewer.filter((site) => four.includes(site)).length).toBeGreaterThanOrEqual(3)
     expect(Selection.sample(sites, { percent: 100 }, "1")).toEqual(sites)

@@ -1,4 +1,4 @@
-/** Unit tests judge a mutant in a copy of what was compiled: those that pass there without it, and reach it. */
+/** Unit tests judge a mutant in a copy of the compiled output: those that reach it and pass there without it. */
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { Lane } from "../../../scripts/mutate/Lane.js"

@@ -1,4 +1,7 @@
-/** Runs that reach all that is wanted between them, and cost little: as little as any do, where few can be tried through. */
+/**
+ * Runs that together reach everything required at low cost: at the lowest possible one where there are few enough combinations to try them
+ * all.
+ */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { cover, type Run } from "../../../sim/choose/Cover.js"
