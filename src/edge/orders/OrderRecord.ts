@@ -32,7 +32,9 @@ export const orderFields = {
   postOnly: Schema.Boolean,
   reduceOnly: Schema.Boolean,
   selfTradePrevention: Fields.SelfTradePrevention,
-  expiresAtEpochMs: Fields.optional(Fields.EpochMs),
+  expiresAtEpochMs: Fields.optional(Fields.EpochMs).annotations({
+    description: "When it expires; shown while it is open, and not in the answer to an amendment, which leaves it as it is."
+  }),
   autoClose: Fields.optional(AutoCloseRecord),
   createdAtEpochMs: Fields.EpochMs,
   updatedAtEpochMs: Fields.EpochMs
