@@ -242,6 +242,7 @@ const listening = (settings: VenueConfig, connectionLimit: number, tls: NodeTls.
   port: settings.port,
   connectionLimit,
   connectionsPerAddress: settings.connectionsPerAddress,
+  isBehindProxies: settings.trustedProxies > 0,
   unreadBytes: settings.unreadAnswersMiB * 1024 * 1024,
   tls
 })

@@ -1,6 +1,7 @@
 /** Every scenario, by its name. */
 import * as Options from "../faults/Options.js"
 import { act, type Report, type Request } from "../Simulation.js"
+import { armedByAThief } from "./armedByAThief.js"
 import { armedWithoutEnd } from "./armedWithoutEnd.js"
 import { askedAtThatMoment } from "./askedAtThatMoment.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
@@ -38,6 +39,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   intervalCutShort,
   askedAtThatMoment,
   armedWithoutEnd,
+  armedByAThief,
   liquidatedForAMinute
 ]
 

@@ -465,6 +465,8 @@ export interface Reads {
   readonly findOrder: (account: number, orderNumber: number) => OrderView | undefined
   /** The account of a remembered order; -1 where the order is unknown. */
   readonly orderAccount: (orderNumber: number) => number
+  /** Whether any order that is open leaves the books when an armed connection ends. */
+  readonly hasOrdersOver: (connection: number) => boolean
   /** Open orders of an account, oldest first; of one market unless `anyMarket`. */
   readonly openOrders: (account: number, market: number) => ReadonlyArray<OrderView>
   /** The account's remembered orders, newest first, older than an order number (`Infinity`: from the newest). */

@@ -20,8 +20,11 @@ const recordsAtOnce = 1_024
 /** Most reads waiting at once. */
 const mostWaiting = 4_096
 
-/** How long readers wait for histories that are only being opened, ms: as long as a thread takes to start on a busy machine. */
-export const openingMs = 2_000
+/**
+ * How long readers wait for histories that are only being opened, ms: a thread takes more than two seconds to start on a busy machine,
+ * while clients wait ten for an answer.
+ */
+export const openingMs = 5_000
 
 /** How long a read may take, ms: the disk under the histories may not answer. */
 const patienceMs = 30_000

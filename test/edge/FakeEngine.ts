@@ -218,6 +218,10 @@ export class FakeEngine implements Reads {
     return []
   }
 
+  hasOrdersOver(): boolean {
+    return false
+  }
+
   findTicketFamily(): undefined {
     return undefined
   }

@@ -397,7 +397,7 @@ describe("around withdrawals", () => {
     const allow = async () => expect((await bank.venue.ask("DELETE", "/v1/operator/withdrawals/stop")).status).toBe(200)
     await bank.take(3_000_001)
     expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: true })
-    expect(await details()).toMatchObject({ withdrawals: "stopped: reconciliation" })
+    expect(await details()).toMatchObject({ withdrawals: "stopped: reconciliation, differs by -3000000 atoms" })
     await allow()
     for (let times = 0; times < 2; times++) {
       expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: false })

@@ -550,12 +550,13 @@ export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   retryAfterSeconds
 })
 
-/** The account has as many stream connections as it may. */
+/** The account has as many stream connections as it may, or all accounts together have. */
 export const socketsOfAccount: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.accountShare),
     name: "SocketsOfAccount",
-    safeMessage: "This account has its part of the connections that the venue holds. End one of them, and show the ticket again."
+    safeMessage:
+      "This account has its part of the connections that may act for accounts, or none is free. End one of its own, or try again later."
   }
 }
 

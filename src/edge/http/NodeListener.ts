@@ -20,7 +20,7 @@ import type { Application, Conversation, Misframed, Reply, Response, Sender, Ser
 import * as NodeSockets from "./NodeSockets.js"
 import type { Tls } from "./NodeTls.js"
 import { bodyLimit } from "./Requests.js"
-import { Rotation } from "./Rotation.js"
+import { Rotation, urgentPerTurn } from "./Rotation.js"
 import { Unread } from "./Unread.js"
 
 export interface Options {
@@ -38,6 +38,8 @@ export interface Options {
   readonly connectionLimit: number
   /** Most open connections of one remote address (of one /64 network for IPv6); 0 for a quarter of all. */
   readonly connectionsPerAddress: number
+  /** Whether connections are trusted proxies', so that many clients' requests come from one network. */
+  readonly isBehindProxies: boolean
   /** Most bytes of unread answers, over all connections. */
   readonly unreadBytes: number
   /** How long answers may wait for a client before its connection counts as idle, ms; it has longer while it keeps receiving. */
@@ -60,6 +62,7 @@ export const defaults: Options = {
   keepAliveTimeoutMs: 60_000,
   connectionLimit: 10_000,
   connectionsPerAddress: 0,
+  isBehindProxies: false,
   unreadBytes: 512 * 1024 * 1024,
   untakenMs: 10_000,
   patienceMs: 3_000,
@@ -487,7 +490,8 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
       roomless(connections, since, origin)))
     const unread: Unread = new Unread(options.unreadBytes, makeWarning(runtime, (since, origin) => untaken(unread, since, origin)),
       (then) => void setTimeout(then, unreadLookedAtMs).unref())
-    const rotation = new Rotation(setImmediate, process.nextTick, () => performance.now())
+    const urgentOfNetwork = options.isBehindProxies ? urgentPerTurn : undefined
+    const rotation = new Rotation(setImmediate, process.nextTick, () => performance.now(), urgentOfNetwork)
     const streams = NodeSockets.make(application, (response) => raw(response, listenersOwn(options)), options.patienceMs, rotation)
     const server = makeServer(application, options, { connections, unread, rotation, streams, stopping: () => stopped })
     const cut = (): void => {

@@ -24,10 +24,11 @@ const directPerTurn = 16
 /**
  * Most urgent requests handled on arrival between two turns although others are waiting: in all, and of one network. Further ones wait
  * as all others do. Only the first bytes are known at this point, so anybody can make a request look urgent without a credential; the
- * limit per network leaves room for genuine ones.
+ * limit per network leaves room for genuine ones. Where connections are a proxy's, the genuine ones come from the same network, and
+ * the limit would only be lower for all.
  */
-const urgentPerTurn = 16
-const urgentOfNetwork = 4
+export const urgentPerTurn = 16
+const urgentOfOneNetwork = 4
 
 /** Moves the first entry behind the others, or removes it if none of its workers are waiting. */
 const goBehind = <Waiting extends { readonly size: number }>(turns: Map<string, Waiting>, name: string, waiting: Waiting): void => {
@@ -48,11 +49,13 @@ export class Rotation {
   /**
    * `soon` schedules a turn after the pending input has been read. `next` continues once everything that a step has deferred is done:
    * the end of a body is reported that way, and its request is dispatched with it. `now` returns milliseconds.
+   * `urgentOfNetwork`: most urgent requests of one network between two turns.
    */
   constructor(
     private readonly soon: (turn: () => void) => void,
     private readonly next: (goOn: () => void) => void,
-    private readonly now: () => number
+    private readonly now: () => number,
+    private readonly urgentOfNetwork = urgentOfOneNetwork
   ) {}
 
   /** Queues a worker behind all others of its origin, unless it is queued already. */
@@ -81,7 +84,7 @@ export class Rotation {
     this.schedule()
     const network = networkOf(origin)
     const ofNetwork = this.urgentOf.get(network) ?? 0
-    if (ofNetwork === urgentOfNetwork || this.urgent === urgentPerTurn) return this.mayGoFirst()
+    if (ofNetwork === this.urgentOfNetwork || this.urgent === urgentPerTurn) return this.mayGoFirst()
     this.urgent++
     this.urgentOf.set(network, ofNetwork + 1)
     return true

@@ -64,6 +64,15 @@ export const authorityOf = (
   }
 }
 
+/**
+ * Whether somebody took an authority away, as opposed to its ticket or its key having expired. Of a key that has been forgotten nothing
+ * can be learned but that it ended long ago.
+ */
+export const wasRevoked = ({ apiKey, family }: Authority, reads: TicketReads): boolean => {
+  const key = reads.apiKey(apiKey)
+  return key === undefined || key.revokedAtEpochMs > 0 || reads.findTicketFamily(family)?.isEnded === true
+}
+
 /** Why an authority has ended at a time; undefined while it has not. */
 export const endOf = ({ apiKey, expiresAtEpochMs, family }: Authority, reads: TicketReads, atEpochMs: number): Refusal | undefined => {
   // Expired families are forgotten eventually, and keys may expire with their tickets: neither counts as revoked.

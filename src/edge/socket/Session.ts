@@ -15,7 +15,7 @@ import * as Errors from "../http/Errors.js"
 import type { Conversation, Peer, UpgradeRequest } from "../http/Listener.js"
 import * as Requests from "../http/Requests.js"
 import { marketNotFound } from "../http/MarketNames.js"
-import { type Authority, authorityOf, endOf } from "./Authority.js"
+import { type Authority, authorityOf, endOf, wasRevoked } from "./Authority.js"
 import * as Frames from "./Frames.js"
 import { bounds, retentionOf, type Setting } from "./Setting.js"
 import { Outbox, type Teller } from "./Outbox.js"
@@ -68,6 +68,10 @@ export class Session implements Conversation {
   private untoldEnds = 0
   /** The connection's number if its orders end with it. */
   private armed: number | undefined = undefined
+  /** Whether its client was ever promised that: what is placed by a later ticket ends with the connection too. */
+  private isPromised = false
+  /** The last authority that has ended, and whether it is known to have been revoked. */
+  private lapsed: { readonly authority: Authority; isRevoked: boolean } | undefined = undefined
   private isWarned = false
   /** Whether frames are held back because the client is slow. */
   private holds = false
@@ -252,6 +256,7 @@ export class Session implements Conversation {
       return this.end(silent, "nothing was heard from the client for a minute")
     }
     this.judge()
+    this.disarm()
     // Waiting frames leave first, since heartbeats report what has been sent.
     this.flush()
     const { setting: { decidedAt, mostBuffered, room } } = this
@@ -355,11 +360,10 @@ export class Session implements Conversation {
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       if (endOf(found, reads, decidedAt()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
-      if (!cancelOnDisconnect || this.armed !== undefined)
-        return this.joins(found)
-          ? this.trust(id, found)
-          : refuse(Errors.socketsOfAccount)
-      if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
+      const mayTrade = (found.scopes & scopeTrade) !== 0
+      const isToArm = this.armed === undefined && (cancelOnDisconnect || (this.isPromised && mayTrade))
+      if (!isToArm) return this.joins(found) ? this.trust(id, found) : refuse(Errors.socketsOfAccount)
+      if (!mayTrade) return refuse(wrongScope)
       if (!this.countsAsAccounts && !this.setting.mayJoin(found.account)) return refuse(Errors.socketsOfAccount)
       disconnects.arm(found, this.connectionId, (armed) =>
         this.safely(() => {
@@ -370,7 +374,10 @@ export class Session implements Conversation {
             const hasEnded = endOf(found, reads, decidedAt()) !== undefined
             const isTaken = !isOfOther && !hasEnded && this.joins(found)
             if (this.armed !== undefined || !isTaken) disconnects.end(armed)
-            else this.armed = armed
+            else {
+              this.armed = armed
+              this.isPromised = true
+            }
             if (isOfOther) refuse(otherAccount)
             else if (hasEnded) refuse(Errors.refused(Refusal.ticketExpired))
             else if (!isTaken && !this.isClosed) refuse(Errors.socketsOfAccount)
@@ -399,6 +406,20 @@ export class Session implements Conversation {
   leaves(): void {
     if (this.countsAsAccounts) this.setting.leaves(this.account!)
     this.countsAsAccounts = false
+  }
+
+  /**
+   * Ends an armed connection for its account while its client stays connected: once its authority has been revoked and none of its
+   * orders is open any more. Whoever had stolen the ticket would otherwise keep the owner's places for as long as he sends pings. An
+   * authority that has merely expired leaves the connection armed, since its client may be a moment late with the next ticket.
+   */
+  private disarm(): void {
+    const { armed, authority, lapsed, setting: { reads } } = this
+    if (armed === undefined || authority !== undefined || lapsed === undefined) return
+    lapsed.isRevoked ||= wasRevoked(lapsed.authority, reads)
+    if (!lapsed.isRevoked || reads.hasOrdersOver(armed)) return
+    this.disconnect()
+    this.leaves()
   }
 
   private trust(id: string, authority: Authority): void {
@@ -558,6 +579,7 @@ export class Session implements Conversation {
     const ended = this.endOfAuthority()
     if (authority === undefined || ended === undefined) return
     this.authority = undefined
+    this.lapsed = { authority, isRevoked: ended !== Refusal.ticketExpired }
     if (this.armed === undefined) this.leaves()
     this.out.dropAccounts()
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()

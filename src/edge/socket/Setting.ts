@@ -41,9 +41,12 @@ export const bounds = {
    */
   connectionsWorthOfFrames: 4,
   /**
-   * One account may have `socketsOfAccount` connections in any case, and more only up to one in `accountParts` of those that are free:
-   * accounts cost nothing to open, and a connection that speaks for one is not closed to make room for others.
+   * Accounts cost nothing to open, and a connection that acts for one is not closed to make room for others. So connections that act
+   * for accounts are at most all but one in `keptParts` of the venue's: the kept part always consists of connections that make room
+   * for a newcomer, or are soon answered. Free for accounts is what is left of the others. One account may have `socketsOfAccount` as
+   * long as any are free, and more only up to one in `accountParts` of those that are.
    */
+  keptParts: 8,
   accountParts: 16,
   socketsOfAccount: 4,
   /** The lowest speed at which a client that is behind has to receive. */

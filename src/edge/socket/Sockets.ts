@@ -94,6 +94,8 @@ class Sessions {
   readonly open = new Set<Session>()
   /** The number of sessions that speak for each account, and that come from each network. */
   private readonly ofAccount = new Map<number, number>()
+  /** The number of sessions that speak for any account. */
+  private ofAccounts = 0
   private readonly ofNetwork = new Map<string, number>()
   /** Sessions with frames to send. */
   private waiting = new Set<Sending>()
@@ -127,22 +129,31 @@ class Sessions {
       : this.room.bufferedBytes
   }
 
-  /** Whether one more session may act for an account. */
+  /**
+   * Whether one more session may act for an account. What is free for that depends only on the sessions that do: all other connections
+   * make room for newcomers.
+   */
   mayJoin(account: number): boolean {
     const more = (this.ofAccount.get(account) ?? 0) + 1
-    const free = this.room.connections - this.open.size
-    return more <= bounds.socketsOfAccount || more * bounds.accountParts <= free
+    const { connections } = this.room
+    const free = connections - Math.ceil(connections / bounds.keptParts) - this.ofAccounts
+    return free > 0 && (more <= bounds.socketsOfAccount || more * bounds.accountParts <= free)
   }
 
   /** The same; if so, it is counted as one of the account's. */
   joins(account: number): boolean {
     const may = this.mayJoin(account)
-    if (may) Counts.change(this.ofAccount, account, 1)
+    if (may) this.count(account, 1)
     return may
   }
 
   leaves(account: number): void {
-    Counts.change(this.ofAccount, account, -1)
+    this.count(account, -1)
+  }
+
+  private count(account: number, change: 1 | -1): void {
+    Counts.change(this.ofAccount, account, change)
+    this.ofAccounts += change
   }
 
   /**

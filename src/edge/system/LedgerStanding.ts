@@ -3,11 +3,19 @@
  * trading continues.
  */
 import { mostContracts, mostHoldings } from "../../ledger/Ledger.js"
+import type { FundsView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
 import { transferStatuses } from "../../operations/funds/Transfers.js"
 
 /** Most transfers listed by name. */
 const mostNamed = 16
+
+/**
+ * Why withdrawals are stopped, and what the stop reported as lacking, which is what an operator who lets them continue accepts: of a
+ * contradiction the last comparison may know nothing yet.
+ */
+const stoppedBy = ({ differenceAtoms, reason }: NonNullable<FundsView["stop"]>): string =>
+  reason === "operator" ? `stopped: ${reason}` : `stopped: ${reason}, differs by ${differenceAtoms} atoms`
 
 /** The details in `/readyz`. */
 export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<string, string | number | boolean>> => {
@@ -23,7 +31,7 @@ export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<strin
       `${state.transfer(transfer)?.id ?? transfer}: ${reason}`
     ).join(", "),
     ledgerAlarms: alarmed,
-    withdrawals: stop === undefined ? "open" : `stopped: ${stop.reason}`,
+    withdrawals: stop === undefined ? "open" : stoppedBy(stop),
     reconciliation: report === undefined
       ? "not compared yet"
       : report.differenceAtoms === 0n

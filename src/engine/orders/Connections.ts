@@ -55,6 +55,11 @@ export class Connections {
     return connection !== undefined && !connection.isEnded && connection.account === account
   }
 
+  /** Whether any order that is open was placed over a connection. */
+  hasOrders(number: number): boolean {
+    return (this.byNumber.get(number)?.orders.size ?? 0) > 0
+  }
+
   arm(number: number, account: number): void {
     assert(!this.byNumber.has(number), "a record arms one connection")
     this.byNumber.set(number, { account, isEnded: false, orders: new Set() })

@@ -52,6 +52,10 @@ export class OrderReads extends FundsReads {
     return order === none ? none : this.state.orders.account(order)
   }
 
+  hasOrdersOver(connection: number): boolean {
+    return this.state.connections.hasOrders(connection)
+  }
+
   findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
     const { state } = this
     const found: Array<RememberedOutcome> = []

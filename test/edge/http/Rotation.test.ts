@@ -1,13 +1,13 @@
 /** Turns of the connections' work: how long a turn is, and that every connection gets its turn however many there are. */
 import { expect, test } from "vitest"
-import { Rotation } from "../../../src/edge/http/Rotation.js"
+import { Rotation, urgentPerTurn } from "../../../src/edge/http/Rotation.js"
 
 /** A rotation on a clock that moves with the work, with its deferred work under the test's control. */
-const made = () => {
+const made = (urgentOfNetwork?: number) => {
   const soon: Array<() => void> = []
   const next: Array<() => void> = []
   let nowMs = 0
-  const rotation = new Rotation((turn) => soon.push(turn), (goOn) => next.push(goOn), () => nowMs)
+  const rotation = new Rotation((turn) => soon.push(turn), (goOn) => next.push(goOn), () => nowMs, urgentOfNetwork)
   const behind = (): void => {
     for (let goOn = next.shift(); goOn !== undefined; goOn = next.shift()) goOn()
   }
@@ -91,6 +91,13 @@ test("of those that are urgent one network leaves others their places, however m
   expect(turn()).toBe(true)
   waits()
   expect(rotation.mayGoBeforeAll("2001:db8:1:1::/64")).toBe(true)
+})
+
+test("a proxy's network has the places of all, and no more than there are in a turn", () => {
+  const { rotation } = made(urgentPerTurn)
+  rotation.add({ origin: "a", step: () => false })
+  const urgent = Array.from({ length: 40 }, () => rotation.mayGoBeforeAll("192.0.2.1"))
+  expect(urgent.filter(Boolean)).toHaveLength(16)
 })
 
 test("an address has a step a round, however many connections it has, and these take turns", () => {

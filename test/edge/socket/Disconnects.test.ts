@@ -1,5 +1,6 @@
 /** Connections that cancel their orders as they end: what a client of the stream may ask for, and what is promised and done. */
-import { beforeEach, describe, expect, test } from "vitest"
+import { beforeEach, describe, expect, test, vi } from "vitest"
+import { complete } from "../../engine/commands.js"
 import type { Command } from "../../../src/operations/Operations.js"
 import { orderId } from "../../../src/domain/Ids.js"
 import { anyMarket } from "../../../src/domain/None.js"
@@ -140,6 +141,73 @@ describe("cancelOnDisconnect", () => {
   test("is refused to more connections than an account may have", async () => {
     for (let count = 0; count < mostOfAccount; count++) expect(await ask(new Client(venue))).toMatchObject({ type: "auth_ok" })
     expect(await ask()).toMatchObject({ type: "auth_error", error: { code: "rate_limited", rejectionGuard: "connection_limit" } })
+  })
+
+  describe("by a ticket that is revoked", () => {
+    const revoke = (ticket: string) => venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+    /** Shows a ticket and asks for it; returns the ticket. */
+    const arm = async (on = client): Promise<string> => {
+      const ticket = await on.ticket(alice, ["read", "trade"])
+      expect(on.say({ op: "auth", ticket, cancelOnDisconnect: true }).at(-1)).toMatchObject({ type: "auth_ok" })
+      return ticket
+    }
+    const armed = (): number => venue.engine.state.connections.size
+    /** Waits until so many are armed: the venue looks at connections once a second. */
+    const reached = (count: number) => vi.waitFor(() => expect(armed()).toBe(count), { timeout: 60_000, interval: 20 })
+
+    test("its owner has the account's places for connections of his own, armed or not", async () => {
+      venue = LiveVenue.make(undefined, { room: { connections: 16 } })
+      ;[alice] = await venue.traders(1) as [Trader]
+      const thieves = Array.from({ length: 4 }, () => new Client(venue))
+      for (const thief of thieves) await revoke(await arm(thief))
+      await reached(0)
+      for (let count = 0; count < 4; count++) await arm(new Client(venue))
+      expect((await new Client(venue).authenticate(alice)).at(-1)).toMatchObject({ error: { rejectionGuard: "account_share" } })
+      // Those of the thief make room for newcomers, and are not ended before.
+      expect(thieves.map(({ ended }) => ended)).toEqual(Array(4).fill(undefined))
+    })
+
+    test("no longer has a place either if it had expired before its key was revoked", async () => {
+      await arm()
+      venue.atEpochMs += 300_001
+      client.say({ op: "ping" })
+      const { keyId } = venue.engine.apiKeys(alice.account, 1)[0]!
+      venue.run(complete({ kind: "RevokeKeyByOperator", keyId }))
+      await reached(0)
+    })
+
+    test("keeps its place while its orders are open, and no longer; one that merely expired keeps it", async () => {
+      const late = new Client(venue)
+      await arm(late)
+      venue.atEpochMs += 300_001
+      const stolen = await arm()
+      const placed = place()
+      const none = new Client(venue)
+      const stolenToo = await arm(none)
+      await revoke(stolen)
+      await revoke(stolenToo)
+      await reached(2)
+      expect(open()).toEqual([placed])
+      await venue.post(alice, "/v1/orders/cancel-all", { accountId: alice.accountId }, "all")
+      await reached(1)
+      // Whoever was late comes back with another ticket, and is armed still.
+      await late.authenticate(alice, ["read", "trade"])
+      place(late)
+      late.leave()
+      expect([open(), armed()]).toEqual([[], 0])
+    })
+
+    test("is promised again with the next ticket that may trade, asked or not", async () => {
+      await revoke(await arm())
+      await reached(0)
+      expect((await client.authenticate(alice, ["read"])).at(-1)).toMatchObject({ type: "auth_ok" })
+      expect(armed()).toBe(0)
+      await client.authenticate(alice, ["read", "trade"])
+      expect(armed()).toBe(1)
+      place()
+      client.leave()
+      expect([open(), armed()]).toEqual([[], 0])
+    })
   })
 
   test("is promised when it is durable, and ends where its client left before that", async () => {

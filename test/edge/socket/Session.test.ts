@@ -684,6 +684,24 @@ describe("the stream", () => {
       expect((await show(one, last))[1]).toMatchObject(taken)
     })
 
+    test("leave an eighth of all to those that make room, also by the first four of an account; these cost no account its places", async () => {
+      const small = LiveVenue.make(undefined, { room: { connections: 16 } })
+      const traders = await small.traders(4) as [Trader, Trader, Trader, Trader]
+      const anonymous = Array.from({ length: 12 }, () => new Client(small))
+      const taken: Array<Client> = []
+      for (const trader of traders) {
+        for (let count = 0; count < 4; count++) {
+          const client = new Client(small)
+          const told = (await client.authenticate(trader)).at(-1)
+          if (told.type === "auth_ok") taken.push(client)
+          else expect(told).toMatchObject({ error: { rejectionGuard: "account_share" } })
+        }
+      }
+      expect(taken).toHaveLength(14)
+      taken[0]!.leave()
+      expect((await anonymous[0]!.authenticate(traders[3])).at(-1)).toMatchObject({ type: "auth_ok" })
+    })
+
     test("are no longer those whose ticket was revoked: their owner has room for his own", async () => {
       const small = LiveVenue.make(undefined, { room: { connections: 16 } })
       const [one] = await small.traders(1) as [Trader]
