@@ -26,7 +26,8 @@ test("a ticket of the time that a restored journal has lost belongs to nobody", 
     idempotencyKey: "open",
     body: { accounts: 2, collateral: "100000", keyLifetimeSeconds: 864_000 }
   })
-  const [one, other] = (opened.json as { readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }> }).accounts
+  const [one, other] =
+    (opened.json as { readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }> }).accounts
   await first.stop()
   const copy = disk.read()
 

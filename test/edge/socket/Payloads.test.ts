@@ -12,8 +12,13 @@ test("fills and trades that the engine has forgotten have changed their streams 
   const driver = new Driver(Engine.make({ orders: 1_000, idempotencyKeys: 1_000, fills: 2 }))
   const { engine } = driver
   const [busy, quiet] = [driver.market(parameters("AAA"), 1_000), driver.market(parameters("BBB"), 1_000)]
-  const [alice, bob, carol, dave, nobody] = [1, 2, 3, 4, 5].map(() => driver.account(1_000_000_000)) as
-    [number, number, number, number, number]
+  const [alice, bob, carol, dave, nobody] = [1, 2, 3, 4, 5].map(() => driver.account(1_000_000_000)) as [
+    number,
+    number,
+    number,
+    number,
+    number
+  ]
   const trade = (market: number, maker: number, taker: number): number => {
     const order = { market, priceAtoms: 1_000, quantityAtoms: 10 }
     driver.run(driver.placement(maker, { ...order, side: 1 }))
