@@ -118,7 +118,8 @@ test("a key is told what it was at some moment on the way, whatever the clock di
     return venue.verdict({ endpoint: "getCurrentApiKey", target: "/v1/api-keys/current" }, 200, body, clock, leap) !== undefined
   }
   const wrongAt = (leaps: boolean) =>
-    [before, around, behind, undefined].map((clock) => ["active", "expired", "revoked"].filter((state) => unlike(leaps)(state, clock)))
+    [before, around, behind, undefined].map((clock) =>
+      ["active", "expired", "revoked"].filter((state) => unlike(leaps)(state, clock)))
   expect(wrongAt(false)).toEqual([
     ["expired", "revoked"],
     ["revoked"],
