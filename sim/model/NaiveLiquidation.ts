@@ -62,6 +62,8 @@ const ceilOf = (a: bigint, b: bigint): bigint => (a > 0n ? ceilDiv(a, b) : a / b
 export interface NaiveSent {
   readonly filled: number
   readonly notional: bigint
+  /** Whether it ended because its record had met as many orders as it may. */
+  readonly hasMetEnough: boolean
 }
 
 /** What liquidation needs of the venue. */
@@ -74,10 +76,10 @@ export interface Ground {
   /** Cancels all of an account's open orders, as many in this record as a cancel of all orders would. */
   readonly cancelAll: (account: NaiveAccount) => void
   /**
-   * Matches an immediate order of the venue's own that is to change a position by `change`: up to its limit, or where there is none as
-   * far as the price band and the accept rule permit. Returns its fills.
+   * Matches an immediate order of the venue's own that is to change a position by `change`: up to its limit and as far as the price band
+   * permits, and for the fund, which unwinds, also the accept rule. Returns its fills.
    */
-  readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined) => NaiveSent
+  readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number) => NaiveSent
   /** Changes a position at a price, without a trade and without a fee. */
   readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
   /** How often positions have changed so far, for any reason. */
@@ -88,8 +90,9 @@ export interface Ground {
   readonly openFund: () => NaiveAccount
   readonly halt: (market: NaiveMarket) => void
   readonly touch: (account: NaiveAccount) => void
-  /** Resting orders that the venue's own orders have met in this record. */
+  /** Resting orders that the venue's own orders have met in this record, and how many a record meets at most. */
   readonly met: () => number
+  readonly mostMet: number
   /** An account's money as entered in its ledger. */
   readonly entered: (account: NaiveAccount) => bigint
   /** How much more than once an account counts, when the record first comes to it. */
@@ -165,6 +168,13 @@ interface Making {
 /** A ranking that has not been continued for longer than this is begun anew. */
 const rankingPatienceSeconds = 60
 
+/** A position that may be sold, with its bankruptcy price. */
+interface Sellable {
+  readonly market: NaiveMarket
+  readonly position: NaivePosition
+  readonly price: bigint
+}
+
 /** The result of a deleveraging: how much it closed, and whether the record had no room for more of it. */
 export interface Closed {
   readonly size: number
@@ -218,7 +228,7 @@ export class NaiveLiquidations {
         left.push(account.index)
         continue
       }
-      account.liquidation = { momentEpochMs: now(), firstPartEpochMs: 0, partSecond: 0 }
+      account.liquidation = { momentEpochMs: now(), firstPartEpochMs: 0, partSecond: 0, rest: undefined }
       this.ground.touch(account)
     }
     return left
@@ -236,7 +246,7 @@ export class NaiveLiquidations {
     const looked: Array<number> = []
     let left = this.bounds.looks * idleInOne
     for (const { account, atEpochMs } of this.moments) {
-      if (atEpochMs > this.ground.now() || left <= 0 || this.ground.met() >= this.bounds.met) break
+      if (atEpochMs > this.ground.now() || left <= 0 || this.ground.met() >= Math.min(this.bounds.met, this.ground.mostMet)) break
       looked.push(account.index)
       left -= account === this.fund ? this.#lookAtFund(account) : this.#lookAt(account, account.liquidation!)
       this.ground.touch(account)
@@ -256,7 +266,7 @@ export class NaiveLiquidations {
     // An account with nothing left to cancel keeps its place among those whose cancels continue in the next record.
     if (account.open.length > 0) this.ground.cancelAll(account)
     this.#sendPart(account, liquidation)
-    const isLeft = this.#handOver(account)
+    const isLeft = liquidation.rest !== undefined || this.#handOver(account)
     if (this.#isHealthy(account)) account.liquidation = undefined
     else if (isLeft) liquidation.momentEpochMs = this.ground.now()
     return idleInOne
@@ -306,35 +316,43 @@ export class NaiveLiquidations {
   }
 
   /** Of an account's positions in live markets the one with the largest maintenance margin; of equal ones, that in the lowest market. */
-  #largest(account: NaiveAccount): { readonly market: NaiveMarket; readonly position: NaivePosition; readonly price: bigint } | undefined {
-    let largest: { readonly market: NaiveMarket; readonly position: NaivePosition; readonly own: bigint } | undefined
+  #largest(account: NaiveAccount): Sellable | undefined {
+    let largest: { readonly market: NaiveMarket; readonly own: bigint } | undefined
     for (const market of this.ground.markets) {
       const position = account.positions.get(market.index)
       if (position === undefined || !this.#isLive(market)) continue
       const own = this.#maintenanceOf(market, position)
-      if (largest === undefined || own > largest.own) largest = { market, position, own }
+      if (largest === undefined || own > largest.own) largest = { market, own }
     }
-    if (largest === undefined) return undefined
-    const { market, own, position } = largest
-    const { equity, maintenanceMargin } = this.#margin(account)
-    return { market, position, price: bankruptcyPrice(market, position.quantity, equity, own, maintenanceMargin) }
+    return largest === undefined ? undefined : this.#sellable(account, largest.market)
+  }
+
+  /** An account's position in a market, if it is live, with its bankruptcy price. */
+  #sellable(account: NaiveAccount, market: NaiveMarket): Sellable | undefined {
+    const position = account.positions.get(market.index)
+    if (position === undefined || !this.#isLive(market)) return undefined
+    return { market, position, price: this.priceOf(account, market) }
   }
 
   // --- parts ---------------------------------------------------------------------------------------------
 
   #sendPart(account: NaiveAccount, liquidation: NaiveLiquidation): void {
     const atEpochMs = this.ground.now()
-    if (liquidation.partSecond === secondOf(atEpochMs)) return
-    const largest = this.#largest(account)
-    if (largest === undefined || largest.price < 1n) return
-    const { market, position, price } = largest
+    const rest = liquidation.partSecond === secondOf(atEpochMs) ? liquidation.rest : undefined
+    liquidation.rest = undefined
+    if (liquidation.partSecond === secondOf(atEpochMs) && rest === undefined) return
+    const sold = rest === undefined ? this.#largest(account) : this.#sellable(account, rest.market)
+    if (sold === undefined || sold.price < 1n) return
+    const { market, position, price } = sold
     const held = Math.abs(position.quantity)
     const isOver = liquidation.firstPartEpochMs !== 0 && atEpochMs >= liquidation.firstPartEpochMs + patienceMs
-    const size = isOver || valueOf(market, position) <= wholeNotional ? held : Math.ceil(held / fifth)
+    const anew = isOver || valueOf(market, position) <= wholeNotional ? held : Math.ceil(held / fifth)
+    const size = Math.min(held, rest?.size ?? anew)
     if (liquidation.firstPartEpochMs === 0) liquidation.firstPartEpochMs = atEpochMs
     liquidation.partSecond = secondOf(atEpochMs)
     const before = this.#before(account, market)
-    const { filled, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
+    const { filled, hasMetEnough, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
+    if (hasMetEnough) liquidation.rest = { market, size: size - filled }
     const fee = min(ceilDiv(notional * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
     if (fee > 0n) this.moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
     // A part without a fill is published once until the position changes in another way; in the first seconds every part is.
@@ -633,17 +651,27 @@ export class NaiveLiquidations {
     }
   }
 
+  /** How far from the mark the fund sells or buys: by the market's liquidation fee, in whole atoms, rounded toward the mark. */
+  #furthest({ mark, parameters: { liquidationFeeBps } }: NaiveMarket, isLong: boolean): number {
+    const away = Number(BigInt(mark) * BigInt(liquidationFeeBps) / 10_000n)
+    return isLong ? mark - away : mark + away
+  }
+
   /** Sends a fifth of each position, lowest market first. Returns whether markets are left for the next record. */
   #unwind(fund: NaiveAccount): boolean {
     const held = this.ground.markets.filter((market) =>
       market.index >= this.#unwindFrom && fund.positions.has(market.index) && this.#isLive(market)
     )
+    let sent = 0
     for (const market of held.slice(0, this.bounds.unwound)) {
+      if (this.ground.met() >= this.ground.mostMet) break
       const { quantity } = fund.positions.get(market.index)!
       const size = Math.ceil(Math.abs(quantity) / fifth)
-      this.moved("unwinding", market, () => this.ground.send(fund, market, quantity > 0 ? -size : size, undefined))
+      const limit = this.#furthest(market, quantity > 0)
+      this.moved("unwinding", market, () => this.ground.send(fund, market, quantity > 0 ? -size : size, limit))
+      sent++
     }
-    this.#unwindFrom = held[this.bounds.unwound]?.index ?? 0
+    this.#unwindFrom = held[sent]?.index ?? 0
     return this.#unwindFrom !== 0
   }
 }

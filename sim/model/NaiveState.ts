@@ -106,6 +106,8 @@ export interface NaiveLiquidation {
   firstPartEpochMs: number
   /** The second of its last part. */
   partSecond: number
+  /** What its last record had to leave of that part, having met as many orders as it may. */
+  rest: { readonly market: NaiveMarket; readonly size: number } | undefined
 }
 
 /** An account's funding payment for one interval in one market. */

@@ -347,13 +347,14 @@ export class NaiveVenue {
       sequence: () => this.sequence,
       changes: () => this.#changes,
       met: () => this.#met,
+      mostMet: this.metAtOnce,
       beyondOne: (account) => this.#beyondOne(account),
       weight: (account) => this.#weight(account),
       published: this.published,
       entered: this.#entered,
       cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
       send: (account, market, change, limit) =>
-        this.#sendOwn(account, market, change, limit, limit === undefined ? "unwinding" : "liquidation"),
+        this.#sendOwn(account, market, change, limit, account.born === insuranceFundBorn ? "unwinding" : "liquidation"),
       change: (account, market, change, price) => this.#exchange(account, market, change, price),
       pay: (from, to, amount, market) => {
         this.#credit(from, -amount, "liquidation_fee", market.index)
@@ -2258,7 +2259,7 @@ export class NaiveVenue {
     }
     this.ownOrders.set(order.number, account.index)
     this.#match(order)
-    return { filled: order.filled, notional: order.filledNotional }
+    return { filled: order.filled, notional: order.filledNotional, hasMetEnough: this.#metEnough.has(order.number) }
   }
 
   /** Why a position ends that is transferred without a trade: the kind of the step that was published last. */

@@ -97,6 +97,15 @@ interface Exhausted {
   readonly size: bigint
 }
 
+/** A part that was sent, or what was left of one and sent by a later record, and what it has left. */
+interface Sent {
+  readonly second: number
+  readonly market: number
+  readonly sequence: number
+  readonly order: number
+  left: number
+}
+
 interface State {
   /** Positions that a ranking has room for. */
   places: number
@@ -135,8 +144,8 @@ interface State {
   halted: boolean
   atEpochMs: number
   deleveraging: Deleveraging | undefined
-  /** The second of the last part sent, for accounts under liquidation. */
-  readonly parts: Map<number, number>
+  /** The last part sent, for accounts under liquidation. */
+  readonly parts: Map<number, Sent>
   /** A takeover that no event has followed yet. */
   taken: { readonly account: number; readonly market: number; readonly price: bigint } | undefined
 }
@@ -262,18 +271,32 @@ const bankruptcyPriceOf = (state: State, account: number, index: number): bigint
 
 const orderedVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationOrdered" }>): Verdict => {
   state.taken = undefined
+  const { account, market, orderNumber: order, quantityAtoms } = event
+  const { sequence } = state
   const second = Math.floor(state.atEpochMs / 1_000)
-  if (state.parts.get(event.account) === second) return broken(`account ${event.account} is sent a second part in second ${second}`)
-  state.parts.set(event.account, second)
+  const before = state.parts.get(account)
+  const isAgain = before?.second === second
+  // What a record left of a part is all that another one may send of that account in the same second.
+  if (isAgain && (before.sequence === sequence || before.market !== market || before.left < quantityAtoms)) {
+    return broken(`account ${account} is sent a second part in second ${second}`)
+  }
+  state.parts.set(account, { second, market, sequence, order, left: quantityAtoms })
   const verdict = stepVerdict(state, event)
   if (verdict !== holds) return verdict
   const price = bankruptcyPriceOf(state, event.account, event.market)
   if (price !== BigInt(event.bankruptcyPriceAtoms))
     return broken(`a part of account ${event.account} in market ${event.market} goes at ${event.bankruptcyPriceAtoms}, not at ${price}`)
   const size = abs(state.markets[event.market]!.held.get(event.account)!.quantity)
-  return BigInt(event.quantityAtoms) >= (size + 4n) / 5n && BigInt(event.quantityAtoms) <= size
+  const least = isAgain ? BigInt(before.left) < size ? BigInt(before.left) : size : (size + 4n) / 5n
+  return BigInt(event.quantityAtoms) >= least && BigInt(event.quantityAtoms) <= size
     ? holds
     : broken(`a part of account ${event.account} in market ${event.market} is ${event.quantityAtoms} of ${size}`)
+}
+
+/** Notes what a part has filled. */
+const noteSold = ({ parts }: State, { sizeAtoms, takerAccount, takerOrder }: Extract<DecodedEvent, { event: "Traded" }>): void => {
+  const sent = parts.get(takerAccount)
+  if (sent?.order === takerOrder) sent.left -= sizeAtoms
 }
 
 /** A position is handed on only if less than two thirds of the margin is left, and at the price that the equity allots. */
@@ -640,6 +663,9 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
       return endedVerdict(state, event)
     case "LiquidationOrdered":
       return orderedVerdict(state, event)
+    case "Traded":
+      noteSold(state, event)
+      return holds
     case "TakenOver":
       return handedOnVerdict(state, event)
     case "DeleveragingBegun":

@@ -6,6 +6,7 @@ import { armedWithoutEnd } from "./armedWithoutEnd.js"
 import { askedAtThatMoment } from "./askedAtThatMoment.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
+import { fundSoldToAFriend } from "./fundSoldToAFriend.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
 import { intervalCutShort } from "./intervalCutShort.js"
 import { leftFromBefore } from "./leftFromBefore.js"
@@ -20,6 +21,7 @@ import { soldByAFriend } from "./soldByAFriend.js"
 import { Stage } from "./Stage.js"
 import { takeoverBeyondTheFund } from "./takeoverBeyondTheFund.js"
 import { thinBookPushed } from "./thinBookPushed.js"
+import { wallOfSmallOrders } from "./wallOfSmallOrders.js"
 import { wholeMarketInOnePosition } from "./wholeMarketInOnePosition.js"
 
 export const scenarios: ReadonlyArray<Scenario> = [
@@ -40,7 +42,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   askedAtThatMoment,
   armedWithoutEnd,
   armedByAThief,
-  liquidatedForAMinute
+  liquidatedForAMinute,
+  wallOfSmallOrders,
+  fundSoldToAFriend
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

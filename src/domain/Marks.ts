@@ -30,6 +30,7 @@ export const names = [
   "accounts were left to be looked at with the next record",
   "a part of a position was liquidated",
   "a liquidation found no taker",
+  "a part of a liquidation was left to the next record",
   "a liquidation waited for a stale market",
   "the insurance fund took a position over",
   "the insurance fund took a part of a position over",

@@ -41,6 +41,9 @@ const takerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedP
 const makerRequired = new Margin.Requirement()
 const takerRequired = new Margin.Requirement()
 
+/** Whether the record may meet another resting order. */
+export const mayMeet = ({ capacity, met }: State): boolean => met < (capacity.metAtOnce ?? metAtOnce)
+
 /** Whether a taker with a limit price (0: none) trades at a resting price. */
 export const crosses = (side: Order.Side, limitAtoms: number, restingAtoms: number): boolean =>
   limitAtoms === 0 || (side === Order.buy ? restingAtoms <= limitAtoms : restingAtoms >= limitAtoms)

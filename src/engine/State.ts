@@ -40,6 +40,8 @@ export interface Leaver {
 export interface Parts {
   readonly firstAtEpochMs: number
   readonly lastSecond: number
+  /** What is left of the last one, where its record could meet no more orders. It is sent as long as that second lasts. */
+  readonly rest?: { readonly market: number; readonly sizeAtoms: number }
 }
 
 /** Orders that are allocated at the start, where the whole capacity is not. */

@@ -229,7 +229,7 @@ describe("an account under its maintenance margin", () => {
     driver.place(buyer, { side: Order.buy, priceAtoms: 2_100_000_000, quantityAtoms: 1 })
     const sale = OwnOrders.trade(driver.engine.state, markets[0]!, positions.find(other, 0), Ids.ordinal(sequence, 40), 1, highest + 1,
       "liquidation")
-    expect(sale).toEqual({ filledAtoms: 0, filledNotional: 0 })
+    expect(sale).toEqual({ filledAtoms: 0, filledNotional: 0, isCut: false })
   })
 
   test("has a fifth of a large position sold a second, and all of it after thirty", () => {
@@ -318,7 +318,7 @@ describe("an account under its maintenance margin", () => {
     expect(driver.engine.state.openOrders).toBe(0)
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
     // The fund unwinds a fifth per second into the bids, and is not examined any more once it is flat.
-    driver.place(other, { priceAtoms: 929, quantityAtoms: 50_000 })
+    driver.place(other, { priceAtoms: 930, quantityAtoms: 50_000 })
     driver.engine.state.events.clear()
     const sizes: Array<number> = []
     for (let second = 0; second < 60 && quantityOf(driver, fund(driver)) !== 0; second++) {
@@ -501,6 +501,143 @@ describe("an account under its maintenance margin", () => {
   })
 })
 
+describe("a part that meets more orders than its record may", () => {
+  const bidders = (driver: Driver): ReadonlyArray<number> => Array.from({ length: 4 }, () => driver.account(rich))
+
+  /** Bids of a lot each, or of other sizes, at one price. */
+  const wallOf = (driver: Driver, accounts: ReadonlyArray<number>, bids: number, priceAtoms: number, sizeOf: (at: number) => number = () => 1): void => {
+    for (let at = 0; at < bids; at++) driver.place(accounts[at % accounts.length]!, { priceAtoms, quantityAtoms: sizeOf(at) })
+  }
+
+  /** Lets all records come that are due at once. Returns how many they were. */
+  const settle = (driver: Driver): number => {
+    let records = 0
+    for (; driver.engine.nextDueEpochMs <= driver.atEpochMs; records++) next(driver)
+    return records
+  }
+
+  const handedOn = (driver: Driver) => [...named(driver, "TakenOver"), ...named(driver, "DeleveragingBegun")]
+
+  test("goes on at once, and nothing is handed on beside the bids that it has not met", () => {
+    const { driver, other } = begin()
+    const [account, bidder] = [driver.account(usdc(100)), driver.account(rich)]
+    hold(driver, account, other, 10_000)
+    driver.place(bidder, { priceAtoms: 929, quantityAtoms: 20_000 })
+    wallOf(driver, bidders(driver), 400, 930)
+    feed(driver, usdc(20))
+    // 30 of 46.5, less than two thirds.
+    driver.index(0, 930)
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(named(driver, "LiquidationOrdered")).toMatchObject([{ account, quantityAtoms: 10_000 }])
+    expect(quantityOf(driver, account)).toBe(10_000 - Matching.metAtOnce)
+    // A snapshot of this moment goes on in the same way.
+    const copy = restored(driver)
+    expect(canonical(copy)).toEqual(canonical(driver))
+    expect([settle(driver), settle(copy)]).toEqual([1, 1])
+    expect(canonical(copy)).toEqual(canonical(driver))
+    expect(named(driver, "LiquidationOrdered").slice(1)).toMatchObject([{ account, quantityAtoms: 10_000 - Matching.metAtOnce }])
+    expect(handedOn(driver)).toEqual([])
+    expect(quantityOf(driver, account)).toBe(0)
+    expect(quantityOf(driver, other)).toBe(-10_000)
+    // 9,600 lots were sold 0.1 below the mark, and their fee and that of the other 400 is 0.1 % of 929.04.
+    expect(driver.engine.balance(account).equityAtoms).toBe(usdc(30) - 960_000 - 929_040)
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("also where another account's part has met some of them", () => {
+    const { driver, other } = begin()
+    const [bidder, ...accounts] = [driver.account(rich), driver.account(usdc(100)), driver.account(usdc(100))]
+    for (const account of accounts) hold(driver, account, other, 10_000)
+    driver.place(bidder, { priceAtoms: 929, quantityAtoms: 20_000 })
+    wallOf(driver, bidders(driver), 400, 930, (at) => at < 250 ? 40 : 1)
+    driver.index(0, 930)
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(named(driver, "LiquidationOrdered")).toMatchObject(accounts.map((account) => ({ account, quantityAtoms: 10_000 })))
+    expect(accounts.map((account) => quantityOf(driver, account))).toEqual([0, 10_000 - (Matching.metAtOnce - 250)])
+    expect(settle(driver)).toBe(1)
+    expect(handedOn(driver)).toEqual([])
+    expect(accounts.map((account) => quantityOf(driver, account))).toEqual([0, 0])
+    expect(quantityOf(driver, other)).toBe(-20_000)
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("stays a fifth of a large position, and ends with its second", () => {
+    const large = { maxPositionQuantityAtoms: 10_000_000, maxQuantityAtoms: 10_000_000 }
+    const { driver, other } = begin(large)
+    const account = driver.account(usdc(200_000))
+    hold(driver, account, other, 9_000_000)
+    hold(driver, other, driver.account(rich), 1_000)
+    const met = Matching.metAtOnce
+    const small = bidders(driver)
+    wallOf(driver, small, 2 * met + 10, 818)
+    driver.index(0, 818)
+    driver.engine.state.events.clear()
+    const sizes = () => named(driver, "LiquidationOrdered").map((event) => (event as { quantityAtoms: number }).quantityAtoms)
+    expect(settle(driver)).toBe(3)
+    expect(sizes()).toEqual([1_800_000, 1_800_000 - met, 1_800_000 - 2 * met])
+    // In the next second a fifth of what is left is a part of its own.
+    wallOf(driver, small, met + 10, 818)
+    driver.atEpochMs += 1_000
+    driver.engine.state.events.clear()
+    next(driver)
+    const left = 9_000_000 - 2 * met - 10
+    expect(sizes()).toEqual([Math.ceil(left / 5)])
+    driver.atEpochMs += 1_000
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(sizes()).toEqual([Math.ceil((left - met) / 5)])
+  })
+})
+
+describe("the insurance fund", () => {
+  test.each([[10, 930], [0, 930], [125, 919]])(
+    "with a fee of %i bps sells what it took over at %i or more, whoever bids below",
+    (liquidationFeeBps, least) => {
+      const { driver, other } = begin({ liquidationFeeBps })
+      const [account, friend] = [driver.account(usdc(100)), driver.account(rich)]
+      hold(driver, account, other, 10_000)
+      feed(driver, usdc(20))
+      driver.index(0, 930)
+      next(driver)
+      expect(quantityOf(driver, fund(driver))).toBe(3_174)
+      const second = (): void => {
+        driver.atEpochMs = (Math.floor(driver.atEpochMs / 1_000) + 1) * 1_000
+        next(driver)
+      }
+      driver.place(friend, { priceAtoms: 500, quantityAtoms: 50_000 })
+      driver.place(friend, { priceAtoms: least - 1, quantityAtoms: 50_000 })
+      for (let at = 0; at < 3; at++) second()
+      expect(quantityOf(driver, fund(driver))).toBe(3_174)
+      driver.place(friend, { priceAtoms: least, quantityAtoms: 50_000 })
+      second()
+      expect(quantityOf(driver, fund(driver))).toBe(2_539)
+      expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+    }
+  )
+
+  test("buys back at most as far above the mark", () => {
+    const { driver, other } = begin({ liquidationFeeBps: 125 })
+    const [account, friend] = [driver.account(usdc(100)), driver.account(rich)]
+    hold(driver, account, other, -10_000)
+    feed(driver, usdc(20))
+    driver.index(0, 1_070)
+    next(driver)
+    const held = quantityOf(driver, fund(driver))
+    expect(held).toBeLessThan(0)
+    // 1,070 and 1.25 % are 1,083.375.
+    driver.place(friend, { side: Order.sell, priceAtoms: 1_084, quantityAtoms: 50_000 })
+    driver.atEpochMs = (Math.floor(driver.atEpochMs / 1_000) + 1) * 1_000
+    next(driver)
+    expect(quantityOf(driver, fund(driver))).toBe(held)
+    driver.place(friend, { side: Order.sell, priceAtoms: 1_083, quantityAtoms: 50_000 })
+    driver.atEpochMs += 1_000
+    next(driver)
+    expect(quantityOf(driver, fund(driver))).toBe(held + Math.ceil(-held / 5))
+  })
+})
+
 describe("a cascade", () => {
   test("goes on in bounded records, the lower accounts first, and a cancel has its turn in between", () => {
     const { driver, other } = begin()
@@ -521,7 +658,7 @@ describe("a cascade", () => {
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })
 
-  test("counts the orders that it met, and not the one before which it stopped as it may meet no more", () => {
+  test("looks at nobody for whose part the record may meet no order", () => {
     const driver = new Driver(Engine.make({ ...capacity, metAtOnce: 1, liquidatedAtOnce: { ...atOnce, met: 2 } }))
     driver.market(plainMarket("AAA"), 1000)
     const other = driver.account(rich)
@@ -532,7 +669,16 @@ describe("a cascade", () => {
     driver.engine.state.events.clear()
     next(driver)
     expect(named(driver, "Traded")).toHaveLength(1)
-    expect(named(driver, "LiquidationOrdered")).toMatchObject(accounts.map((account) => ({ account })))
+    expect(named(driver, "LiquidationOrdered")).toMatchObject([{ account: accounts[0], quantityAtoms: 1_000 }])
+    // Nobody is looked at whose part could meet nothing; whoever met something goes on first.
+    next(driver)
+    expect(named(driver, "Traded")).toHaveLength(2)
+    next(driver)
+    expect(named(driver, "LiquidationOrdered").slice(1)).toMatchObject([
+      { account: accounts[0], quantityAtoms: 999 },
+      { account: accounts[1], quantityAtoms: 1_000 }
+    ])
+    expect(driver.engine.nextDueEpochMs).toBeGreaterThan(driver.atEpochMs)
   })
 
   test("takes many of those whose markets stand still, so that whoever is in a live one does not wait behind them", () => {

@@ -13,7 +13,7 @@ import { latestOf, type LiquidationStep, Movement, Step } from "../LiquidationLo
 import * as Margin from "../Margin.js"
 import * as Changing from "../markets/Changing.js"
 import { isLive } from "../markets/Freshness.js"
-import type { MarketState } from "../Markets.js"
+import { bandHighOf, bandLowOf, type MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import { cancelAll, openOf } from "../orders/Cancel.js"
 import type { State } from "../State.js"
@@ -47,7 +47,8 @@ export const run = (state: State): void => {
   if (halted || liquidations.size === 0 || clearing.length > 0 || state.settling > 0) return
   const bounds = state.capacity.liquidatedAtOnce ?? atOnce
   const again: Array<readonly [account: number, atEpochMs: number]> = []
-  while (liquidating.looks < bounds.looks * lookWeight && state.met < bounds.met) {
+  // A look comes only where its part may meet an order, so that a part that goes on is always nearer to its end.
+  while (liquidating.looks < bounds.looks * lookWeight && state.met < bounds.met && Matching.mayMeet(state)) {
     const account = liquidations.shiftDue(state.atEpochMs)
     if (account === none) break
     liquidating.looks += lookWeight
@@ -131,10 +132,12 @@ const look = (state: State, account: number): number => {
     return next
   }
   if (hasOrders) cancelAll(state, account, anyMarket, Order.CancelReason.liquidation)
-  if (position !== none) sendPart(state, account, position)
+  const isCut = position !== none && sendPart(state, account, position)
   for (;;) {
     Margin.refreshAccount(state, account)
     if (isHealthy(state, account)) return 0
+    // The market may want what is left: nothing is handed on before it was asked for all of the part.
+    if (isCut) return state.atEpochMs
     const slot = largest(state, account)
     if (slot === none || !mayCloseWhole(state, account)) return next
     if (!closeWhole(state, account, slot, bankruptcyPrice(state, account, slot))) {
@@ -164,21 +167,39 @@ const isFarUnder = (state: State, account: number): boolean => {
  */
 const mayCloseWhole = (state: State, account: number): boolean => isFarUnder(state, account) && !isSpared(state, account)
 
-/** Sends the account's part for the current second, from its largest position, which is in `slot`, into the book. */
-const sendPart = (state: State, account: number, slot: number): void => {
+/** The position from which what is left of a part is sent; or -1 where it is gone, or its market is not live any more. */
+const restOf = (state: State, account: number, market: number): number => {
+  const { markets, positions } = state
+  const slot = positions.find(account, market)
+  return slot !== none && positions.quantity(slot) !== 0 && isLive(markets[market]!, state.atEpochMs) ? slot : none
+}
+
+/** The size of a new part of a position. */
+const partOf = (state: State, market: MarketState, held: number, firstAtEpochMs: number): number => {
+  const isWhole = held * market.mark * market.factor <= wholeUpTo || state.atEpochMs >= firstAtEpochMs + wholeAfterMs
+  return isWhole ? held : Math.ceil(held / parts)
+}
+
+/**
+ * Sends the account's part for the current second, from its largest position, or what an earlier record has left of it, into the book.
+ * Returns whether the record could meet no more orders, so that the next one has to go on.
+ */
+const sendPart = (state: State, account: number, largestSlot: number): boolean => {
   const { accounts, markets, positions } = state
   const second = Math.floor(state.atEpochMs / 1_000)
   const sent = state.parts.get(account)
-  if (sent !== undefined && sent.lastSecond >= second) return
+  const isSent = sent !== undefined && sent.lastSecond >= second
+  if (isSent && sent.rest === undefined) return false
+  const rest = isSent ? sent.rest : undefined
+  const slot = rest === undefined ? largestSlot : restOf(state, account, rest.market)
+  if (slot === none) return false
   const market = markets[positions.market(slot)]!
   const limitAtoms = bankruptcyPrice(state, account, slot)
-  if (limitAtoms < 1) return
+  if (limitAtoms < 1) return false
   const firstAtEpochMs = sent?.firstAtEpochMs ?? state.atEpochMs
-  state.parts.set(account, { firstAtEpochMs, lastSecond: second })
   const quantity = positions.quantity(slot)
   const held = Math.abs(quantity)
-  const isWhole = held * market.mark * market.factor <= wholeUpTo || state.atEpochMs >= firstAtEpochMs + wholeAfterMs
-  const sizeAtoms = isWhole ? held : Math.ceil(held / parts)
+  const sizeAtoms = rest === undefined ? partOf(state, market, held, firstAtEpochMs) : Math.min(rest.sizeAtoms, held)
   const equityAtoms = Margin.equityOf(state, account)
   const maintenanceMarginAtoms = accounts.sumMaintenanceMargin(account)
   const number = nextNumber(state)
@@ -193,11 +214,14 @@ const sendPart = (state: State, account: number, slot: number): void => {
     equityAtoms,
     maintenanceMarginAtoms
   )
-  const { filledAtoms, filledNotional } = trade(state, market, slot, number, sizeAtoms, limitAtoms, "liquidation")
+  const { filledAtoms, filledNotional, isCut } = trade(state, market, slot, number, sizeAtoms, limitAtoms, "liquidation")
+  const left = isCut ? { rest: { market: market.index, sizeAtoms: sizeAtoms - filledAtoms } } : undefined
+  state.parts.set(account, { firstAtEpochMs, lastSecond: second, ...left })
+  if (isCut) state.capacity.reached?.("a part of a liquidation was left to the next record")
   state.capacity.reached?.(filledAtoms > 0 ? "a part of a position was liquidated" : "a liquidation found no taker")
   const isTold = filledAtoms === 0 && state.atEpochMs >= firstAtEpochMs + toldForMs
     && isToldOf(state, account, market, quantity, firstAtEpochMs)
-  if (isTold) return
+  if (isTold) return isCut
   const feeAtoms = filledAtoms > 0 ? chargeFee(state, account, market, filledNotional) : 0
   publish(state, account, market, quantity, {
     step: Step.order,
@@ -208,6 +232,7 @@ const sendPart = (state: State, account: number, slot: number): void => {
     equityAtoms,
     maintenanceMarginAtoms
   })
+  return isCut
 }
 
 /**
@@ -353,8 +378,18 @@ const lookAtFund = (state: State, fund: number): number => {
 }
 
 /**
- * Unwinds a fifth of the fund's position in each market, a bounded number of markets per record. Returns whether the current second
- * is done.
+ * The worst price at which the fund unwinds: as far from the mark as the market's liquidation fee, within the price band. What the fund
+ * took over cost it at most the equity that was left, and what it gave away beyond the fees it earns could be fetched from it by
+ * whoever bids far from the mark.
+ */
+const unwindingLimit = ({ bandHigh, bandLow, mark, parameters: { liquidationFeeBps } }: MarketState, quantity: number): number =>
+  quantity > 0
+    ? Math.max(bandLow, bandLowOf(mark, liquidationFeeBps))
+    : Math.min(bandHigh, bandHighOf(mark, liquidationFeeBps))
+
+/**
+ * Unwinds a fifth of the fund's position in each market, a bounded number of markets per record, and none of which no order could be
+ * met. Returns whether the current second is done.
  */
 const unwind = (state: State, fund: number): boolean => {
   const { markets, positions } = state
@@ -363,13 +398,13 @@ const unwind = (state: State, fund: number): boolean => {
     const market = markets[state.unwindFrom]!
     const slot = positions.find(fund, market.index)
     if (slot === none || positions.quantity(slot) === 0 || !isLive(market, state.atEpochMs)) continue
-    if (left-- === 0) return false
+    if (left-- === 0 || !Matching.mayMeet(state)) return false
     const quantity = positions.quantity(slot)
     const sizeAtoms = Math.ceil(Math.abs(quantity) / parts)
     const number = nextNumber(state)
     state.events.event3(Event.FundUnwound, market.index, number, sizeAtoms)
     Margin.refreshAccount(state, fund)
-    const limitAtoms = quantity > 0 ? market.bandLow : market.bandHigh
+    const limitAtoms = unwindingLimit(market, quantity)
     InsuranceFund.moved(
       state,
       Movement.unwinding,

@@ -130,6 +130,7 @@ export const part: Part = {
     }
     for (const [account, atEpochMs, parts] of liquidationsOf(state)) {
       feed(`liquidation ${account} ${atEpochMs} ${parts?.firstAtEpochMs ?? 0} ${parts?.lastSecond ?? 0}`)
+      if (parts?.rest !== undefined) feed(`liquidation rest ${account} ${parts.rest.market} ${parts.rest.sizeAtoms}`)
     }
     feed(`log liquidations ${state.liquidationLog.dump().join(" ")}`)
     feed(`log fund ${state.fundLog.dump().join(" ")}`)
