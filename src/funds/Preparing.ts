@@ -143,6 +143,8 @@ const preparedAs = (
     const found = check({ ...made, maxRecordTimeEpochMs }, planned)
     if ("_tag" in found) {
       yield* Effect.logError(`${transfer.id}: the ledger prepared something else than ${name}: ${found.text}`)
+      // The venue's own step after the end of its transfer cannot be rejected: the offer stands until it is withdrawn.
+      if (transfer.end !== null) return yield* new Stopped({ reason: "prepared_mismatch", detail: found.text })
       yield* note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: "prepared_mismatch" })
       return
     }

@@ -108,3 +108,32 @@ test("an account whose first key an older copy of the signer's directory lacks c
   expect(await owner.confirm("deposit", second)).toBe("ledger_confirmed")
   await bank.venue.stop()
 })
+
+describe("where an older copy of the signer's directory", () => {
+  test("does not know the account of a deposit that was given up, its offer waits for the operator, and is withdrawn once it does", async () => {
+    const bank = await Bank.open()
+    await Owner.funded(bank, 10_000_000)
+    const older = bank.signersRecords
+    const owner = await Owner.funded(bank, 100_000_000)
+    await bank.give(await owner.party, 20_000_000)
+    const id = await owner.request("deposit", 20_000_000)
+    const approvals: Array<string> = []
+    while (approvals.length < 1) {
+      await owner.turn("deposit", id, approvals)
+      await bank.venue.leap(10_000, 2_500)
+    }
+    await bank.venue.leap(20_000)
+    const whole = bank.signersRecords
+    bank.signersRecords = older
+    await bank.restart()
+    expect(await owner.must("DELETE", `${deposits}/${id}`)).toMatchObject({ status: "rejected" })
+    await bank.venue.leap(60_000)
+    expect((await details(bank)).transfersForTheOperator).toBe(`${id}: signer_refused`)
+
+    bank.signersRecords = whole
+    await bank.restart()
+    await bank.venue.leap(60_000)
+    expect(await details(bank)).toMatchObject({ transfersForTheOperator: "", openTransfers: 0 })
+    await bank.venue.stop()
+  })
+})
