@@ -18,6 +18,13 @@ const restored = async (bank: Bank, lost: () => Promise<void>): Promise<() => Pr
   return restart
 }
 
+/** A record more in the life that is lost, as the other one has since it begins later: what is next has the same id in both. */
+const oneRecordMore = async (owner: Owner): Promise<void> => {
+  const { token } = owner
+  await owner.signIn()
+  owner.token = token
+}
+
 const kept = (owner: Owner, kind: "deposit" | "withdrawal", id: string) => owner.must("GET", `/v1/accounts/{account}/${kind}s/${id}`)
 
 describe("transfers that were open in the copy and done in the time that is lost", () => {
@@ -68,4 +75,23 @@ describe("transfers that were open in the copy and done in the time that is lost
     )
     await bank.venue.stop()
   })
+})
+
+test("a new withdrawal with the id of a lost one is not done by the lost one's payment", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const request = async () => owner.request("withdrawal", 60_000_000, await owner.party)
+  const lost = { id: "" }
+  const restart = await restored(bank, async () => {
+    await oneRecordMore(owner)
+    lost.id = await request()
+    expect(await owner.confirm("withdrawal", lost.id)).toBe("ledger_confirmed")
+  })
+  const id = await request()
+  expect(id).toBe(lost.id)
+  await bank.venue.leap(60_000)
+  await restart()
+  await bank.venue.leap(60_000)
+  expect(await kept(owner, "withdrawal", id)).toMatchObject({ status: "requested" })
+  await bank.venue.stop()
 })
