@@ -50,6 +50,12 @@ export const bindParty = (parts: Parts, { participantId }: Bound, { account, kin
     const isChange = kind === "party_change"
     const reference = isChange ? referenceAfter(reads.party(account)?.partyId ?? "", participantId) : "first"
     const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
+    if (passkeys.length === 0) {
+      return yield* new Stopped({
+        reason: "passkeys_not_pinned",
+        detail: `the signer's record of ${accountId} has pinned none of its passkeys: it is older, or of an account that is lost`
+      })
+    }
     const refused = (error: { readonly message: string }) => new Stopped({ reason: "signer_refused", detail: error.message })
     const { keyId, publicKey } = yield* signer.newParty({ accountId, reference, passkeys }).pipe(
       Effect.mapError((error): Trouble => error._tag === "SignerRefused" ? refused(error) : ofSigner(error))

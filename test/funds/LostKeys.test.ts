@@ -5,7 +5,8 @@ import { KeyStore } from "../../src/signer/KeyStore.js"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 import { run } from "../contracts/SignerContract.js"
 import { over } from "../signer/Directory.js"
-import { Bank, Owner } from "./Bank.js"
+import { Authenticator } from "../identity/Authenticator.js"
+import { Bank, origin, Owner } from "./Bank.js"
 
 const party = "/v1/accounts/{account}/ledger-party"
 const deposits = "/v1/accounts/{account}/deposits"
@@ -134,6 +135,39 @@ describe("where an older copy of the signer's directory", () => {
     await bank.restart()
     await bank.venue.leap(60_000)
     expect(await details(bank)).toMatchObject({ transfersForTheOperator: "", openTransfers: 0 })
+    await bank.venue.stop()
+  })
+
+  test("pins only a passkey that the account no longer has, a change of party stops, and goes on once that record is put away", async () => {
+    const bank = await Bank.open()
+    const owner = await Owner.funded(bank, 100_000_000)
+    const older = bank.signersRecords
+    const device = new Authenticator()
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication: await owner.proof("add_passkey") })
+    const { accessToken } = await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
+      challengeIdentifier: begun.challengeIdentifier,
+      credential: device.register(begun.options, origin)
+    })
+    const pins = `${party}/passkeys`
+    const due = await owner.must("POST", pins, { action: "initiate" })
+    const { challengeIdentifier } = due.challenge
+    await owner.must("POST", pins, { action: "complete", challengeIdentifier, firstFactor: owner.factor(due.challenge) })
+    owner.token = accessToken
+    const { credentialId } = owner.authenticator
+    await owner.must("DELETE", `/v1/accounts/{account}/passkeys/${credentialId}`, {
+      assertion: await owner.proof("remove_passkey", device)
+    })
+
+    bank.signersRecords = older
+    await bank.restart()
+    const { partyChangeId } = (await owner.ask("PUT", party, undefined, "first")).json
+    await bank.venue.leap(60_000)
+    expect((await details(bank)).transfersForTheOperator).toBe(`${partyChangeId}: passkeys_not_pinned`)
+
+    bank.signersRecords = new Map([...older].filter(([name]) => name !== owner.accountId))
+    await bank.restart()
+    await bank.venue.leap(60_000)
+    expect(await owner.must("POST", `${party}/confirm`, { action: "initiate" })).toMatchObject({ status: "approval_required" })
     await bank.venue.stop()
   })
 })

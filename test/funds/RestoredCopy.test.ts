@@ -95,3 +95,31 @@ test("a new withdrawal with the id of a lost one is not done by the lost one's p
   expect(await kept(owner, "withdrawal", id)).toMatchObject({ status: "requested" })
   await bank.venue.stop()
 })
+
+test("a new account with the id of a lost one stops, and says why, until the signer has put the lost one's record away", async () => {
+  const bank = await Bank.open()
+  const first = await Owner.funded(bank, 100_000_000)
+  const lost = { accountId: "" }
+  const restart = await restored(bank, async () => {
+    await oneRecordMore(first)
+    const owner = await Owner.open(bank)
+    await owner.request("deposit", 50_000_000)
+    await bank.venue.leap(30_000)
+    expect(await owner.party).not.toBeNull()
+    lost.accountId = owner.accountId
+  })
+  const owner = await Owner.open(bank)
+  expect(owner.accountId).toBe(lost.accountId)
+  const depositId = await owner.request("deposit", 20_000_000)
+  await bank.venue.leap(60_000)
+  expect((await bank.venue.ask("GET", "/readyz")).json.details.transfersForTheOperator).toBe(`${depositId}: passkeys_not_pinned`)
+
+  const records = new Map(bank.signersRecords)
+  records.delete(owner.accountId)
+  bank.signersRecords = records
+  await restart()
+  await bank.venue.leap(30_000)
+  await bank.give(await owner.party, 20_000_000)
+  expect(await owner.confirm("deposit", depositId)).toBe("ledger_confirmed")
+  await bank.venue.stop()
+})
