@@ -657,6 +657,8 @@ export class NaiveFunds {
         return transfer
       }
     }
+    // Bound behind it: another's, under an id that was given out twice. An account's first step serves all of its deposits.
+    if (step.name !== "owner_account_acceptance" && step.binding !== undefined && offset <= step.binding.offset) return known
     if (step.accepted !== undefined) {
       const isSame = step.accepted.updateId === updateId && step.accepted.offset === offset
       if (isSame || offset <= step.contradictedAt) return known

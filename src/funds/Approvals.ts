@@ -96,6 +96,11 @@ export class Approvals<About> {
     return question
   }
 
+  /** What the challenge with an identifier is about; undefined where none is open. */
+  about(challengeIdentifier: string): About | undefined {
+    return this.byIdentifier.get(challengeIdentifier)?.about
+  }
+
   /**
    * Decides the open challenge that an answer names, once: it ends with this answer, whatever the result of `decide`. The same
    * answer arriving meanwhile waits for that. Where there is nothing to decide, or no longer, `over` gives the result; it is told

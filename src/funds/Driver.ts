@@ -12,6 +12,7 @@ import { identity } from "effect/Function"
 import type * as Scope from "effect/Scope"
 import { sequenceOf } from "../domain/Ids.js"
 import type { TransferView } from "../engine/Reads.js"
+import { isFromBefore } from "./Ahead.js"
 import { waitMs } from "./Backoff.js"
 import { warn } from "./Elsewhere.js"
 import { note } from "./Journaled.js"
@@ -70,6 +71,8 @@ export class Driver {
   private readonly workLatch = Effect.unsafeMakeLatch(false)
   private readonly readLatch = Effect.unsafeMakeLatch(false)
   private readonly reading = Effect.unsafeMakeSemaphore(1)
+  /** The journal's last sequence when this process began. */
+  private readonly beganAtSequence: number
   private bound: Bound | undefined
   /** Whether any transfer needed the venue's work in the last round. */
   private isBusy = false
@@ -79,6 +82,7 @@ export class Driver {
   trouble: Trouble | undefined = new Unreachable({ whom: "ledger", detail: "not reached yet" })
 
   constructor(private readonly parts: Parts, private readonly scope: Scope.Scope, private readonly options: Options = defaults) {
+    this.beganAtSequence = parts.reads.sequence
     this.slots = Effect.unsafeMakeSemaphore(options.atOnce)
     this.beginners = Effect.unsafeMakeSemaphore(Math.max(1, Math.floor(options.atOnce * beginnersShare)))
   }
@@ -134,8 +138,10 @@ export class Driver {
     return Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) => {
       const tended = this.tend(number)
       if (tended.underWay !== undefined) return Effect.succeed(tended.underWay)
+      // What the ledger has done of a transfer from before this process is known once its completions have been read.
+      const readThrough = (offset: number) => isFromBefore(number, this.beganAtSequence) ? this.readThrough(offset) : Effect.void
       const performed = (hasTurn: boolean) =>
-        Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn }))
+        Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn, readThrough }))
       const begun = performed(false).pipe(
         this.slots.withPermits(1),
         this.begins(number, nowEpochMs) ? this.beginners.withPermits(1) : identity
@@ -281,7 +287,7 @@ export class Driver {
   /** Reads a page of completions. Returns whether there may be more at once. */
   private readonly page: Effect.Effect<boolean, Trouble> = Effect.gen(this, function*() {
     const bound = yield* this.binding
-    const reader = this.reader ??= new Reader(this.parts, bound)
+    const reader = this.reader ??= new Reader(this.parts, bound, this.beganAtSequence)
     const before = this.parts.reads.sequence
     const more = yield* reader.page(yield* Clock.currentTimeMillis)
     // A transfer may be waiting for what was noted.

@@ -77,8 +77,10 @@ const signed = (
   }).pipe(
     Effect.catchAll((error): Effect.Effect<undefined, Trouble> => {
       if (error._tag !== "SignerRefused") return ofSigner(error)
-      // A transaction that may already be on the ledger cannot be rejected: only the ledger can decide it.
-      if (submissions.length + unlisted > 0) return new Stopped({ reason: "signer_refused", detail: error.message })
+      // A transaction that may already be on the ledger cannot be rejected: only the ledger can decide it. Nor can the venue's own
+      // step after the end of its transfer: the offer stands until it is withdrawn.
+      if (submissions.length + unlisted > 0 || transfer.end !== null)
+        return new Stopped({ reason: "signer_refused", detail: error.message })
       return Effect.as(
         Effect.zipRight(
           Effect.logWarning(`${id}: ${error.message}`),

@@ -39,6 +39,7 @@ export interface Manner {
   readonly isAsked: boolean
   /** Whether it is its turn to spend of the treasury. */
   readonly hasTurn: boolean
+  readonly readThrough: Preparing.ReadThrough
 }
 
 /**
@@ -135,7 +136,7 @@ const renew = (parts: Parts, bound: Bound, transfer: TransferView, step: StepVie
   })
 
 const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory, manner: Manner): Effect.Effect<Turn, Trouble> => {
-  const { hasTurn, isAsked } = manner
+  const { hasTurn, isAsked, readThrough } = manner
   const { awaits, stepAtHand: step } = transfer
   if (step === undefined) return Effect.succeed("over")
   switch (awaits) {
@@ -145,7 +146,7 @@ const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory
       if (!isAsked && step.name !== "treasury_offer_withdrawal") return Effect.succeed("over")
       return Preparing.needsTurn(step) && !hasTurn
         ? Effect.succeed("turn")
-        : Effect.as(Preparing.prepare(parts, bound, transfer, step), "on")
+        : Effect.as(Preparing.prepare(parts, bound, transfer, step, readThrough), "on")
     case "approval":
       return isAsked ? renew(parts, bound, transfer, step, memory) : Effect.succeed("over")
     case "submission":

@@ -50,6 +50,12 @@ export const bindParty = (parts: Parts, { participantId }: Bound, { account, kin
     const isChange = kind === "party_change"
     const reference = isChange ? referenceAfter(reads.party(account)?.partyId ?? "", participantId) : "first"
     const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
+    if (passkeys.length === 0) {
+      return yield* new Stopped({
+        reason: "passkeys_not_pinned",
+        detail: `the signer's record of ${accountId} has pinned none of its passkeys: it is older, or of an account that is lost`
+      })
+    }
     const refused = (error: { readonly message: string }) => new Stopped({ reason: "signer_refused", detail: error.message })
     const { keyId, publicKey } = yield* signer.newParty({ accountId, reference, passkeys }).pipe(
       Effect.mapError((error): Trouble => error._tag === "SignerRefused" ? refused(error) : ofSigner(error))
@@ -76,10 +82,23 @@ export const bindParty = (parts: Parts, { participantId }: Bound, { account, kin
 /** Whether the step's inputs are chosen among the treasury's holdings, which is done for one transfer at a time, in its turn. */
 export const needsTurn = ({ name }: StepView): boolean => name === "treasury_withdrawal"
 
-/** Has the ledger prepare the current step, checks the result against the plan, and journals it, or that it differs. */
-export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView): Effect.Effect<void, Trouble> =>
+/** Completes when every completion up to an offset that may concern the transfer was noted. */
+export type ReadThrough = (offset: number) => Effect.Effect<void, Trouble>
+
+/**
+ * Has the ledger prepare the current step, checks the result against the plan, and journals it, or that it differs. A step that this
+ * binds is searched for only behind the ledger's present end, so what the ledger may have done of it before is read first
+ * (`readThrough`), which may bring the transfer on.
+ */
+export const prepare = (
+  parts: Parts,
+  bound: Bound,
+  transfer: TransferView,
+  step: StepView,
+  readThrough: ReadThrough
+): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
-    const { reads, submit } = parts
+    const { ledger, reads, submit } = parts
     const { custody } = bound
     const { account, number } = transfer
     const { name } = step
@@ -90,23 +109,34 @@ export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step
       yield* note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: "receiver_is_treasury" })
       return
     }
+    // Read before the preparation: whatever becomes of the transaction comes after it.
+    const end = yield* Effect.mapError(ledger.end, ofLedger)
+    if (step.binding === null) {
+      yield* readThrough(end.offset)
+      const atHand = reads.transfer(number)?.stepAtHand
+      if (atHand?.name !== name || atHand.binding !== null) return
+    }
     const claims = needsTurn(step) ? yield* bound.spending.claims : undefined
-    yield* preparedAs(parts, bound, transfer, step, facts, claims)
+    yield* preparedAs(parts, bound, transfer, step, { facts, claims, end })
   })
 
-/** The same for given facts, with the holdings claimed by others. */
+/** What a step is prepared from: its planned facts, the holdings claimed by others, and the ledger's end before. */
+interface Basis {
+  readonly facts: Planned.Facts
+  readonly claims: Ledger.Claims | undefined
+  readonly end: Effect.Effect.Success<Parts["ledger"]["end"]>
+}
+
+/** The same on a given basis. */
 const preparedAs = (
   { ledger, submit }: Parts,
   { custody, participantId }: Bound,
   transfer: TransferView,
   { binding, name }: StepView,
-  facts: Planned.Facts,
-  claims: Ledger.Claims | undefined
+  { claims, end, facts }: Basis
 ): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { number } = transfer
-    // Read before the preparation: whatever becomes of the transaction comes after it.
-    const end = yield* Effect.mapError(ledger.end, ofLedger)
     const maxRecordTimeEpochMs = (end.recordTimeEpochMs ?? (yield* Clock.currentTimeMillis)) + recordableMs
     const planned = Planned.plan(custody, facts)
     const made = yield* Effect.mapError(
@@ -119,6 +149,8 @@ const preparedAs = (
     const found = check({ ...made, maxRecordTimeEpochMs }, planned)
     if ("_tag" in found) {
       yield* Effect.logError(`${transfer.id}: the ledger prepared something else than ${name}: ${found.text}`)
+      // The venue's own step after the end of its transfer cannot be rejected: the offer stands until it is withdrawn.
+      if (transfer.end !== null) return yield* new Stopped({ reason: "prepared_mismatch", detail: found.text })
       yield* note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: "prepared_mismatch" })
       return
     }

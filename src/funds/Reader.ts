@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Ledger from "../ledger/Ledger.js"
+import { Ahead } from "./Ahead.js"
 import { note } from "./Journaled.js"
 import { factOf } from "./Looking.js"
 import { type Bound, ofLedger, type Parts } from "./Parts.js"
@@ -29,7 +30,8 @@ export class Reader {
   /** Completions of commands that are not the venue's. */
   unknownCompletions = 0
 
-  constructor(private readonly parts: Parts, private readonly bound: Bound) {}
+  /** `beganAtSequence`: the journal's last sequence when this process began. */
+  constructor(private readonly parts: Parts, private readonly bound: Bound, private readonly beganAtSequence: number) {}
 
   /** The offset reached; undefined before the first page. */
   get offset(): number | undefined {
@@ -89,9 +91,11 @@ export class Reader {
       if (page === undefined) return true
       // Parties that appeared meanwhile were not asked for, so the page says nothing about them.
       if ([...this.watched()].some((party) => !asked.has(party))) return true
+      const ahead = new Ahead(this.parts, this.bound, this.beganAtSequence)
       let isOurs = false
       for (const completion of page.completions) {
-        const noted = yield* note({ submit }, "NoteCompletion", factOf(completion))
+        const known = yield* note({ submit }, "NoteCompletion", factOf(completion))
+        const noted = known === "unknown" ? yield* ahead.note(completion) : known
         if (noted === "unknown") this.unknownCompletions++
         isOurs ||= noted === "noted"
       }

@@ -28,8 +28,12 @@ const stopReasons = [
   "treasury_changed",
   /** The ledger's end is before what has been read of it. */
   "ledger_went_back",
-  /** The signer refuses to repeat a signature that it has given. */
-  "signer_refused"
+  /** The signer refuses to repeat a signature that it has given, or to sign the venue's own step, or to make a key. */
+  "signer_refused",
+  /** The signer's record of the account has pinned none of the account's passkeys, so it makes no key for it. */
+  "passkeys_not_pinned",
+  /** The ledger prepares something else than the venue's own step. */
+  "prepared_mismatch"
 ] as const
 
 export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {

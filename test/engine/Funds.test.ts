@@ -998,3 +998,23 @@ test("what is tampered with is found", () => {
   expect(tampered((driver, number) => put(driver, number, { isSettled: true }))).toMatch("settled and not over")
   expect(tampered((driver, number) => put(driver, number, { end: "ledger_confirmed" }))).toMatch("confirmed without its last step")
 })
+
+test("an acceptance from before a step was bound is another's, except of an account's first step, which serves all of its deposits", () => {
+  const driver = new FundsTwin()
+  const owner = driver.funded(20_000_000)
+  const number = driver.withdrawal(owner, 5_000_000)
+  driver.prepare(number)
+  const { withdrawnAtoms } = driver.engine.funds
+  expect(driver.complete(number, "treasury_withdrawal", "lost", { offset: 50 })).toBe(Refusal.ledgerFactKnown)
+  expect(driver.engine.funds).toMatchObject({ withdrawnAtoms })
+  expect(driver.transfer(number)).toMatchObject({ status: "requested", awaits: "approval" })
+  expect(driver.complete(number, "treasury_withdrawal", "own", { offset: 51 })).toBe(Refusal.none)
+  expect(driver.transfer(number)).toMatchObject({ status: "ledger_confirmed" })
+
+  const other = driver.owner()
+  const deposit = driver.deposit(other, 5_000_000)
+  driver.bind(other)
+  driver.prepare(deposit)
+  expect(driver.complete(deposit, "owner_account_acceptance", "earlier", { offset: 50 })).toBe(Refusal.none)
+  expect(driver.atHand(deposit)).toBe("treasury_offer")
+})

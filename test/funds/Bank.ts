@@ -282,8 +282,8 @@ export class Owner {
     return json
   }
 
-  static async open(bank: Bank): Promise<Owner> {
-    const owner = new Owner(bank)
+  static async open(bank: Bank, authenticator = new Authenticator()): Promise<Owner> {
+    const owner = new Owner(bank, authenticator)
     const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", {})
     const { accessToken, accountId } = await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
       challengeIdentifier: begun.challengeIdentifier,
@@ -295,8 +295,8 @@ export class Owner {
   }
 
   /** An owner whose first deposit is confirmed. */
-  static async funded(bank: Bank, amountAtoms: number): Promise<Owner> {
-    const owner = await Owner.open(bank)
+  static async funded(bank: Bank, amountAtoms: number, authenticator = new Authenticator()): Promise<Owner> {
+    const owner = await Owner.open(bank, authenticator)
     const id = await owner.request("deposit", amountAtoms)
     await bank.venue.leap(30_000)
     await bank.give(await owner.party, amountAtoms)

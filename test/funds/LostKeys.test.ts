@@ -5,7 +5,8 @@ import { KeyStore } from "../../src/signer/KeyStore.js"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 import { run } from "../contracts/SignerContract.js"
 import { over } from "../signer/Directory.js"
-import { Bank, Owner } from "./Bank.js"
+import { Authenticator } from "../identity/Authenticator.js"
+import { Bank, origin, Owner } from "./Bank.js"
 
 const party = "/v1/accounts/{account}/ledger-party"
 const deposits = "/v1/accounts/{account}/deposits"
@@ -107,4 +108,66 @@ test("an account whose first key an older copy of the signer's directory lacks c
   await bank.give(await owner.party, 5_000_000)
   expect(await owner.confirm("deposit", second)).toBe("ledger_confirmed")
   await bank.venue.stop()
+})
+
+describe("where an older copy of the signer's directory", () => {
+  test("does not know the account of a deposit that was given up, its offer waits for the operator, and is withdrawn once it does", async () => {
+    const bank = await Bank.open()
+    await Owner.funded(bank, 10_000_000)
+    const older = bank.signersRecords
+    const owner = await Owner.funded(bank, 100_000_000)
+    await bank.give(await owner.party, 20_000_000)
+    const id = await owner.request("deposit", 20_000_000)
+    const approvals: Array<string> = []
+    while (approvals.length < 1) {
+      await owner.turn("deposit", id, approvals)
+      await bank.venue.leap(10_000, 2_500)
+    }
+    await bank.venue.leap(20_000)
+    const whole = bank.signersRecords
+    bank.signersRecords = older
+    await bank.restart()
+    expect(await owner.must("DELETE", `${deposits}/${id}`)).toMatchObject({ status: "rejected" })
+    await bank.venue.leap(60_000)
+    expect((await details(bank)).transfersForTheOperator).toBe(`${id}: signer_refused`)
+
+    bank.signersRecords = whole
+    await bank.restart()
+    await bank.venue.leap(60_000)
+    expect(await details(bank)).toMatchObject({ transfersForTheOperator: "", openTransfers: 0 })
+    await bank.venue.stop()
+  })
+
+  test("pins only a passkey that the account no longer has, a change of party stops, and goes on once that record is put away", async () => {
+    const bank = await Bank.open()
+    const owner = await Owner.funded(bank, 100_000_000)
+    const older = bank.signersRecords
+    const device = new Authenticator()
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication: await owner.proof("add_passkey") })
+    const { accessToken } = await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
+      challengeIdentifier: begun.challengeIdentifier,
+      credential: device.register(begun.options, origin)
+    })
+    const pins = `${party}/passkeys`
+    const due = await owner.must("POST", pins, { action: "initiate" })
+    const { challengeIdentifier } = due.challenge
+    await owner.must("POST", pins, { action: "complete", challengeIdentifier, firstFactor: owner.factor(due.challenge) })
+    owner.token = accessToken
+    const { credentialId } = owner.authenticator
+    await owner.must("DELETE", `/v1/accounts/{account}/passkeys/${credentialId}`, {
+      assertion: await owner.proof("remove_passkey", device)
+    })
+
+    bank.signersRecords = older
+    await bank.restart()
+    const { partyChangeId } = (await owner.ask("PUT", party, undefined, "first")).json
+    await bank.venue.leap(60_000)
+    expect((await details(bank)).transfersForTheOperator).toBe(`${partyChangeId}: passkeys_not_pinned`)
+
+    bank.signersRecords = new Map([...older].filter(([name]) => name !== owner.accountId))
+    await bank.restart()
+    await bank.venue.leap(60_000)
+    expect(await owner.must("POST", `${party}/confirm`, { action: "initiate" })).toMatchObject({ status: "approval_required" })
+    await bank.venue.stop()
+  })
 })

@@ -6,12 +6,14 @@ import { Bank, origin, Owner } from "./Bank.js"
 const pins = "/v1/accounts/{account}/ledger-party/passkeys"
 const path = "/v1/accounts/{account}/withdrawals/confirm"
 
-const add = async (owner: Owner, authenticator: Authenticator): Promise<void> => {
+/** The token of the session that an added passkey begins. */
+const add = async (owner: Owner, authenticator: Authenticator): Promise<string> => {
   const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication: await owner.proof("add_passkey") })
-  await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
+  const { accessToken } = await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
     challengeIdentifier: begun.challengeIdentifier,
     credential: authenticator.register(begun.options, origin)
   })
+  return accessToken
 }
 
 const initiate = (owner: Owner) => owner.ask("POST", pins, { action: "initiate" })
@@ -91,5 +93,36 @@ test("where no more can be pinned, one that the account no longer has goes first
   await add(owner, passkey)
   expect(await change()).toMatchObject({ change: "remove", status: 200, json: { change: "add", credentialId: passkey.credentialId } })
   expect(await change()).toMatchObject({ change: "add", status: 200 })
+  await bank.venue.stop()
+})
+
+test("a passkey that does not count is unpinned only behind what it has approved and the signer has yet to sign", async () => {
+  class Uncounted extends Authenticator {
+    override assert(...[options, at, how = {}]: Parameters<Authenticator["assert"]>) {
+      return super.assert(options, at, { ...how, signCount: 0 })
+    }
+  }
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 100_000_000, new Uncounted())
+  await bank.give(await owner.party, 50_000_000)
+  const [older, newer] = [owner.authenticator, new Uncounted()]
+  const token = await add(owner, newer)
+  await owner.must("POST", pins, answerTo(owner, (await initiate(owner)).json))
+  const depositId = await owner.request("deposit", 50_000_000)
+  const confirm = "/v1/accounts/{account}/deposits/confirm"
+  const due = await owner.must("POST", confirm, { action: "initiate", depositId })
+  bank.signerFails = true
+  await owner.must("POST", confirm, { depositId, ...owner.completion(due) })
+  owner.token = token
+  await owner.must("DELETE", `/v1/accounts/{account}/passkeys/${older.credentialId}`, {
+    assertion: await owner.proof("remove_passkey", newer)
+  })
+  bank.signerFails = false
+  expect(await initiate(owner)).toMatchObject({ status: 503 })
+  await bank.venue.leap(60_000)
+  expect(await owner.must("GET", `/v1/accounts/{account}/deposits/${depositId}`)).toMatchObject({
+    ledgerOutcome: { outcome: "completion_accepted", step: "treasury_offer" }
+  })
+  expect((await initiate(owner)).json).toMatchObject({ change: "remove", credentialId: older.credentialId })
   await bank.venue.stop()
 })

@@ -81,6 +81,13 @@ const willBeBehind = ({ now, state }: Services, account: number, credentialId: s
     counterOf(stepAtHand?.approval?.authenticatorData ?? "") > 0
   )
 
+/**
+ * Whether a change removes a passkey that has approved a transfer whose signature has not been requested yet. Without the pin the
+ * approval would be worth nothing, whether the passkey counts or not.
+ */
+const removesUnseen = (services: Services, account: number, { change, passkey }: PinsQuestion): boolean =>
+  change === "remove" && isBehind(services, account, passkey.credentialId, Infinity)
+
 /** The change that is due, as a challenge to a pinned passkey; `isFirst`: not directly after another change. */
 const due = (services: Services, account: number, isFirst: boolean): Effect.Effect<typeof Pins.Type, Errors.Failure> =>
   withKeys<typeof Pins.Type>(services, account, (keys) => {
@@ -88,7 +95,8 @@ const due = (services: Services, account: number, isFirst: boolean): Effect.Effe
     const asked = dueOf(services, account, keys)
     if (asked === undefined)
       return Effect.succeed({ version: "external-ledger-party-passkeys/v1" as const, accountId, status: "current" as const })
-    if (isFirst && keys.credentialIds.some((each) => willBeBehind(services, account, each))) return fail(Errors.approvalFirst)
+    const isTooEarly = removesUnseen(services, account, asked) || keys.credentialIds.some((each) => willBeBehind(services, account, each))
+    if (isFirst && isTooEarly) return fail(Errors.approvalFirst)
     const { change, passkey: { credentialId }, revision } = asked
     const question = services.funds.pins.ask(
       `${accountId}/${revision}/${change}/${credentialId}`,
@@ -142,7 +150,10 @@ export const pinPasskeys = Route.effect({
         if (payload.action === "initiate") return yield* due(services, account, true)
         const { authenticatorData, clientData: clientDataJSON, credId: credentialId, signature } = payload.firstFactor.credentialAssertion
         // Checked before the challenge is consumed, so that the same answer can be given again.
-        if (isBehind(services, account, credentialId, counterOf(authenticatorData))) return yield* fail(Errors.approvalFirst)
+        const about = services.funds.pins.about(payload.challengeIdentifier)
+        const isTooEarly = isBehind(services, account, credentialId, counterOf(authenticatorData))
+          || (about?.accountId === accountId && removesUnseen(services, account, about))
+        if (isTooEarly) return yield* fail(Errors.approvalFirst)
         const answer = { challengeIdentifier: payload.challengeIdentifier, by: `${accountId}/${credentialId}/${clientDataJSON}` }
         const assertion = { credentialId, clientDataJSON, authenticatorData, signature }
         // A repetition sent before the first answer was decided gets the same result.

@@ -196,6 +196,14 @@ interface Completed extends Judged {
   readonly contradicts: boolean
 }
 
+/**
+ * Whether an acceptance is of another step with the same command: it is from before this one was bound, and the journal that knew the
+ * other is lost, where an older copy has given out its id once more. The command of an account's first step is the account's: an
+ * acceptance for any of its deposits serves them all.
+ */
+const isOfAnother = ({ binding, name }: Steps.Step, offset: number): boolean =>
+  name !== "owner_account_acceptance" && binding !== null && offset <= binding.ledgerEndOffset
+
 export const judgeCompletion = (state: State, command: NoteCompletion, atEpochMs: number): Completed | Refusal => {
   const { commandId, guard, offset, outcome, submissionId, updateId } = command
   const { transfers } = state.funds
@@ -209,6 +217,7 @@ export const judgeCompletion = (state: State, command: NoteCompletion, atEpochMs
     const taken = Steps.refuse(step, submissionId, outcome, guard, offset)
     return typeof taken === "string" ? refusalOf(taken) : { transfer, at, step: taken, contradicts: false }
   }
+  if (isOfAnother(step, offset)) return Refusal.ledgerFactKnown
   const confirmed = Steps.confirm(step, { updateId, offset, confirmedAtEpochMs: atEpochMs })
   if (confirmed === "known") return Refusal.ledgerFactKnown
   return confirmed === "another" ? { transfer, at, step, contradicts: true } : { transfer, at, step: confirmed, contradicts: false }
