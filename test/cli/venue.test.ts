@@ -555,7 +555,7 @@ describe("the command", () => {
     const tool = (...args: ReadonlyArray<string>) => run(program, [...args, "--url", url], { OPERATOR_TOKEN: "token-of-tests" })
     const tools = (words: ReadonlyArray<ReadonlyArray<string>>) =>
       runAll(words.map((args) => line(program, [...args, "--url", url], { OPERATOR_TOKEN: "token-of-tests" })))
-    return { asked, tool, tools, close: () => new Promise((resolve) => server.close(resolve)) }
+    return { asked, tool, tools, url, close: () => new Promise((resolve) => server.close(resolve)) }
   }
 
   it("shows a market as a file that puts the same market, and previews one without putting it", async () => {
@@ -609,6 +609,26 @@ describe("the command", () => {
     expect(dry.stdout).toMatch(/accounts that would be liquidated +│ 1/)
     expect(dry.stderr).toContain("would be refused: invalid_request: It needs notice. (notice_required, would pass: 99)")
     await close()
+  })
+
+  it("announces a delisting for a time in UTC, whatever the machine's zone, and says from when on it is effective", async () => {
+    const delistedAtEpochMs = Date.UTC(2027, 2, 1, 12)
+    const place = "PUT /v1/operator/markets/BTC-USDC-PERP/delisting"
+    const { asked, close, url } = await answeringAt({
+      [place]: (done("delist_market", { marketId: "BTC-USDC-PERP", delistedAtEpochMs }) as { readonly body: object }).body
+    })
+    const delist = (at: string) =>
+      run(program, ["market", "delist", "BTC-USDC-PERP", "--at", at, "--url", url], {
+        OPERATOR_TOKEN: "token-of-tests",
+        TZ: "America/New_York"
+      })
+    const announced = await delist("2027-03-01T12:00")
+    const absent = await delist("2027-02-30T12:00:00Z")
+    await close()
+    expect([announced.code, announced.stderr]).toEqual([0, ""])
+    expect(announced.stdout).toMatch(/, effective 2027-03-01T12:00:00\.000Z\n$/)
+    expect([absent.code, absent.stderr]).toEqual([3, "--at: 2027-02-30T12:00:00Z does not exist\n"])
+    expect(asked).toEqual([{ path: place, body: JSON.stringify({ effectiveAtEpochMs: delistedAtEpochMs }) }])
   })
 
   it("says of an index price that the venue's own feed goes on", async () => {

@@ -76,13 +76,14 @@ export const against = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ende
 /** Runs a task that only reads: it changes nothing, with or without an answer. */
 export const looking = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ended> => run(remote, task, (text) => text)
 
-/** Prints what was decided, where and when. */
-export const sayDone = (result: OperatorResult) =>
-  Console.log(
-    `${result.operation}${result.marketId === undefined ? "" : ` ${result.marketId}`}: sequence ${result.sequence}, ${
-      Format.time(result.decidedAtEpochMs)
-    }`
+/** Prints what was decided, where and when, and from when on what was announced takes effect. */
+export const sayDone = ({ announced, decidedAtEpochMs, delistedAtEpochMs, marketId, operation, sequence }: OperatorResult) => {
+  const effectiveAtEpochMs = announced?.effectiveAtEpochMs ?? delistedAtEpochMs
+  const effective = effectiveAtEpochMs === undefined ? "" : `, effective ${Format.time(effectiveAtEpochMs)}`
+  return Console.log(
+    `${operation}${marketId === undefined ? "" : ` ${marketId}`}: sequence ${sequence}, ${Format.time(decidedAtEpochMs)}${effective}`
   )
+}
 
 export const isDecimal = Schema.is(Fields.DecimalInput)
 
