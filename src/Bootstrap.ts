@@ -56,7 +56,7 @@ const issuesOf = (error: ParseResult.ParseError): string =>
     .map(({ message, path }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
     .join("; ")
 
-/** The first market that is in the file a second time: of two entries only one could hold, and each calendar would end the other's sessions. */
+/** The first market that is in the file twice: only one entry could hold, and each one's calendar would end the other's sessions. */
 const repeatedIn = (markets: ReadonlyArray<ListedMarket>): string | undefined => {
   const ids = markets.map(({ parameters }) => parameters.marketId)
   return ids.find((marketId, index) => ids.indexOf(marketId) < index)
