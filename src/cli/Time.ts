@@ -1,6 +1,6 @@
 /**
- * Times as a person writes them on a command line: ISO, in UTC where no zone is written, whatever the machine's own zone is. A date or a time
- * of day that does not exist is refused, and not taken for the next one that does.
+ * Times as a person writes them on a command line: ISO, in UTC where no zone is written, whatever the machine's own zone is. A date or a
+ * time of day that does not exist is refused, and not taken for the next one that does.
  */
 import * as Either from "effect/Either"
 

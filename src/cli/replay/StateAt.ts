@@ -35,8 +35,7 @@ export const parseMoment = (text: string): Either.Either<Moment, string> => {
 }
 
 /** Says that an option does not take what it was given. */
-export const notTaken = (option: string, why: string): Ended =>
-  usage(`${option} takes a sequence from 1, an ISO time or epoch ms: ${why}`)
+export const notTaken = (option: string, why: string): Ended => usage(`${option} takes a sequence from 1, an ISO time or epoch ms: ${why}`)
 
 /** The engine at a time; after the end of the journal, the engine at its end. */
 export const engineAt = (
