@@ -357,6 +357,10 @@ const run = Effect.gen(function*() {
       late.words = `the stop did not end in time: all that was decided up to sequence ${sequence} is durable, and its snapshot may `
         + "not have been saved; killed"
     },
+    saved: (sequence) => {
+      late.words = `the end did not come in time: all that was decided up to sequence ${sequence} is durable, and its snapshot is saved; `
+        + "killed"
+    },
     stopFailed: (fault) => {
       stop.fault = fault
     }
