@@ -35,7 +35,6 @@ const tryLater = 1013
 const slow = 4008
 
 const orderTooMany = Errors.rateLimited(1)
-const noTicket = Errors.ticketMissing
 const wrongScope = Errors.refused(Refusal.keyScopeMissing)
 const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
@@ -62,6 +61,8 @@ export class Session implements Conversation {
    * other.
    */
   private account: number | undefined = undefined
+  /** How the ticket ended by which it acted last; undefined while it acts for the account, and where no ticket was accepted. */
+  private ended: Refusal | undefined = undefined
   /** Whether it counts as one of its account's connections: while it acts for the account, or its orders end with it. */
   private countsAsAccounts = false
   /** Ends of authority that the client has not been told of. */
@@ -404,6 +405,7 @@ export class Session implements Conversation {
   private trust(id: string, authority: Authority): void {
     if (this.isClosed) return
     this.authority = authority
+    this.ended = undefined
     this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
@@ -432,11 +434,16 @@ export class Session implements Conversation {
       }))
   }
 
+  /** Why a frame that needs a ticket is refused while the connection acts for no account. */
+  private get noTicket(): Errors.Failure {
+    return this.ended === undefined ? Errors.connectionWithoutTicket : Errors.refused(this.ended)
+  }
+
   /** The subject of the stream that a frame names, or what is wrong with it. */
   private subjectOf(channel: Channel, marketId: string | undefined): number | Errors.Failure {
     if (isAccountChannel(channel)) {
       if (marketId !== undefined) return notOnThis
-      return this.authority === undefined ? noTicket : this.authority.account
+      return this.authority === undefined ? this.noTicket : this.authority.account
     }
     if (marketId === undefined) return neededOnThis
     const { reads } = this.setting
@@ -520,6 +527,7 @@ export class Session implements Conversation {
     this.judge()
     const { authority } = this
     if (authority === undefined) {
+      const { noTicket } = this
       const refuse = (): void => this.refuse(frame.id, noTicket)
       return this.untoldEnds > 0 ? this.later(refuse) : refuse()
     }
@@ -558,6 +566,7 @@ export class Session implements Conversation {
     const ended = this.endOfAuthority()
     if (authority === undefined || ended === undefined) return
     this.authority = undefined
+    this.ended = ended
     if (this.armed === undefined) this.leaves()
     this.out.dropAccounts()
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()
