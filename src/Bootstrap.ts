@@ -56,17 +56,30 @@ const issuesOf = (error: ParseResult.ParseError): string =>
     .map(({ message, path }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
     .join("; ")
 
+/** The first market that is in the file twice: only one entry could hold, and each one's calendar would end the other's sessions. */
+const repeatedIn = (markets: ReadonlyArray<ListedMarket>): string | undefined => {
+  const ids = markets.map(({ parameters }) => parameters.marketId)
+  return ids.find((marketId, index) => ids.indexOf(marketId) < index)
+}
+
+/** What is wrong with the markets of a file, as a sentence. */
+const faultIn = (markets: ReadonlyArray<ListedMarket>): string | undefined => {
+  for (const market of markets) {
+    const fault = faultOf(market)
+    if (fault !== undefined) return `${market.parameters.marketId}: ${fault}`
+  }
+  const repeated = repeatedIn(markets)
+  return repeated === undefined ? undefined : `${repeated} is in it twice`
+}
+
 /** Parses a markets file and checks it against the rules for markets. */
 export const parseMarkets = (text: string): Effect.Effect<ReadonlyArray<ListedMarket>, MarketsFileInvalid> =>
   Schema.decode(MarketsFile, { onExcessProperty: "error" })(text).pipe(
     Effect.mapError((error) => new MarketsFileInvalid({ reason: issuesOf(error) })),
-    Effect.filterOrElse(
-      (markets) => markets.every((market) => faultOf(market) === undefined),
-      (markets) => {
-        const broken = markets.find((market) => faultOf(market) !== undefined)!
-        return Effect.fail(new MarketsFileInvalid({ reason: `${broken.parameters.marketId}: ${faultOf(broken)}` }))
-      }
-    )
+    Effect.tap((markets) => {
+      const reason = faultIn(markets)
+      return reason === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason }))
+    })
   )
 
 /** The journal belongs to another environment than the one configured. */

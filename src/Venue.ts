@@ -137,6 +137,8 @@ export interface Options extends Secrets {
   readonly recovered?: (state: Reads) => void
   /** Called during a stop, once everything through a sequence is durable and only the snapshot is left to be done. */
   readonly drained?: (sequence: number) => void
+  /** Called during a stop, once the snapshot at a sequence is saved, and nothing is left that could be lost. */
+  readonly saved?: (sequence: number) => void
   /** Called with the error that prevents a stop from completing, whatever becomes of the fiber that stops. */
   readonly stopFailed?: Writer.StopFailed
 }
@@ -230,6 +232,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.watch === undefined ? undefined : { watch: options.watch }),
     ...(options.recovered === undefined ? undefined : { recovered: options.recovered }),
     ...(options.drained === undefined ? undefined : { drained: options.drained }),
+    ...(options.saved === undefined ? undefined : { saved: options.saved }),
     ...(options.stopFailed === undefined ? undefined : { stopFailed: options.stopFailed })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),

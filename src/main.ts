@@ -22,6 +22,7 @@ import { siteAt } from "./identity/Identity.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeWorkloads from "./identity/NodeWorkloads.js"
+import type { Disk, DiskError } from "./journal/Disk.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
@@ -84,6 +85,22 @@ const readMarkets = (settings: VenueConfig) =>
     try: () => fs.readFileSync(Option.getOrElse(settings.marketsFile, () => bundledMarkets), "utf8"),
     catch: (cause) => new Bootstrap.MarketsFileInvalid({ reason: String(cause) })
   }).pipe(Effect.flatMap(Bootstrap.parseMarkets))
+
+/** Codes of a data directory that is no directory, or which another user has to make or give to the venue's. */
+const noDirectory: ReadonlySet<string> = new Set(["EEXIST", "ENOTDIR"])
+const notGiven: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"])
+
+/** The data directory's disk. A directory that cannot be made or written is a wrong setting: no further start could use it either. */
+const diskAt = (dataDir: string): Layer.Layer<Disk, DiskError | ConfigError.ConfigError> => {
+  const refused = (why: string, code: string) => ConfigError.InvalidData(["DATA_DIR"], `${why}: ${code}`)
+  return NodeDisk.layer(dataDir).pipe(
+    Layer.tap(() => NodeDisk.writable(dataDir)),
+    Layer.mapError((error) => {
+      if (noDirectory.has(error.code)) return refused("it, or what is above it, is no directory", error.code)
+      return notGiven.has(error.code) ? refused("it cannot be made or written by the venue's user", error.code) : error
+    })
+  )
+}
 
 /** A configured secret, or the one that a development venue generates and stores. */
 const secret = (settings: VenueConfig, configured: Option.Option<Redacted.Redacted>, file: string) =>
@@ -298,7 +315,7 @@ const run = Effect.gen(function*() {
   const hashKey = [hashWords[0]!, hashWords[1]!] as const
   const capacity = { ...settings.capacity, hashKey }
   const leaves = Layer.mergeAll(
-    NodeDisk.layer(settings.dataDir),
+    diskAt(settings.dataDir),
     NodeListener.layer(listening(settings, connections, tls)),
     NodeTurns.layer,
     NodeEventLoop.layer,
@@ -340,6 +357,10 @@ const run = Effect.gen(function*() {
     drained: (sequence) => {
       late.words = `the stop did not end in time: all that was decided up to sequence ${sequence} is durable, and its snapshot may `
         + "not have been saved; killed"
+    },
+    saved: (sequence) => {
+      late.words = `the end did not come in time: all that was decided up to sequence ${sequence} is durable, and its snapshot is saved; `
+        + "killed"
     },
     stopFailed: (fault) => {
       stop.fault = fault

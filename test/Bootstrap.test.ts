@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as TestClock from "effect/TestClock"
+import * as fs from "node:fs"
 import { expect, test } from "vitest"
 import * as Bootstrap from "../src/Bootstrap.js"
 import { Refusal } from "../src/domain/Refusal.js"
@@ -59,6 +60,18 @@ it.effect("an inbox in which what is due at the start waits already is no fault 
     expect(driver.engine.market(0)).toMatchObject({ status: "open" })
     expect(driver.engine.sequence).toBe(4)
   }))
+
+test("a market that the file names twice is refused with its name, whether or not the entries are the same", () => {
+  const markets: ReadonlyArray<object> = JSON.parse(fs.readFileSync("fixtures/markets.json", "utf8"))
+  const repeated = markets[1]!
+  const files = [markets, [...markets, repeated], [...markets, { ...repeated, developmentIndexPriceAtoms: 7 }]]
+  const told = files.map((file) =>
+    Effect.runSync(
+      Bootstrap.parseMarkets(JSON.stringify(file)).pipe(Effect.match({ onFailure: ({ reason }) => reason, onSuccess: () => "taken" }))
+    )
+  )
+  expect(told).toEqual(["taken", "ETH-USDC-PERP is in it twice", "ETH-USDC-PERP is in it twice"])
+})
 
 /** An engine that is started with markets files, and the commands that each start sends. */
 const starting = () => {

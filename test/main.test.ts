@@ -121,6 +121,14 @@ test.each(["/nowhere/markets.json", "package.json"])("MARKETS_FILE=%s is refused
   expect(status).toBe(78)
 })
 
+test("a data directory that is a file is refused with 78, its name and the reason", () => {
+  const DATA_DIR = path.join(directory, "file")
+  fs.writeFileSync(DATA_DIR, "")
+  const { status, stderr } = start({ DATA_DIR })
+  expect(stderr).toContain(`DATA_DIR is ${JSON.stringify(DATA_DIR)}: it, or what is above it, is no directory: EEXIST`)
+  expect(status).toBe(78)
+})
+
 test("workloads' keys that are not there are refused with 78 and the variable's name", () => {
   const { status, stderr } = start({
     WORKLOAD_JWKS: "/nowhere/jwks.json",

@@ -54,6 +54,8 @@ interface Conversation {
   account: number | undefined
   /** The scopes of its valid ticket; undefined without one. */
   scopes: number | undefined
+  /** How its last ticket ended, as told; undefined before one has. */
+  lastEnd: string | undefined
   readonly streams: Map<string, Subscribed>
   readonly due: Map<string, Due>
   /** The number of frames being taken up that are to be refused without an id. */
@@ -323,6 +325,12 @@ const notBegun = (line: Conversation, { frame: { error, id } }: Left, { frame }:
   }
 }
 
+/** Checks what a frame is told that needs a ticket, where there is none: how the last one ended, if there was one. */
+const isToldOfEnd = ({ lastEnd = "missing" }: Conversation, { error, id }: Left["frame"]): Verdict => {
+  const failure = error!.realtimeTicketFailure
+  return failure === lastEnd ? holds : broken(`is told ${failure} by ${id}, and of its ticket ${lastEnd}`)
+}
+
 const answered = (state: State, line: Conversation, left: Left): Verdict => {
   const { frame, frame: { error, id, type } } = left
   const answer = line.due.get(id!)
@@ -337,6 +345,7 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
   if (type === "pong" && frame.serverTimeEpochMs !== left.atEpochMs) {
     return broken(`is told at ${left.atEpochMs} by ${id} that it is ${frame.serverTimeEpochMs}`)
   }
+  if (must === noTicket && came === noTicket) return isToldOfEnd(line, frame)
   if (must !== undefined) {
     return came === must ? holds : broken(`is answered ${came} to ${id}, must be ${must}: ${JSON.stringify(of)}`)
   }
@@ -363,11 +372,12 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
 }
 
 /** The latest ticket has expired: the frame being taken up is answered as if there had been none. */
-const ticketIsOver = (state: State, line: Conversation, { atEpochMs }: Left): Verdict => {
+const ticketIsOver = (state: State, line: Conversation, { atEpochMs, frame: { error } }: Left): Verdict => {
   if (line.scopes === undefined) return broken("is told that its ticket is over, and none is shown")
   const isOver = mayBeOver(state, line) || line.expiresAtEpochMs <= Math.max(atEpochMs, state.model?.atEpochMs ?? 0)
   if (!isOver) return broken(`is told at ${atEpochMs} that its ticket is over, which lasts until ${line.expiresAtEpochMs}`)
   line.scopes = undefined
+  line.lastEnd = error!.realtimeTicketFailure
   const own = line.taking === undefined ? undefined : line.due.get(line.taking)
   if (line.taking === undefined) {
     for (const [id, due] of line.due) if (needsTicket(due.frame)) line.due.set(id, { ...due, isPerhapsOver: true })
@@ -448,6 +458,7 @@ const opened = (state: State, left: Left): Verdict => {
   lines.set(line, {
     account: undefined,
     scopes: undefined,
+    lastEnd: undefined,
     streams: new Map(),
     due: new Map(),
     unnamed: 0,

@@ -28,6 +28,10 @@ export const layerSyncing = (root: string): Layer.Layer<Disk, DiskError> => over
 /** The same for a background thread: it performs the reads and writes itself, at its own priority. */
 export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> => over(root, byThisThread, false)
 
+/** Fails where this process may not write to an existing root. */
+export const writable = (root: string): Effect.Effect<void, DiskError> =>
+  call<void>("access", root, (done) => fs.access(root, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK, done))
+
 /** `writesThrough`: whether the system makes writes durable by itself where a file was opened that way. */
 const over = (root: string, calls: Calls, writesThrough: boolean): Layer.Layer<Disk, DiskError> =>
   Layer.effect(Disk, Effect.as(makeRoot(root), make(root, calls, writesThrough)))
@@ -96,7 +100,7 @@ const makeDirectory = (root: string, directory: string): Effect.Effect<void, Dis
  */
 const makeRoot = (root: string): Effect.Effect<void, DiskError> =>
   Effect.flatMap(
-    call<string | undefined>("makeDirectory", "", (done) => fs.mkdir(root, { recursive: true, mode: 0o700 }, done)),
+    call<string | undefined>("makeDirectory", root, (done) => fs.mkdir(root, { recursive: true, mode: 0o700 }, done)),
     (first) => first === undefined ? Effect.void : Effect.forEach(above(root, path.dirname(first)), syncDirectory, { discard: true })
   )
 

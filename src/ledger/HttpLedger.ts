@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as TransportCodes from "../domain/TransportCodes.js"
 import * as JsonLedger from "./JsonLedger.js"
 import { Ledger } from "./Ledger.js"
 import { Lost, type Transport, Unsent } from "./Transport.js"
@@ -36,23 +37,11 @@ const beforeSending: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
-  "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "ERR_TLS_CERT_ALTNAME_INVALID"
+  ...TransportCodes.ofCertificates
 ])
 
-/** The codes of an error and of its causes, as deep as HTTP clients nest them. */
-const codesOf = (error: unknown, depth = 0): ReadonlyArray<string> => {
-  if (typeof error !== "object" || error === null || depth > 5) return []
-  const { cause, code, errors } = error as { readonly cause?: unknown; readonly code?: unknown; readonly errors?: unknown }
-  const within = Array.isArray(errors) ? errors.flatMap((one) => codesOf(one, depth + 1)) : []
-  return [...(typeof code === "string" ? [code] : []), ...within, ...codesOf(cause, depth + 1)]
-}
-
 const failure = (error: HttpClientError.HttpClientError): Unsent | Lost => {
-  const codes = codesOf(error)
+  const codes = TransportCodes.codesOf(error)
   const text = `${error.message}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`
   // Several addresses may have been tried; nothing was sent only if all of them failed in this way.
   const isUnsent = error._tag === "RequestError"

@@ -55,6 +55,8 @@ export interface Options {
   readonly recovered?: (state: Reads) => void
   /** Called during a stop once everything up to a sequence is durable, and only the snapshot is left. */
   readonly drained?: (sequence: number) => void
+  /** Called during a stop once the snapshot at a sequence is saved, and nothing is left that could be lost. */
+  readonly saved?: (sequence: number) => void
   /** Called with what prevented a clean stop, even where the stopping fiber loses its failure. */
   readonly stopFailed?: StopFailed
 }
@@ -279,7 +281,7 @@ interface Stopping {
  */
 const stopping = (
   { drain, failed, followers, last, state }: Stopping,
-  drained: (sequence: number) => void = () => {}
+  { drained, saved }: Pick<Options, "drained" | "saved">
 ): Effect.Effect<void> =>
   Effect.gen(function*() {
     const follower = yield* Effect.forkDaemon(followers?.stop ?? Effect.void)
@@ -290,7 +292,7 @@ const stopping = (
     yield* unlessFailed
     yield* drain
     yield* unlessFailed
-    drained(state.sequence)
+    drained?.(state.sequence)
     const endingMs = lastMs + stopMsForTables(state)
     const ending = Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), endingMs / 2)
     const [took, ended] = yield* Effect.timed(ending)
@@ -298,6 +300,7 @@ const stopping = (
       ? lastSnapshot(last, endingMs - Duration.toMillis(took))
       : Effect.fail("the follower, which may be writing one, has not ended in time")
     yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(state.sequence, reason)))
+    saved?.(state.sequence)
   })
 
 /**
@@ -315,11 +318,11 @@ const undisturbed = (stop: Effect.Effect<void>, failed: StopFailed = () => {}): 
 /** Stops when the scope closes, and reports the state that such a stop will save. */
 const stopsWithScope = (
   parts: Stopping,
-  { drained, recovered, stopFailed }: Options
+  options: Options
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.zipRight(
-    Effect.addFinalizer(() => undisturbed(stopping(parts, drained), stopFailed)),
-    Effect.sync(() => recovered?.(parts.state))
+    Effect.addFinalizer(() => undisturbed(stopping(parts, options), options.stopFailed)),
+    Effect.sync(() => options.recovered?.(parts.state))
   )
 
 /** What other parts may ask the writer at any time. */

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { codesOf } from "../domain/TransportCodes.js"
 import { PartySigner, type SignerError, SignerRefused, SignerUnavailable, SignerUnknown, wellFormed } from "./PartySigner.js"
 import { calls, DetailBody, mostBodyBytes, RefusedBody, statuses } from "./Protocol.js"
 
@@ -25,19 +26,11 @@ export interface Settings {
 /** System error codes with which nothing was sent. */
 const unsent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"])
 
-/** The system error code somewhere among an error's causes. */
-const codeIn = (error: unknown): string | undefined => {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    if ("code" in at && typeof at.code === "string") return at.code
-  }
-  return undefined
-}
-
 const unknown = (detail: string): SignerUnknown => new SignerUnknown({ detail })
 
 /** Why there is no answer. The error itself is not passed on, since it contains the request. */
 const unanswered = (error: Error): Effect.Effect<never, SignerError> => {
-  const code = codeIn(error)
+  const [code] = codesOf(error)
   return Effect.fail(
     code !== undefined && unsent.has(code)
       ? new SignerUnavailable({ detail: `it cannot be reached: ${code}` })

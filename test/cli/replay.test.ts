@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Either, Option } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -403,9 +403,10 @@ describe("moments", () => {
     ["-1", undefined],
     ["1.5", undefined],
     ["yesterday", undefined],
+    ["2023-11-31", undefined],
     ["", undefined]
   ])("%s", (text, moment) => {
-    expect(StateAt.parseMoment(text)).toEqual(moment)
+    expect(Option.getOrUndefined(Either.getRight(StateAt.parseMoment(text)))).toEqual(moment)
   })
 })
 

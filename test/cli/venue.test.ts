@@ -5,6 +5,7 @@ import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as http from "node:http"
+import * as https from "node:https"
 import type { AddressInfo } from "node:net"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
@@ -56,7 +57,12 @@ const seenOf = (request: HttpClientRequest.HttpClientRequest): Seen => ({
   body: request.body._tag === "Uint8Array" ? JSON.parse(Buffer.from(request.body.body).toString()) : undefined
 })
 
-const target: Operator.Target = { url: "http://venue.test", token: "operator-token-of-tests", retries: 2 }
+const target: Operator.Target = {
+  url: "http://venue.test",
+  token: "operator-token-of-tests",
+  retries: 2,
+  triesAgain: () => Effect.void
+}
 
 const asked = <A, E>(replies: ReadonlyArray<Reply>, task: Effect.Effect<A, E, HttpClient.HttpClient>) => {
   const { client, seen } = answering(replies)
@@ -178,6 +184,30 @@ describe("an operator's request", () => {
     const { result, seen } = await asked([], Operator.halt(target, "k"))
     expect(result).toMatchObject({ _tag: "Left", left: { _tag: "NoAnswer" } })
     expect(seen).toHaveLength(1 + target.retries)
+  })
+
+  it.each(
+    [
+      ["ECONNREFUSED", 3, "NoAnswer", ["http://venue.test cannot be reached: ECONNREFUSED"]],
+      ["DEPTH_ZERO_SELF_SIGNED_CERT", 1, "Untrusted", []],
+      ["ERR_TLS_CERT_ALTNAME_INVALID", 1, "Untrusted", []]
+    ] as const
+  )("that the network fails with %s says so, and is repeated only where that can help", async (code, tries, _tag, told) => {
+    const texts: Array<string> = []
+    let asked = 0
+    const client = HttpClient.make((request) =>
+      Effect.suspend(() => {
+        asked++
+        const cause = new TypeError("fetch failed", { cause: Object.assign(new Error("a reason"), { code }) })
+        return Effect.fail(new HttpClientError.RequestError({ request, reason: "Transport", cause }))
+      })
+    )
+    const triesAgain = (text: string) => Effect.sync(() => void texts.push(text))
+    const failed = await Effect.runPromise(
+      Effect.flip(Operator.halt({ ...target, triesAgain }, "k")).pipe(Effect.provideService(HttpClient.HttpClient, client))
+    )
+    expect([asked, failed._tag, texts]).toEqual([tries, _tag, told])
+    expect(failed.text).toContain(`: ${code}`)
   })
 
   it("how the venue stands is told by its readiness where its metrics do not come", async () => {
@@ -412,7 +442,7 @@ describe("the command", () => {
     })
     await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve))
     const place = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`
-    const target = { url: "http://127.0.0.1", token: "t", retries: 0 }
+    const target = { url: "http://127.0.0.1", token: "t", retries: 0, triesAgain: () => Effect.void }
     const server = http.createServer((_, response) => response.writeHead(307, { location: place }).end())
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const url = `${target.url}:${(server.address() as AddressInfo).port}`
@@ -555,7 +585,7 @@ describe("the command", () => {
     const tool = (...args: ReadonlyArray<string>) => run(program, [...args, "--url", url], { OPERATOR_TOKEN: "token-of-tests" })
     const tools = (words: ReadonlyArray<ReadonlyArray<string>>) =>
       runAll(words.map((args) => line(program, [...args, "--url", url], { OPERATOR_TOKEN: "token-of-tests" })))
-    return { asked, tool, tools, close: () => new Promise((resolve) => server.close(resolve)) }
+    return { asked, tool, tools, url, close: () => new Promise((resolve) => server.close(resolve)) }
   }
 
   it("shows a market as a file that puts the same market, and previews one without putting it", async () => {
@@ -609,6 +639,38 @@ describe("the command", () => {
     expect(dry.stdout).toMatch(/accounts that would be liquidated +│ 1/)
     expect(dry.stderr).toContain("would be refused: invalid_request: It needs notice. (notice_required, would pass: 99)")
     await close()
+  })
+
+  it("says at once that a venue's certificate is not trusted, and does not ask again", async () => {
+    let connections = 0
+    const [cert, key] = ["cert", "key"].map((kind) => fs.readFileSync(`fixtures/tls/test-only.${kind}.pem`))
+    const server = https.createServer({ cert, key }).on("connection", () => connections++)
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { code, stderr } = await run(program, ["halt", "--url", url], { OPERATOR_TOKEN: "token-of-tests" })
+    await new Promise((resolve) => server.close(resolve))
+    expect([code, connections]).toEqual([2, 1])
+    expect(stderr).toMatch(/^nothing was sent: the certificate at \S+ is not trusted: DEPTH_ZERO_SELF_SIGNED_CERT\. .*NODE_EXTRA_CA_CERTS/)
+  })
+
+  it("announces a delisting for a time in UTC, whatever the machine's zone, and says from when on it is effective", async () => {
+    const delistedAtEpochMs = Date.UTC(2027, 2, 1, 12)
+    const place = "PUT /v1/operator/markets/BTC-USDC-PERP/delisting"
+    const { asked, close, url } = await answeringAt({
+      [place]: (done("delist_market", { marketId: "BTC-USDC-PERP", delistedAtEpochMs }) as { readonly body: object }).body
+    })
+    const delist = (at: string) =>
+      run(program, ["market", "delist", "BTC-USDC-PERP", "--at", at, "--url", url], {
+        OPERATOR_TOKEN: "token-of-tests",
+        TZ: "America/New_York"
+      })
+    const announced = await delist("2027-03-01T12:00")
+    const absent = await delist("2027-02-30T12:00:00Z")
+    await close()
+    expect([announced.code, announced.stderr]).toEqual([0, ""])
+    expect(announced.stdout).toMatch(/, effective 2027-03-01T12:00:00\.000Z\n$/)
+    expect([absent.code, absent.stderr]).toEqual([3, "--at: 2027-02-30T12:00:00Z does not exist\n"])
+    expect(asked).toEqual([{ path: place, body: JSON.stringify({ effectiveAtEpochMs: delistedAtEpochMs }) }])
   })
 
   it("says of an index price that the venue's own feed goes on", async () => {

@@ -324,9 +324,11 @@ test("a stop that has no room for its snapshot says so, and is none that another
   const { disk, state } = fillable()
   const faults: Array<Error> = []
   const drained: Array<number> = []
+  const saved: Array<number> = []
   const { venue } = await ready(disk.mount(), {
     stopFailed: (fault) => faults.push(fault),
-    drained: (sequence) => drained.push(sequence)
+    drained: (sequence) => drained.push(sequence),
+    saved: (sequence) => saved.push(sequence)
   })
   const { durableSequence } = (await venue.ask("GET", "/readyz")).json
   state.full = true
@@ -336,14 +338,17 @@ test("a stop that has no room for its snapshot says so, and is none that another
   // The fault is also reported outside the fiber, whose result may be dropped.
   expect(faults).toEqual([said])
   // So is the sequence that was durable before the snapshot began, in case the process is ended meanwhile.
-  expect(drained).toEqual([durableSequence])
+  expect([drained, saved]).toEqual([[durableSequence], []])
   expect((said as Error).message).toMatch(new RegExp(`^stopped at sequence ${durableSequence} without its snapshot: .*ENOSPC`))
   expect(disk.files().filter((path) => path.endsWith(".snap"))).toEqual([])
   state.full = false
-  const next = new VenueOver(disk.mount())
+  const next = new VenueOver(disk.mount(), { saved: (sequence) => saved.push(sequence) })
   expect(Exit.isSuccess(await next.started)).toBe(true)
-  expect((await next.ask("GET", "/readyz")).json.durableSequence).toBeGreaterThan(durableSequence)
+  const goesOn = (await next.ask("GET", "/readyz")).json.durableSequence
+  expect(goesOn).toBeGreaterThan(durableSequence)
   expect(Exit.isSuccess(await next.stop())).toBe(true)
+  // A snapshot that is saved is told, so that whatever ends the process after that does not say that it may be missing.
+  expect(saved).toEqual([goesOn])
   expect(disk.files().filter((path) => path.endsWith(".snap")).length).toBe(1)
 })
 

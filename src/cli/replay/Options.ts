@@ -16,7 +16,7 @@ export const options = {
   verify: CliOptions.boolean("verify").pipe(
     CliOptions.withDescription("Replays everything and compares every digest, proves every snapshot, checks the invariants")
   ),
-  at: named("at", "The state after a sequence, or at a time (ISO or epoch ms)"),
+  at: named("at", "The state after a sequence, or at a time (ISO, UTC without a zone, or epoch ms)"),
   order: named("order", "The life of an order: its id (ord_...), its clientOrderId, or an Idempotency-Key of what placed, changed or "
     + "cancelled it; with --account where several accounts used the same"),
   request: named("request",
@@ -31,7 +31,7 @@ export const options = {
     CliOptions.withDescription("With --statement: how it is written"),
     CliOptions.withDefault("csv" as const)
   ),
-  from: named("from", "Where a story or a statement begins: a sequence, or a time (ISO or epoch ms), both inclusive"),
+  from: named("from", "Where a story or a statement begins: a sequence, or a time (as for --at), both inclusive"),
   to: named("to", "Where it ends: a sequence, inclusive, or a time, exclusive"),
   why: CliOptions.boolean("why").pipe(
     CliOptions.withDescription("With --order, --request and --account: what each refusal was decided from, as it was before that record")

@@ -1,6 +1,7 @@
 /** The questions about a journal, whatever its source: its state at a time, the history of things, one record, a statement. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Ids from "../../domain/Ids.js"
 import type { Engine } from "../../engine/Engine.js"
@@ -35,8 +36,7 @@ const narrowedTo = (engine: Engine, { account, market }: Parsed): Effect.Effect<
 
 const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
   Effect.gen(function*() {
-    const moment = StateAt.parseMoment(text)
-    if (moment === undefined) return yield* usage(`--at takes a sequence from 1, an ISO time or epoch ms, and not ${text}`)
+    const moment = yield* Either.mapLeft(StateAt.parseMoment(text), (why) => StateAt.notTaken("--at", why))
     const subject = yield* open
     const { capacity, firstSequence, journal } = subject
     const last = journal.opened.nextSequence - 1
@@ -169,8 +169,9 @@ const misplaced = (parsed: Parsed): string | undefined => {
 export const questions = <R>(open: Open<R>, parsed: Parsed) => {
   const wrong = misplaced(parsed)
   if (wrong !== undefined) return [usage(wrong)]
-  const stretch = Stretch.parse(Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to))
-  if (typeof stretch === "string") return [usage(`${stretch} takes a sequence from 1, an ISO time or epoch ms`)]
+  const parsedStretch = Stretch.parse(Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to))
+  if (Either.isLeft(parsedStretch)) return [parsedStretch.left]
+  const stretch = parsedStretch.right
   if (Stretch.isBackward(stretch)) return [usage("--to is before --from: there is nothing between them")]
   const bounds: Story.Bounds = { ...stretch, limit: parsed.limit, why: parsed.why }
   const { json } = parsed

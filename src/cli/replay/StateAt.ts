@@ -1,5 +1,6 @@
 /** The venue as it was after one record: markets, books, accounts, positions and open orders, drawn as tables. */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
@@ -10,6 +11,8 @@ import type { BalanceView, MarketView, OrderView, PositionView } from "../../eng
 import type { Capacity } from "../../engine/State.js"
 import type { Unknown, Unreadable } from "../../journal/Journal.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
+import { type Ended, usage } from "../Exit.js"
+import * as Time from "../Time.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import * as Format from "./Format.js"
 
@@ -21,16 +24,18 @@ export type Moment =
 /** Numbers from here on are milliseconds since 1970, smaller ones sequences: no venue was open in the first four months of 1970. */
 const earliestEpochMs = 10_000_000_000
 
-/** A sequence, milliseconds since 1970, or an ISO time; undefined for anything else. */
-export const parseMoment = (text: string): Moment | undefined => {
+/** A sequence, milliseconds since 1970, or an ISO time; for anything else what is wrong with it, as a sentence. */
+export const parseMoment = (text: string): Either.Either<Moment, string> => {
   if (/^[0-9]+$/.test(text)) {
     const value = Number(text)
-    if (!Number.isSafeInteger(value) || value < 1) return undefined
-    return value < earliestEpochMs ? { _tag: "Sequence", sequence: value } : { _tag: "Time", atEpochMs: value }
+    if (!Number.isSafeInteger(value) || value < 1) return Either.left(`${text} is none of these`)
+    return Either.right(value < earliestEpochMs ? { _tag: "Sequence", sequence: value } : { _tag: "Time", atEpochMs: value })
   }
-  const atEpochMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(atEpochMs) ? undefined : { _tag: "Time", atEpochMs }
+  return Either.map(Time.parse(text), (atEpochMs) => ({ _tag: "Time", atEpochMs }))
 }
+
+/** Says that an option does not take what it was given. */
+export const notTaken = (option: string, why: string): Ended => usage(`${option} takes a sequence from 1, an ISO time or epoch ms: ${why}`)
 
 /** The engine at a time; after the end of the journal, the engine at its end. */
 export const engineAt = (

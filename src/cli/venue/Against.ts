@@ -28,6 +28,9 @@ export const noAnswerCode = 2
 /** Retries for about half a minute, while a venue restarts. */
 const retries = 20
 
+/** An operator who waits learns why, and that something is still being done. */
+const triesAgain = (text: string): Effect.Effect<void> => Console.error(`no answer yet: ${text}; trying again, up to ${retries} times`)
+
 /** The operator token: OPERATOR_TOKEN, or what a development venue keeps in its data directory. */
 const token = (dataDir: string): Effect.Effect<string, Ended> =>
   Effect.gen(function*() {
@@ -57,13 +60,14 @@ const run = <A>(
     const used = Option.getOrElse(key, () => randomUUID())
     if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")
     yield* Http.keepSecret(url, overHttp, "the operator's token")
-    const target = { url, token: yield* token(data), retries }
+    const target = { url, token: yield* token(data), retries, triesAgain }
     const open = (text: string) => new Ended({ code: noAnswerCode, text: unsaid(text, used) })
     return yield* task(target, used).pipe(
       Effect.provide(Http.layer),
       Effect.catchTags({
         Refused: (error) => new Ended({ code: refusedCode, text: `refused: ${error.text}` }),
         NoAnswer: (error) => open(`no answer: ${error.text}`),
+        Untrusted: ({ text }) => new Ended({ code: noAnswerCode, text }),
         Unexpected: (error) => open(error.text)
       })
     )
@@ -76,13 +80,14 @@ export const against = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ende
 /** Runs a task that only reads: it changes nothing, with or without an answer. */
 export const looking = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ended> => run(remote, task, (text) => text)
 
-/** Prints what was decided, where and when. */
-export const sayDone = (result: OperatorResult) =>
-  Console.log(
-    `${result.operation}${result.marketId === undefined ? "" : ` ${result.marketId}`}: sequence ${result.sequence}, ${
-      Format.time(result.decidedAtEpochMs)
-    }`
+/** Prints what was decided, where and when, and from when on what was announced takes effect. */
+export const sayDone = ({ announced, decidedAtEpochMs, delistedAtEpochMs, marketId, operation, sequence }: OperatorResult) => {
+  const effectiveAtEpochMs = announced?.effectiveAtEpochMs ?? delistedAtEpochMs
+  const effective = effectiveAtEpochMs === undefined ? "" : `, effective ${Format.time(effectiveAtEpochMs)}`
+  return Console.log(
+    `${operation}${marketId === undefined ? "" : ` ${marketId}`}: sequence ${sequence}, ${Format.time(decidedAtEpochMs)}${effective}`
   )
+}
 
 export const isDecimal = Schema.is(Fields.DecimalInput)
 

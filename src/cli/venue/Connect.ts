@@ -15,6 +15,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { readKeys, type StoredKey } from "../../client/ccxt/KeyFile.js"
 import { AgentConnect, Exchanged } from "../../edge/identity/agentConnect.js"
+import * as Http from "./Http.js"
 
 export interface Asked {
   /** Without a trailing slash. */
@@ -54,8 +55,8 @@ const post = (url: string, target: string, body: unknown): Effect.Effect<Answer,
   }).pipe(
     Effect.timeoutFail({ duration: requestTimeout, onTimeout: () => new NoVenue({ text: `${url} takes too long` }) }),
     Effect.catchTags({
-      RequestError: (error) => new NoVenue({ text: `${url} cannot be reached: ${error.message}` }),
-      ResponseError: (error) => new NoVenue({ text: `${url} broke off: ${error.message}` })
+      RequestError: (error) => new NoVenue({ text: Http.textOf(url, error) }),
+      ResponseError: (error) => new NoVenue({ text: Http.textOf(url, error) })
     })
   )
 

@@ -1,8 +1,10 @@
-/** How tasks reach a venue over HTTP: privately unless the user permits otherwise, and without following redirects. */
+/** How tasks reach a venue over HTTP: privately unless the user permits otherwise, and without following redirects; and why they do not. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { codesOf, ofCertificates } from "../../domain/TransportCodes.js"
 import { type Ended, usage } from "../Exit.js"
 
 /** A client that follows no redirect: another server's answer is not the venue's, and credentials are not meant for it. */
@@ -22,3 +24,15 @@ export const keepSecret = (url: string, isMeant: boolean, secret: string): Effec
   isMeant || isPrivate(url)
     ? Effect.void
     : usage(`${url} is beyond this machine and without TLS: whoever is on the way would read ${secret}. Use https, or --over-http`)
+
+/** Whether the venue's certificate is not trusted here. Then nothing was sent, and a repetition would send nothing either. */
+export const isUntrusted = (error: HttpClientError.HttpClientError): boolean => codesOf(error).some((code) => ofCertificates.has(code))
+
+/** Why there is no answer, by the system's own codes where it has any. */
+export const textOf = (url: string, error: HttpClientError.HttpClientError): string => {
+  const codes = codesOf(error)
+  const why = codes.length === 0 ? error.message : codes.join(", ")
+  if (!isUntrusted(error)) return `${url} ${error._tag === "RequestError" ? "cannot be reached" : "broke off"}: ${why}`
+  return `nothing was sent: the certificate at ${url} is not trusted: ${why}. --url has to have a name that is in the certificate, and `
+    + "the certificate of an authority of your own has to be in the file that NODE_EXTRA_CA_CERTS names"
+}

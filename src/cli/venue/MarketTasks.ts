@@ -1,6 +1,7 @@
 /** An operator's tasks for markets. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
@@ -10,6 +11,7 @@ import { PutMarketBody } from "../../edge/operator/MarketBody.js"
 import type { MarketPreview } from "../../edge/operator/previewMarket.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
+import * as Time from "../Time.js"
 import { against, asked, isDecimal, looking, refusedCode, sayDone } from "./Against.js"
 import * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
@@ -138,8 +140,9 @@ export const delist = (parsed: Options.Of<typeof Options.delist>) =>
       const withdraw = (target: Operator.Target, key: string) => Operator.withdrawDelisting(target, key, parsed.marketId)
       return yield* Effect.flatMap(against(parsed, withdraw), sayDone)
     }
-    const atEpochMs = at === undefined ? undefined : Date.parse(at)
-    if (atEpochMs !== undefined && !(atEpochMs > 0)) return yield* usage(`--at takes a time as 2026-03-01T12:00:00Z, and not ${at}`)
+    const atEpochMs = at === undefined ? undefined : yield* Either.mapLeft(Time.parse(at), (why) => usage(`--at: ${why}`))
+    // Zero would stand for at once.
+    if (atEpochMs !== undefined && atEpochMs <= 0) return yield* usage(`--at: ${at} is not ahead`)
     if (atEpochMs === undefined && !parsed.yes) {
       yield* beSure(`Delist ${parsed.marketId} at once and close every position in it, for good?`, "delists", "nothing was done")
     }

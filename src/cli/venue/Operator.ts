@@ -4,6 +4,7 @@
  */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpMethod from "@effect/platform/HttpMethod"
 import * as Data from "effect/Data"
@@ -30,6 +31,7 @@ import type { PutMarketBody } from "../../edge/operator/MarketBody.js"
 import { MarketPreview } from "../../edge/operator/previewMarket.js"
 import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
+import * as Http from "./Http.js"
 
 /** A venue, and the token for its operator routes. */
 export interface Target {
@@ -38,6 +40,8 @@ export interface Target {
   readonly token: string
   /** How often a request without an answer is repeated. */
   readonly retries: number
+  /** Told once, before the first repetition: why there is no answer yet. */
+  readonly triesAgain: (text: string) => Effect.Effect<void>
 }
 
 /** The venue refused. */
@@ -53,10 +57,13 @@ class Refused extends Data.TaggedError("Refused")<{
  */
 class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly text: string }> {}
 
+/** The venue's certificate is not trusted, so nothing was sent. */
+class Untrusted extends Data.TaggedError("Untrusted")<{ readonly text: string }> {}
+
 /** The answer does not follow this contract: a venue of another version or another program listens there. */
 class Unexpected extends Data.TaggedError("Unexpected")<{ readonly text: string }> {}
 
-export type Failure = Refused | NoAnswer | Unexpected
+export type Failure = Refused | NoAnswer | Untrusted | Unexpected
 
 interface Call<A, I> {
   /** The endpoint's name in the contract, which determines its method and path. */
@@ -117,16 +124,25 @@ const send = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure,
   Effect.suspend(() => {
     let mayBeDone = false
     return sendOnce(target, call).pipe(
-      Effect.catchTag("Refused",
-        (error) => Effect.fail(mayBeDone && saysNothing.has(error.status) ? new NoAnswer({ text: error.text }) : error)),
-      Effect.tapError((error) =>
-        Effect.sync(() => {
-          mayBeDone ||= error._tag === "NoAnswer"
-        })
-      ),
+      Effect.catchTags({
+        Refused: (error) => Effect.fail(mayBeDone && saysNothing.has(error.status) ? new NoAnswer({ text: error.text }) : error),
+        Untrusted: (error) => Effect.fail(mayBeDone ? new NoAnswer({ text: error.text }) : error)
+      }),
+      Effect.tapErrorTag("NoAnswer", ({ text }) => {
+        const isFirst = !mayBeDone
+        mayBeDone = true
+        return isFirst && target.retries > 0 ? target.triesAgain(text) : Effect.void
+      }),
       Effect.retry({ schedule: again(target.retries), while: (error) => error._tag === "NoAnswer" })
     )
   })
+
+/** What becomes of a request that the network failed. */
+const unanswered = (url: string) => ({
+  RequestError: (error: HttpClientError.RequestError) =>
+    Http.isUntrusted(error) ? new Untrusted({ text: Http.textOf(url, error) }) : new NoAnswer({ text: Http.textOf(url, error) }),
+  ResponseError: (error: HttpClientError.ResponseError) => new NoAnswer({ text: Http.textOf(url, error) })
+})
 
 const sendOnce = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure, HttpClient.HttpClient> =>
   Effect.gen(function*() {
@@ -144,10 +160,7 @@ const sendOnce = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Fail
       duration: call.timeout ?? requestTimeout,
       onTimeout: () => new NoAnswer({ text: `${target.url} takes too long` })
     }),
-    Effect.catchTags({
-      RequestError: (error) => new NoAnswer({ text: `${target.url} cannot be reached: ${error.message}` }),
-      ResponseError: (error) => new NoAnswer({ text: `${target.url} broke off: ${error.message}` })
-    }),
+    Effect.catchTags(unanswered(target.url)),
     Effect.flatMap(({ status, text }) => status === 200 ? decode(target, call.answer, text) : fail(target, status, text))
   )
 
@@ -324,13 +337,10 @@ const read = (url: string, path: string) =>
     return { status: response.status, text: yield* response.text }
   }).pipe(
     Effect.timeoutFail({ duration: requestTimeout, onTimeout: () => new NoAnswer({ text: `${url} takes too long` }) }),
-    Effect.catchTags({
-      RequestError: (error) => new NoAnswer({ text: `${url} cannot be reached: ${error.message}` }),
-      ResponseError: (error) => new NoAnswer({ text: `${url} broke off: ${error.message}` })
-    })
+    Effect.catchTags(unanswered(url))
   )
 
-const withoutToken = (url: string): Target => ({ url, token: "", retries: 0 })
+const withoutToken = (url: string): Target => ({ url, token: "", retries: 0, triesAgain: () => Effect.void })
 
 /** Whether the venue accepts requests, and its metrics as text; undefined where these do not arrive, since they wait for the writer. */
 export const status = (url: string) =>

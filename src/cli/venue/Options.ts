@@ -80,7 +80,8 @@ export const marketStatus = {
 export const delist = {
   ...remote,
   marketId,
-  at: named("at", "When it takes effect, a time as 2026-03-01T12:00:00Z, at least 24 hours ahead; without it, at once"),
+  at: named("at",
+    "When it takes effect, a time as 2026-03-01T12:00:00Z (UTC without a zone), at least 24 hours ahead; without it, at once"),
   withdraw: CliOptions.boolean("withdraw").pipe(CliOptions.withDescription("Withdraws what was announced")),
   yes: CliOptions.boolean("yes").pipe(CliOptions.withDescription("Does not ask"))
 }

@@ -439,6 +439,15 @@ export const ticketMissing: Failure = {
   }
 }
 
+/** A frame of a connection on which no ticket was shown. Such frames have none themselves. */
+export const connectionWithoutTicket: Failure = {
+  description: {
+    ...ticketMissing.description,
+    name: "ConnectionWithoutTicket",
+    safeMessage: "The connection acts for no account: send auth with a ticket first."
+  }
+}
+
 /** A ticket shown on the stream shortly after its rotation: whoever rotated it has the successor, and the family has not ended. */
 export const ticketReplaced: Failure = {
   description: {
@@ -729,6 +738,7 @@ export const all: ReadonlyArray<Failure> = [
   userCodesLocked,
   accountOpenings(1),
   ticketMissing,
+  connectionWithoutTicket,
   ticketReplaced,
   workloadTokenRejected("The token has expired."),
   workloadKeysUnavailable,

@@ -35,7 +35,6 @@ const tryLater = 1013
 const slow = 4008
 
 const orderTooMany = Errors.rateLimited(1)
-const noTicket = Errors.ticketMissing
 const wrongScope = Errors.refused(Refusal.keyScopeMissing)
 const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
@@ -70,8 +69,11 @@ export class Session implements Conversation {
   private armed: number | undefined = undefined
   /** Whether its client was ever promised that: what is placed by a later ticket ends with the connection too. */
   private isPromised = false
-  /** The last authority that has ended, and whether it is known to have been revoked. */
-  private lapsed: { readonly authority: Authority; isRevoked: boolean } | undefined = undefined
+  /**
+   * The authority by which it acted last, how it ended, and whether it is known to have been revoked; undefined while it acts for the
+   * account, and where no ticket was accepted.
+   */
+  private lapsed: { readonly authority: Authority; readonly ended: Refusal; isRevoked: boolean } | undefined = undefined
   private isWarned = false
   /** Whether frames are held back because the client is slow. */
   private holds = false
@@ -414,8 +416,8 @@ export class Session implements Conversation {
    * authority that has merely expired leaves the connection armed, since its client may be a moment late with the next ticket.
    */
   private disarm(): void {
-    const { armed, authority, lapsed, setting: { reads } } = this
-    if (armed === undefined || authority !== undefined || lapsed === undefined) return
+    const { armed, lapsed, setting: { reads } } = this
+    if (armed === undefined || lapsed === undefined) return
     lapsed.isRevoked ||= wasRevoked(lapsed.authority, reads)
     if (!lapsed.isRevoked || reads.hasOrdersOver(armed)) return
     this.disconnect()
@@ -425,6 +427,7 @@ export class Session implements Conversation {
   private trust(id: string, authority: Authority): void {
     if (this.isClosed) return
     this.authority = authority
+    this.lapsed = undefined
     this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
@@ -453,11 +456,16 @@ export class Session implements Conversation {
       }))
   }
 
+  /** Why a frame that needs a ticket is refused while the connection acts for no account. */
+  private get noTicket(): Errors.Failure {
+    return this.lapsed === undefined ? Errors.connectionWithoutTicket : Errors.refused(this.lapsed.ended)
+  }
+
   /** The subject of the stream that a frame names, or what is wrong with it. */
   private subjectOf(channel: Channel, marketId: string | undefined): number | Errors.Failure {
     if (isAccountChannel(channel)) {
       if (marketId !== undefined) return notOnThis
-      return this.authority === undefined ? noTicket : this.authority.account
+      return this.authority === undefined ? this.noTicket : this.authority.account
     }
     if (marketId === undefined) return neededOnThis
     const { reads } = this.setting
@@ -541,6 +549,7 @@ export class Session implements Conversation {
     this.judge()
     const { authority } = this
     if (authority === undefined) {
+      const { noTicket } = this
       const refuse = (): void => this.refuse(frame.id, noTicket)
       return this.untoldEnds > 0 ? this.later(refuse) : refuse()
     }
@@ -579,7 +588,7 @@ export class Session implements Conversation {
     const ended = this.endOfAuthority()
     if (authority === undefined || ended === undefined) return
     this.authority = undefined
-    this.lapsed = { authority, isRevoked: ended !== Refusal.ticketExpired }
+    this.lapsed = { authority, ended, isRevoked: ended !== Refusal.ticketExpired }
     if (this.armed === undefined) this.leaves()
     this.out.dropAccounts()
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()

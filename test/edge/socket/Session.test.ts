@@ -73,7 +73,14 @@ describe("the stream", () => {
       [
         "an order without a ticket",
         { op: "place", idempotencyKey: "k", body: {} },
-        { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "missing" } }
+        {
+          type: "error",
+          error: {
+            code: "realtime_ticket_rejected",
+            realtimeTicketFailure: "missing",
+            safeMessage: "The connection acts for no account: send auth with a ticket first."
+          }
+        }
       ],
       [
         "a ticket of nobody's",
@@ -491,6 +498,10 @@ describe("the stream", () => {
         { type: "update", channel: "market.book" },
         { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "expired" } }
       ])
+      // What needs a ticket is told how the last one ended, as long as there is no other.
+      const cancel = { op: "cancel", id: "o", idempotencyKey: "k", orderId: "ord_1s", body: { accountId: alice.accountId, marketId } }
+      const refused = { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "expired" } }
+      expect([...client.say(cancel), ...subscribe({ channel: "account.fills" })]).toMatchObject([refused, refused])
       // With a new ticket, the stream continues where it was.
       const [ok, update, ...more] = await client.authenticate(alice)
       expect(ok).toMatchObject({ type: "auth_ok" })
@@ -522,7 +533,7 @@ describe("the stream", () => {
       venue.releaseDisk()
       expect(client.fresh()).toMatchObject([
         { type: "error", error: { realtimeTicketFailure: "revoked" } },
-        { type: "error", id: "o", error: { realtimeTicketFailure: "missing" } }
+        { type: "error", id: "o", error: { realtimeTicketFailure: "revoked" } }
       ])
     })
 
@@ -587,7 +598,7 @@ describe("the stream", () => {
         venue.releaseDisk()
         expect(client.fresh()).toMatchObject([
           { type: "error", error: { realtimeTicketFailure: "revoked" } },
-          { type: "error", id: "second", error: { realtimeTicketFailure: "missing" } }
+          { type: "error", id: "second", error: { realtimeTicketFailure: "revoked" } }
         ])
         const came = await client.authenticate(alice)
         expect(came).toMatchObject([

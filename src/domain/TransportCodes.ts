@@ -1,0 +1,23 @@
+/** The system's codes in the error of a request over the network, which HTTP clients nest in their own. */
+
+/** The codes of an error and of its causes, from the outside to the inside; each once. */
+export const codesOf = (error: unknown): ReadonlyArray<string> => [...new Set(nestedIn(error, 0))]
+
+const nestedIn = (error: unknown, depth: number): ReadonlyArray<string> => {
+  if (typeof error !== "object" || error === null || depth > 5) return []
+  const { cause, code, errors } = error as { readonly cause?: unknown; readonly code?: unknown; readonly errors?: unknown }
+  const within = Array.isArray(errors) ? errors.flatMap((one) => nestedIn(one, depth + 1)) : []
+  return [...(typeof code === "string" ? [code] : []), ...within, ...nestedIn(cause, depth + 1)]
+}
+
+/** Codes of a server's certificate that is not trusted here: nothing was sent, and nothing will be until one of both sides is changed. */
+export const ofCertificates: ReadonlySet<string> = new Set([
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "ERR_TLS_CERT_ALTNAME_INVALID"
+])
