@@ -505,7 +505,13 @@ describe("a part that meets more orders than its record may", () => {
   const bidders = (driver: Driver): ReadonlyArray<number> => Array.from({ length: 4 }, () => driver.account(rich))
 
   /** Bids of a lot each, or of other sizes, at one price. */
-  const wallOf = (driver: Driver, accounts: ReadonlyArray<number>, bids: number, priceAtoms: number, sizeOf: (at: number) => number = () => 1): void => {
+  const wallOf = (
+    driver: Driver,
+    accounts: ReadonlyArray<number>,
+    bids: number,
+    priceAtoms: number,
+    sizeOf: (at: number) => number = () => 1
+  ): void => {
     for (let at = 0; at < bids; at++) driver.place(accounts[at % accounts.length]!, { priceAtoms, quantityAtoms: sizeOf(at) })
   }
 
