@@ -59,7 +59,10 @@ export class Ahead {
       const found = (this.commands ??= this.unprepared()).get(commandId)
       if (found === undefined) return "unknown"
       const { step, transfer: { id, number, requestedAtEpochMs } } = found
-      if (recordTimeEpochMs !== undefined && recordTimeEpochMs < requestedAtEpochMs) return "unknown"
+      if (recordTimeEpochMs !== undefined && recordTimeEpochMs < requestedAtEpochMs) {
+        yield* Effect.logWarning(`${id}: an acceptance of its ${step}, at ${offset}, is from before its request, so of a lost transfer`)
+        return "unknown"
+      }
       const { custody: { synchronizerId, userId }, participantId } = this.bound
       yield* note(this.parts, "PrepareStep", {
         transfer: number,

@@ -16,7 +16,7 @@ import { isFromBefore } from "./Ahead.js"
 import { waitMs } from "./Backoff.js"
 import { warn } from "./Elsewhere.js"
 import { note } from "./Journaled.js"
-import { type Bound, bind, type Parts } from "./Parts.js"
+import { type Bound, bind, ofLedger, type Parts } from "./Parts.js"
 import { type Memory, newMemory, perform } from "./Performing.js"
 import { Reader } from "./Reader.js"
 import { behindOthers } from "./Spending.js"
@@ -73,6 +73,8 @@ export class Driver {
   private readonly reading = Effect.unsafeMakeSemaphore(1)
   /** The journal's last sequence when this process began. */
   private readonly beganAtSequence: number
+  /** The ledger's end when this process first needed it. */
+  private firstEnd: number | undefined
   private bound: Bound | undefined
   /** Whether any transfer needed the venue's work in the last round. */
   private isBusy = false
@@ -138,16 +140,21 @@ export class Driver {
     return Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) => {
       const tended = this.tend(number)
       if (tended.underWay !== undefined) return Effect.succeed(tended.underWay)
-      // What the ledger has done of a transfer from before this process is known once its completions have been read.
-      const readThrough = (offset: number) => isFromBefore(number, this.beganAtSequence) ? this.readThrough(offset) : Effect.void
+      const isBefore = isFromBefore(number, this.beganAtSequence)
       const performed = (hasTurn: boolean) =>
-        Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn, readThrough }))
+        Effect.flatMap(this.binding, (bound) => {
+          const readThrough = isBefore ? this.reader?.offset : undefined
+          return perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn, readThrough })
+        })
       const begun = performed(false).pipe(
         this.slots.withPermits(1),
         this.begins(number, nowEpochMs) ? this.beginners.withPermits(1) : identity
       )
-      // Waiting for a turn to spend from the treasury takes no slot: slots are for work that can proceed.
-      const work = Effect.flatMap(begun, (came) => came === "turn" ? this.inTurn(tended, performed(true)) : Effect.succeed(came)).pipe(
+      // Whether the ledger has done a step that this journal has not prepared is known once its completions have been read.
+      const isToRead = isBefore && this.parts.reads.transfer(number)?.stepAtHand?.binding === null
+      // Waiting takes no slot, neither for that nor for a turn to spend from the treasury: slots are for work that can proceed.
+      const work = Effect.zipRight(isToRead ? this.caughtUp : Effect.void, begun).pipe(
+        Effect.flatMap((came) => came === "turn" ? this.inTurn(tended, performed(true)) : Effect.succeed(came)),
         Effect.map((came) => came === "turn" ? "waits" : came),
         Effect.onExit((exit) => this.done(number, tended, exit)),
         Effect.asVoid
@@ -294,6 +301,12 @@ export class Driver {
     if (this.parts.reads.sequence !== before) yield* this.workLatch.open
     return more
   }).pipe(this.reading.withPermits(1))
+
+  /** Completes when everything has been read that the ledger had done when this process first asked. */
+  private readonly caughtUp: Effect.Effect<void, Trouble> = Effect.gen(this, function*() {
+    const end = this.firstEnd ??= (yield* Effect.mapError(this.parts.ledger.end, ofLedger)).offset
+    if ((this.reader?.offset ?? 0) < end) yield* this.readThrough(end)
+  })
 
   /** Continues reading until an offset has been reached. */
   readThrough(offset: number): Effect.Effect<void, Trouble> {

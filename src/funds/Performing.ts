@@ -39,7 +39,8 @@ export interface Manner {
   readonly isAsked: boolean
   /** Whether it is its turn to spend of the treasury. */
   readonly hasTurn: boolean
-  readonly readThrough: Preparing.ReadThrough
+  /** The offset up to which completions have been read, where the transfer is from before this process; otherwise undefined. */
+  readonly readThrough: number | undefined
 }
 
 /**

@@ -82,20 +82,17 @@ export const bindParty = (parts: Parts, { participantId }: Bound, { account, kin
 /** Whether the step's inputs are chosen among the treasury's holdings, which is done for one transfer at a time, in its turn. */
 export const needsTurn = ({ name }: StepView): boolean => name === "treasury_withdrawal"
 
-/** Completes when every completion up to an offset that may concern the transfer was noted. */
-export type ReadThrough = (offset: number) => Effect.Effect<void, Trouble>
-
 /**
  * Has the ledger prepare the current step, checks the result against the plan, and journals it, or that it differs. A step that this
- * binds is searched for only behind the ledger's present end, so what the ledger may have done of it before is read first
- * (`readThrough`), which may bring the transfer on.
+ * binds is searched for behind the ledger's present end, or behind `readThrough` where completions have been read only so far: those
+ * behind it may have done the step already.
  */
 export const prepare = (
   parts: Parts,
   bound: Bound,
   transfer: TransferView,
   step: StepView,
-  readThrough: ReadThrough
+  readThrough: number | undefined
 ): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { ledger, reads, submit } = parts
@@ -111,20 +108,19 @@ export const prepare = (
     }
     // Read before the preparation: whatever becomes of the transaction comes after it.
     const end = yield* Effect.mapError(ledger.end, ofLedger)
-    if (step.binding === null) {
-      yield* readThrough(end.offset)
-      const atHand = reads.transfer(number)?.stepAtHand
-      if (atHand?.name !== name || atHand.binding !== null) return
-    }
     const claims = needsTurn(step) ? yield* bound.spending.claims : undefined
-    yield* preparedAs(parts, bound, transfer, step, { facts, claims, end })
+    yield* preparedAs(parts, bound, transfer, step, { facts, claims, end, behindOffset: Math.min(end.offset, readThrough ?? end.offset) })
   })
 
-/** What a step is prepared from: its planned facts, the holdings claimed by others, and the ledger's end before. */
+/**
+ * What a step is prepared from: its planned facts, the holdings claimed by others, the ledger's end before, and the offset behind which
+ * a step that is not bound yet is searched for.
+ */
 interface Basis {
   readonly facts: Planned.Facts
   readonly claims: Ledger.Claims | undefined
   readonly end: Effect.Effect.Success<Parts["ledger"]["end"]>
+  readonly behindOffset: number
 }
 
 /** The same on a given basis. */
@@ -133,7 +129,7 @@ const preparedAs = (
   { custody, participantId }: Bound,
   transfer: TransferView,
   { binding, name }: StepView,
-  { claims, end, facts }: Basis
+  { behindOffset, claims, end, facts }: Basis
 ): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { number } = transfer
@@ -165,7 +161,7 @@ const preparedAs = (
       userId: planned.userId,
       synchronizerId: planned.synchronizerId,
       participantId,
-      ledgerEndOffset: binding?.ledgerEndOffset ?? end.offset,
+      ledgerEndOffset: binding?.ledgerEndOffset ?? behindOffset,
       maxRecordTimeEpochMs
     })
     if (noted === "conflict") return yield* new Unreachable({ whom: "ledger", detail: "the step has gone on meanwhile" })

@@ -4,7 +4,7 @@
  * restart.
  *
  * Families are counted, so a journal that was restored from an older copy gives numbers of the lost time out again, to others. Therefore
- * the second half of the proof is also over what the family was minted with: a ticket of the lost time belongs to no family.
+ * the second half of the proof is also over when and with what the family was minted: a ticket of the lost time belongs to no family.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { Reads } from "../engine/Reads.js"
@@ -27,8 +27,8 @@ const halfBytes = 10
 const proofBytes = 2 * halfBytes
 
 /**
- * What a family was minted with: its key, by the id, which is random, and its scopes. Undefined where the family or the key is not known
- * any more.
+ * When and with what a family was minted: the journal's time, the key, by its id, which is random, and the scopes. Undefined where the
+ * family or the key is not known any more.
  */
 type Origin = string | undefined
 
@@ -38,7 +38,7 @@ type Families = Pick<Reads, "apiKey" | "findTicketFamily">
 const originOf = (reads: Families, family: number): Origin => {
   const found = reads.findTicketFamily(family)
   const key = found === undefined ? undefined : reads.apiKey(found.apiKey)
-  return found === undefined || key === undefined ? undefined : `${key.keyId} ${found.scopes}`
+  return found === undefined || key === undefined ? undefined : `${key.keyId} ${found.scopes} ${found.begunAtEpochMs}`
 }
 
 export class Tickets {

@@ -40,7 +40,14 @@ test("a ticket of the time that a restored journal has lost belongs to nobody", 
 
   const restored = start(memoryDisk(copy), second.epochMs + 60_000)
   await restored.started
-  const minted = await restored.ask("POST", target, { key: other!.apiKey, body: { scopes: ["read", "trade"] } })
+  // The lost ticket comes while the other account's is being minted, before that has its turn and while it has.
+  const rotate = () => restored.ask("PUT", target, { key: "", body: { ticket: lostTicket } })
+  const [early, minted, late] = await Promise.all([
+    Promise.all([rotate(), rotate()]),
+    restored.ask("POST", target, { key: other!.apiKey, body: { scopes: ["read", "trade"] } }),
+    Promise.all([rotate(), rotate(), rotate()])
+  ])
+  for (const { status } of [...early, ...late]) expect(status).toBe(401)
   const { ticket } = minted.json as { readonly ticket: string }
   expect(Buffer.from(ticket, "base64url").subarray(0, 12)).toEqual(Buffer.from(lostTicket, "base64url").subarray(0, 12))
   expect(ticket).not.toBe(lostTicket)

@@ -1,4 +1,4 @@
-/** How tasks reach a venue over HTTP: privately unless the user permits otherwise, and without following redirects; and why they do not. */
+/** How tasks reach a venue over HTTP: privately unless the user permits otherwise, and without following redirects. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
@@ -33,6 +33,6 @@ export const textOf = (url: string, error: HttpClientError.HttpClientError): str
   const codes = codesOf(error)
   const why = codes.length === 0 ? error.message : codes.join(", ")
   if (!isUntrusted(error)) return `${url} ${error._tag === "RequestError" ? "cannot be reached" : "broke off"}: ${why}`
-  return `nothing was sent: the certificate at ${url} is not trusted: ${why}. --url has to have a name that is in the certificate, and `
+  return `the certificate at ${url} is not trusted: ${why}. --url has to have a name that is in the certificate, and `
     + "the certificate of an authority of your own has to be in the file that NODE_EXTRA_CA_CERTS names"
 }

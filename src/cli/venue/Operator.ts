@@ -126,7 +126,7 @@ const send = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure,
     return sendOnce(target, call).pipe(
       Effect.catchTags({
         Refused: (error) => Effect.fail(mayBeDone && saysNothing.has(error.status) ? new NoAnswer({ text: error.text }) : error),
-        Untrusted: (error) => Effect.fail(mayBeDone ? new NoAnswer({ text: error.text }) : error)
+        Untrusted: ({ text }) => Effect.fail(mayBeDone ? new NoAnswer({ text }) : new Untrusted({ text: `nothing was sent: ${text}` }))
       }),
       Effect.tapErrorTag("NoAnswer", ({ text }) => {
         const isFirst = !mayBeDone

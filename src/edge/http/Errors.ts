@@ -439,7 +439,7 @@ export const ticketMissing: Failure = {
   }
 }
 
-/** A frame of a connection on which no ticket was shown. Such frames have none themselves. */
+/** A frame of a connection on which no ticket was accepted. Such frames have none themselves. */
 export const connectionWithoutTicket: Failure = {
   description: {
     ...ticketMissing.description,

@@ -63,7 +63,10 @@ const issued = (services: Services, command: Command): Effect.Effect<typeof Tick
     }
   })
 
-/** The family and generation of the ticket that was sent; fails where there is none, or it is not this venue's. */
+/**
+ * The family and generation of the ticket that was sent; fails where there is none, or it is not this venue's. Nothing is submitted for
+ * a family that is not known: by its turn the number may have been given out to another key.
+ */
 const withPlace = <A>(
   { identity: { tickets }, state }: Services,
   ticket: string | undefined,
@@ -71,7 +74,8 @@ const withPlace = <A>(
 ): Effect.Effect<A, Errors.Failure> => {
   if (ticket === undefined) return fail(Errors.ticketMissing)
   const place = tickets.verify(state, ticket)
-  return place === undefined ? fail(Errors.refused(Refusal.ticketInvalid)) : then(place)
+  if (place === undefined) return fail(Errors.refused(Refusal.ticketInvalid))
+  return state.findTicketFamily(place.family) === undefined ? fail(Errors.refused(Refusal.ticketExpired)) : then(place)
 }
 
 export const mintTicket = Route.effect({

@@ -361,7 +361,8 @@ export class Session implements Conversation {
       if (found === "replaced") return refuse(Errors.ticketReplaced)
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
-      if (endOf(found, reads, decidedAt()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
+      const endedMeanwhile = endOf(found, reads, decidedAt())
+      if (endedMeanwhile !== undefined) return refuse(Errors.refused(endedMeanwhile))
       const mayTrade = (found.scopes & scopeTrade) !== 0
       const isToArm = this.armed === undefined && (cancelOnDisconnect || (this.isPromised && mayTrade))
       if (!isToArm) return this.joins(found) ? this.trust(id, found) : refuse(Errors.socketsOfAccount)
@@ -373,15 +374,15 @@ export class Session implements Conversation {
           else {
             const isOfOther = this.isOfOther(found)
             // The ticket may have ended while the connection was being armed.
-            const hasEnded = endOf(found, reads, decidedAt()) !== undefined
-            const isTaken = !isOfOther && !hasEnded && this.joins(found)
+            const ended = endOf(found, reads, decidedAt())
+            const isTaken = !isOfOther && ended === undefined && this.joins(found)
             if (this.armed !== undefined || !isTaken) disconnects.end(armed)
             else {
               this.armed = armed
               this.isPromised = true
             }
             if (isOfOther) refuse(otherAccount)
-            else if (hasEnded) refuse(Errors.refused(Refusal.ticketExpired))
+            else if (ended !== undefined) refuse(Errors.refused(ended))
             else if (!isTaken && !this.isClosed) refuse(Errors.socketsOfAccount)
             else this.trust(id, found)
           }

@@ -191,6 +191,8 @@ const sendPart = (state: State, account: number, largestSlot: number): boolean =
   const isSent = sent !== undefined && sent.lastSecond >= second
   if (isSent && sent.rest === undefined) return false
   const rest = isSent ? sent.rest : undefined
+  // Whatever becomes of it now, it is not sent once more.
+  if (rest !== undefined) state.parts.set(account, { firstAtEpochMs: sent!.firstAtEpochMs, lastSecond: second })
   const slot = rest === undefined ? largestSlot : restOf(state, account, rest.market)
   if (slot === none) return false
   const market = markets[positions.market(slot)]!
@@ -378,9 +380,8 @@ const lookAtFund = (state: State, fund: number): number => {
 }
 
 /**
- * The worst price at which the fund unwinds: as far from the mark as the market's liquidation fee, within the price band. What the fund
- * took over cost it at most the equity that was left, and what it gave away beyond the fees it earns could be fetched from it by
- * whoever bids far from the mark.
+ * The worst price at which the fund unwinds: as far from the mark as the market's liquidation fee, within the price band. If it sold
+ * further away, somebody could arrange to be taken over and buy the position back far below the mark.
  */
 const unwindingLimit = ({ bandHigh, bandLow, mark, parameters: { liquidationFeeBps } }: MarketState, quantity: number): number =>
   quantity > 0
@@ -388,8 +389,8 @@ const unwindingLimit = ({ bandHigh, bandLow, mark, parameters: { liquidationFeeB
     : Math.min(bandHigh, bandHighOf(mark, liquidationFeeBps))
 
 /**
- * Unwinds a fifth of the fund's position in each market, a bounded number of markets per record, and none of which no order could be
- * met. Returns whether the current second is done.
+ * Unwinds a fifth of the fund's position in each market, a bounded number of markets per record. It stops where the record may meet no
+ * more orders, and goes on in the next one. Returns whether the current second is done.
  */
 const unwind = (state: State, fund: number): boolean => {
   const { markets, positions } = state

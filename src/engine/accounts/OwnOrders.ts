@@ -16,7 +16,7 @@ export const nextNumber = (state: State): number => ordinal(state.sequence, firs
 export interface Sent {
   readonly filledAtoms: number
   readonly filledNotional: number
-  /** Whether it stopped only because the record may meet no more orders: what is left says nothing about the market. */
+  /** Whether it stopped only because the record may meet no more orders: those behind were not asked. */
   readonly isCut: boolean
 }
 

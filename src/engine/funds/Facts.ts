@@ -123,7 +123,8 @@ export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: 
     return Refusal.ledgerFactOutOfBounds
   }
   const room = preparedRoomOf(bounds, transfers.find(command.transfer)?.kind, command.step)
-  if (transfers.preparedLength + preparedTransaction.length > room) return Refusal.tableFull
+  // A step that the ledger has done already has no bytes, and needs no room for any.
+  if (preparedTransaction.length > 0 && transfers.preparedLength + preparedTransaction.length > room) return Refusal.tableFull
   return take(findAtHand(state, command.transfer, command.step), (step, transfer) => {
     // Without a party there is nobody to act; and a command may belong to one step only, as long as it may still be accepted.
     const known = transfers.ofCommand(commandId)
@@ -197,9 +198,9 @@ interface Completed extends Judged {
 }
 
 /**
- * Whether an acceptance is of another step with the same command: it is from before this one was bound, and the journal that knew the
- * other is lost, where an older copy has given out its id once more. The command of an account's first step is the account's: an
- * acceptance for any of its deposits serves them all.
+ * Whether an acceptance belongs to another step with the same command, because it is from before this step was bound. Such a step was
+ * in a journal that is lost; the older copy that was restored has given its id out once more. The command of an account's first step is
+ * the account's own: an acceptance for any of its deposits serves them all.
  */
 const isOfAnother = ({ binding, name }: Steps.Step, offset: number): boolean =>
   name !== "owner_account_acceptance" && binding !== null && offset <= binding.ledgerEndOffset
