@@ -113,7 +113,7 @@ export class Reader {
     return Effect.as(
       Effect.tap(
         Effect.logWarning(
-          `the ledger has forgotten completions behind ${from}: none is of a step that this journal has prepared, and reading goes on at ${next}`
+          `the ledger has forgotten completions behind ${from}: none is of a step that is prepared, and reading goes on at ${next}`
         ),
         () => Effect.sync(() => void (this.throughOffset = next))
       ),
