@@ -226,9 +226,8 @@ export class ToldOfStreams {
     const name = nameOf(stream)
     if (kinds[name] === undefined) return holds
     const all = this.told.get(keyOf(stream, account)) ?? []
-    const ofRecord = all.filter((one) => one.sequence === sequence)
-    // A record that changes something also begins payments of funding, which are sent when they are entered.
-    const told = ofRecord.findLast(({ mayWait }) => !mayWait) ?? ofRecord.at(-1)
+    // A record that changes something may also begin payments of funding, which are sent when they are entered.
+    const told = all.findLast((one) => one.sequence === sequence && !one.mayWait) ?? all.findLast((one) => one.sequence === sequence)
     // A record too long ago is not kept.
     if (told === undefined && sequence < (all[0]?.sequence ?? 0) && all.length === mostRemembered) return holds
     if (told === undefined) return broken(`which changed nothing of it: ${JSON.stringify(data)}`)
