@@ -140,21 +140,23 @@ export class Driver {
     return Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) => {
       const tended = this.tend(number)
       if (tended.underWay !== undefined) return Effect.succeed(tended.underWay)
-      const isBefore = isFromBefore(number, this.beganAtSequence)
-      const performed = (hasTurn: boolean) =>
+      const performed = (hasTurn: boolean, isCaughtUp: boolean) =>
         Effect.flatMap(this.binding, (bound) => {
-          const readThrough = isBefore ? this.reader?.offset : undefined
+          const readThrough = isCaughtUp ? this.reader?.offset : undefined
           return perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn, readThrough })
         })
-      const begun = performed(false).pipe(
-        this.slots.withPermits(1),
-        this.begins(number, nowEpochMs) ? this.beginners.withPermits(1) : identity
-      )
-      // Whether the ledger has done a step that this journal has not prepared is known once its completions have been read.
-      const isToRead = isBefore && this.parts.reads.transfer(number)?.stepAtHand?.binding === null
-      // Waiting takes no slot, neither for that nor for a turn to spend from the treasury: slots are for work that can proceed.
-      const work = Effect.zipRight(isToRead ? this.caughtUp : Effect.void, begun).pipe(
-        Effect.flatMap((came) => came === "turn" ? this.inTurn(tended, performed(true)) : Effect.succeed(came)),
+      const begun = (isCaughtUp: boolean) =>
+        performed(false, isCaughtUp).pipe(
+          this.slots.withPermits(1),
+          this.begins(number, nowEpochMs) ? this.beginners.withPermits(1) : identity
+        )
+      // Waiting takes no slot, neither for what is to be read first nor for a turn to spend from the treasury: slots are for work that
+      // can proceed.
+      const work = this.readFirst(number).pipe(
+        Effect.flatMap((isCaughtUp) =>
+          Effect.flatMap(begun(isCaughtUp), (came) =>
+            came === "turn" ? this.inTurn(tended, performed(true, isCaughtUp)) : Effect.succeed(came))
+        ),
         Effect.map((came) => came === "turn" ? "waits" : came),
         Effect.onExit((exit) => this.done(number, tended, exit)),
         Effect.asVoid
@@ -301,6 +303,18 @@ export class Driver {
     if (this.parts.reads.sequence !== before) yield* this.workLatch.open
     return more
   }).pipe(this.reading.withPermits(1))
+
+  /**
+   * Whether the ledger has done a step that this journal has not prepared is known once its completions have been read. Returns whether
+   * they have been read for a transfer. Where the ledger does not tell them any more, the transfer goes on without: others are worked
+   * on then, too.
+   */
+  private readFirst(number: number): Effect.Effect<boolean, Trouble> {
+    const isUnprepared = this.parts.reads.transfer(number)?.stepAtHand?.binding === null
+    return isUnprepared && isFromBefore(number, this.beganAtSequence)
+      ? Effect.catchTag(Effect.as(this.caughtUp, true), "Stopped", () => Effect.succeed(false))
+      : Effect.succeed(false)
+  }
 
   /** Completes when everything has been read that the ledger had done when this process first asked. */
   private readonly caughtUp: Effect.Effect<void, Trouble> = Effect.gen(this, function*() {

@@ -39,7 +39,7 @@ export interface Manner {
   readonly isAsked: boolean
   /** Whether it is its turn to spend of the treasury. */
   readonly hasTurn: boolean
-  /** The offset up to which completions have been read, where the transfer is from before this process; otherwise undefined. */
+  /** The offset up to which completions have been read, where they had to be read first; otherwise undefined. */
   readonly readThrough: number | undefined
 }
 
