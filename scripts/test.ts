@@ -165,7 +165,7 @@ const commit = (): string => {
 const fixedSeeds = (JSON.parse(fs.readFileSync("sim/seeds.json", "utf8")) as ReadonlyArray<string>).join(",")
 
 /** Calls of a fresh seed: a run has reached most of what it can by then, and with more time it is better to run more seeds. */
-const freshSteps = "500"
+const freshSteps = "300"
 
 const simulator = [...flags, "dist/sim/main.js"]
 
@@ -181,18 +181,18 @@ const meanwhile = beginMeanwhile([
   [fresh, `${fresh}b`].map((seed, index) =>
     [
       `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
-      [...simulator, "--seed", seed, "--seeds", "6", "--steps", freshSteps]
+      [...simulator, "--seed", seed, "--seeds", "5", "--steps", freshSteps]
     ] as const
   )
 ])
 await suites()
 // Survivors are for readers of the report, and running out of time is no failure; a venue that fails without any mutant is, and so is an
-// outdated list of equivalent mutants. It has its minute beside steps that leave it a core.
+// outdated list of equivalent mutants. It has its half minute beside steps that leave it a core.
 const last = begin([
   ["the real server, killed under load", ["dist/scripts/crash.js", "--kills", "3", "--seconds", "1"]],
   [
-    "mutants of what the newest commit touched, for a minute at most",
-    ["dist/scripts/mutate.js", "--changed", "HEAD^", "--seeds", "12", "--minutes", "1", "--state", "data/mutate-changed.jsonl"]
+    "mutants of what the newest commit touched, for half a minute at most",
+    ["dist/scripts/mutate.js", "--changed", "HEAD^", "--seeds", "12", "--minutes", "0.5", "--state", "data/mutate-changed.jsonl"]
   ]
 ])
 await tell(meanwhile)
