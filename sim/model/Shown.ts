@@ -8,7 +8,7 @@ import type * as Session from "../../src/domain/Session.js"
 import * as Order from "../../src/domain/Order.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import type { NaiveDay, NaiveFill, NaiveDelisting, NaiveMarket, NaiveOrder } from "./NaiveState.js"
-import { remaining } from "./NaiveState.js"
+import { isDelisted, remaining } from "./NaiveState.js"
 import * as Risk from "./NaiveRisk.js"
 import type { Trigger } from "../../src/operations/accounts/AutoClose.js"
 import type { NaiveBracket } from "./NaiveAutoClose.js"
@@ -521,9 +521,9 @@ const fundingOf = (of: NaiveMarket) => {
   }
 }
 
-/** The end of the funding interval that contains a time. */
-const nextFunding = ({ fundingIntervalMs }: Market.Parameters, atEpochMs: number): number =>
-  atEpochMs - (atEpochMs % fundingIntervalMs) + fundingIntervalMs
+/** The end of the funding interval that contains a time; 0 in a delisted market, which has no further one. */
+const nextFunding = (isOver: boolean, { fundingIntervalMs }: Market.Parameters, atEpochMs: number): number =>
+  isOver ? 0 : atEpochMs - (atEpochMs % fundingIntervalMs) + fundingIntervalMs
 
 /** A rate in 10^-9 as basis points, half up. */
 const bpsOf = (rate: bigint): string => {
@@ -545,6 +545,7 @@ export interface Figures {
   readonly source: number
   readonly isHeld: boolean
   readonly isClosed: boolean
+  readonly isDelisted: boolean
 }
 
 /** A market's present figures. */
@@ -560,7 +561,8 @@ export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
     index,
     source,
     isHeld: step !== undefined,
-    isClosed: Risk.sessionOf(of) === "closed"
+    isClosed: Risk.sessionOf(of) === "closed",
+    isDelisted: isDelisted(of)
   }
 }
 
@@ -587,7 +589,7 @@ export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atE
     fundingRateE9: String(rate),
     predictedFundingRateE9: String(predicted),
     change24hBps: String(day.changeBps),
-    nextFundingTimeEpochMs: nextFunding(parameters, atEpochMs),
+    nextFundingTimeEpochMs: nextFunding(of.isDelisted, parameters, atEpochMs),
     fundingIntervalMs: parameters.fundingIntervalMs,
     marketData: {
       ...both("indexPrice", of.index, priceScale),
@@ -609,7 +611,7 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEp
   const day = model.day(of, model.atEpochMs)
   const openInterest = openInterestOf(model, of)
   const { predicted, rate } = fundingOf(of)
-  const next = nextFunding(of.parameters, model.atEpochMs)
+  const next = nextFunding(isDelisted(of), of.parameters, model.atEpochMs)
   const minutes = of.parameters.fundingIntervalMs / 60_000
   return {
     symbol: symbolOf(of.parameters),

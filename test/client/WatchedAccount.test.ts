@@ -99,6 +99,22 @@ test("a position that went flat while nothing could be told is told with the sna
   expect(await watched()).toEqual([[symbolOf("B"), 2], [symbolOf("C"), 1]])
 })
 
+test("a time to begin with leaves out older orders, and no position, which has none", async () => {
+  const { exchange, snapshot, update } = setUp()
+  const positions = exchange.watchPositions(undefined, 1_000)
+  await turn()
+  snapshot([position("A", "1.000")])
+  expect((await positions).map(({ contracts }) => contracts)).toEqual([1])
+  update([{ marketId: idOf("A"), closed: true, lastSequence: 2 }])
+  expect((await exchange.watchPositions(undefined, 1_000)).map(({ contracts }) => contracts)).toEqual([0])
+
+  const other = setUp()
+  const orders = other.exchange.watchOrders(undefined, 1_000)
+  await turn()
+  other.snapshot([{ ...order("ord_1", "open"), createdAtEpochMs: 999 }, { ...order("ord_2", "open"), createdAtEpochMs: 1_000 }])
+  expect((await orders).map(({ id }) => id)).toEqual(["ord_2"])
+})
+
 test("orders that ended meanwhile are asked for and told as they ended; one that the venue has forgotten is not", async () => {
   const { exchange, snapshot, update } = setUp()
   const asked: Array<string> = []

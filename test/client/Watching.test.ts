@@ -128,6 +128,15 @@ describe("what is watched", () => {
     expect(await exchange.watchOHLCV(symbol, "1m", undefined, undefined, { price: "index" })).toEqual([[0, 1, 9, 0.5, 1, 2.5]])
   })
 
+  test("a time to begin with leaves out older trades and candles", async () => {
+    stream.answers = [
+      [{ type: "snapshot", ...trades, sequence: 5, data: [trade(5), trade(4)] }],
+      [{ type: "snapshot", ...candles, sequence: 5, data: [candle(0, 1), candle(300_000, 2)] }]
+    ]
+    expect(await exchange.watchTrades(symbol, 5)).toMatchObject([{ id: "trd_5" }])
+    expect(await exchange.watchOHLCV(symbol, "5m", 1)).toEqual([[300_000, 1, 9, 0.5, 2, 2.5]])
+  })
+
   test("a snapshot that follows another one tells nothing twice", async () => {
     stream.answers = [[{ type: "snapshot", ...trades, sequence: 5, data: [trade(5), trade(4)] }]]
     expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_4", price: 10, amount: 0.5, cost: 5, side: "buy" }, {

@@ -70,6 +70,8 @@ test("closes what is held at the final price; everybody sees how", async () => {
   const settled = { state: "settled", finalPrice: "100.0", settledAtEpochMs: venue.atEpochMs }
   expect(await market()).toMatchObject({ status: "halted", delisting: settled })
   expect(await outlook()).toMatchObject({ delisting: settled, openInterest: "0.000", openOrders: 0 })
+  // Funding has ended there.
+  expect(await read(`/v1/markets/${marketId}/stats`)).toMatchObject({ nextFundingTimeEpochMs: 0, predictedFundingRateBps: "0" })
   expect((await own(alice, "positions")).positions).toEqual([])
   const orders = (await own(alice, "orders")).orders
   expect(orders[0]).toMatchObject({ status: "canceled", cancelReason: "market_delisted" })

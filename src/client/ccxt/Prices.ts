@@ -102,8 +102,11 @@ export class Prices extends Markets {
     const native: Dict = this.safeDict(stats, "info", {})
     const number = (name: string): number => this.safeNumber(stats, name) ?? 0
     const timestamp = number("timestamp")
-    const fundingTimestamp = number("nextFundingTimestamp")
-    const previousFundingTimestamp = fundingTimestamp - this.safeInteger(native, "fundingIntervalMs", 0)
+    // The venue gives 0 where funding has ended, in a delisted market.
+    const fundingTimestamp = number("nextFundingTimestamp") || undefined
+    const previousFundingTimestamp = fundingTimestamp === undefined
+      ? undefined
+      : fundingTimestamp - this.safeInteger(native, "fundingIntervalMs", 0)
     const price = (name: string) => number(name) === 0 ? undefined : { [name]: number(name) }
     return {
       info: stats,
@@ -115,11 +118,13 @@ export class Prices extends Markets {
       datetime: this.iso8601(timestamp) ?? "",
       // The venue's "next" rate is that of the current interval; the library names rates by which is charged next.
       fundingRate: number("nextFundingRate"),
-      fundingTimestamp,
-      fundingDatetime: this.iso8601(fundingTimestamp) ?? "",
+      ...(fundingTimestamp === undefined
+        ? undefined
+        : { fundingTimestamp, fundingDatetime: this.iso8601(fundingTimestamp) ?? "" }),
       previousFundingRate: number("fundingRate"),
-      previousFundingTimestamp,
-      previousFundingDatetime: this.iso8601(previousFundingTimestamp) ?? "",
+      ...(previousFundingTimestamp === undefined
+        ? undefined
+        : { previousFundingTimestamp, previousFundingDatetime: this.iso8601(previousFundingTimestamp) ?? "" }),
       interval: this.safeString(stats, "interval", "")
     }
   }

@@ -113,7 +113,7 @@ export class Watching extends Triggers {
     return this.filterBySinceLimit(candles, since, limit, 0, true) as Array<OHLCV>
   }
 
-  /** The account's orders that have changed, each in its present state; the first call returns the open ones. */
+  /** The account's orders that have changed, each in its present state; the first call returns the open ones, and waits where none is. */
   override async watchOrders(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -130,7 +130,7 @@ export class Watching extends Triggers {
       "timestamp", true) as Array<Order>
   }
 
-  /** The account's own trades, oldest first; the first call returns the latest hundred. */
+  /** The account's own trades, oldest first; the first call returns the latest hundred, and waits for the first one where there is none. */
   override async watchMyTrades(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -149,10 +149,13 @@ export class Watching extends Triggers {
       "timestamp", true) as Array<Trade>
   }
 
-  /** The account's positions that have changed, a flat one with 0 contracts; the first call returns all that are not flat. */
+  /**
+   * The account's positions that have changed, a flat one with 0 contracts; the first call returns all that are not flat, and waits where
+   * none is. A position is a state and not an event: it has no time, so `since` leaves none out.
+   */
   override async watchPositions(
     symbols: Strings = undefined,
-    since: Int = undefined,
+    _since: Int = undefined,
     limit: Int = undefined,
     _params: Dict = {}
   ): Promise<Array<Position>> {
@@ -169,7 +172,7 @@ export class Watching extends Triggers {
           if (contracts !== 0) into.put(...told({ marketId, closed: true, lastSequence: sequence }))
         }
       })
-    return this.filterBySinceLimit(await news.next(wanted, this.isWhole()), since, limit, "timestamp", true) as Array<Position>
+    return this.filterBySinceLimit(await news.next(wanted, this.isWhole()), undefined, limit, "timestamp", true) as Array<Position>
   }
 
   /** The account's money, each time that it changes. */

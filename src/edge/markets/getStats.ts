@@ -7,7 +7,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
-import type { BookView, MarketView, StatsView } from "../../engine/Reads.js"
+import { type BookView, isDelisted, type MarketView, type StatsView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -123,9 +123,11 @@ const fundingRateBasisMs = 8 * hourMs
 const e9PerBps = 100_000
 const one = 1_000_000_000
 
-/** The next whole interval after a time. */
-const nextFundingEpochMs = ({ parameters: { fundingIntervalMs } }: MarketView, atEpochMs: number): number =>
-  (Math.floor(atEpochMs / fundingIntervalMs) + 1) * fundingIntervalMs
+/** The next whole interval after a time; 0 in a delisted market, where funding has ended. */
+const nextFundingEpochMs = (view: MarketView, atEpochMs: number): number => {
+  const { parameters: { fundingIntervalMs } } = view
+  return isDelisted(view) ? 0 : (Math.floor(atEpochMs / fundingIntervalMs) + 1) * fundingIntervalMs
+}
 
 /** An interval as the unified vocabulary names it: `1h`, `30m`, `10s`. */
 const intervalName = (intervalMs: number): string =>

@@ -93,7 +93,7 @@ export const markets: Said = {
   fundingRateE9: "What a position pays of its notional for the interval, in 10^-9; positive: longs pay.",
   predictedFundingRateE9: "The same of the running interval so far, in 10^-9; 0 where nothing will be paid for it.",
   fundingRate8hE9: "The same per 8 hours, in 10^-9.",
-  nextFundingTimeEpochMs: "When funding is paid next, in milliseconds since the Unix epoch.",
+  nextFundingTimeEpochMs: "When funding is paid next, in milliseconds since the Unix epoch; 0 in a delisted market.",
   fundingIntervalMs: "How long an interval of funding is, in milliseconds.",
   intervalMs: "How long the interval was, in milliseconds.",
   marketData: "Index and mark.",
