@@ -1,6 +1,6 @@
 /**
  * Safety (I11). A challenge is answered once: a repetition, at the same moment or after a crash, proves nothing more. It is spent with its
- * first answer, valid or not, and on whatever route: after a refusal it proves nothing.
+ * first answer, valid or not, and on whatever route: after a refusal as unproven it proves nothing.
  */
 import { isObject } from "../reading/Bodies.js"
 import * as Identity from "../reading/Identity.js"

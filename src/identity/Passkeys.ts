@@ -81,11 +81,7 @@ export class Challenges {
     this.forget(atEpochMs)
     const identifier = `chl_${this.text(identifierBytes)}`
     const challenge = { ceremony, challenge: this.text(challengeBytes), expiresAtEpochMs: atEpochMs + challengeMs }
-    this.places.take(identifier, address, (left, crowd) => {
-      if (crowd === "address") this.reached?.("a challenge made room for another one of its address")
-      this.open.delete(left)
-    })
-    this.open.set(identifier, challenge)
+    this.place(identifier, challenge, address)
     return [identifier, challenge]
   }
 
@@ -97,7 +93,7 @@ export class Challenges {
     return challenge
   }
 
-  /** Takes a challenge to be answered, once: it is used up whatever the answer. Undefined where none is open for this purpose. */
+  /** Takes a challenge to be answered: it is used up whatever the answer, unless it is placed again. Undefined where none is open for this purpose. */
   take<P extends Purpose>(
     identifier: string,
     purposes: ReadonlyArray<P>,
@@ -113,6 +109,19 @@ export class Challenges {
     return (purposes as ReadonlyArray<Purpose>).includes(purpose) ? challenge as never : undefined
   }
 
+  /**
+   * Opens a challenge; again, with the time that it had, where its answer was valid and came to nothing for want of room, so that the same
+   * request may be repeated.
+   */
+  place(identifier: string, challenge: Challenge, address: string): void {
+    this.places.take(identifier, address, (left, crowd) => {
+      if (crowd === "address") this.reached?.("a challenge made room for another one of its address")
+      this.open.delete(left)
+    })
+    this.open.set(identifier, challenge)
+  }
+
+  /** One that was opened again is behind younger ones, and may be kept as long as they are: it is over all the same. */
   private forget(atEpochMs: number): void {
     for (const [identifier, { expiresAtEpochMs }] of this.open) {
       if (isOpen(expiresAtEpochMs, challengeMs, atEpochMs)) return

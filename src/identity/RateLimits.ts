@@ -25,7 +25,10 @@ export interface Options {
   readonly perAddress: number
   /** Attempts of one remote address to sign in or to connect an agent. */
   readonly signInsPerAddress: number
-  /** Accounts opened without a credential within an hour, from all addresses together. Absent: `usualOpeningsPerHour`. */
+  /**
+   * Accounts opened without a credential within an hour, from all addresses together; a network has a sixteenth of them, or 16. Absent:
+   * `usualOpeningsPerHour`.
+   */
   readonly openingsPerHour?: number
   /** Length of a window, ms. A venue has a minute; only simulations differ. */
   readonly windowMs: number
@@ -255,5 +258,39 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
   sign_in: new Windows(signInsPerAddress, windowMs)
 })
 
-/** The limit of accounts opened without a credential: one window for the whole venue. */
-export const openings = ({ openingsPerHour = usualOpeningsPerHour }: Options): Windows => new Windows(openingsPerHour, hourMs, 1, 1)
+/** No network opens more than this part of the accounts that may be opened in an hour, unless that would be fewer than `leastOfNetwork`. */
+const partsOfOpenings = 16
+const leastOfNetwork = 16
+
+/** The name under which the openings of the whole venue are counted. */
+const venue = "venue"
+
+/**
+ * Limits how many accounts are opened without a credential in an hour: in the whole venue, and of each network, so that a single customer
+ * with a whole network does not take the hour from everybody else.
+ */
+export class Openings {
+  private readonly all: Windows
+  private readonly ofNetworks: Windows
+
+  constructor({ openingsPerHour = usualOpeningsPerHour }: Pick<Options, "openingsPerHour">) {
+    const part = Math.max(leastOfNetwork, Math.ceil(openingsPerHour / partsOfOpenings))
+    this.all = new Windows(openingsPerHour, hourMs, 1, 1)
+    this.ofNetworks = new Windows(Math.min(part, openingsPerHour), hourMs)
+  }
+
+  /** Whole seconds after which an account may be opened from an address, at most a minute; 0: it may be opened now. Nothing is counted. */
+  secondsLeft(address: string, atEpochMs: number): number {
+    const of = (windows: Windows, subject: Subject): number =>
+      windows.isUsedUp(subject, atEpochMs) ? Math.max(1, secondsUntil(windows.view(subject, atEpochMs).resetsAtEpochMs, atEpochMs)) : 0
+    return Math.max(of(this.all, venue), of(this.ofNetworks, networkOf(address)))
+  }
+
+  /** Counts an account that is opened from an address. Returns whether it may be opened; otherwise nothing is counted. */
+  take(address: string, atEpochMs: number): boolean {
+    if (this.secondsLeft(address, atEpochMs) > 0) return false
+    this.all.take(venue, atEpochMs)
+    this.ofNetworks.take(networkOf(address), atEpochMs)
+    return true
+  }
+}

@@ -154,3 +154,35 @@ test("the classes are limited as they are set, owners' sessions as keys are", ()
   expect(RateLimits.classes.map((name) => [name, limits[name].limit])).toEqual([["key", 4], ["session", 4], ["public", 3], ["sign_in", 2]])
   expect(RateLimits.defaults).toEqual({ perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs })
 })
+
+test.each<readonly [string, number, ReadonlyArray<readonly [string, number]>]>([
+  ["a /48 of IPv6, whatever its addresses, opens a sixteenth of an hour's accounts", 1_000, [["2001:db8:7:0::/64", 32], [
+    "2001:db8:7:1::/64",
+    31
+  ], ["2001:db8:8:0::/64", 63]]],
+  ["an address of IPv4 likewise", 1_000, [["192.0.2.1", 63], ["192.0.2.2", 63]]],
+  ["where an hour has few, a network opens 16 of them", 100, [["192.0.2.1", 16], ["192.0.2.2", 16]]],
+  ["or all of even fewer", 2, [["192.0.2.1", 2], ["192.0.2.2", 0]]],
+  ["sixteen networks together open them all", 256, [
+    ...Array.from({ length: 16 }, (_, index) => [`192.0.2.${index}`, 16] as const),
+    ["198.51.100.1", 0]
+  ]]
+])("%s", (_, openingsPerHour, expected) => {
+  const openings = new RateLimits.Openings({ openingsPerHour })
+  const opened = expected.map(([address]) => {
+    let count = 0
+    // The first of the addresses of a network leaves some to the next.
+    while (count < (address === "2001:db8:7:0::/64" ? 32 : 1_000) && openings.take(address, start)) count++
+    return [address, count]
+  })
+  expect(opened).toEqual(expected)
+})
+
+test("the openings of a network are full again after an hour, and it is told how long it waits", () => {
+  const openings = new RateLimits.Openings({ openingsPerHour: 1_000 })
+  expect(openings.secondsLeft("192.0.2.1", start)).toBe(0)
+  while (openings.take("192.0.2.1", start));
+  expect([openings.secondsLeft("192.0.2.1", start + 1), openings.secondsLeft("192.0.2.2", start + 1)]).toEqual([60, 0])
+  expect(openings.secondsLeft("192.0.2.1", start + 60 * minuteMs - 500)).toBe(1)
+  expect(openings.take("192.0.2.1", start + 60 * minuteMs)).toBe(true)
+})

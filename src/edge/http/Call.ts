@@ -11,7 +11,7 @@ import type { Identity } from "../../identity/Identity.js"
 import type { Changes } from "../../streams/Changes.js"
 import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
-import type { RateLimits, Windows } from "../../identity/RateLimits.js"
+import type { Openings, RateLimits } from "../../identity/RateLimits.js"
 import type { Barrier, Submit } from "../../sequencer/Submit.js"
 import type { Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
@@ -36,7 +36,7 @@ export interface Services {
   readonly tokens: ApiKeys.KnownTokens
   readonly rateLimits: RateLimits
   /** Accounts that are opened without a credential. */
-  readonly openings: Windows
+  readonly openings: Openings
   /** Proxies of the venue's own that stand before it. */
   readonly trustedProxies: number
   readonly identity: Identity

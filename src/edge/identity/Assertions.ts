@@ -1,4 +1,7 @@
-/** Passkey assertions in requests: each answers a challenge, which ends with its first answer, valid or not. */
+/**
+ * Passkey assertions in requests: each answers a challenge, which ends with its first answer, valid or not, unless the venue says that
+ * nothing was done and the same request may be repeated.
+ */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { internal, Principal } from "../../operations/Header.js"
@@ -24,6 +27,27 @@ export interface Proved {
   readonly signCount: number
 }
 
+/** What the answer to a challenge has proved, for a command. */
+export interface Answered extends Proved {
+  /** To be called with the failure of the command. */
+  readonly failed: (failure: Errors.Failure) => Effect.Effect<void>
+}
+
+/**
+ * What becomes of an answered challenge when the command fails that the answer was for. The failures that say that nothing was done, and
+ * that the same request may be repeated, leave it open: otherwise the repetition could only fail.
+ */
+export const failed = (
+  { identity: { challenges } }: Services,
+  challengeIdentifier: string,
+  challenge: Passkeys.Challenge,
+  remoteAddress: string
+) =>
+({ description: { retryable } }: Errors.Failure): Effect.Effect<void> =>
+  Effect.sync(() => {
+    if (retryable) challenges.place(challengeIdentifier, challenge, remoteAddress)
+  })
+
 /** Reports a failed assertion to the account's owner; the journal takes a limited number per account. */
 export const noteFailure = (
   { identity, now, submit }: Services,
@@ -46,7 +70,7 @@ export const prove = (
   purposes: ReadonlyArray<"sign_in" | "add_passkey" | "remove_passkey">,
   account: number | undefined,
   remoteAddress: string
-): Effect.Effect<Proved, Errors.Failure> =>
+): Effect.Effect<Answered, Errors.Failure> =>
   Effect.suspend(() => {
     const { identity: { challenges, publicOrigin: origin, rpId, verifier }, now, state } = services
     const taken = challenges.take(challengeIdentifier, purposes, now())
@@ -66,7 +90,7 @@ export const prove = (
     const { challenge } = taken
     if (PasskeyRules.fault(credential, "webauthn.get", challenge, origin) !== undefined) return refuse()
     return verifier.asserted(credential, passkey, { challenge, origin, rpId }).pipe(
-      Effect.map((signCount) => ({ passkey, signCount })),
+      Effect.map((signCount) => ({ passkey, signCount, failed: failed(services, challengeIdentifier, taken, remoteAddress) })),
       Effect.catchAll(refuse)
     )
   })

@@ -78,12 +78,14 @@ export const removePasskey = Route.effect({
   },
   handler: (services) => ({ path: { accountId, credentialId }, payload: { assertion }, remoteAddress, trader }) =>
     withAccount(services.state, trader, accountId, (account) =>
-      Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), ({ passkey, signCount }) => {
-        const provedBy = passkey.credentialId
-        const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
-        return withAnotherPinned(services, account, credentialId).pipe(
-          Effect.zipRight(removed(services, account, credentialId, removal)),
-          Effect.as(noContent)
-        )
-      }))
+      Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress),
+        ({ failed, passkey, signCount }) => {
+          const provedBy = passkey.credentialId
+          const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
+          return withAnotherPinned(services, account, credentialId).pipe(
+            Effect.zipRight(removed(services, account, credentialId, removal)),
+            Effect.tapError(failed),
+            Effect.as(noContent)
+          )
+        }))
 })

@@ -6,7 +6,6 @@ import * as Schema from "effect/Schema"
 import { Principal } from "../../operations/Header.js"
 import { Operation } from "../../operations/Operations.js"
 import * as Passkeys from "../../identity/Passkeys.js"
-import { secondsUntil } from "../../identity/RateLimits.js"
 import * as PasskeyRules from "../../identity/PasskeyRules.js"
 import type { SessionView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
@@ -72,9 +71,9 @@ const ceremonyOf = (
   }
   return Effect.flatMap(
     Assertions.prove(services, proof, ["add_passkey"], owner.account, remoteAddress),
-    ({ passkey: { account, credentialId, userHandle }, signCount }) => {
+    ({ failed, passkey: { account, credentialId, userHandle }, signCount }) => {
       const proving = owned("ProvePasskey", owner, Operation.provePasskey, { credentialId, signCount, remoteAddress })
-      return Effect.map(Submission.submitted(services, proving),
+      return Effect.map(Effect.tapError(Submission.submitted(services, proving), failed),
         (): Passkeys.Ceremony => ({ purpose: "new_passkey", account, provedBy: credentialId, userHandle, displayName }))
     }
   )
@@ -127,6 +126,9 @@ export const finishRegistration = Route.effect({
   handler: (services) => ({ payload: { challengeIdentifier, credential }, remoteAddress, trader }) =>
     Effect.gen(function*() {
       const { challenges, publicOrigin: origin, rpId, verifier } = services.identity
+      // Looked at before the challenge is used up, and before anything is verified. Only an owner adds to an account.
+      const secondsLeft = trader === undefined ? services.openings.secondsLeft(remoteAddress, services.now()) : 0
+      if (secondsLeft > 0) return yield* fail(Errors.accountOpenings(secondsLeft))
       const taken = challenges.take(challengeIdentifier, ["open_account", "new_passkey"], services.now())
       if (taken === undefined) return yield* fail(Errors.registrationInvalid(Errors.challengeOver))
       const { ceremony, challenge } = taken
@@ -149,13 +151,15 @@ export const finishRegistration = Route.effect({
         remoteAddress
       }
       const atEpochMs = services.now()
-      // Only registrations that would open an account count, so that nobody can use up the limit without making a passkey for each.
-      if (ceremony.purpose === "open_account" && !services.openings.take("venue", atEpochMs)) {
-        return yield* fail(Errors.accountOpenings(Math.max(1, secondsUntil(services.openings.resetsAtEpochMs, atEpochMs))))
-      }
-      return yield* opened(services, (opening) =>
-        ceremony.purpose === "open_account" || trader === undefined
-          ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })
-          : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, provedBy: ceremony.provedBy, ...opening }))
+      const session = Effect.suspend(() =>
+        // Only registrations that would open an account count, so that nobody can use up the limit without making a passkey for each.
+        ceremony.purpose === "open_account" && !services.openings.take(remoteAddress, atEpochMs)
+          ? fail(Errors.accountOpenings(services.openings.secondsLeft(remoteAddress, atEpochMs)))
+          : opened(services, (opening) =>
+            ceremony.purpose === "open_account" || trader === undefined
+              ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })
+              : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, provedBy: ceremony.provedBy, ...opening }))
+      )
+      return yield* Effect.tapError(session, Assertions.failed(services, challengeIdentifier, taken, remoteAddress))
     })
 })

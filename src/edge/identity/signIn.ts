@@ -77,8 +77,11 @@ export const finishAuthentication = Route.effect({
   handler: (services) => ({ payload, remoteAddress }) =>
     Effect.flatMap(
       Assertions.prove(services, payload, ["sign_in"], undefined, remoteAddress),
-      ({ passkey: { credentialId }, signCount }) =>
-        opened(services,
-          (opening) => proved("SignIn", Principal.passkey, Operation.signIn, { credentialId, signCount, remoteAddress, ...opening }))
+      ({ failed, passkey: { credentialId }, signCount }) =>
+        Effect.tapError(
+          opened(services,
+            (opening) => proved("SignIn", Principal.passkey, Operation.signIn, { credentialId, signCount, remoteAddress, ...opening })),
+          failed
+        )
     )
 })
