@@ -2,7 +2,8 @@
  * Safety (I11). An owner is notified once of each address from which a key is used: a request by the key from a new address is answered,
  * or let in on the stream, no earlier than that was noted. Each process is checked by itself, as long as it has not made so many notes for
  * the account that it makes no more for a while, and only once it has taken something else up: a process that stops serves its last
- * clients, and takes up nothing more. While one address of a key is being noted, another may have to wait for its next use.
+ * clients, and takes up nothing more. While one address of a key is being noted, another waits, and is noted as soon as the process knows
+ * that the first one is; where the writer has no room for that, it waits for the key's next use.
  */
 import type { NaiveKey } from "../model/NaiveIdentity.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -31,6 +32,8 @@ interface State {
   readonly taken: Map<number, number>
   /** Keys with a note in progress: how many more blocks have to be durable until the process certainly knows the note. */
   readonly underWay: Map<string, number>
+  /** Addresses from which keys were used while another was being noted, and which wait for that, with the keys' accounts. */
+  readonly waiting: Map<string, { readonly account: number; readonly addresses: Set<string> }>
   /** The first sequence of the latest block. */
   blockAt: number
   /** Uses in this process that it was not about to note. */
@@ -41,13 +44,22 @@ interface State {
 
 const useOf = (keyId: string, address: string): string => `${keyId} ${address}`
 
-/** Checks a key's use that was let in: its address is known, or was about to be noted. */
-const used = ({ known, noted, notes, underWay, unnoted }: State, { account, clientName, keyId }: NaiveKey, address: string): void => {
+/** An address of a key should have been noted by now, unless the account has had so many notes that it may have no more for a while. */
+const missed = ({ notes, unnoted }: State, account: number, keyId: string, address: string): void => {
+  if ((notes.get(account) ?? 0) < surelyNoted) unnoted.push(`${keyId} was used from ${address}, and nobody has noted that`)
+}
+
+/** Checks a key's use that was let in: its address is known, or was about to be noted, or waits until another one is. */
+const used = (state: State, { account, clientName, keyId }: NaiveKey, address: string): void => {
+  const { known, noted, underWay, waiting } = state
   // Keys without a name have no such notes.
   if (clientName === undefined) return
   const use = useOf(keyId, address)
-  if (known.has(use) || noted.has(use) || underWay.has(keyId) || (notes.get(account) ?? 0) >= surelyNoted) return
-  unnoted.push(`${keyId} was used from ${address}, and nobody has noted that`)
+  if (known.has(use) || noted.has(use)) return
+  if (!underWay.has(keyId)) return missed(state, account, keyId, address)
+  const others = waiting.get(keyId)
+  if (others === undefined) waiting.set(keyId, { account, addresses: new Set([address]) })
+  else others.addresses.add(address)
 }
 
 /** Whether a call certainly uses its key: it is about the key's own account, or its orders and tickets. */
@@ -94,13 +106,20 @@ const letIn = (state: State, { frame: { id }, line }: Seen<"FrameLeft">): void =
   if (key !== undefined) used(state, key, addresses.streams)
 }
 
-/** A block is durable: notes in progress are one block closer to being known. */
+/** A block is durable: notes in progress are one block closer to being known, and then those are due that have waited for them. */
 const passed = (state: State, { firstSequence }: Seen<"Committed">["block"]): void => {
   if (firstSequence === state.blockAt) return
   state.blockAt = firstSequence
   for (const [keyId, left] of state.underWay) {
-    if (left === 1) state.underWay.delete(keyId)
-    else state.underWay.set(keyId, left - 1)
+    if (left > 1) {
+      state.underWay.set(keyId, left - 1)
+      continue
+    }
+    state.underWay.delete(keyId)
+    const others = state.waiting.get(keyId)
+    if (others === undefined) continue
+    state.waiting.delete(keyId)
+    for (const address of others.addresses) missed(state, others.account, keyId, address)
   }
 }
 
@@ -119,7 +138,9 @@ const offered = (state: State, { command, taken }: Seen<"Offered">): Verdict => 
   if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return holds
   const { credentialId, ofAccount, remoteAddress } = command
   state.noted.add(useOf(credentialId, remoteAddress))
+  state.waiting.get(credentialId)?.addresses.delete(remoteAddress)
   if (taken) state.underWay.set(credentialId, Number.POSITIVE_INFINITY)
+  else state.waiting.delete(credentialId)
   state.notes.set(ofAccount, (state.notes.get(ofAccount) ?? 0) + 1)
   return holds
 }
@@ -128,6 +149,7 @@ const started = (state: State): void => {
   state.noted.clear()
   state.notes.clear()
   state.underWay.clear()
+  state.waiting.clear()
   state.unnoted.length = 0
   state.shown.clear()
   // Their answers may still be on their way, from either process.
@@ -146,6 +168,7 @@ export const keyAddresses: Property<State> = {
     notes: new Map(),
     taken: new Map(),
     underWay: new Map(),
+    waiting: new Map(),
     blockAt: 0,
     unnoted: [],
     shown: new Map()

@@ -17,6 +17,8 @@ import * as SecurityNotes from "./SecurityNotes.js"
 const gatherMs = 60_000
 /** Most keys that are remembered; beyond that all are forgotten and looked up again. */
 const mostKeys = 65_536
+/** Most addresses of a key that wait for their notes, which is as many as the state remembers of one. */
+const mostUntold = 8
 
 /** A key used since the process started. */
 interface Seen {
@@ -26,9 +28,14 @@ interface Seen {
   address: string
   usedAtEpochMs: number
   isPending: boolean
-  /** Whether a note of a new address is being journaled. */
+  /** New addresses that are not noted yet, those that came first in front. */
+  untold: ReadonlyArray<string>
+  /** Whether a note of the first of them is being journaled. */
   isNoting: boolean
 }
+
+/** Shared by all keys that have no new address, which are nearly all. */
+const nothingUntold: ReadonlyArray<string> = []
 
 type KeyReads = Pick<Reads, "clientName" | "keyAddresses" | "keyLastUsedAt">
 
@@ -59,7 +66,8 @@ class Uses {
     const known = this.seen.get(key.credential)
     const seen = known ?? this.meet(key)
     seen.usedAtEpochMs = atEpochMs
-    if (seen.address !== address && !seen.isNoting) this.moved(key, seen, address, atEpochMs)
+    if (seen.address !== address) this.moved(key, seen, address)
+    if (seen.untold.length > 0 && !seen.isNoting) this.tell(key, seen, atEpochMs)
     if (seen.isNamed && !seen.isPending) this.owe(seen)
   }
 
@@ -71,24 +79,33 @@ class Uses {
     // Uses not journaled yet are kept in a list of their own.
     if (this.seen.size >= this.most) this.seen.clear()
     const isNamed = this.reads.clientName(apiKey) !== undefined
-    const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false, isNoting: false }
+    const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false, untold: nothingUntold, isNoting: false }
     this.seen.set(apiKey, seen)
     return seen
   }
 
-  private moved({ account, credential, keyId }: ApiKeyView, seen: Seen, address: string, atEpochMs: number): void {
-    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address)) {
-      seen.address = address
-      return
-    }
-    // A note for which there is no room, here or with the writer, is tried again with the next use; otherwise the owner would never hear of
-    // this address.
-    if (!this.notes.take(account, atEpochMs)) return
+  /** A use from another address than the last: one that is not known either has to be told to the key's owner. */
+  private moved({ credential }: ApiKeyView, seen: Seen, address: string): void {
+    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address)) seen.address = address
+    else if (seen.untold.length < mostUntold && !seen.untold.includes(address)) seen.untold = [...seen.untold, address]
+  }
+
+  /**
+   * Notes the first address that the owner was not told of, and then the others one by one. While one is being noted others may come, and
+   * each of them may be the only one from which a copied key does something, so none gives way to another. A note for which there is no
+   * room, here or with the writer, is tried again with the key's next use, from wherever that comes.
+   */
+  private tell(key: ApiKeyView, seen: Seen, atEpochMs: number): void {
+    const [address] = seen.untold
+    if (address === undefined || !this.notes.take(key.account, atEpochMs)) return
     seen.isNoting = true
-    const what = { what: "key_used_from_new_address", ofAccount: account, credentialId: keyId, remoteAddress: address } as const
+    const what = { what: "key_used_from_new_address", ofAccount: key.account, credentialId: key.keyId, remoteAddress: address } as const
     this.submit(withFields("NoteSecurity", internal(Principal.venue), what), ({ refusal }) => {
       seen.isNoting = false
-      if (refusal === Refusal.none) seen.address = address
+      if (refusal !== Refusal.none) return
+      seen.address = address
+      seen.untold = seen.untold.slice(1)
+      this.tell(key, seen, seen.usedAtEpochMs)
     })
   }
 

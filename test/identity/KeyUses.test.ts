@@ -26,6 +26,8 @@ const taken: Outcome = { sequence: 1, atEpochMs: 1, refusal: Refusal.none, repla
 /** Keys below 100 have names; `known`: the addresses that the state has for each. */
 const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; readonly most?: number } = {}) => {
   const sent: Array<Command> = []
+  /** Answers that are yet to come, oldest first. */
+  const late: Array<() => void> = []
   const venue = { outcome: taken, isLate: false }
   const reads = {
     clientName: (credential: number) => credential < 100 ? "a client" : undefined,
@@ -35,10 +37,11 @@ const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; r
   const submit = {
     submit: (command: Command, answer: (outcome: Outcome) => void) => {
       sent.push(command)
-      if (!venue.isLate) answer(venue.outcome)
+      if (venue.isLate) late.push(() => answer(venue.outcome))
+      else answer(venue.outcome)
     }
   }
-  return { sent, uses: KeyUses.make(reads, submit, most), venue }
+  return { late, sent, uses: KeyUses.make(reads, submit, most), venue }
 }
 
 const usesOf = (commands: ReadonlyArray<Command>) => commands.flatMap((command) => command.kind === "NoteKeyUses" ? [command.uses] : [])
@@ -112,6 +115,40 @@ test("an address whose note found no room is noted with a later use, and never t
   venue.isLate = true
   for (const at of [40, 50]) uses.note(key(1), "b", at)
   expect(addressesOf(sent)).toHaveLength(3)
+})
+
+test("addresses that come while another one is noted are noted one by one, without another use of the key", () => {
+  const { late, sent, uses, venue } = setUp({ known: ["a"] })
+  venue.isLate = true
+  for (const address of ["x", "y", "a", "x", "y", "z"]) uses.note(key(1), address, 10)
+  const told = () => addressesOf(sent).map(([, address]) => address)
+  expect(told()).toEqual(["x"])
+  late.shift()!()
+  expect(told()).toEqual(["x", "y"])
+  late.shift()!()
+  late.shift()!()
+  expect(told()).toEqual(["x", "y", "z"])
+  expect(late).toEqual([])
+})
+
+test("of the addresses that come meanwhile eight wait, and each is noted within its account's allowance", () => {
+  const { late, sent, uses, venue } = setUp()
+  venue.isLate = true
+  for (let count = 0; count < 20; count++) uses.note(key(1), `address ${count}`, 10)
+  while (late.length > 0) late.shift()!()
+  expect(addressesOf(sent)).toHaveLength(8)
+  for (let count = 8; count < 20; count++) uses.note(key(1), `address ${count}`, 20)
+  while (late.length > 0) late.shift()!()
+  expect(addressesOf(sent)).toHaveLength(10)
+})
+
+test("an address whose note found no room is noted with the next use from any other", () => {
+  const { sent, uses, venue } = setUp({ known: ["a"] })
+  venue.outcome = refuse(Refusal.inboxFull, 0, 0)
+  uses.note(key(1), "x", 10)
+  venue.outcome = taken
+  uses.note(key(1), "a", 20)
+  expect(addressesOf(sent).map(([, address]) => address)).toEqual(["x", "x"])
 })
 
 test("each of many keys of an account is told of, as soon as it is noted again", () => {

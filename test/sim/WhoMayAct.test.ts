@@ -191,6 +191,28 @@ test("a key that is let in from where it was never used is noted before its call
     isUnnoted((venue) => venue.start()),
     isUnnoted(() => {}, (venue) => venue.start())
   ]).toEqual([true, true, false, false, false, false, false])
+  /** A note of another address, in progress as the key was used, is known to the process after these blocks. */
+  const passed = (venue: Venue): void => {
+    venue.commit({ ...note, remoteAddress: addresses.streams })
+    for (let block = 0; block < 5; block++) venue.commit({ kind: "PassTime" })
+  }
+  const underWay = (venue: Venue): void => venue.see({ ...elsewhere, taken: true })
+  expect([
+    isUnnoted(underWay, passed),
+    isUnnoted(underWay, (venue) => {
+      venue.see({ ...offered(note), taken: true })
+      passed(venue)
+    }),
+    // The writer has no room for the note.
+    isUnnoted(underWay, (venue) => {
+      venue.see(offered({ ...note, remoteAddress: addresses.owners }))
+      passed(venue)
+    }),
+    isUnnoted(underWay, (venue) => {
+      venue.start()
+      passed(venue)
+    })
+  ]).toEqual([true, false, false, false])
 })
 
 test("whose key is good no more is told why: revoked where it was, expired behind its time alone", () => {
