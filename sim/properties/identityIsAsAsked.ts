@@ -471,15 +471,20 @@ const exchangeVerdict = (state: State, { answer: { json } }: Answered, wish: Wis
  */
 const agentVerdict = (
   state: State,
-  { answer: { json }, call: { accountId } }: Answered,
+  { answer: { json }, call: { accountId }, model }: Answered,
   { kind, userCode }: Wished<"showAgentConnect" | "approveAgentConnect" | "denyAgentConnect">
 ): Verdict => {
   const agent = agentOf(state, (each) => each.userCode === userCode)
   // A guessed code may be that of an agent whose answer was lost.
   if (agent === undefined) return holds
-  const { clientName, expiresAtEpochMs, keyLifetimeSeconds, scopes } = agent
+  const { clientName, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes } = agent
   const asked = { scopes: Identity.scopesOf(scopes), keyLifetimeSeconds }
-  const waits = { userCode, requestedAtEpochMs: expiresAtEpochMs - Identity.agentWaitMs, expiresAtEpochMs }
+  // A process that knows it by its approval alone does not know since when it has been waiting.
+  const grant = model.identity.everGrants.filter((each) => each.deviceSha256 === deviceSha256).at(-1)
+  const isByApproval = grant !== undefined && isObject(json) && json["requestedAtEpochMs"] === grant.approvedAtEpochMs
+  const waits = isByApproval
+    ? { userCode, requestedAtEpochMs: grant.approvedAtEpochMs, expiresAtEpochMs: grant.expiresAtEpochMs }
+    : { userCode, requestedAtEpochMs: expiresAtEpochMs - Identity.agentWaitMs, expiresAtEpochMs }
   const of = { accountId, clientName }
   return difference("the agent", without(json, ["version", "approvedAtEpochMs", "deniedAtEpochMs"]),
     kind === "denyAgentConnect" ? of : kind === "approveAgentConnect" ? { ...of, ...asked } : { ...of, ...asked, ...waits })

@@ -12,7 +12,7 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 const most = 10
 const minuteMs = 60_000
-/** The message for a code that was looked up and belongs to no pending agent. */
+/** How the message begins for a code that was looked up and belongs to no pending agent. */
 const unknownCode = "No agent waits under this code."
 
 /** An account's wrong codes since the process started. */
@@ -36,7 +36,8 @@ const answered = ({ codes, wrong }: State, { answer: { json, status }, call, clo
   const wish = Identity.read(call.method, call.target, call.body)?.wish
   if (wish?.kind === "beginAgentConnect" && status === 200 && isObject(json)) codes.add(String(json["userCode"]))
   if (wish === undefined || !kinds.has(wish.kind) || !("userCode" in wish) || codes.has(wish.userCode)) return holds
-  if (clock === undefined || !isObject(json) || status !== 404 || json["safeMessage"] !== unknownCode) return holds
+  if (clock === undefined || !isObject(json) || status !== 404) return holds
+  if (!String(json["safeMessage"]).startsWith(unknownCode)) return holds
   const accountId = call.accountId ?? ""
   const known = wrong.get(accountId)
   if (known === undefined) wrong.set(accountId, { sinceEpochMs: clock[0], count: 1 })

@@ -578,6 +578,8 @@ export interface Reads {
   readonly passkeys: (account: number) => ReadonlyArray<PasskeyView>
   /** A grant that an agent has not fetched yet, by the digest of its device code; it may have expired. */
   readonly findGrant: (deviceSha256: string) => GrantView | undefined
+  /** The grants of an account that agents have not fetched yet, oldest first; some may have expired. */
+  readonly grants: (account: number) => ReadonlyArray<GrantView>
   /** Retained security events of an account, newest first, at most `limit`, below an ordinal (`Infinity`: from the newest). */
   readonly securityEvents: (account: number, before: number, limit: number) => ReadonlyArray<SecurityEventView>
   /**

@@ -1,7 +1,9 @@
 /**
  * Agents that wait for an owner's decision, found by the user code that the owner types, or by the digest of the device code with which the
  * agent polls. They exist only in this process: after a restart the agent has to begin again. What an owner has approved is in the journal.
+ * The user code is computed from the digest with a key that only this venue has, so that an approval of an earlier process is found by it.
  */
+import { createHmac } from "node:crypto"
 import type * as Context from "effect/Context"
 import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
@@ -18,8 +20,8 @@ export const pollSeconds = 5
 /** Most agents that wait at one time: beyond that, the network that holds most of them loses its oldest. */
 const mostWaiting = 16_384
 /**
- * Most agents that wait from one remote address: beyond that, the address loses its oldest. What an owner has approved is in the journal
- * and can still be fetched.
+ * Most agents that wait from one remote address: beyond that, the address loses its oldest. What an owner has approved is in the journal:
+ * it can still be fetched, and denied.
  */
 export const mostOfAddress = 16
 
@@ -61,6 +63,14 @@ export interface Waiting extends Asked {
   keyId: string
 }
 
+/** What an owner has approved and the agent has not fetched, as the journal has it. */
+interface Granted extends Asked {
+  readonly deviceSha256: string
+  readonly account: number
+  readonly approvedAtEpochMs: number
+  readonly expiresAtEpochMs: number
+}
+
 /** The result of a poll, apart from what only the journal knows. */
 export type Poll = "pending" | "too_fast" | "denied" | "approved" | "unknown"
 
@@ -70,19 +80,27 @@ const mostWrongCodes = 10
 const counted = 16_384
 const shared = 256
 
+/** The purpose of the derived key: the same secret yields other keys for other purposes. */
+const purpose = "agent-user-code/v1"
+
 export class AgentConnect {
+  private readonly key: Buffer
   private readonly byUserCode = new Map<string, Waiting>()
   private readonly byDevice = new Map<string, Waiting>()
   private readonly places: FairPlaces<Waiting>
+  /** Those that are known only because of their approvals, oldest first. */
+  private readonly adopted = new Set<Waiting>()
   /** Per account: its wrong codes, and the wrong code that locked it for a minute. */
   private readonly wrong = new Windows(mostWrongCodes, minuteMs, counted, shared)
   private readonly locks = new Windows(1, minuteMs, counted, shared)
 
   constructor(
+    signerSecret: string,
     private readonly random: Context.Tag.Service<SecureRandom>,
     ofAddress: number,
     private readonly reached?: Reached
   ) {
+    this.key = createHmac("sha256", signerSecret).update(purpose).digest()
     this.places = new FairPlaces(mostWaiting, ofAddress)
   }
 
@@ -90,26 +108,32 @@ export class AgentConnect {
     return this.byDevice.size
   }
 
-  private letters(): string {
+  /** The code that an owner types for a device code's digest. */
+  userCodeOf(deviceSha256: string): string {
     let letters = ""
-    while (letters.length < groupLength) {
-      for (const byte of this.random.bytes(groupLength)) {
-        if (byte < fairBytes && letters.length < groupLength) letters += alphabet[byte % alphabet.length]!
+    for (let round = 0; letters.length < 2 * groupLength; round++) {
+      for (const byte of createHmac("sha256", this.key).update(`${deviceSha256} ${round}`).digest()) {
+        if (byte < fairBytes && letters.length < 2 * groupLength) letters += alphabet[byte % alphabet.length]!
       }
     }
-    return letters
+    return `${letters.slice(0, groupLength)}-${letters.slice(groupLength)}`
   }
 
   /** Registers a waiting agent from an address. Only the agent is shown the device code. */
   begin(asked: Asked, address: string, atEpochMs: number): { readonly deviceCode: string; readonly waiting: Waiting } {
     this.forget(atEpochMs)
-    let userCode = `${this.letters()}-${this.letters()}`
-    while (this.byUserCode.has(userCode)) userCode = `${this.letters()}-${this.letters()}`
-    const deviceCode = `dvc_${Buffer.from(this.random.bytes(32)).toString("base64url")}`
+    let deviceCode: string
+    let deviceSha256: string
+    let userCode: string
+    do {
+      deviceCode = `dvc_${Buffer.from(this.random.bytes(32)).toString("base64url")}`
+      deviceSha256 = ApiKeys.digest(deviceCode)
+      userCode = this.userCodeOf(deviceSha256)
+    } while (this.byUserCode.has(userCode))
     const waiting: Waiting = {
       ...asked,
       userCode,
-      deviceSha256: ApiKeys.digest(deviceCode),
+      deviceSha256,
       requestedAtEpochMs: atEpochMs,
       expiresAtEpochMs: atEpochMs + waitMs,
       polledAtEpochMs: 0,
@@ -120,11 +144,47 @@ export class AgentConnect {
     }
     this.places.take(waiting, address, (left, crowd) => {
       if (crowd === "address") this.reached?.("an agent made room for another one of its address")
-      this.remove(left)
+      // A decision that is under way is known until the journal has it: otherwise another could be made beside it.
+      if (left.state !== "deciding" && left.state !== "fetching") this.remove(left)
     })
-    this.byUserCode.set(userCode, waiting)
-    this.byDevice.set(waiting.deviceSha256, waiting)
+    this.enter(waiting)
     return { deviceCode, waiting }
+  }
+
+  /**
+   * The agent of an approval that is in the journal. Where this process does not know it, because it has made room for others or an earlier
+   * process took the approval up, it is known from here on as one that was approved; its request began with the approval, as far as can be
+   * told. It takes no place from those that wait.
+   */
+  adopt(granted: Granted): Waiting {
+    const { account, approvedAtEpochMs, clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes } = granted
+    const known = this.byDevice.get(deviceSha256)
+    if (known !== undefined) return known
+    const waiting: Waiting = {
+      clientName,
+      scopes,
+      keyLifetimeSeconds,
+      codeChallenge,
+      userCode: this.userCodeOf(deviceSha256),
+      deviceSha256,
+      requestedAtEpochMs: approvedAtEpochMs,
+      expiresAtEpochMs,
+      polledAtEpochMs: 0,
+      state: "approved",
+      account,
+      approvedAtEpochMs,
+      keyId: ""
+    }
+    const [oldest] = this.adopted
+    if (oldest !== undefined && this.adopted.size >= mostWaiting) this.remove(oldest)
+    this.adopted.add(waiting)
+    this.enter(waiting)
+    return waiting
+  }
+
+  private enter(waiting: Waiting): void {
+    this.byUserCode.set(waiting.userCode, waiting)
+    this.byDevice.set(waiting.deviceSha256, waiting)
   }
 
   /** The agent that an owner may see and approve: one that waits, or that this account has approved already. */
@@ -209,8 +269,9 @@ export class AgentConnect {
     }
   }
 
-  private remove({ deviceSha256, userCode }: Waiting): void {
-    this.byDevice.delete(deviceSha256)
-    this.byUserCode.delete(userCode)
+  private remove(waiting: Waiting): void {
+    this.byDevice.delete(waiting.deviceSha256)
+    this.byUserCode.delete(waiting.userCode)
+    this.adopted.delete(waiting)
   }
 }

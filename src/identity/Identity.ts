@@ -63,7 +63,7 @@ export const make = (
 ): Identity => ({
   ...site,
   challenges: new Challenges(random, ofAddress.challenges, reached),
-  agents: new AgentConnect(random, ofAddress.agents, reached),
+  agents: new AgentConnect(signerSecret, random, ofAddress.agents, reached),
   notes: SecurityNotes.make(),
   tickets: new Tickets(signerSecret),
   verifier,

@@ -246,6 +246,10 @@ export class FakeEngine implements Reads {
     return undefined
   }
 
+  grants(): ReadonlyArray<never> {
+    return []
+  }
+
   securityEvents(): ReadonlyArray<never> {
     return []
   }

@@ -408,6 +408,13 @@ export const accessDenied = grantCode("AccessDenied", "access_denied", false, "T
 /** No agent waits under this code. */
 export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.Refusal.grantTaken) }
 
+/** The same, to an owner who has approved an agent that has not fetched its key: the code may be wrong, and the approval stands. */
+export const userCodeUnknownBesideApproval: Failure = {
+  ...userCodeUnknown,
+  message: `${userCodeUnknown.description.safeMessage} There is an approval whose key was not fetched yet: `
+    + "it also ends with the session that gave it."
+}
+
 /** The agent to be denied has already fetched its key. */
 export const grantFetched = (keyId: string): Failure => ({
   description: { ...userCodeUnknown.description, name: "GrantFetched", guard: "grant_fetched" },

@@ -83,31 +83,52 @@ export const beginAgentConnect = Route.effect({
     })
 })
 
+/** What an account's owner has approved and agents can still fetch. */
+const standingGrants = (services: Services, account: number) =>
+  services.state.grants(account).filter(({ expiresAtEpochMs }) => expiresAtEpochMs > decidedAt(services))
+
+/** Whether an owner looks for an agent to see and approve it, or to deny it. */
+type Sought = "findApprovable" | "findDeniable"
+
+/**
+ * The agent of this account's approval under a code, where the process does not know it: an agent that asks again and again makes room for
+ * itself, and a restart forgets all of them, but an owner who has approved can look at it and deny it until the key is fetched.
+ */
+const approvedBefore = (services: Services, account: number, userCode: string, what: Sought): Waiting | undefined => {
+  const { identity: { agents } } = services
+  const grant = standingGrants(services, account).find(({ deviceSha256 }) => agents.userCodeOf(deviceSha256) === userCode)
+  const waiting = grant === undefined ? undefined : agents.adopt(grant)
+  // A denial that is not in the journal yet stands all the same.
+  return waiting?.state === "denied" && what === "findApprovable" ? undefined : waiting
+}
+
 /** The agent that waits under the code the owner typed; wrong codes are counted. */
 const withWaiting = <A>(
-  { identity: { agents }, now, submit }: Services,
+  services: Services,
   { account }: SessionView,
+  userCode: string,
   remoteAddress: string,
-  find: (atEpochMs: number) => Waiting | undefined,
+  what: Sought,
   then: (waiting: Waiting) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
   Effect.suspend(() => {
+    const { identity: { agents }, now, submit } = services
     const atEpochMs = now()
     if (agents.isLocked(account, atEpochMs)) return fail(Errors.userCodesLocked)
-    const waiting = find(atEpochMs)
+    const waiting = agents[what](userCode, account, atEpochMs) ?? approvedBefore(services, account, userCode, what)
     if (waiting !== undefined) return then(waiting)
     if (agents.noteWrong(account, atEpochMs)) {
       const note = { what: "user_codes_locked", ofAccount: account, credentialId: "", remoteAddress } as const
       submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
     }
-    return fail(Errors.userCodeUnknown)
+    return fail(standingGrants(services, account).length === 0 ? Errors.userCodeUnknown : Errors.userCodeUnknownBesideApproval)
   })
 
 const AgentConnectRequest = Schema.Struct({
   version: Schema.Literal("agent-connect-request/v1"),
   accountId: Fields.Text,
   userCode: UserCode,
-  clientName: Fields.Label.annotations({ description: "What the agent calls itself: nobody has checked it." }),
+  clientName: Fields.Text.annotations({ description: "What the agent calls itself: nobody has checked it." }),
   scopes: Schema.Array(Scope),
   keyLifetimeSeconds: KeyLifetimeSeconds,
   requestedAtEpochMs: Fields.EpochMs,
@@ -126,8 +147,7 @@ export const showAgentConnect = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
   handler: (services) => ({ path, remoteAddress, trader }) =>
     withAccount(services.state, trader, path.accountId, () =>
-      withWaiting(services, trader, remoteAddress, (at) =>
-        services.identity.agents.findApprovable(path.userCode, trader.account, at), (waiting) =>
+      withWaiting(services, trader, path.userCode, remoteAddress, "findApprovable", (waiting) =>
         Effect.succeed({
           version: "agent-connect-request/v1" as const,
           accountId: path.accountId,
@@ -145,7 +165,7 @@ const ApproveBody = Schema.Struct({ userCode: UserCode, scopes: Scopes }).annota
 const Approved = Schema.Struct({
   version: Schema.Literal("agent-connect-approve/v1"),
   accountId: Fields.Text,
-  clientName: Fields.Label,
+  clientName: Fields.Text,
   scopes: Schema.Array(Scope),
   keyLifetimeSeconds: KeyLifetimeSeconds,
   approvedAtEpochMs: Fields.EpochMs
@@ -189,7 +209,7 @@ export const approveAgentConnect = Route.effect({
     const { agents } = services.identity
     return withContractAccount(services.state, trader, accountId,
       () =>
-        withWaiting(services, trader, remoteAddress, (at) => agents.findApprovable(payload.userCode, trader.account, at), (waiting) => {
+        withWaiting(services, trader, payload.userCode, remoteAddress, "findApprovable", (waiting) => {
           const { clientName, keyLifetimeSeconds, scopes } = waiting
           if (bitsOf(payload.scopes) !== scopes) {
             return fail(Errors.invalidRequest("scopes: must be exactly those that the agent asked for."))
@@ -227,7 +247,7 @@ const DenyBody = Schema.Struct({ userCode: UserCode }).annotations({ identifier:
 const Denied = Schema.Struct({
   version: Schema.Literal("agent-connect-deny/v1"),
   accountId: Fields.Text,
-  clientName: Fields.Label,
+  clientName: Fields.Text,
   deniedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "AgentConnectDenied" })
 
@@ -246,7 +266,7 @@ export const denyAgentConnect = Route.effect({
     const { agents } = services.identity
     return withAccount(services.state, trader, accountId,
       () =>
-        withWaiting(services, trader, remoteAddress, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
+        withWaiting(services, trader, payload.userCode, remoteAddress, "findDeniable", (waiting) => {
           const { clientName, deviceSha256, keyId } = waiting
           if (waiting.state === "fetching") return fail(Errors.identityBusy)
           // The key stays active: stopping the agent requires revoking it.
@@ -312,6 +332,7 @@ export const exchangeAgentConnect = Route.effect({
       }
       const issued = ApiKeys.issue(random.bytes, environment)
       const exchange = proved("ExchangeGrant", Principal.agent, Operation.exchangeGrant, { deviceSha256, ...issued.fields, remoteAddress })
+      agents.adopt(grant)
       const fetching = agents.fetch(deviceSha256)
       const came = (keyId?: string) => Effect.sync(() => fetching !== undefined && agents.fetched(fetching, keyId))
       const submitted = Effect.tapBoth(Submission.submitted(services, exchange), {

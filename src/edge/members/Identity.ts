@@ -62,7 +62,7 @@ export const identity: Said = {
   verificationUri: "The page on which the owner approves.",
   verificationUriComplete: "The same page with the code filled in.",
   pollIntervalSeconds: "How many seconds to wait between two attempts to exchange.",
-  requestedAtEpochMs: "When the agent asked, in milliseconds since the Unix epoch.",
+  requestedAtEpochMs: "When the agent asked, in milliseconds since the Unix epoch; when it was approved, if the venue has restarted since.",
   approvedAtEpochMs: "When the owner approved, in milliseconds since the Unix epoch.",
   deniedAtEpochMs: "When the owner denied, in milliseconds since the Unix epoch.",
   apiKey: "The key, told this once: keep it where nobody else reads.",

@@ -44,6 +44,10 @@ export class IdentityReads extends MarketReads {
     return this.state.identity.grants.find(deviceSha256)
   }
 
+  grants(account: number): ReadonlyArray<GrantView> {
+    return this.state.identity.grants.of(account)
+  }
+
   securityEvents(account: number, before: number, limit: number): ReadonlyArray<SecurityEventView> {
     return this.state.identity.security.of(account, before, limit)
   }

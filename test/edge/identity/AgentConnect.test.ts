@@ -247,6 +247,68 @@ describe("an agent", () => {
     expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "grant_expired" } })
   })
 
+  test.each([
+    ["asks so often that its address has no place for it", async (venue: LiveVenue) => {
+      for (let count = 0; count < 17; count++) await Agent.begin(venue)
+    }],
+    ["outlives the process", async (venue: LiveVenue) => venue.restart()]
+  ])("that was approved and %s is seen and denied by its owner all the same", async (_, pass) => {
+    const { agent, owner, venue } = await bench()
+    const other = await Owner.open(venue)
+    const { deviceCode, userCode } = agent.begun
+    const approved = await must(decide(owner, "approve", userCode))
+    const grant = venue.engine.findGrant(createHash("sha256").update(deviceCode).digest("hex"))!
+    venue.atEpochMs += 1_000
+    await pass(venue)
+    expect((await decide(other, "deny", userCode)).status).toBe(404)
+    const target = `/v1/accounts/{account}/agent-connect/${userCode}`
+    expect((await other.ask(target)).status).toBe(404)
+    expect(await must(owner.ask(target))).toEqual({
+      version: "agent-connect-request/v1",
+      accountId: owner.accountId,
+      userCode,
+      clientName: "maker",
+      scopes: ["read", "trade"],
+      keyLifetimeSeconds: 300,
+      requestedAtEpochMs: grant.approvedAtEpochMs,
+      expiresAtEpochMs: grant.expiresAtEpochMs
+    })
+    expect(await must(decide(owner, "approve", userCode))).toEqual(approved)
+    await must(decide(owner, "deny", userCode))
+    expect(venue.engine.state.identity.grants.count).toBe(0)
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "access_denied" } })
+    expect((await decide(owner, "approve", userCode)).status).toBe(404)
+    expect(venue.engine.securityEvents(venue.engine.findAccount(owner.accountId), Infinity, 1)).toMatchObject([{
+      kind: "agent_denied",
+      detail: "maker"
+    }])
+  })
+
+  test("that fetches its key from a venue that has started anew is not denied beside that, nor after it", async () => {
+    const { agent, owner, venue } = await bench()
+    await must(decide(owner, "approve", agent.begun.userCode))
+    venue.restart()
+    venue.holdDisk()
+    const fetching = agent.poll()
+    const denied = decide(owner, "deny", agent.begun.userCode)
+    venue.releaseDisk()
+    const { key } = await must(fetching)
+    expect(await denied).toMatchObject({ status: 503, body: { code: "overloaded", retryable: true } })
+    const late = await decide(owner, "deny", agent.begun.userCode)
+    expect(late).toMatchObject({ status: 404, body: { rejectionGuard: "grant_fetched" } })
+    expect(late.body.safeMessage).toContain(`revoke ${key.keyId}`)
+  })
+
+  test("that was approved is told of beside a wrong code, and to its owner alone", async () => {
+    const { agent, owner, venue } = await bench()
+    const other = await Owner.open(venue)
+    await must(decide(owner, "approve", agent.begun.userCode))
+    expect((await decide(owner, "deny", "BBBB-BBBB")).body.safeMessage).toContain("ends with the session")
+    expect((await decide(other, "deny", "BBBB-BBBB")).body.safeMessage).toBe("No agent waits under this code.")
+    await must(decide(owner, "deny", agent.begun.userCode))
+    expect((await decide(owner, "deny", "BBBB-BBBB")).body.safeMessage).toBe("No agent waits under this code.")
+  })
+
   test("gets no key behind the end of the session that approved it", async () => {
     const { agent, owner, venue } = await bench()
     await must(decide(owner, "approve", agent.begun.userCode))
