@@ -3,8 +3,9 @@
  * limit says, and the same for an address without either, with a refused one, or with requests for unknown routes. A window begins with
  * the first request, lasts its time and does not roll. Cancels continue beyond a key's or a session's limit, up to the limit again. A
  * refused request had no effect, and its answer says when to come again. Computed here anew, request by request as they arrived at the
- * process, by its clock. Requests for signing in have a window and a limit of their own for each address. A credential issued during the
- * run may have ended: the limit in the answer shows whether the request was counted for it.
+ * process, by its clock. Requests for signing in have a window and a limit of their own for each address, unless their type says that they
+ * are none. A credential issued during the run may have ended: the limit in the answer shows whether the request was counted for it. A
+ * ticket that is shown where its address has used up its limit counts for its key.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -58,7 +59,10 @@ const placeOf = ({ credential, id }: Call): string =>
   `address of ${id < firstApart || (id >= firstOfTickets && credential === "trader") ? "traders" : "owners"}`
 
 const whereSigningIn = ", signing in"
-const addressOf = (call: Call): string => `${placeOf(call)}${signingIn.has(call.endpoint) ? whereSigningIn : ""}`
+/** Whether a call is sent as JSON in UTF-8; anything else is refused. */
+const isOfJson = ({ body, contentType = body === "" ? "" : "application/json" }: Call): boolean =>
+  /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i.test(contentType)
+const addressOf = (call: Call): string => `${placeOf(call)}${signingIn.has(call.endpoint) && isOfJson(call) ? whereSigningIn : ""}`
 
 const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
 const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
@@ -168,13 +172,28 @@ const isOnSocket = ({ model, shown, streaming }: State, token: string): boolean 
   return [...shown].some((family) => keys[families[family]?.apiKey ?? -1]?.secretSha256 === digest)
 }
 
-/** Notes a request that counts either for an address or for its credential. */
-const mayCount = (state: State, address: string, atEpochMs: number): void => {
-  const { highestEpochMs, windows } = state.known.get(address) ?? { highestEpochMs: 0, windows: [] }
-  const before = windowsBefore(state, address, atEpochMs)
-  const after = before.map((window) => counted(window, limitOf(state, address), false) ?? window)
-  // If it did not count for the address, that window is left as it was, even one that is over by this clock.
-  state.known.set(address, { windows: distinct([...windows, ...before, ...after]), highestEpochMs: Math.max(highestEpochMs, atEpochMs) })
+/** Notes a request that may count for an address or for a credential. */
+const mayCount = (state: State, subject: string, atEpochMs: number, isCancel = false): void => {
+  const { highestEpochMs, windows } = state.known.get(subject) ?? { highestEpochMs: 0, windows: [] }
+  const before = windowsBefore(state, subject, atEpochMs)
+  const after = before.map((window) => counted(window, limitOf(state, subject), isCancel) ?? window)
+  // If it did not count for the subject, its window is left as it was, even one that is over by this clock.
+  state.known.set(subject, { windows: distinct([...windows, ...before, ...after]), highestEpochMs: Math.max(highestEpochMs, atEpochMs) })
+}
+
+/** Routes that take a realtime ticket in place of a credential. */
+const ofTickets: ReadonlySet<string> = new Set(["rotateTicket", "endTickets"])
+
+/** Notes a request that may count for the key of the ticket in its body: one of those that were seen before, since it minted the ticket. */
+const mayCountForTicket = (state: State, { body, endpoint, method, target }: Call, atEpochMs: number): void => {
+  const wish = Identity.read(method, target, body)?.wish
+  const bytes = Buffer.from(wish !== undefined && "ticket" in wish ? String(wish.ticket) : "", "base64url")
+  if (bytes.length < 8 || state.model === undefined) return
+  const { keys, tickets: { families } } = state.model.identity
+  const digest = keys[families[Number(bytes.readBigUInt64BE())]?.apiKey ?? -1]?.secretSha256
+  for (const subject of state.known.keys()) {
+    if (!isAddress(subject) && Identity.sha256(subject, "hex") === digest) mayCount(state, subject, atEpochMs, endpoint === "endTickets")
+  }
 }
 
 /** Routes whose requests count for their valid credential. */
@@ -228,8 +247,14 @@ const judge = (state: State, seen: Handled): Verdict => {
   const limit = limitOf(state, subject)
   const isCancel = isKeys && cancels.has(call.endpoint)
   const before = windowsBefore(state, subject, atEpochMs)
+  const { limits } = state
+  const isUsedUp = before.some(({ used }) => used >= limit)
+  const isOfTicket = ofTickets.has(call.endpoint) && answer !== undefined && limits.perKey !== limits.perAddress
+    && header(answer, "ratelimit-limit") === limits.perKey
+  if (isOfTicket && !isUsedUp) return broken(`${what}, counts for a key, and its address has not used up its limit`)
+  if (ofTickets.has(call.endpoint) && isUsedUp) mayCountForTicket(state, call, atEpochMs)
   // Requests from the owners' address may have ended credentials, except those for signing in, whatever credential they have.
-  const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject)) && !isOnSocket(state, call.token)
+  const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject)) && !isOfTicket && !isOnSocket(state, call.token)
   const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)
   // Windows that contradict the answer are dropped.
   const windows = before.filter((_, at) => faults[at] === undefined).map((window) => counted(window, limit, isCancel) ?? window)

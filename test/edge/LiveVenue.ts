@@ -57,6 +57,8 @@ interface LiveOptions {
   /** Accounts that may be opened without a credential in an hour, and requests of a key in a minute; unlimited by default. */
   readonly openingsPerHour?: number
   readonly perKey?: number
+  /** Requests of an address without a credential in a minute; unlimited by default. */
+  readonly perAddress?: number
   /** Reads the journal for clients, if that is not done beside the writer. */
   readonly elsewhere?: Replaying
   /** Whether sleeping fibers wake only while the test lets time pass, with `pass`. */
@@ -117,6 +119,7 @@ export class LiveVenue {
       histories = Histories.none,
       holdsTime = false,
       openingsPerHour,
+      perAddress = RateLimits.unlimited.perAddress,
       perKey = RateLimits.unlimited.perKey,
       room,
       trustedProxies = 0,
@@ -168,7 +171,7 @@ export class LiveVenue {
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
         acceptsIndexStream: true,
-        rateLimits: { ...RateLimits.unlimited, perKey, ...(openingsPerHour === undefined ? {} : { openingsPerHour }) },
+        rateLimits: { ...RateLimits.unlimited, perAddress, perKey, ...(openingsPerHour === undefined ? {} : { openingsPerHour }) },
         trustedProxies,
         corsOrigins: [],
         site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },

@@ -272,6 +272,18 @@ test("attempts to sign in have a limit of their own, of the address and of all r
   expect((await fake.ask({ target: "/v1/auth/passkeys/authentication/options", body: {}, remoteAddress: "192.0.2.7" })).status).toBe(200)
 })
 
+test("what no attempt to sign in can be, but any page may have a browser send, leaves the attempts of its address alone", async () => {
+  const { fake } = venueOf(100, 4, { rateLimits: { signInsPerAddress: 2, perAddress: 4 } })
+  const target = "/v1/auth/passkeys/authentication/options"
+  const simple = (type: string | undefined) => () =>
+    fake.ask({ target, body: {}, headers: { origin: "https://evil.example", "content-type": type } })
+  expect(await statuses(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", undefined].map(simple)))
+    .toEqual([415, 415, 415, 415])
+  // They count for the address all the same.
+  expect(await statuses([simple("text/plain")])).toEqual([429])
+  expect(await statuses(times(3, () => fake.ask({ target, body: {} })))).toEqual([200, 200, 429])
+})
+
 test("before the venue is ready nothing is counted", async () => {
   const { fake } = venueOf(1, 1)
   fake.readiness.set("starting")
@@ -286,7 +298,56 @@ test("before the venue is ready nothing is counted", async () => {
 test("every route draws on what its access says", () => {
   const drawn = new Set(Contract.endpoints.map(({ access, budget }) => `${access} ${budget}`))
   expect([...drawn].sort()).toEqual(["anyone_or_owner sign_in", "anyone_or_trader public", "key key", "key_read key", "operator operator",
-    "owner key", "public public", "public sign_in", "read key", "system none", "system public", "trade cancel", "trade key"])
+    "owner key", "public end_ticket", "public public", "public sign_in", "public ticket", "read key", "system none", "system public",
+    "trade cancel", "trade key"])
+})
+
+describe("a realtime ticket", () => {
+  const target = "/v1/realtime/ticket"
+  const minted = async () => {
+    const venue = LiveVenue.make(undefined, { perAddress: 3, perKey: 4 })
+    const [trader] = await venue.traders(1)
+    const ticket = Fake.json(await venue.ask({ method: "POST", target, key: trader!.key })).ticket as string
+    const shown = (method: string, body: unknown) => async () => await venue.ask({ method, target, body })
+    const next = async (ticket: string): Promise<string> => Fake.json(await shown("PUT", { ticket })()).ticket
+    return { venue, ticket, next, shown, flood: () => statuses(times(4, () => venue.ask(time))) }
+  }
+
+  test("is rotated and ended whatever others behind its address have used up, on the limit of its key", async () => {
+    const { flood, next, shown, ticket, venue } = await minted()
+    expect(await flood()).toEqual([200, 200, 200, 429])
+    const rotated = await shown("PUT", { ticket })()
+    expect([rotated.status, ...told(rotated)]).toEqual([200, "4", "2", "60", undefined])
+    const second = await next(Fake.json(rotated).ticket)
+    const third = await next(second)
+    // Its key has no more requests, but may still cancel.
+    expect((await shown("PUT", { ticket: third })()).status).toBe(429)
+    expect((await shown("DELETE", { ticket: third })()).status).toBe(204)
+    expect(venue.engine.findTicketFamily(0)?.isEnded).toBe(true)
+    // It ends once: from then on its holder is nobody.
+    expect((await shown("DELETE", { ticket: third })()).status).toBe(429)
+  })
+
+  test("draws on its address as long as that has anything left", async () => {
+    const { shown, ticket } = await minted()
+    expect(told(await shown("PUT", { ticket })())).toEqual(["3", "2", "60", undefined])
+  })
+
+  test("that is not the venue's, not sent as it should be, or whose key has ended, draws on its address alone", async () => {
+    const { flood, shown, ticket, venue } = await minted()
+    await flood()
+    const forged = `${ticket.slice(0, -2)}${ticket.endsWith("AA") ? "BA" : "AA"}`
+    for (const body of [{ ticket: forged }, { ticket: 7 }, {}, [], "ticket", { ticket, more: "x".repeat(256) }]) {
+      expect((await shown("PUT", body)()).status).toBe(429)
+      expect((await shown("DELETE", body)()).status).toBe(429)
+    }
+    venue.atEpochMs += 60_000
+    await flood()
+    expect((await shown("PUT", { ticket })()).status).toBe(200)
+    const { apiKeys } = venue.engine.state
+    apiKeys.setRevokedAt(venue.engine.findTicketFamily(0)!.apiKey, venue.atEpochMs)
+    expect((await shown("PUT", { ticket })()).status).toBe(429)
+  })
 })
 
 test("metrics tell how often each limit refused, and how many windows are kept", async () => {

@@ -10,6 +10,7 @@ import type { Call, Services } from "./Call.js"
 import { decidedAt } from "./JournalTime.js"
 import * as Errors from "./Errors.js"
 import * as Limiting from "./Limiting.js"
+import * as Requests from "./Requests.js"
 
 /** Who calls. */
 export interface Caller {
@@ -123,13 +124,42 @@ const operator = (call: Call): Caller | undefined => {
   return anyone
 }
 
+/** The longest body that is looked at before it is known whether the request may proceed: a ticket's has less than a hundred bytes. */
+const longestTicketBody = 256
+
+/** The key of the ticket that a request shows; undefined where the ticket is not the venue's, or its family has ended. */
+const shownKey = ({ request, services }: Call): number | undefined => {
+  const { identity: { tickets }, state } = services
+  if (request.body.byteLength > longestTicketBody) return undefined
+  const body = Requests.json(request)
+  if (Requests.isFailure(body) || typeof body.value !== "object" || body.value === null || !("ticket" in body.value)) return undefined
+  const place = tickets.verify(state, String(body.value.ticket))
+  const family = place === undefined ? undefined : state.findTicketFamily(place.family)
+  if (family === undefined || family.isEnded) return undefined
+  const key = ApiKeys.standing(state.apiKey(family.apiKey), decidedAt(services))
+  return typeof key === "string" ? undefined : key.credential
+}
+
+/** Whether a call that needs no credential may proceed; otherwise it has been answered. */
+const isLetIn = (call: Call): boolean => {
+  switch (call.endpoint.budget) {
+    case "none":
+      return true
+    case "ticket":
+    case "end_ticket":
+      return Limiting.ofTicket(call, () => shownKey(call))
+    default:
+      return Limiting.ofAddress(call)
+  }
+}
+
 /** The caller, if admitted; undefined when the call was answered. */
 export const admit = (call: Call): Caller | undefined => {
   const { access } = call.endpoint
   switch (access) {
     case "system":
     case "public":
-      return call.endpoint.budget === "none" || Limiting.ofAddress(call) ? anyone : undefined
+      return isLetIn(call) ? anyone : undefined
     case "key":
     case "key_read":
     case "read":

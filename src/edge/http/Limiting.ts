@@ -4,10 +4,10 @@ import { Principal } from "../../operations/Header.js"
 import { secondsUntil, type Subject, type Windows } from "../../identity/RateLimits.js"
 import type { Call } from "./Call.js"
 import * as Errors from "./Errors.js"
+import * as Requests from "./Requests.js"
 
 /** Whether the request may proceed; otherwise it has been answered. Any answer reports the subject's standing. */
-const draw = (call: Call, windows: Windows, subject: Subject, beyond: number): boolean => {
-  const at = call.services.now()
+const draw = (call: Call, windows: Windows, subject: Subject, beyond: number, at: number = call.services.now()): boolean => {
   const mayAct = windows.take(subject, at, beyond)
   const seconds = secondsUntil(windows.resetsAtEpochMs, at)
   call.limited(windows.limit, windows.remaining, seconds)
@@ -23,9 +23,24 @@ export const ofTrader = (call: Call, { credential, principal }: Trader): boolean
   return draw(call, windows, credential, call.endpoint.budget === "cancel" ? windows.limit : 0)
 }
 
-/** Draws on the limit of the remote address: for a route without credentials, or with refused ones. */
-export const ofAddress = (call: Call): boolean => {
+/**
+ * Draws on the limit of the remote address: for a route without credentials, or with refused ones. A body of another type than JSON is no
+ * attempt to sign in, whatever the route: every page that somebody has open may have his browser send such requests without asking, and
+ * would otherwise keep him, and everybody behind his address, from signing in.
+ */
+export const ofAddress = (call: Call, at?: number): boolean => {
   const { rateLimits } = call.services
-  const windows = call.endpoint.budget === "sign_in" ? rateLimits.sign_in : rateLimits.public
-  return draw(call, windows, call.remoteAddress, 0)
+  const windows = call.endpoint.budget === "sign_in" && Requests.isOfJson(call.request) ? rateLimits.sign_in : rateLimits.public
+  return draw(call, windows, call.remoteAddress, 0, at)
+}
+
+/**
+ * Draws on the limit of the remote address or, where that is used up, on the limit of the key that the request shows a ticket of. Like a
+ * key, a ticket works whatever others behind its address do.
+ */
+export const ofTicket = (call: Call, shownKey: () => number | undefined): boolean => {
+  const { now, rateLimits: { key: windows, public: ofAddresses } } = call.services
+  const at = now()
+  const key = ofAddresses.isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
+  return key === undefined ? ofAddress(call, at) : draw(call, windows, key, call.endpoint.budget === "end_ticket" ? windows.limit : 0, at)
 }

@@ -4,8 +4,9 @@ import type { Described } from "./Endpoint.js"
 /** Browsers do not guess another content type, and do not tell other sites where a reader came from. */
 export const always = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" } as const
 
-/** Whether proxies may cache an answer: one that needs no credential is the same for everybody, unless it issues one. */
-export const mayBeKept = ({ access, budget }: Described): boolean => (access === "public" || access === "system") && budget !== "sign_in"
+/** Whether proxies may cache an answer: one that needs no credential, not even in its body, is the same for everybody. */
+export const mayBeKept = ({ access, budget }: Described): boolean =>
+  (access === "public" || access === "system") && (budget === "none" || budget === "public")
 
 /** Personal answers must not be cached. */
 export const unkept = { ...always, "cache-control": "no-store" } as const

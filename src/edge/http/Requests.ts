@@ -86,6 +86,10 @@ export const parseJson = (body: Uint8Array): { readonly value: unknown } | Error
 
 const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
+/** Whether a request says that its body is JSON in UTF-8. */
+export const isOfJson = ({ headers: { "content-type": type } }: Request): boolean =>
+  type !== undefined && (type === "application/json" || jsonType.test(type))
+
 /** Whether a request came without a body. */
 export const isEmpty = ({ body, json }: Request): boolean => json === undefined && body.byteLength === 0
 
@@ -94,7 +98,7 @@ export const json = (request: Request): { readonly value: unknown } | Errors.Fai
   if (request.json !== undefined) return request.json
   const type = request.headers["content-type"]
   if (type === undefined && request.body.byteLength === 0) return bodyMissing
-  if (type !== "application/json" && (type === undefined || !jsonType.test(type))) return Errors.unsupportedMediaType
+  if (!isOfJson(request)) return Errors.unsupportedMediaType
   const coding = request.headers["content-encoding"]
   if (coding !== undefined && !/^(?:identity)?$/i.test(coding)) return Errors.unsupportedCoding
   if (request.body.byteLength > bodyLimit) return Errors.payloadTooLarge

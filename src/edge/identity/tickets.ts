@@ -100,7 +100,7 @@ export const mintTicket = Route.effect({
 export const rotateTicket = Route.effect({
   tag: "identity",
   access: "public",
-  budget: "public",
+  budget: "ticket",
   endpoint: HttpApiEndpoint.put("rotateTicket", target)
     .setPayload(TicketBody)
     .addSuccess(Ticket)
@@ -121,7 +121,7 @@ export const rotateTicket = Route.effect({
 export const endTickets = Route.effect({
   tag: "identity",
   access: "public",
-  budget: "public",
+  budget: "end_ticket",
   endpoint: HttpApiEndpoint.del("endTickets", target)
     .setPayload(EndBody)
     .addSuccess(HttpApiSchema.NoContent)
