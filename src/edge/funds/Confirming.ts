@@ -56,7 +56,7 @@ const notFound = Errors.refused(Refusal.transferNotFound)
 /** A transfer of the account by its number. Unknown ones and those of other accounts get the same answer. */
 export const withTransfer = <A>(
   services: Services,
-  { account }: SessionView,
+  { account }: Pick<SessionView, "account">,
   kind: TransferView["kind"],
   number: number | undefined,
   then: (found: Found) => Effect.Effect<A, Errors.Failure>

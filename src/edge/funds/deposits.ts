@@ -61,7 +61,7 @@ const DepositList = Schema.Struct({
 
 export const listDeposits = Route.effect({
   tag: "funds",
-  access: "owner",
+  access: "read",
   budget: "key",
   endpoint: HttpApiEndpoint.get("listDeposits", path)
     .setPath(Fields.AccountPath)
@@ -87,7 +87,7 @@ export const listDeposits = Route.effect({
 
 export const getDeposit = Route.effect({
   tag: "funds",
-  access: "owner",
+  access: "read",
   budget: "key",
   endpoint: HttpApiEndpoint.get("getDeposit", `${path}/:depositId`)
     .setPath(DepositPath)
