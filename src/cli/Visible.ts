@@ -4,10 +4,9 @@
  */
 
 /** The characters that `Fields.Label` refuses at the edge; a journal may contain texts that are no labels. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}]/gu
+const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu
 /** The same characters, or a whole colour code of the parser. */
-// oxlint-disable-next-line no-control-regex
-const unseenOrColour = /\x1b\[[\d;]*m|[\p{C}\p{Zl}\p{Zp}]/gu
+const unseenOrColour = new RegExp(`\\x1b\\[[\\d;]*m|${unseen.source}`, "gu")
 
 const escaped = (character: string): string =>
   Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")

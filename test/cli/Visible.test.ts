@@ -20,7 +20,9 @@ test.each([
   ["another direction", "a\u202eb\u2066c", "a\\u202eb\\u2066c"],
   ["ends of lines that are none of ASCII", "a\u2028b\u2029c\u0085d", "a\\u2028b\\u2029c\\u0085d"],
   ["half a character", "\ud800", "\\ud800"],
-  ["what is unseen beyond 16 bits", "\u{e0041}", "\\udb40\\udc41"]
+  ["what is unseen beyond 16 bits", "\u{e0041}", "\\udb40\\udc41"],
+  ["letters of which nothing is seen", "a\u3164b\u115f\u2800", "a\\u3164b\\u115f\\u2800"],
+  ["emoji that are seen, and accents", "\u2764\ufe0f e\u0301", "\u2764\ufe0f e\u0301"]
 ])("within a line, %s", (_, text, told) => {
   expect(inLine(text)).toBe(told)
 })

@@ -45,19 +45,21 @@ const unpaired = /\p{Cs}/u
 export const isWellFormed = (text: string): boolean => !unpaired.test(text)
 
 /**
- * Characters that are invisible or affect how others are displayed: control and formatting characters, lone surrogates, line
- * breaks.
+ * Characters that are invisible or affect how others are displayed: control and formatting characters, lone surrogates, line breaks, and
+ * letters and fillers of which fonts show nothing. A variation selector is none of them: it belongs to the emoji before it.
  */
-const unseen = /\p{C}|\p{Zl}|\p{Zp}/u
+const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u
+/** Marks that stand on nothing, or that are piled up over the lines above and below. No language needs more than four to a letter. */
+const piled = /(?:^|\p{Z})\p{M}|[\p{Mn}\p{Me}]{5}/u
 /** What somebody calls something, in a request: 1 to 64 characters on one line. */
 export const Label = Schema.String.pipe(
   Schema.minLength(1),
   Schema.maxLength(64),
-  Schema.filter((text) => !unseen.test(text) && text.trim() === text, { jsonSchema: { minLength: 1, maxLength: 64 } })
+  Schema.filter((text) => !unseen.test(text) && !piled.test(text) && text.trim() === text, { jsonSchema: { minLength: 1, maxLength: 64 } })
 ).annotations({
   identifier: "Label",
   description: "1 to 64 characters on one line (UTF-16 units, of which an emoji has two or more), all of them visible, with no space at "
-    + "either end."
+    + "either end and no more than four accents to a letter."
 })
 /** Any text that is not empty, in a response. */
 export const Text = Schema.String.pipe(Schema.minLength(1))

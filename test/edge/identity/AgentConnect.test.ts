@@ -375,6 +375,16 @@ describe("an agent", () => {
     ["a name that turns what follows", { clientName: "maker\u202e" }],
     ["a name that is not seen", { clientName: "\u200b" }],
     ["a name with a space at its end", { clientName: "maker " }],
+    ["a name of a filler", { clientName: "\u3164" }],
+    ["a name of two fillers", { clientName: "\u115f\u1160" }],
+    ["a name of half a filler", { clientName: "\uffa0" }],
+    ["a name of an empty pattern of braille", { clientName: "\u2800" }],
+    ["a name of a variation of nothing", { clientName: "\ufe0f" }],
+    ["a name with a variation of a space", { clientName: "a \ufe0f" }],
+    ["a name of a separator of vowels", { clientName: "\u180b" }],
+    ["a name with a joiner that is not seen", { clientName: "a\u034f" }],
+    ["a name of an accent alone", { clientName: "\u0301" }],
+    ["a name with five accents on a letter", { clientName: `e${"\u0301".repeat(5)}` }],
     ["a name of 65 characters", { clientName: "x".repeat(65) }],
     ["no scope", { scopes: [] }],
     ["a scope twice", { scopes: ["read", "read"] }],
@@ -392,6 +402,17 @@ describe("an agent", () => {
     })
   })
 })
+
+test.each(["bo\u0308rsenbot \u{1f916}", "\u2764\ufe0f", "1\ufe0f\u20e3", "\u1000\u102d\u102f\u1037", "\u0e01\u0e33\u0e48",
+  "\u092e\u0948\u0902", "\u3042\u3000\u3044"])(
+    "an agent may have any name that is seen: %s",
+    async (clientName) => {
+      const venue = LiveVenue.make()
+      const owner = await Owner.open(venue)
+      const { begun } = await Agent.begin(venue, { clientName })
+      expect((await must(decide(owner, "approve", begun.userCode))).clientName).toBe(clientName)
+    }
+  )
 
 describe("user codes", () => {
   test("that are wrong ten times in a minute lock the account's approvals for a minute, whichever session asks, and no other account's", async () => {
