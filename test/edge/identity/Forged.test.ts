@@ -154,6 +154,9 @@ const refused = (told: Told, codes: ReadonlyArray<string>): void => {
   expect(codes).toContain(told.body.code)
 }
 
+/** Its own key is replaced by others. */
+const rsa = new Authenticator(-257)
+
 describe("a registration with", () => {
   test.each(registrations.map((row) => [row.why, row] as const))("%s is refused, and opens nothing", async (_, { forged }) => {
     const venue = LiveVenue.make()
@@ -170,6 +173,24 @@ describe("a registration with", () => {
     refused(await register(venue, challengeIdentifier, new Authenticator(-257, modulusLength).register(options, origin)), [
       "invalid_request"
     ])
+  })
+
+  /** An odd number of so many bytes, as long as that. */
+  const modulusOf = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(0xa5)
+  test.each([
+    ["of 4,096 bits", modulusOf(512), [1, 0, 1], 200],
+    ["of 4,104 bits", modulusOf(513), [1, 0, 1], 400],
+    ["with the exponent 3", modulusOf(256), [3], 200],
+    ["with the exponent 1, by which everything is its own signature", modulusOf(256), [1], 400],
+    ["with an even exponent", modulusOf(256), [1, 0, 0], 400],
+    ["with an exponent of four bytes", modulusOf(256), [1, 0, 0, 1], 200],
+    ["with an exponent of five bytes", modulusOf(256), [1, 0, 0, 0, 1], 400]
+  ])("an RSA key %s is registered or refused", async (_, n, e, status) => {
+    const venue = LiveVenue.make()
+    const { challengeIdentifier, options } = await creation(venue)
+    const cose = new Map([[-1, n], [-2, new Uint8Array(e)]])
+    const told = await register(venue, challengeIdentifier, rsa.register(options, origin, { cose }))
+    expect(told.status).toBe(status)
   })
 })
 
