@@ -555,7 +555,7 @@ export const sequenceNotRetained = behind(
   "fromSequence: what lies behind it is told no more. Read the account anew, and go on from the sequence that nearest names."
 )
 
-/** The hourly limit of new accounts, over all callers, is used up. */
+/** The hourly limit of new accounts, of all callers or of one network, is used up. */
 export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   description: {
     ...userCodesLocked.description,

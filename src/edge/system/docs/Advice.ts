@@ -83,7 +83,8 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   passkey_known: "This passkey is registered already: sign in with it.",
   passkey_limit: "Remove a passkey first.",
   key_limit: "Revoke a key first.",
-  account_openings: "Wait as long as Retry-After says, then begin the registration anew.",
+  account_openings:
+    "Wait as long as Retry-After says, then send the same again, or begin the registration anew once its challenge has expired.",
   user_codes_locked: "Wait a minute: too many wrong codes.",
   grant_fetched: "Revoke the key that is named: the agent has it.",
   sequence_ahead: "Take a sequence that the venue told you: `limit` is its last. Where it did tell you this one, read the account anew.",
