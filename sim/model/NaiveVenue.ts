@@ -625,12 +625,15 @@ export class NaiveVenue {
     }
   }
 
-  /** The keys that a record of a time finds after it has forgotten: in all, and outcomes of an account. */
+  /**
+   * The keys that a record of a time finds after it has forgotten: in all, or their outcomes beyond the first of each where these are
+   * more; and outcomes of an account.
+   */
   keysFound(account: number, atEpochMs: number): NaiveFound {
     const isDue = (key: NaiveRemembered): boolean => this.#keyLookEpochMs(key) <= atEpochMs
     const { forgotten, left } = lookedThrough([...this.#keys.values()], this.forgottenAtOnce, isDue, (key) => key.isOver(atEpochMs))
     return {
-      all: left.length,
+      all: Math.max(left.length, sum(left.map(({ outcomes }) => outcomes - 1))),
       own: sum(left.map((key) => key.account === account ? key.outcomes : 0)),
       mayBeLess: forgotten === this.forgottenAtOnce
     }

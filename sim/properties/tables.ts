@@ -1,10 +1,13 @@
 /**
  * Safety (bounds). A command is refused for lack of room exactly where there is none: a placement where its orders would not fit beside
  * those remembered, any command with a key where its part of the table of keys, or of their outcomes, is full. A last eighth of each table
- * is reserved for risk-reducing commands, and of that a last part for the operator. No account takes more than its part of what is free
- * when it asks, after ended entries were forgotten, and none is refused for less. Computed here from the records alone, without asking the
- * venue.
+ * is reserved for risk-reducing commands, and of that a last part for the operator. No account takes more than its part of what is free to
+ * placements when it asks, after ended entries were forgotten, and none is refused for less. Beyond it, cancels of its own open orders go
+ * on, and whoever has something else to reduce has half of what is free to that, as long as half of the placements' part is free or none of
+ * it. Computed here from the records alone, without asking the venue.
  */
+import { anyMarket } from "../../src/domain/None.js"
+import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Principal } from "../../src/operations/Header.js"
 import type { Command } from "../../src/operations/Operations.js"
@@ -62,24 +65,68 @@ const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds
   return kept.further + further > most ? `${kept.further} further outcomes are remembered, ${further} come, and ${most} may be` : undefined
 }
 
-/** Where accounts are limited, a risk-reducing command may take half of what is free. */
+/** How much a command may take beyond its account's part: as much as there is, half of what is free to its class, or nothing. */
+type Beyond = "all" | "half" | "nothing"
+
+/** What a risk-reducing command's account has to reduce by it. */
+const beyondPart = (command: Command, model: NaiveVenue): Beyond => {
+  const account = model.accounts[command.account]!
+  const open = account.open.filter((order) => model.leavesFor(order) === Order.CancelReason.none)
+  const isOf = (named: number, market: number): boolean => named === anyMarket || named === market
+  const half = (has: boolean): Beyond => has ? "half" : "nothing"
+  switch (command.kind) {
+    case "CancelOrders": {
+      const found = open.filter(({ market, number }) =>
+        command.entries.some((entry) => entry.orderNumber === number && isOf(entry.market, market))
+      )
+      // Nothing is remembered of a cancel that finds nothing.
+      return found.length === 0 || found.length * 2 >= command.entries.length ? "all" : "half"
+    }
+    case "CancelAllOrders":
+      return open.some(({ market }) => isOf(command.market, market)) ? "all" : "nothing"
+    case "SetCancelAllAfter":
+      return half(command.timeoutMs === 0 ? account.cancelAllAtEpochMs !== 0 : open.length > 0)
+    case "PlaceOrders":
+      return half(command.entries.some(({ market, side }) => {
+        const quantity = account.positions.get(market)?.quantity ?? 0
+        return side === Order.buy ? quantity < 0 : quantity > 0
+      }))
+    case "SetAutoClose":
+      return half(
+        open.some(({ market }) => isOf(command.market, market))
+          || [...account.positions.keys()].some((market) => isOf(command.market, market))
+      )
+    case "FenceOutcome":
+    case "RequestDeposit":
+    case "RequestWithdrawal":
+    case "RequestPartyChange":
+      return half(!account.waitsForCredit)
+    default:
+      return "nothing"
+  }
+}
+
+/** The least share of what is free to its class that a risk-reducing command has beyond the account's part. */
 const reductionParts = 2
 
 /** What the command's account has too much of; undefined where it keeps to its part. Fences, which take two places, are not checked. */
 const excess = (
   { atEpochMs, command }: Taken,
-  { accountParts = 0, idempotencyKeys, orders }: Bounds,
+  { accountParts: parts = 0, idempotencyKeys, orders }: Bounds,
   model: NaiveVenue
 ): string | undefined => {
   const { account, idempotencyKey, principal } = command
-  if (accountParts === 0 || account < 0 || principal === Principal.operator || command.kind === "FenceOutcome") return undefined
-  const parts = mayAddRisk(command) ? accountParts : Math.min(accountParts, reductionParts)
+  if (parts === 0 || account < 0 || principal === Principal.operator || command.kind === "FenceOutcome") return undefined
   const isBeyond = (ever: number, capacity: number, wanted: number, find: () => NaiveFound): boolean => {
-    const bound = boundOf(command, capacity)
-    if ((ever + wanted) * parts <= bound - ever) return false
+    const ofPlacements = capacity - Math.floor(capacity / 8)
+    if ((ever + wanted) * parts <= ofPlacements - ever) return false
     const { all, mayBeLess, own } = find()
     // Accounts are not limited where more may be over than one record forgets.
-    return !mayBeLess && (own + wanted) * parts > bound - all
+    if (mayBeLess || (own + wanted) * parts <= ofPlacements - all) return false
+    const beyond = mayAddRisk(command) ? "nothing" : beyondPart(command, model)
+    if (beyond !== "half") return beyond === "nothing"
+    const isShared = all < ofPlacements && (ofPlacements - all) * 2 < ofPlacements
+    return isShared || (own + wanted) * Math.min(parts, reductionParts) > boundOf(command, capacity) - all
   }
   const wanted = wants(command)
   if (wanted > 0 && isBeyond(model.orders.size, orders, wanted, () => model.ordersFound(account, atEpochMs))) {

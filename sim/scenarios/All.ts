@@ -21,6 +21,7 @@ import { soldByAFriend } from "./soldByAFriend.js"
 import { Stage } from "./Stage.js"
 import { takeoverBeyondTheFund } from "./takeoverBeyondTheFund.js"
 import { thinBookPushed } from "./thinBookPushed.js"
+import { wallOfCancels } from "./wallOfCancels.js"
 import { wallOfSmallOrders } from "./wallOfSmallOrders.js"
 import { wholeMarketInOnePosition } from "./wholeMarketInOnePosition.js"
 
@@ -44,6 +45,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   armedByAThief,
   liquidatedForAMinute,
   wallOfSmallOrders,
+  wallOfCancels,
   fundSoldToAFriend
 ]
 

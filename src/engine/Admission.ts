@@ -13,6 +13,7 @@ import type { ShownTicket } from "./identity/Tickets.js"
 import { admitBy } from "./Deciders.js"
 import { isKeyFenced } from "./orders/Fences.js"
 import { readCancels, readPlacement } from "./orders/ReadAhead.js"
+import { roomBeyondPart } from "./orders/Reducing.js"
 import { boundOf } from "./Share.js"
 import type { State } from "./State.js"
 
@@ -97,8 +98,13 @@ const markRoom = ({ capacity, idempotency }: State, reached: Reached, share: Sha
 }
 
 /** Refuses a command whose key is not in the table. */
-const refusesKey = (state: State, command: Command, { keyScope, share }: Declaration, atEpochMs: number): Refusal =>
+const refusesKey = (state: State, command: Command, { keyScope, share }: Declaration, atEpochMs: number): Refusal => {
   // A command without a key takes no room.
-  keyScope === "none" || command.idempotencyKey === ""
-    ? Refusal.none
-    : state.idempotency.refuses(share(command as never), command.account, outcomesOf(command), atEpochMs, state.endOf)
+  if (keyScope === "none" || command.idempotencyKey === "") return Refusal.none
+  const { endOf, idempotency } = state
+  const outcomes = outcomesOf(command)
+  const refusal = idempotency.refuses(share(command as never), command.account, outcomes, atEpochMs, endOf)
+  if (refusal !== Refusal.accountShare || share(command as never) !== "reduction") return refusal
+  const room = roomBeyondPart(state, command)
+  return room === "all" || room === "half" && idempotency.mayReduce(command.account, outcomes, atEpochMs, endOf) ? Refusal.none : refusal
+}

@@ -22,7 +22,7 @@ import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
-import { boundOf, Held, isBeyondPart, isBeyondPartThen, type Over, refusalOf } from "./Share.js"
+import { boundOf, Held, isBeyondPart, isBeyondPartThen, isHeldToPart, mayReduce, type Over } from "./Share.js"
 import { type HashKey, hashWords } from "./SipHash.js"
 
 /**
@@ -377,20 +377,41 @@ export class Idempotency {
     }
   }
 
+  /** What is taken of the table of keys or of the one of further outcomes, whichever has less room. */
+  private get taken(): number {
+    return Math.max(this.used, this.moreUsed)
+  }
+
   /**
    * Refuses a command with this many outcomes to remember: where the table of keys or of outcomes is full for its class, or where
-   * the account would exceed its share. The oldest keys that `expire` would forget by then count as room.
+   * the account would exceed its part. The oldest keys that `expire` would forget by then count as room.
    */
   refuses(share: Share, account: number, entries: number, atEpochMs: number, endOf: EndOf): Refusal {
-    const { capacity, moreUsed, parts, used } = this
+    const { capacity, moreUsed, used } = this
+    const parts = isHeldToPart(share) ? this.parts : 0
     const bound = boundOf(capacity, share)
+    const ofPlacements = boundOf(capacity, "placement")
     const held = this.held.of(account)
     const more = moreUsed + entries - 1
     // Nearly always there is room, and expired keys need not be counted.
-    if (used < bound && more <= bound && !isBeyondPart(share, parts, held, entries, bound - used)) return Refusal.none
+    if (used < bound && more <= bound && !isBeyondPart(parts, held, entries, ofPlacements - this.taken)) return Refusal.none
     const over = this.over(account, atEpochMs, endOf)
-    const full = used - over.count >= bound || more - over.further > bound
-    return refusalOf(full, isBeyondPartThen(share, parts, held, entries, bound - used, over))
+    if (used - over.count >= bound || more - over.further > bound) return Refusal.tableFull
+    const left = ofPlacements - this.takenThen(over)
+    return isBeyondPartThen(parts, held, entries, left, over) ? Refusal.accountShare : Refusal.none
+  }
+
+  /**
+   * Whether a command that reduces something finds room although its account would exceed its part: see `Share.mayReduce`. The tables
+   * are not full for its class.
+   */
+  mayReduce(account: number, entries: number, atEpochMs: number, endOf: EndOf): boolean {
+    const over = this.over(account, atEpochMs, endOf)
+    return mayReduce(this.capacity, this.parts, this.held.of(account) - over.own, entries, this.takenThen(over))
+  }
+
+  private takenThen({ count, further }: OverKeys): number {
+    return Math.max(this.used - count, this.moreUsed - further)
   }
 
   /**

@@ -2,14 +2,23 @@
  * How a bounded table is shared: remembered orders, idempotency keys, and the outcomes stored under them.
  *
  * An eighth of a table is reserved for commands that only reduce risk, and an eighth of that for the operator and the venue itself,
- * so that cancellations are still served when placements are refused. In addition, no account may take more than its share of what
- * is free when it asks: one in `parts` for placements, one in two for commands that reduce risk. Whatever one account does, others
- * therefore find room: if `n` accounts take all they can, each has the table's limit divided by `parts + n`.
+ * so that cancellations are still served when placements are refused.
+ *
+ * In addition, no account may take more than its part: what it holds and what it asks for may come to one in `parts` of what is free
+ * to placements when it asks, whatever the class of the command. If `n` accounts take all they can, each has the placements' bound
+ * divided by `parts + n`, and as much times `parts` is left for others. Accounts cost nothing, and neither does a command that
+ * changes nothing, so more is given only for something that the account really has:
+ *
+ * - Cancellations of its own open orders are refused only by a full table: there are never more of them than it placed orders.
+ * - Other commands that reduce risk, of an account that has something to reduce, may take half of what is free to this class, but in the
+ *   placements' part only while at least half of that is free. So however many accounts do so, the other half of the placements' part
+ *   is shared by the rule above. What is left above the placements' bound is theirs by halves once placements are refused anyway.
+ *
+ * Which commands these are: see `orders/Reducing.ts`.
  *
  * Entries that the record would forget first count as free, and those of the account itself as not held. This entitles nobody to
  * more: otherwise the account that asks most often would get every place that is freed.
  */
-import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
 import { growInts, lengthByAccount } from "./Columns.js"
 
@@ -19,16 +28,27 @@ export const boundOf = (capacity: number, share: Share): number => {
   return share === "placement" ? capacity - kept : share === "reduction" ? capacity - Math.floor(kept / 8) : capacity
 }
 
+/** Whether accounts are held to their part by commands of a class. */
+export const isHeldToPart = (share: Share): boolean => share === "placement" || share === "reduction"
+
+/**
+ * Whether an account that holds `held` entries of a table exceeds one in `parts` of the `free` ones with `wanted` more. With `parts` 0
+ * no account has a limit of its own.
+ */
+export const isBeyondPart = (parts: number, held: number, wanted: number, free: number): boolean =>
+  parts !== 0 && (held + wanted) * parts > free
+
 /** A command that reduces risk may take one in this many of the free entries: half. */
 const reductionParts = 2
 
 /**
- * Whether an account that holds `held` entries of a table exceeds its share with `wanted` more, where `free` are left to the class
- * of the command. With `parts` 0 no account has a limit of its own.
+ * Whether an account beyond its part finds room for `wanted` more in a table of which `taken` entries are taken, by a command that
+ * reduces something: see above.
  */
-export const isBeyondPart = (share: Share, parts: number, held: number, wanted: number, free: number): boolean => {
-  if (parts === 0 || (share !== "placement" && share !== "reduction")) return false
-  return (held + wanted) * (share === "placement" ? parts : Math.min(parts, reductionParts)) > free
+export const mayReduce = (capacity: number, parts: number, held: number, wanted: number, taken: number): boolean => {
+  const ofPlacements = boundOf(capacity, "placement")
+  const isOpen = taken >= ofPlacements || (ofPlacements - taken) * 2 >= ofPlacements
+  return isOpen && !isBeyondPart(Math.min(parts, reductionParts), held, wanted, boundOf(capacity, "reduction") - taken)
 }
 
 /** The entries of a table that the record for the command would forget before anything else. */
@@ -41,15 +61,11 @@ export interface Over {
 }
 
 /**
- * Whether the account exceeds its share once these are forgotten. While there may be further expired entries, no account is held to
- * its share, since forgetting frees more than the command takes.
+ * Whether the account exceeds its part once these are forgotten, which makes `free` of them. While there may be further expired
+ * entries, no account is held to its part, since forgetting frees more than the command takes.
  */
-export const isBeyondPartThen = (share: Share, parts: number, held: number, wanted: number, free: number, over: Over): boolean =>
-  !over.isMost && isBeyondPart(share, parts, held - over.own, wanted, free + over.count)
-
-/** The refusal where there is no room: the account's share, or the table. */
-export const refusalOf = (full: boolean, beyondPart: boolean): Refusal =>
-  full ? Refusal.tableFull : beyondPart ? Refusal.accountShare : Refusal.none
+export const isBeyondPartThen = (parts: number, held: number, wanted: number, free: number, over: Over): boolean =>
+  !over.isMost && isBeyondPart(parts, held - over.own, wanted, free)
 
 /** How many entries of a table each account holds. */
 export class Held {

@@ -372,11 +372,11 @@ describe("how many", () => {
     // (taken + 1) * 8 is more than the 700 for placements, less the entries present.
     expect(taken).toBe(Math.floor((700 - before + 1) / 9))
     expect(driver.run(driver.placement(other, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
-    // Cancels are accepted up to half of what is free.
-    const cancels = Array.from({ length: 800 }, () => driver.deadMan(account).refusal)
-    expect(cancels.indexOf(Refusal.accountShare)).toBeGreaterThan(100)
-    expect(driver.deadMan(other).refusal).toBe(Refusal.none)
-    expect(driver.run(driver.placement(other, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
+    // A switch that guards no orders is held to the same part, and one that does is accepted up to half of what is free.
+    expect(driver.deadMan(account, 60_000).refusal).toBe(Refusal.accountShare)
+    const armed = Array.from({ length: 800 }, () => driver.deadMan(other, 60_000).refusal)
+    expect(armed.indexOf(Refusal.accountShare)).toBeGreaterThan(100)
+    expect(driver.run(driver.placement(driver.account(rich), { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
     expect(met(driver, complete({ kind: "HaltEngine", idempotencyKey: "h" }))).toBe("record")
   })
 

@@ -1,9 +1,11 @@
 /** Bugs once found in the engine, each as the shortest sequence of commands that showed it. */
 import { describe, expect, test } from "vitest"
 import * as Market from "../../src/domain/Market.js"
+import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { retentionMs } from "../../src/domain/Retention.js"
+import { Engine } from "../../src/engine/Engine.js"
 import * as Margin from "../../src/engine/Margin.js"
 import { refusalOf } from "../../src/operations/Operations.js"
 import { complete, grant } from "../engine/commands.js"
@@ -32,6 +34,28 @@ describe("idempotency table", () => {
     expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
     driver.atEpochMs += hourMs / 2
     expect(driver.place(account, { quantityAtoms: 10 }).refusal).toBe(Refusal.none)
+  })
+
+  test("accounts without orders do not keep others from placing by cancels that cancel nothing", () => {
+    const driver = new Driver(Engine.make({ orders: 1_000, idempotencyKeys: 1_000, accountParts: 8 }))
+    driver.market(parameters("AAA"), 1000)
+    const holder = driver.account(rich)
+    for (let count = 0; count < 12; count++) {
+      const account = driver.account(0)
+      const idle = (): Refusal =>
+        driver.send({ kind: "CancelAllOrders", account, idempotencyKey: driver.nextKey(), market: anyMarket, raw: "" }).refusal
+      while (idle() === Refusal.none);
+      expect(driver.place(holder, { quantityAtoms: 10 }).refusal).toBe(Refusal.none)
+    }
+  })
+
+  test("an account that has its part of the keys cancels its own orders all the same", () => {
+    const driver = new Driver(Engine.make({ orders: 1_000, idempotencyKeys: 1_000, accountParts: 8 }))
+    driver.market(parameters("AAA"), 1000)
+    const account = driver.account(rich)
+    const { orderNumber } = driver.place(account, { quantityAtoms: 10 })
+    while (driver.deadMan(account, 60_000).refusal === Refusal.none);
+    expect(driver.cancel(account, orderNumber).refusal).toBe(Refusal.none)
   })
 
   test("an operator's key is kept a day, whatever order has the number that its outcome names", () => {

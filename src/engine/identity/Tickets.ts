@@ -148,7 +148,7 @@ export class Tickets {
       over++
       if (family.account === account) own++
     }
-    return isBeyondPart("placement", bounds.familyParts, held.of(account) - own, 1, bounds.families - byFamily.size + over)
+    return isBeyondPart(bounds.familyParts, held.of(account) - own, 1, bounds.families - byFamily.size + over)
   }
 
   /**

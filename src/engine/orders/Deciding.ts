@@ -7,7 +7,7 @@ import { done, refused } from "../../operations/Outcome.js"
 import { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
-import { boundOf, isBeyondPart, isBeyondPartThen, refusalOf } from "../Share.js"
+import { boundOf, isBeyondPart, isBeyondPartThen, mayReduce } from "../Share.js"
 import * as Announced from "../markets/Announced.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
@@ -18,26 +18,34 @@ import * as Connections from "./Connections.js"
 import { fence, hasRoomToFence } from "./Fences.js"
 import { overOrders } from "./Forgetting.js"
 import { place } from "./Place.js"
+import { roomBeyondPart } from "./Reducing.js"
 
 /**
  * Refuses a placement without a record where its entries do not all find a free slot, counting slots of orders that the record
- * would forget first, or where the account would exceed its share.
+ * would forget first, or where the account would exceed its part.
  */
 const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): Refusal => {
   const { capacity, orders } = state
   const share = PlaceOrders.share(command)
   const entries = command.entries.length
   const bound = boundOf(capacity.orders, share)
+  const ofPlacements = boundOf(capacity.orders, "placement")
   const free = bound - orders.size
   const parts = capacity.accountParts ?? 0
   const held = orders.held.of(command.account)
   // Nearly always there is room, and expired orders need not be counted.
-  if (entries <= free && !isBeyondPart(share, parts, held, entries, free)) return Refusal.none
+  if (entries <= free && !isBeyondPart(parts, held, entries, ofPlacements - orders.size)) return Refusal.none
   const over = overOrders(state, command.account, atEpochMs)
   const full = entries > free + over.count
   if (full) capacity.reached?.("the table of orders was full")
   else if (entries > free) capacity.reached?.("an order found room where one is forgotten")
-  return refusalOf(full, isBeyondPartThen(share, parts, held, entries, free, over))
+  if (full) return Refusal.tableFull
+  const taken = orders.size - over.count
+  if (!isBeyondPartThen(parts, held, entries, ofPlacements - taken, over)) return Refusal.none
+  return share === "reduction" && roomBeyondPart(state, command) !== "none"
+      && mayReduce(capacity.orders, parts, held - over.own, entries, taken)
+    ? Refusal.none
+    : Refusal.accountShare
 }
 
 /**
