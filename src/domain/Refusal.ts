@@ -278,7 +278,8 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   [Refusal.accountShare, {
     name: "AccountShare", status: 429, code: "rate_limited", guard: "account_share", compatName: "RateLimitExceeded", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "This account has its share of what the venue can remember. Nothing was done; repeat the same request later.",
+    safeMessage: "This account has its share of what the venue can remember. Nothing was done; repeat the same request later. "
+      + "Room returns as what the account holds expires, which may take as long as the venue remembers.",
     compares: undefined
   }],
   [Refusal.journalFull, {

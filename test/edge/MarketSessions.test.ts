@@ -1,6 +1,7 @@
 /** How markets' sessions are shown, and what is refused because of them, over the real engine. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import type * as Session from "../../src/domain/Session.js"
+import * as Advice from "../../src/edge/system/docs/Advice.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId } from "./LiveVenue.js"
@@ -66,8 +67,14 @@ test("orders are refused by the cutoff and by a closed session, in both families
     httpStatus: 422,
     code: "order_rejected",
     rejectionGuard: "market_not_accepting",
-    limit: String(from + 10 * hourMs)
+    limit: String(from + 10 * hourMs),
+    actual: String(from + 60_000)
   })
+  const { components } = Fake.json(await venue.ask({ target: "/openapi.json" }))
+  const { actual, limit } = components.schemas.NativeError422.properties
+  expect(limit.description).toContain("for `market_not_accepting` between sessions when the market opens (epoch ms)")
+  expect(actual.description).toContain("between sessions the time of the decision (epoch ms)")
+  expect(Advice.ofGuard.market_not_accepting).toContain("Between sessions `limit` is when the market opens")
   const compat = await venue.post(alice, "/v2/order", { symbol: "XAU/USDC:USDC", type: "limit", side: "buy", amount: 1, price: 100 })
   expect(Fake.json(compat)).toMatchObject({ name: "OnMaintenance" })
   expect((await venue.post(alice, `/v1/orders/${orderId}/amend`, { accountId: alice.accountId, marketId: gold, quantity: "2.000" })).status)

@@ -127,13 +127,17 @@ export const CompatName = Schema.Literal(...compatNames)
 
 /**
  * The values that the refusal compared, if any: decimal strings in the guard's own unit (a price, a quantity, money), an integer
- * for `open_order_limit`, a market's status for `market_not_accepting`.
+ * for `open_order_limit`, a market's status for `market_not_accepting`, and times in epoch ms where that is between sessions.
  */
 export const Comparison = {
-  limit: Fields.optional(Fields.Text).annotations({ description: "The bound that refused, in the guard's unit." }),
+  limit: Fields.optional(Fields.Text).annotations({
+    description: "The bound that refused, in the guard's unit; "
+      + "for `market_not_accepting` between sessions when the market opens (epoch ms), if that is known."
+  }),
   actual: Fields.optional(Fields.Text).annotations({
     description: "What the request would have come to, in the guard's unit; "
-      + "for `no_liquidity` the best price there was against it, for `market_not_accepting` the market's status."
+      + "for `no_liquidity` the best price there was against it, for `market_not_accepting` the market's status, "
+      + "or between sessions the time of the decision (epoch ms)."
   }),
   nearest: Fields.optional(Fields.Text).annotations({
     description: "A nearby value that would have passed, in the guard's unit."

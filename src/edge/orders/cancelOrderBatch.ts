@@ -40,7 +40,9 @@ export const CancelBatchResult = Schema.Struct({
       index: Fields.Count,
       accepted: Schema.Literal(false),
       ...identity,
-      status: Schema.Literal("canceled").annotations({ description: "Nothing is open under this id." }),
+      status: Schema.Literal("canceled").annotations({
+        description: "Always this, whatever became of the order: it may have been filled, or be open in another market. Read the order."
+      }),
       ...Envelopes.Refused
     }).annotations({ identifier: "RefusedCancelEntry" })
   ))

@@ -278,6 +278,23 @@ describe("cancels", () => {
   })
 })
 
+test("a cancel in another market finds nothing, and the status of its entry says nothing of the order", async () => {
+  const fake = Fake.make()
+  const { orderId } = Fake.json(await place(fake))
+  const response = await fake.ask({
+    target: "/v1/orders/batch/cancel",
+    body: { orders: [{ accountId: fake.accounts[0], marketId: "ETH-USDC-PERP", orderId }] },
+    key: fake.keys.alice,
+    idempotencyKey: "k"
+  })
+  expect(Fake.json(response).outcomes).toMatchObject([{ accepted: false, orderId, status: "canceled", code: "not_found" }])
+  const read = await fake.ask({ target: `/v1/orders/${orderId}`, key: fake.keys.reader })
+  expect(Fake.json(read).status).toBe("open")
+  const { components } = Fake.json(await fake.ask({ target: "/openapi.json" }))
+  expect(components.schemas.RefusedCancelEntry.properties.status.description)
+    .toBe("Always this, whatever became of the order: it may have been filled, or be open in another market. Read the order.")
+})
+
 describe("the compatibility layer", () => {
   const body = {
     symbol: "BTC/USDC:USDC",

@@ -62,7 +62,8 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
     "Order `nearest` at most: `limit` is what the position leaves to close; what rests counts beside `gtc`, not beside `ioc`.",
   open_order_limit: "Cancel some of the account's orders in this market first.",
   position_limit: "Order `nearest` at most: positions and open orders of a side may come to `limit`.",
-  market_not_accepting: "Wait: `actual` is the market's status. Cancels work.",
+  market_not_accepting: "Wait: `actual` is the market's status. Between sessions `limit` is when the market opens, "
+    + "and `actual` the time of the decision (epoch ms). Cancels work.",
   session_cutoff: "Only reduce until the session has ended.",
   no_liquidity: "Nobody is on the other side at this price; place a limit order, or take `nearest` as the worst price.",
   leverage_out_of_bounds: "Set 1 to `limit`.",
@@ -76,7 +77,9 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   index_held: "Feeds: go on; a step waits until two later samples agree with it.",
   notice_required: "Operators: announce for `nearest` or later.",
   fees_insufficient: "Operators: move `nearest` at most.",
-  account_share: "The account has its part of the venue's tables: let orders or tickets end, then repeat the same request.",
+  account_share:
+    "The account has its part of the venue's tables. Room returns as what it holds expires: keys and orders a retention after their end "
+    + "(`GET /v1/limits`), tickets by themselves. `Retry-After` is only when to try next. Cancels of its open orders work.",
   connection_ended: "Connect again, ask for `cancelOnDisconnect` there, and repeat the same request.",
   connection_limit: "End one of the account's connections that cancel their orders, or connect without.",
   passkey_registration_invalid: "Ask for options anew, and send what the browser makes of those.",
