@@ -34,10 +34,11 @@ export const checksumOf = ({ asks, bids }: Book): string => {
   return sha256(lines.join("\n"))
 }
 
-/** `external-book-snapshot/v1`, with at most `most` levels a side. */
+/** `external-book-snapshot/v1`, with at most `most` levels a side; one that has more cannot be gone on from. */
 export const snapshotOf = (book: Book, parameters: Market.Parameters, snapshotSequence: number, most: number): Json => {
   const { marketId } = parameters
   const [bids, asks] = [book.bids, book.asks].map((side) => Shown.levels(side.slice(0, most), parameters))
+  const isCut = Math.max(book.bids.length, book.asks.length) > most
   return {
     version: "external-book-snapshot/v1",
     marketId,
@@ -46,6 +47,6 @@ export const snapshotOf = (book: Book, parameters: Market.Parameters, snapshotSe
     bids,
     asks,
     checksum: checksumOf(book),
-    resync: { stream: "market.book", fromSequence: snapshotSequence }
+    resync: { stream: "market.book", fromSequence: isCut ? 0 : snapshotSequence }
   }
 }

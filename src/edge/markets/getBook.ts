@@ -42,7 +42,10 @@ const BookSnapshot = Schema.Struct({
     description: "SHA-256 over the best 25 levels a side as lines `b|priceAtoms|sizeAtoms` then `a|...`, "
       + "best first, joined by a newline."
   }),
-  resync: Fields.resync("market.book")
+  resync: Fields.resync("market.book").annotations({
+    description: "From where the stream goes on behind this snapshot. `fromSequence` is 0 where a side has more levels than are shown: a "
+      + "`subscribe` with it gets the whole book, since nothing told later would bring the levels that are missing here."
+  })
 }).annotations({ identifier: "BookSnapshot" })
 type BookSnapshot = typeof BookSnapshot.Type
 
@@ -82,11 +85,12 @@ export const bookChecksum = (book: BookView): string => {
   return sha256(lines.join("\n"))
 }
 
-/** `external-book-snapshot/v1` as JSON. */
+/** `external-book-snapshot/v1` as JSON. `fromSequence`: from where whoever has only these levels can go on with the stream. */
 export const bookText = (
   market: Pick<Market.Parameters, "marketId" | "priceScale" | "quantityScale">,
   sequence: number,
-  book: BookView
+  book: BookView,
+  fromSequence = sequence
 ): string => {
   const bids = levelsText(book.bids, market)
   const asks = levelsText(book.asks, market)
@@ -94,7 +98,17 @@ export const bookText = (
   const digest = sha256(`{"asks":${asks},"bids":${bids},"marketId":${marketId},"snapshotSequence":${sequence}}`)
   return `{"version":"external-book-snapshot/v1","marketId":${marketId},"snapshotSequence":${sequence}`
     + `,"readModelDigest":"${digest}","bids":${bids},"asks":${asks},"checksum":"${bookChecksum(book)}"`
-    + `,"resync":{"stream":"market.book","fromSequence":${sequence}}}`
+    + `,"resync":{"stream":"market.book","fromSequence":${fromSequence}}}`
+}
+
+/** A book with at most `maxDepth` levels a side, and whether it had more. */
+const cutBook = (state: Reads, view: MarketView): { readonly book: BookView; readonly isCut: boolean } => {
+  // One level more than is shown tells whether any is missing.
+  const { asks, bids } = state.book(view.index, maxDepth + 1)
+  return {
+    book: { bids: bids.slice(0, maxDepth), asks: asks.slice(0, maxDepth) },
+    isCut: bids.length > maxDepth || asks.length > maxDepth
+  }
 }
 
 const pairs = (
@@ -116,12 +130,13 @@ const makeBooks = (state: Reads): (view: MarketView) => CachedBook => {
   return (view) => {
     const known = books.get(view.index)
     if (known !== undefined && known.sequence === view.bookSequence) return known
-    const book = state.book(view.index, maxDepth)
+    const { book, isCut } = cutBook(state, view)
     let both: ReturnType<CachedBook["pairs"]> | undefined
     const made: CachedBook = {
       sequence: view.bookSequence,
       pairs: () => both ??= { bids: pairs(book.bids, view.parameters), asks: pairs(book.asks, view.parameters) },
-      text: bookText(view.parameters, view.bookSequence, book)
+      // Levels behind the last one shown would never be told to whoever goes on from here: 0 makes the stream send all of them.
+      text: bookText(view.parameters, view.bookSequence, book, isCut ? 0 : view.bookSequence)
     }
     books.set(view.index, made)
     return made

@@ -4,9 +4,11 @@
  */
 import { beforeEach, describe, expect, test, vi } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
-import { checksumDepth } from "../../../src/edge/markets/getBook.js"
+import { parameters } from "../../engine/drive.js"
+import { checksumDepth, maxDepth } from "../../../src/edge/markets/getBook.js"
 import { mostBehindWhole } from "../../../src/streams/Log.js"
-import { LiveVenue, marketId, type Trader } from "../LiveVenue.js"
+import { maxPlaceEntries } from "../../../src/operations/orders/PlaceOrders.js"
+import { LiveVenue, marketId, order, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"
 
 const book = { channel: "market.book", marketId }
@@ -74,5 +76,48 @@ describe("a book that is asked for while it changes", () => {
     expect(frames[0].sequence).toBe(sequence)
     const local = built(frames)
     expect(await venue.read(undefined, `/v1/markets/${marketId}/book`)).toMatchObject({ bids: local.bids, asks: local.asks })
+  })
+
+  /** Places bids one atom of price apart, as many as the traders' batches hold. */
+  const layBids = async (deep: string, from: number, count: number): Promise<void> => {
+    const traders = await venue.traders(Math.ceil(count / 200))
+    for (let at = 0; at < count;) {
+      const trader = traders[Math.floor(at / 200)]!
+      const most = Math.min(maxPlaceEntries, count - at, 200 - at % 200)
+      const orders = Array.from({ length: most }, (_, index) =>
+        order(trader, {
+          marketId: deep,
+          clientOrderId: `c-${at + index}`,
+          price: ((from - at - index) / 10).toFixed(1),
+          quantity: "0.001"
+        }))
+      const response = await venue.post(trader, "/v1/orders/batch", { orders })
+      expect(JSON.parse(response.body).outcomes.every(({ accepted }: any) => accepted)).toBe(true)
+      at += most
+    }
+  }
+
+  test("has more levels than REST shows, and whoever goes on from there gets all of them", async () => {
+    venue.market(parameters("DEEP", { priceBandBps: 9_000 }))
+    const deep = { channel: "market.book", marketId: "DEEP-USDC-PERP" }
+    const target = `/v1/markets/${deep.marketId}/book`
+    await layBids(deep.marketId, 990, maxDepth)
+    const whole = await venue.read(undefined, target)
+    expect([whole.bids.length, whole.resync]).toEqual([maxDepth, { stream: "market.book", fromSequence: whole.snapshotSequence }])
+    await venue.place(alice, { marketId: deep.marketId, price: "10.1" })
+    const cut = await venue.read(undefined, target)
+    expect(cut.bids).toEqual(whole.bids)
+    expect(cut.resync).toEqual({ stream: "market.book", fromSequence: 0 })
+    expect((await venue.read(undefined, "/v2/markets/DEEP%2FUSDC%3AUSDC/book?limit=1")).info).toEqual(cut)
+    const client = new Client(venue)
+    client.fresh()
+    const [subscribed, ...frames] = client.say({ op: "subscribe", ...cut.resync, marketId: cut.marketId })
+    expect([subscribed, ...frames].map(({ reason, resumed, type }) => [type, resumed ?? reason])).toEqual([
+      ["subscribed", false],
+      ["resync", "retention"],
+      ["snapshot", undefined]
+    ])
+    const local = built(frames.slice(1))
+    expect([local.bids.length, local.bids.at(-1)]).toMatchObject([maxDepth + 1, { price: "10.1" }])
   })
 })
