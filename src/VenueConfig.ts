@@ -7,7 +7,7 @@ import * as ConfigError from "effect/ConfigError"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
-import { environments } from "./domain/Environment.js"
+import { environments, isPublic } from "./domain/Environment.js"
 import { faultOfOrigin } from "./edge/http/Cors.js"
 import { usualRoom } from "./edge/socket/Setting.js"
 import * as RateLimits from "./identity/RateLimits.js"
@@ -360,11 +360,10 @@ const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.Confi
     if (environment !== "development" && Option.isNone(found.signerSecret)) {
       return refuse("SIGNER_SECRET", "must be set outside development, with at least 16 characters")
     }
-    const isPublic = environment === "staging" || environment === "production"
-    if (isPublic && perKey > RateLimits.mostPerKey) {
+    if (isPublic(environment) && perKey > RateLimits.mostPerKey) {
       return refuse("RATE_LIMIT_PER_MINUTE", `must be at most ${RateLimits.mostPerKey} in ${environment}`)
     }
-    return isPublic && found.stream.messagesPerSecond > mostStreamMessages
+    return isPublic(environment) && found.stream.messagesPerSecond > mostStreamMessages
       ? refuse("STREAM_MESSAGES_PER_SECOND", `must be at most ${mostStreamMessages} in ${environment}`)
       : Either.right({ ...found, ...reckoned })
   })

@@ -288,11 +288,12 @@ const readFault = (
   if (call.endpoint === "getLimits") {
     const told = {
       perKey: json["maxRequestsPerKey"],
+      cancelsBeyond: json["maxCancelsBeyondPerKey"],
       perAddress: json["maxRequestsPerAddress"],
       signInsPerAddress: json["maxSignInsPerAddress"],
       windowMs: json["rateWindowMs"]
     }
-    return difference("the limits", told, { ...limits, signInsPerAddress: signIns(limits) })
+    return difference("the limits", told, { ...limits, cancelsBeyond: limits.perKey, signInsPerAddress: signIns(limits) })
   }
   if (call.endpoint !== "getCurrentApiKey") return holds
   const { resetsAtEpochMs, ...told } = json["rateLimit"] as Json

@@ -148,7 +148,10 @@ const compatMarketsVerdict = (reading: Reading): Verdict => {
 }
 
 /** Request limits are not part of the venue's state: `nobody-does-more-than-his-limit` checks them against the process's settings. */
-const limitsTold = ({ maxRequestsPerAddress, maxRequestsPerKey, maxSignInsPerAddress, rateWindowMs }: Json): Json => ({
+const limitsTold = (
+  { maxCancelsBeyondPerKey, maxRequestsPerAddress, maxRequestsPerKey, maxSignInsPerAddress, rateWindowMs }: Json
+): Json => ({
+  maxCancelsBeyondPerKey,
   maxRequestsPerAddress,
   maxRequestsPerKey,
   maxSignInsPerAddress,

@@ -253,7 +253,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     metrics,
     indexWatch,
     tokens: new ApiKeys.KnownTokens(),
-    rateLimits: RateLimits.make(settings.rateLimits),
+    rateLimits: RateLimits.make(settings.rateLimits, settings.environment),
     openings: new RateLimits.Openings(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
     identity: yield* identity(settings),

@@ -9,6 +9,7 @@
  * and the others share one, so that whoever controls a whole network takes no windows from others.
  */
 import * as Counts from "../domain/Counts.js"
+import { type Environment, isPublic } from "../domain/Environment.js"
 import { networkOf } from "./FairPlaces.js"
 
 /** The classes of limited subjects. */
@@ -19,7 +20,7 @@ export type Class = (typeof classes)[number]
 export type Subject = number | string
 
 export interface Options {
-  /** Requests of one API key, or of one owner's session, in a window. Cancels have the same number again for themselves. */
+  /** Requests of one API key, or of one owner's session, in a window. Cancels have further ones for themselves: `cancelsBeyond`. */
   readonly perKey: number
   /** Requests of one remote address without a credential, or with one that was refused. */
   readonly perAddress: number
@@ -42,8 +43,15 @@ const hourMs = 60 * minuteMs
 
 export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs }
 
-/** The most requests of a key in a window that a staging or production venue may be set to. */
+/** The most requests of a key in a window, cancels included, that a staging or production venue lets in. */
 export const mostPerKey = 6_000
+
+/**
+ * How many cancels of a key are let in in a window when its limit is used up: as many as the limit again, but in staging and production
+ * never so many that both together exceed what such a venue may let in.
+ */
+export const cancelsBeyond = (perKey: number, environment: Environment): number =>
+  isPublic(environment) ? Math.min(perKey, Math.max(0, mostPerKey - perKey)) : perKey
 
 /** Limits that nobody reaches, for measuring or stressing the venue itself. */
 export const unlimited: Options = { perKey: 1e9, perAddress: 1e9, signInsPerAddress: 1e9, openingsPerHour: 1e9, windowMs: minuteMs }
@@ -101,7 +109,9 @@ export class Windows {
     readonly limit: number,
     readonly windowMs: number,
     private readonly size = windowsOfClass,
-    private readonly sharedSize = sharedWindows
+    private readonly sharedSize = sharedWindows,
+    /** How many requests beyond the limit are set aside for cancels. */
+    readonly cancelsBeyond = 0
   ) {
     const places = sharedSize + Math.min(size, initialWindows)
     this.ownOfNetwork = Math.ceil(size / partsOfNetworks)
@@ -251,12 +261,15 @@ export const secondsUntil = (resetsAtEpochMs: number, atEpochMs: number): number
 /** The windows of every class. */
 export type RateLimits = Readonly<Record<Class, Windows>>
 
-export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Options): RateLimits => ({
-  key: new Windows(perKey, windowMs),
-  session: new Windows(perKey, windowMs),
-  public: new Windows(perAddress, windowMs),
-  sign_in: new Windows(signInsPerAddress, windowMs)
-})
+export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Options, environment: Environment): RateLimits => {
+  const ofCredentials = (): Windows => new Windows(perKey, windowMs, windowsOfClass, sharedWindows, cancelsBeyond(perKey, environment))
+  return {
+    key: ofCredentials(),
+    session: ofCredentials(),
+    public: new Windows(perAddress, windowMs),
+    sign_in: new Windows(signInsPerAddress, windowMs)
+  }
+}
 
 /** No network opens more than this part of the accounts that may be opened in an hour, unless that would be fewer than `leastOfNetwork`. */
 const partsOfOpenings = 16

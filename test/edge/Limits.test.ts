@@ -37,6 +37,7 @@ test("GET limits needs no credential, and tells what is enforced", async () => {
     keptFills: 131_072,
     rateWindowMs: 60_000,
     maxRequestsPerKey: 1e9,
+    maxCancelsBeyondPerKey: 1e9,
     maxRequestsPerAddress: 1e9,
     maxSignInsPerAddress: 1e9,
     maxKeysPerAccount: 64,

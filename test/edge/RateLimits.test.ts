@@ -131,6 +131,15 @@ describe("cancels", () => {
     expect(told(await cancelAll())).toEqual(["3", "2", "60", undefined])
   })
 
+  test("are told to everybody, and in production what a key is let in stays within 6,000 with them", async () => {
+    const { fake } = venueOf(5_998, 10_000, { environment: "production" })
+    expect(Fake.json(await fake.ask({ target: "/v1/limits" }))).toMatchObject({ maxRequestsPerKey: 5_998, maxCancelsBeyondPerKey: 2 })
+    const cancel = Fake.request({ target: "/v2/orders/cancel-all", key: fake.keys.alice, body: {} })
+    const seen: Array<number> = []
+    for (let count = 0; count < 6_010; count++) fake.application.handle(cancel, ({ status }) => void seen.push(status))
+    expect(seen.filter((status) => status !== 429).length).toBe(6_000)
+  })
+
   test("are those routes that only take orders away, and no others", () => {
     const drawing = Contract.endpoints.filter(({ budget }) => budget === "cancel").map(({ name }) => name)
     expect([...drawing].sort()).toEqual(["cancelAllCompatOrders", "cancelAllOrders", "cancelCompatOrder", "cancelOrder", "cancelOrderBatch",

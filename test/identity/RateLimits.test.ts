@@ -150,7 +150,8 @@ describe("a network of many addresses", () => {
 })
 
 test("the classes are limited as they are set, owners' sessions as keys are", () => {
-  const limits = RateLimits.make({ perKey: 4, perAddress: 3, signInsPerAddress: 2, windowMs: minuteMs })
+  const limits = RateLimits.make({ perKey: 4, perAddress: 3, signInsPerAddress: 2, windowMs: minuteMs }, "development")
+  expect(RateLimits.classes.map((name) => limits[name].cancelsBeyond)).toEqual([4, 4, 0, 0])
   expect(RateLimits.classes.map((name) => [name, limits[name].limit])).toEqual([["key", 4], ["session", 4], ["public", 3], ["sign_in", 2]])
   expect(RateLimits.defaults).toEqual({ perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs })
 })
@@ -185,4 +186,17 @@ test("the openings of a network are full again after an hour, and it is told how
   expect([openings.secondsLeft("192.0.2.1", start + 1), openings.secondsLeft("192.0.2.2", start + 1)]).toEqual([60, 0])
   expect(openings.secondsLeft("192.0.2.1", start + 60 * minuteMs - 500)).toBe(1)
   expect(openings.take("192.0.2.1", start + 60 * minuteMs)).toBe(true)
+})
+
+test.each([
+  ["production", 600, 600],
+  ["production", 3_000, 3_000],
+  ["production", 3_001, 2_999],
+  ["staging", 5_999, 1],
+  ["staging", 6_000, 0],
+  ["production", 7_000, 0],
+  ["testnet", 6_000, 6_000],
+  ["development", 100_000, 100_000]
+] as const)("in %s a key with a limit of %d has %d cancels beyond it", (environment, perKey, expected) => {
+  expect(RateLimits.cancelsBeyond(perKey, environment)).toBe(expected)
 })

@@ -148,6 +148,7 @@ export const asBefore = (body: string): string =>
     .replaceAll(/,"stale":(?:true|false)/g, "")
     .replaceAll(/,"staleMarkets":\d+|,"markets":\[\{"marketId":"[^"]*","status":"[^"]*",[^\]]*"indexHeld":(?:true|false)\}\]/g, "")
     .replaceAll(/,"ledger":"[^"]*","ledgerOffset":[^}]*"reconciliation":"[^"]*"/g, "")
+    .replaceAll(/"maxCancelsBeyondPerKey":\d+,/g, "")
     .replaceAll(/"predictedFundingRateBps":"1"/g, "\"predictedFundingRateBps\":\"0\"")
     .replaceAll(/"nextFundingRate":0\.0000125/g, "\"nextFundingRate\":0")
 

@@ -16,11 +16,11 @@ const draw = (call: Call, windows: Windows, subject: Subject, beyond: number, at
   return mayAct
 }
 
-/** Draws on the limit of an active key or session; cancellations beyond it have a separate limit of the same size. */
+/** Draws on the limit of an active key or session; cancellations beyond it have a separate limit. */
 export const ofTrader = (call: Call, { credential, principal }: Trader): boolean => {
   const { rateLimits } = call.services
   const windows = principal === Principal.session ? rateLimits.session : rateLimits.key
-  return draw(call, windows, credential, call.endpoint.budget === "cancel" ? windows.limit : 0)
+  return draw(call, windows, credential, call.endpoint.budget === "cancel" ? windows.cancelsBeyond : 0)
 }
 
 /**
