@@ -230,6 +230,9 @@ const recordVerdict = (state: State, { account, accountId }: Call, kind: Funds.K
   return plannedVerdict(id, kind, accountId, partyId, told["plannedLedgerCommands"])
 }
 
+/** What a deposit is told to be until it is over. */
+const underWay: ReadonlySet<string> = new Set(["bound", "submitted", "submitted_unknown"])
+
 /** The answer to a confirmation names its transfer, and asks for an approval exactly when it says so. */
 const confirmedVerdict = (state: State, call: Call, wish: Funds.Wish & { readonly kind: "initiate" | "complete" }, json: Json): Verdict => {
   const { of: { id, kind } } = wish
@@ -239,10 +242,13 @@ const confirmedVerdict = (state: State, call: Call, wish: Funds.Wish & { readonl
   const record = told as Json
   if (id !== undefined && record[idMembers[kind]] !== id) return broken(`it is about ${String(record[idMembers[kind]])}, asked was ${id}`)
   const isQuestion = json["status"] === "approval_required"
-  if (isQuestion !== (json["challenge"] !== undefined) || isQuestion !== (json["signingStep"] !== undefined))
+  const status = String(record["status"])
+  // A deposit that goes on names its step at hand, and is never just bound.
+  const goesOn = kind === "deposit" && underWay.has(status)
+  if (isQuestion !== (json["challenge"] !== undefined) || (isQuestion || goesOn) !== (json["signingStep"] !== undefined))
     return broken(`it is ${String(json["status"])}, and its question is another`)
-  if (!isQuestion && json["status"] !== record["status"])
-    return broken(`it says ${String(json["status"])} of a transfer that is ${String(record["status"])}`)
+  if (!isQuestion && json["status"] !== (goesOn && status === "bound" ? "submitted" : status))
+    return broken(`it says ${String(json["status"])} of a transfer that is ${status}`)
   if (wish.kind === "initiate") {
     const isOther = isQuestion && wish.signingStep !== undefined && json["signingStep"] !== wish.signingStep
     return isOther ? broken(`it asks about ${String(json["signingStep"])}, expected was ${wish.signingStep}`) : holds

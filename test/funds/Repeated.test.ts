@@ -116,5 +116,12 @@ describe.each(rows)("an approval of $what", ({ begin, held, refused }) => {
       const [one, other] = [first, second].map(({ json }) => (json.deposit ?? json.withdrawal ?? json.partyChange)?.[member])
       expect(other).toBe(one)
     }
+    // A deposit's owner is told by a status of the contract to go on: `bound` is none of those.
+    for (const { deposit, signingStep, status } of [first, second].map(({ json }) => json)) {
+      if (deposit === undefined) continue
+      expect(["submitted", "submitted_unknown"]).toContain(status)
+      expect(["bound", status]).toContain(deposit.status)
+      expect(signingStep).toBeDefined()
+    }
   })
 })

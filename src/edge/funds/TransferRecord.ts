@@ -108,6 +108,8 @@ export interface Shown extends
   > {
   readonly steps: ReadonlyArray<Pick<StepView, "name">>
   readonly failure: Pick<NonNullable<TransferView["failure"]>, "stage"> | null
+  /** Absent from one that is over and forgotten. */
+  readonly stepAtHand?: Pick<StepView, "name"> | undefined
 }
 
 /** The fields common to all kinds. */

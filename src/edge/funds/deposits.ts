@@ -20,7 +20,7 @@ import * as Factor from "./Factor.js"
 import { amountBody, amountOf } from "./Requesting.js"
 import * as Samples from "./Samples.js"
 import { shownOf, transfersBefore } from "./TransferHistory.js"
-import { Deposit, deposit, SigningStep, statuses } from "./TransferRecord.js"
+import { Deposit, deposit, type Shown, SigningStep } from "./TransferRecord.js"
 import { created } from "./Created.js"
 
 const path = "/v1/accounts/:accountId/deposits"
@@ -126,18 +126,29 @@ const ConfirmBody = Schema.Union(
 
 const Confirmed = Schema.Struct({
   version: Schema.Literal("local-signing/v2"),
-  status: Schema.Literal("approval_required", ...statuses.other).annotations({
-    description: "`approval_required`: sign `challenge` and send `complete`. `bound`, `submitted` and `submitted_unknown`: send `initiate` "
-      + "again after a while. Otherwise it is over."
+  status: Schema.Literal("approval_required", "submitted", "submitted_unknown", "ledger_confirmed", "rejected", "expired").annotations({
+    description: "`approval_required`: sign `challenge` and send `complete`. `submitted` and `submitted_unknown`: send `initiate` again "
+      + "after a while; this is also said while the venue gets the next step ready, and `deposit` says `bound`. Otherwise it is over: "
+      + "`ledger_confirmed`, or `rejected` or `expired` where it came to nothing."
   }),
-  signingStep: Fields.optional(SigningStep),
+  signingStep: Fields.optional(SigningStep).annotations({
+    description:
+      "The step at hand: the one that `challenge` is about, or else the one that is under way or comes next. Absent once it is over."
+  }),
   challenge: Fields.optional(Factor.Challenge),
   deposit: Deposit
 }).annotations({ identifier: "DepositConfirmed" })
 
+/** The step at hand, where it is one that an owner approves. */
+const stepOf = ({ stepAtHand }: Shown): { readonly signingStep?: typeof SigningStep.Type } =>
+  stepAtHand === undefined || stepAtHand.name === "treasury_offer_withdrawal" ? {} : { signingStep: stepAtHand.name }
+
 const confirmed = (services: Services, { due, transfer }: Confirming.Confirmed): typeof Confirmed.Type => {
   const told = deposit(services, transfer)
-  return { version: "local-signing/v2", status: due === undefined ? told.status : "approval_required", ...due, deposit: told }
+  // A deposit between two steps is bound. Its owner has to ask again, as the contract says of `submitted` and of no other status.
+  const stands = told.status === "bound" ? "submitted" : told.status
+  const status = due === undefined ? stands : "approval_required"
+  return { version: "local-signing/v2", status, ...stepOf(transfer), ...due, deposit: told }
 }
 
 export const confirmDeposit = Route.effect({
