@@ -24,9 +24,15 @@ export interface Payloads {
   /**
    * The whole content as JSON. `subject` is a market or an account; `nowEpochMs` is the present time, which may be long after the
    * last record: when a feed falls silent, money becomes unavailable for withdrawal and the index stale without any record. Updates
-   * are as of their record's time.
+   * are as of their record's time. `sequence`: the stream's, which the frame has; absent, the subject's own.
    */
-  readonly snapshot: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number, nowEpochMs: number) => string
+  readonly snapshot: (
+    reads: Reads,
+    channel: MarketChannel | AccountChannel,
+    subject: number,
+    nowEpochMs: number,
+    sequence?: number
+  ) => string
   /** The journal time at which a market's figures will show a stale index if nothing happens; infinite where they never will. */
   readonly staleFrom: (reads: Reads, market: number) => number
   /** The last record that changed it, or a later one up to which it is known to be unchanged. */

@@ -145,7 +145,20 @@ const ofAccount = (
   }
 }
 
-const snapshotOfMarket = (status: StatusOf, reads: Reads, channel: MarketChannel, market: number, nowEpochMs: number): string => {
+/** A market as a snapshot shows it. A trade moves its last price without an update, so its own sequence may be ahead of the stream's. */
+const standing = (snapshot: Snapshot.MarketSnapshot, sequence = snapshot.resync.fromSequence): Snapshot.MarketSnapshot => ({
+  ...snapshot,
+  resync: { ...snapshot.resync, fromSequence: sequence }
+})
+
+const snapshotOfMarket = (
+  status: StatusOf,
+  reads: Reads,
+  channel: MarketChannel,
+  market: number,
+  nowEpochMs: number,
+  sequence: number | undefined
+): string => {
   const view = reads.market(market)
   switch (channel) {
     case "market.book":
@@ -157,7 +170,7 @@ const snapshotOfMarket = (status: StatusOf, reads: Reads, channel: MarketChannel
     case "market.funding":
       return list(reads.fundings(market, 0, latest).map((funding) => JSON.stringify(interval(view, funding))))
     case "market.status":
-      return JSON.stringify(status(reads, view))
+      return JSON.stringify(standing(status(reads, view), sequence))
   }
 }
 
@@ -212,10 +225,10 @@ const changedAt = (reads: Reads, channel: MarketChannel | AccountChannel, subjec
 const make = (status: StatusOf): Payloads => ({
   ofMarket: (...asked) => ofMarket(status, ...asked),
   ofAccount,
-  snapshot: (reads, channel, subject, nowEpochMs) =>
+  snapshot: (reads, channel, subject, nowEpochMs, sequence) =>
     isAccountChannel(channel)
       ? snapshotOfAccount(reads, channel, subject, nowEpochMs)
-      : snapshotOfMarket(status, reads, channel, subject, nowEpochMs),
+      : snapshotOfMarket(status, reads, channel, subject, nowEpochMs, sequence),
   staleFrom: (reads, market) => staleFromEpochMs(reads.market(market)),
   changedAt,
   candle: (reads, market, candle) => entry(String(candle.openTimeEpochMs), candleRecord(reads.market(market).parameters, candle)),

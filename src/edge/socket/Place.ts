@@ -198,7 +198,8 @@ export class Place implements Teller {
   private whole(): Whole {
     const { log, setting: { now, payloads, reads } } = this
     const { lastSequence, name, name: { channel }, subject } = log
-    const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject, now())
+    const contents = (): string =>
+      channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject, now(), lastSequence)
     const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
     // A book is long, and the same for all who ask at once; other snapshots may depend on the time, or are short.
     if (channel === "market.book") return log.snapshot(reads.market(subject).parameters, this.last, make)

@@ -330,6 +330,15 @@ describe("the stream", () => {
       expect(client.fresh()).toMatchObject([{ channel: "market.status", data: [await venue.read(undefined, `/v1/markets/${marketId}`)] }])
     })
 
+    test("give a market whose price has moved since its last update one place to go on from", async () => {
+      subscribe({ channel: "market.status", marketId })
+      await venue.place(alice)
+      await venue.place(bob, { side: "sell", quantity: "0.250" })
+      const [, { data, sequence }] = new Client(venue).say({ op: "subscribe", channel: "market.status", marketId }).slice(-2)
+      expect(data.snapshotSequence).toBeGreaterThan(sequence)
+      expect(data.resync).toEqual({ stream: "market.status", fromSequence: sequence })
+    })
+
     test("give a client that fell behind a resync and a snapshot, once", async () => {
       subscribe({ channel: "market.trades", marketId })
       client.buffered = 5_000_000
