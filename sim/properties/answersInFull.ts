@@ -88,7 +88,7 @@ const refused = (decision: Told.Decision, { json, status: answered }: Answer, wh
     requestId: info["requestId"],
     code,
     safeMessage: info["safeMessage"],
-    retryable: status === 429 || status === 503,
+    retryable: action === "wait_and_retry_same_identity",
     recoveryActions: [action],
     occurredAtEpochMs: decision.memory.atEpochMs,
     rejectionGuard: guard,

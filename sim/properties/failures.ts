@@ -109,9 +109,10 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if (actions.length !== 1 || !known.has(`${status} ${String(code)} ${String(rejectionGuard)} ${String(actions[0])}`)) {
     return "is none of the failures there are"
   }
-  // A failure that an operator has to repair first is not to be retried.
-  const isOperators = status === 503 && actions[0] === "contact_operator"
-  if (retryable !== ((status === 429 || status === 503 || waited.has(code)) && !isOperators))
+  // A failure that an operator has to repair first is not to be retried, nor one that lasts until a key or a ticket is ended.
+  const isLasting = status === 503 && actions[0] === "contact_operator" || rejectionGuard === "key_limit"
+    || rejectionGuard === "ticket_families"
+  if (retryable !== ((status === 429 || status === 503 || waited.has(code)) && !isLasting))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
   if ((info["dependency"] === dependencyOf(call, info)) !== (code === "dependency_unavailable"))
     return "names a dependency where none is at fault"

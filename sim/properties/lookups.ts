@@ -55,14 +55,14 @@ interface State {
 
 /** Checks a refused entry; its order id is checked where orders were placed. */
 const refusedVerdict = (what: string, operation: string, { orderId, ...entry }: Entry, { orderNumber, refusal }: NaiveOutcome): Verdict => {
-  const { action, code, guard, status } = Refusals.of(refusal)
+  const { action, code, guard } = Refusals.of(refusal)
   return difference(what, { orderId: Lookups.places(operation) ? orderId : undefined, ...entry }, {
     index: entry.index,
     accepted: false,
     orderId: Lookups.places(operation) && orderNumber >= 0 ? Ids.orderId(orderNumber) : undefined,
     code,
     rejectionGuard: guard,
-    retryable: status === 429 || status === 503,
+    retryable: action === "wait_and_retry_same_identity",
     recoveryActions: [action]
   })
 }

@@ -568,8 +568,8 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     compares: undefined
   }],
   [Refusal.keyLimit, {
-    name: "KeyLimit", status: 429, code: "rate_limited", guard: "key_limit", compatName: "RateLimitExceeded", retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
+    name: "KeyLimit", status: 429, code: "rate_limited", guard: "key_limit", compatName: "RateLimitExceeded", retryable: false,
+    recoveryActions: ["refresh_state"],
     safeMessage: "The account has as many active API keys as it may: revoke one, or wait until one expires.",
     compares: undefined
   }],
@@ -584,8 +584,8 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     )],
   [Refusal.ticketRevoked, rejectedTicket("TicketRevoked", "revoked", "The ticket was revoked: mint another one with the API key.")],
   [Refusal.ticketFamilies, {
-    name: "TicketFamilies", status: 429, code: "rate_limited", guard: "ticket_families", compatName: "RateLimitExceeded", retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
+    name: "TicketFamilies", status: 429, code: "rate_limited", guard: "ticket_families", compatName: "RateLimitExceeded", retryable: false,
+    recoveryActions: ["refresh_state"],
     safeMessage: "The API key has as many live tickets as it may: rotate one, end one, or wait until one expires.",
     compares: undefined
   }],

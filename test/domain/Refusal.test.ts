@@ -81,6 +81,9 @@ const compatNames = [
   "ExchangeError"
 ]
 
+/** What no waiting ends within the minute of a 429: somebody has to revoke a key, or to end a ticket. */
+const standing: ReadonlyArray<string | undefined> = ["key_limit", "ticket_families"]
+
 const apiKeyRejections = ["missing", "malformed", "unknown", "revoked", "expired", "scope_missing", "account_mismatch"]
 
 const refusals = Object.entries(Refusal).filter(([name]) => name !== "none")
@@ -126,7 +129,8 @@ describe.each(refusals)("%s", (name, code) => {
   test("tells a client what to do, and to repeat only what may be repeated", () => {
     expect(description.recoveryActions.length).toBeGreaterThan(0)
     for (const action of description.recoveryActions) expect(Refusals.recoveryActions).toContain(action)
-    expect(description.retryable).toBe(description.status === 503 || description.status === 429)
+    const isRetried = description.status === 503 || description.status === 429 && !standing.includes(description.guard)
+    expect(description.retryable).toBe(isRetried)
     expect(description.recoveryActions.includes("wait_and_retry_same_identity")).toBe(description.retryable)
     expect(description.safeMessage).toMatch(/^[A-Z].*\.$/)
   })

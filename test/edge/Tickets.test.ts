@@ -229,7 +229,18 @@ test("a key has 64 live families: those that are over or ended make room", async
   const { bob, end, mint, venue } = await setUp()
   const first = await mint()
   for (let count = 1; count < 64; count++) expect((await mint()).status).toBe(200)
-  expect(await mint()).toMatchObject({ status: 429, code: "rate_limited", rejectionGuard: "ticket_families" })
+  const refused = {
+    status: 429,
+    code: "rate_limited",
+    rejectionGuard: "ticket_families",
+    retryable: false,
+    recoveryActions: ["refresh_state"]
+  }
+  expect(await mint()).toMatchObject(refused)
+  // A minute, the longest that a 429 may ask for, does not help: a ticket has to end.
+  venue.atEpochMs += minute
+  expect(await mint()).toMatchObject(refused)
+  venue.atEpochMs -= minute
   expect((await mint(bob.key)).status).toBe(200)
   await end(first.ticket)
   expect((await mint()).status).toBe(200)

@@ -85,7 +85,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   passkey_registration_invalid: "Ask for options anew, and send what the browser makes of those.",
   passkey_known: "This passkey is registered already: sign in with it.",
   passkey_limit: "Remove a passkey first.",
-  key_limit: "Revoke a key first.",
+  key_limit: "Revoke a key first: without that it lasts until one expires, which may be days away.",
   account_openings:
     "Wait as long as Retry-After says, then send the same again, or begin the registration anew once its challenge has expired.",
   user_codes_locked: "Wait a minute: too many wrong codes.",
@@ -95,9 +95,9 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
     "Read the account's orders, fills, positions, balance and deposits anew, then go on from `nearest`: what the reads show already "
     + "may come once more. `limit` is the oldest sequence from which changes are told.",
   waits_per_account: "End one of the requests of the account that wait, or ask without `waitMs`.",
-  ticket_families: "End tickets that nobody uses, or wait until they end.",
+  ticket_families: "End tickets that nobody uses, or rotate one that you have: a ticket that is left alone ends after five minutes.",
   workload_token_rejected: "Operators: `safeMessage` says what is wrong with the token.",
-  amount_atoms_invalid: "Send `amountAtoms` as a whole number above 0, in 10^-6 USDC.",
+  amount_atoms_invalid: "Send `amountAtoms` as a whole number above 0 and up to 9007199254740991, in 10^-6 USDC.",
   asset_unsupported: "Only `USDC` is taken.",
   amount_below_minimum: "Take `nearest`, the least amount.",
   amount_above_limit: "Take less: an account has an upper bound.",
