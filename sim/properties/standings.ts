@@ -108,8 +108,8 @@ const answered = (state: State, seen: Seen<"Answered">): Verdict => {
   // A venue that is not ready, and a rate limit, answer before the path is checked: every path alike.
   if (status === 429 || status === 503 && isObject(json) && json["code"] === "starting") return holds
   if (isHidden === state.isOn) return broken(`${what} ${state.isOn ? "is hidden" : "is not hidden"}`)
-  if (!isHidden && status !== 200) return holds
-  const verdict = policyVerdict(state, headers) ?? (isHidden ? holds : profileVerdict(state, seen, wasOne))
+  if (!isHidden && ![200, 401, 403].includes(status)) return holds
+  const verdict = policyVerdict(state, headers) ?? (status === 200 ? profileVerdict(state, seen, wasOne) : holds)
   return verdict === undefined ? holds : broken(`${what} ${verdict}`)
 }
 

@@ -44,6 +44,8 @@ interface Route {
 
 const wholeUpTo = (most: number) => (value: string): boolean => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= most
 const since = (value: string): boolean => /^(0|[1-9]\d{0,14})$/.test(value)
+/** Of candles: any integer that is exact. */
+const anySince = (value: string): boolean => /^(0|[1-9]\d{0,15})$/.test(value) && Number.isSafeInteger(Number(value))
 const waitMs = (value: string): boolean => /^(0|[1-9]\d{0,4})$/.test(value) && Number(value) <= 30_000
 export const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 const windows = ["daily", "weekly", "monthly", "all_time"]
@@ -59,7 +61,7 @@ const clientOrderId = (value: string): boolean => /^[A-Za-z0-9._:-]{1,64}$/.test
 const page = { limit: wholeUpTo(100), cursor }
 const sinceAndLimit = { since, limit: wholeUpTo(500) }
 
-const candles = { timeframe, since, limit: wholeUpTo(100), series }
+const candles = { timeframe, since: anySince, limit: wholeUpTo(100), series }
 
 const route = (
   endpoint: string,

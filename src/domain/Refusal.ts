@@ -595,7 +595,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "DepositAmountInvalid",
       "amount_atoms_invalid",
       undefined,
-      "The amount is no positive number of atoms."
+      "The amount is no whole number of atoms above 0, or so large that no account could hold it."
     )],
   [Refusal.depositAssetUnsupported,
     rejectedTransfer("deposit_rejected", "DepositAssetUnsupported", "asset_unsupported", undefined, "The venue takes no such asset.")],
@@ -629,7 +629,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "WithdrawalAmountInvalid",
       "amount_atoms_invalid",
       undefined,
-      "The amount is no positive number of atoms."
+      "The amount is no whole number of atoms above 0, or so large that no account could hold it."
     )],
   [Refusal.withdrawalAssetUnsupported,
     rejectedTransfer("withdrawal_rejected", "WithdrawalAssetUnsupported", "asset_unsupported", undefined, "The venue has no such asset.")],

@@ -71,7 +71,7 @@ const repeatHeaders = {
 }
 const policyHeaders = {
   "x-service-runtime-policy-version": {
-    description: "A digest of what this venue has on and off: with what is served, and with `route_not_found` where it is off.",
+    description: "A digest of what this venue has on and off: with every answer of the route, also where it is off.",
     schema: { type: "string" }
   }
 }
@@ -126,8 +126,7 @@ const withPolicy = (document: Record<string, unknown>): Record<string, unknown> 
   withOperations(document, (operation, { feature }) =>
     feature === undefined ? operation : {
       ...operation,
-      responses: answersOf(operation, (answer, status) =>
-        status === "200" || status === "404" ? withHeaders(answer, policyHeaders) : answer)
+      responses: answersOf(operation, (answer) => withHeaders(answer, policyHeaders))
     })
 
 /** Answers that are never remembered. */

@@ -1,6 +1,7 @@
 /** Who may trade, the operator's flags, credits, favorites and affiliates. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import { referralCode } from "../../src/domain/ReferralCode.js"
+import type { Response } from "../../src/edge/http/Listener.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { State } from "../../src/engine/State.js"
@@ -253,7 +254,15 @@ test("an affiliate has one code for ever", async () => {
   expect(Fake.json(await registration(venue, "GET", alice))).toEqual(Fake.json(first))
   expect(Fake.json(first)).toMatchObject({ registered: true, referralCode: referralCode(alice.account), registeredAtEpochMs })
   expect(Fake.json(await registration(venue, "POST", bob)).referralCode).not.toBe(Fake.json(first).referralCode)
-  for (const answer of [before, first, again]) expect(answer.headers["x-service-runtime-policy-version"]).toMatch(/^[0-9a-f]{16}$/)
+  const refused = [
+    await registration(venue, "GET", { ...alice, key: "nonsense" }),
+    await registration(venue, "POST", { ...alice, accountId: bob.accountId }),
+    await registration(venue, "PUT", alice)
+  ]
+  expect(refused.map(({ status }) => status)).toEqual([401, 400, 405])
+  for (const answer of [before, first, again, ...refused]) {
+    expect(answer.headers["x-service-runtime-policy-version"]).toMatch(/^[0-9a-f]{16}$/)
+  }
   holds(venue)
 })
 
@@ -267,7 +276,14 @@ test("where affiliates are off there is no such route, and the policy's version 
       expect(hidden.headers["x-service-runtime-policy-version"]).toMatch(/^[0-9a-f]{16}$/)
     }
   }
-  expect((await registration(venue, "PUT", alice)).status).toBe(404)
+  // A method that the path never had is answered like the hidden ones, so that none of them gives the path away.
+  const of = ({ body, headers, status }: Response) => ({
+    status,
+    body: { ...JSON.parse(body), requestId: "", occurredAtEpochMs: 0 },
+    policy: headers["x-service-runtime-policy-version"]
+  })
+  const hidden = of(await registration(venue, "GET", alice))
+  for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) expect(of(await registration(venue, method, alice))).toEqual(hidden)
   const on = LiveVenue.make(undefined, { affiliateEnabled: true })
   const [carol] = await on.traders(1) as [Trader]
   const versions = [await registration(venue, "GET", alice), await registration(on, "GET", carol)]

@@ -25,14 +25,14 @@ const AffiliateProfile = Schema.Struct({
   registeredAtEpochMs: Schema.NullOr(Fields.EpochMs)
 }).annotations({
   identifier: "AffiliateProfile",
-  description: "The answer carries `x-service-runtime-policy-version`, and so does the 404 (`route_not_found`) of a venue "
+  description: "Every answer of the route carries `x-service-runtime-policy-version`, also the 404 (`route_not_found`) of a venue "
     + "without affiliates, which every one is whose operator has not set `AFFILIATE_ENABLED`."
 })
 
 const accountPrefix = "acc_"
 
 /** The account as an affiliate, as the state has it. */
-const profile = ({ runtimePolicy: { headers }, state }: Services, account: number): Rendered => {
+const profile = ({ state }: Services, account: number): Rendered => {
   const accountId = state.accountId(account)
   const registeredAtEpochMs = state.affiliateSince(account)
   const registered = registeredAtEpochMs !== 0
@@ -44,7 +44,7 @@ const profile = ({ runtimePolicy: { headers }, state }: Services, account: numbe
     referralCode: registered ? referralCode(account) : null,
     registeredAtEpochMs: registered ? registeredAtEpochMs : null
   }
-  return new Rendered(JSON.stringify(told), 200, headers)
+  return new Rendered(JSON.stringify(told))
 }
 
 const path = "/v1/accounts/:accountId/affiliate/registration"

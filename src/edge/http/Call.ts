@@ -142,6 +142,8 @@ export class Call {
     if (contentType !== "") headers["content-type"] = contentType
     headers["x-request-id"] = this.requestId
     put(headers, Protection.mayBeKept(this.endpoint) ? Protection.always : Protection.unkept)
+    // Every answer of a route that a venue may have off tells by which policy it is on.
+    if (this.endpoint.feature !== undefined) put(headers, this.services.runtimePolicy.headers)
     if (this.isRepeated) headers["idempotent-replayed"] = "true"
     put(headers, this.limit === undrawn
       ? LimitHeaders.ofAddress(this.services, this.request)

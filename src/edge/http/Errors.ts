@@ -387,7 +387,14 @@ export const registrationInvalid = (message: string): Failure => ({
 })
 
 /** No room for another challenge, or for another agent that waits for its owner. */
-export const identityBusy: Failure = { description: { ...Refusal.describe(Refusal.Refusal.inboxFull), name: "IdentityBusy" } }
+export const identityBusy: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.inboxFull),
+    name: "IdentityBusy",
+    safeMessage:
+      "There is no room for this now, or what it is about is being decided. Nothing was done; repeat the same request in a moment."
+  }
+}
 
 const grantCode = (name: string, code: string, retryable: boolean, safeMessage: string): Failure => ({
   description: {
@@ -649,7 +656,7 @@ export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected")
     guard: "ledger_declines",
     ...(code === "withdrawal_rejected" ? { withdrawalFailure: "approval" as const } : undefined),
     recoveryActions: ["refresh_state"],
-    safeMessage: "The ledger does not prepare this step now: the party that pays may not hold enough. It can be tried again as it is."
+    safeMessage: "The ledger does not prepare this step now. See that the party that pays holds enough, then send initiate again."
   }
 })
 

@@ -113,8 +113,14 @@ const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(512)
 /** The cursor of the next page, or null at the end. */
 export const NextCursor = Schema.NullOr(Text)
 
-/** Since when, in a query. */
-export const since = optional(SinceText)
+/** Any time from the epoch on, as far as numbers are exact. */
+const anySince = /^(?:0|[1-9][0-9]{0,15})$/
+/** Since when candles are wanted: any integer from 0, as the contract says, since the future has none but is no mistake. */
+export const since = optional(
+  Schema.String.pipe(
+    Schema.filter((text) => anySince.test(text) && Number.isSafeInteger(Number(text)), { jsonSchema: { pattern: anySince.source } })
+  ).annotations({ description: "Milliseconds since the Unix epoch, inclusive; at most 9007199254740991." })
+)
 /** How many candles, in a query. */
 export const candleLimit = optional(PageText).annotations({ description: "1..100; 100 when absent." })
 

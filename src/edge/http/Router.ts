@@ -81,17 +81,21 @@ export const make = (
   }))
   const routeAt = (store: unknown): Route => placed[(store as Place).place]!
   const refused = refusing(services, readiness)
+  const isOfPolicy = (failure: Errors.Failure | undefined): boolean => failure === services.runtimePolicy.hidden
   const unknown = unknownOver(endpoints)
   /** Why a path has no route with this method. */
   const unroutable = (method: string, path: string): Errors.Failure => {
     if (!isPercentEncoded(path)) return Errors.invalidRequest("The path is not percent-encoded UTF-8.")
-    const allowed = methods.filter((method) => {
-      const found = ways.find(method, path)
-      return found !== null && hiding(services, routeAt(found.store)) === undefined
+    const offered = methods.flatMap((each) => {
+      const found = ways.find(each, path)
+      return found === null ? [] : [{ method: each, route: routeAt(found.store) }]
     })
-    if (allowed.length === 0) return unknown(method, path)
-    const allow = allowed.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
-    return { ...Errors.methodNotAllowed, headers: { allow } }
+    const allowed = offered.filter(({ route }) => hiding(services, route) === undefined)
+    // A path that is hidden is so with every method: otherwise a method that it never had would give it away.
+    if (allowed.length === 0) return offered.map(({ route }) => hiding(services, route)).find(isOfPolicy) ?? unknown(method, path)
+    const allow = allowed.flatMap(({ method }) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
+    const more = allowed.some(({ route }) => route.endpoint.feature !== undefined) ? services.runtimePolicy.headers : {}
+    return { ...Errors.methodNotAllowed, headers: { allow, ...more } }
   }
 
   const handle = (request: Request, reply: Reply): void => {

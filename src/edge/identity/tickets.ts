@@ -105,7 +105,8 @@ export const rotateTicket = Route.effect({
     .setPayload(TicketBody)
     .addSuccess(Ticket)
     .addError(Failures.native(Failures.openWithBody, 401))
-    .annotate(OpenApi.Summary, "The ticket's successor, with five minutes of its own; up to twelve hours after the first"),
+    .annotate(OpenApi.Summary, "The ticket's successor, with five minutes of its own; up to twelve hours after the first")
+    .annotate(OpenApi.Description, "The ticket is the credential: an `Authorization` header is ignored, whatever it holds."),
   example: { target, body: { ticket: sample } },
   handler: (services) => ({ payload, remoteAddress }) =>
     withPlace(services, payload.ticket, (place) =>
@@ -126,7 +127,8 @@ export const endTickets = Route.effect({
     .setPayload(EndBody)
     .addSuccess(HttpApiSchema.NoContent)
     .addError(Failures.native(Failures.openWithBody))
-    .annotate(OpenApi.Summary, "End the ticket and all that came of it; nothing becomes of one that is over or not known"),
+    .annotate(OpenApi.Summary, "End the ticket and all that came of it; nothing becomes of one that is over or not known")
+    .annotate(OpenApi.Description, "The ticket is the credential: an `Authorization` header is ignored, whatever it holds."),
   example: { target, body: { ticket: sample } },
   handler: (services) => ({ payload: { ticket } }) =>
     Effect.suspend(() => {

@@ -12,7 +12,9 @@ export const failing: Said = {
   apiKeyRejection: "Why the credential may not act.",
   rejectionGuard: "Which rule refused: see the catalogue of guards.",
   withdrawalFailure: "How far the withdrawal had come.",
-  dependency: "What the venue is waiting for.",
+  dependency:
+    "What the venue is waiting for: `journal`; `read_model`, the histories; `ledger`; `index_feed`; or `workload_issuer`, whose keys prove "
+    + "a bot's workload.",
   name: "The name of the exchange library's error class.",
   info: "The native form of the same.",
   remaining: "How many requests are left in the window.",
