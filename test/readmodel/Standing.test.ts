@@ -32,3 +32,11 @@ test("histories that stand still are told as stale also while the clock lies beh
   // With a correct clock the records' own times show a longer lag than has been observed.
   expect(standingOf(reachedAt(1), 2, setAtEpochMs + 40_000, 0).lagMs).toBe(40_000)
 })
+
+test("where nobody has said since when there are later records, only what was observed counts", () => {
+  // The worker learns of a record with its next piece: until then the venue knows that it is behind, and not for how long.
+  const unknown: Reached = { ...reachedAt(1_000), behindSinceEpochMs: undefined }
+  const nowEpochMs = setAtEpochMs + 3_600_000
+  expect([0, 250].map((stoodMs) => standingOf(unknown, 1_001, nowEpochMs, stoodMs).lagMs)).toEqual([0, 250])
+  expect(standingOf(unknown, 1_000, nowEpochMs, 250).lagMs).toBe(0)
+})
