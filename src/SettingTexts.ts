@@ -100,3 +100,17 @@ export const oneOf = <A extends string>(name: string, ...values: ReadonlyArray<A
       return found === undefined ? Either.left(ConfigError.InvalidData([name], `must be ${listed(values)}`)) : Either.right(found)
     })
   )
+
+/** A setting of plain digits within bounds. Empty counts as not set, as for texts. */
+export const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>
+  Config.nonEmptyString(name).pipe(
+    Config.withDefault(String(fallback)),
+    Config.validate({
+      message: `${name} must be a whole number from ${low} to ${high}`,
+      validation: (text) => /^[0-9]{1,10}$/.test(text) && Number(text) >= low && Number(text) <= high
+    }),
+    Config.map(Number)
+  )
+
+/** The refusal of a setting that does not go with the others. */
+export const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))

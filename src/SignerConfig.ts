@@ -13,7 +13,8 @@ import { setting } from "./ledger/development/Setting.js"
 import { Custody } from "./ledger/Planned.js"
 import type * as Signer from "./signer/Signer.js"
 import { optionalBearer, optionalSecret } from "./SecretSetting.js"
-import { refuse, siteOf, siteSettings, type TlsFiles, tlsOf } from "./VenueConfig.js"
+import { refuse } from "./SettingTexts.js"
+import { siteOf, siteSettings, type TlsFiles, tlsOf } from "./SiteConfig.js"
 
 /** A development venue's limits in USDC, where none are set. */
 const developmentLimits = { perWithdrawal: "100000", daily: "1000000" } as const

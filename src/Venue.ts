@@ -143,8 +143,6 @@ export interface Options extends Secrets {
   readonly stopFailed?: Writer.StopFailed
 }
 
-export const defaultCapacity = { orders: 2_000_000, idempotencyKeys: 2_000_000, accountParts: 8 } as const satisfies Capacity
-
 /** A venue that accepts requests. */
 export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly address: string

@@ -7,7 +7,8 @@ import * as ConfigError from "effect/ConfigError"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
-import { environments, isPublic } from "./domain/Environment.js"
+import { capacity } from "./CapacityConfig.js"
+import { isPublic } from "./domain/Environment.js"
 import { faultOfOrigin } from "./edge/http/Cors.js"
 import { usualRoom } from "./edge/socket/Setting.js"
 import * as RateLimits from "./identity/RateLimits.js"
@@ -17,29 +18,8 @@ import type { WorkloadSetting } from "./identity/WorkloadIdentity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { optionalBearer, optionalSecret } from "./SecretSetting.js"
-import { oneOf } from "./SettingTexts.js"
-import { defaultCapacity } from "./Venue.js"
-
-/** A setting of plain digits within bounds. Empty counts as not set, as for texts. */
-const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>
-  Config.nonEmptyString(name).pipe(
-    Config.withDefault(String(fallback)),
-    Config.validate({
-      message: `${name} must be a whole number from ${low} to ${high}`,
-      validation: (text) => /^[0-9]{1,10}$/.test(text) && Number(text) >= low && Number(text) <= high
-    }),
-    Config.map(Number)
-  )
-
-/**
- * How many orders and idempotency keys are remembered, which a replay of the journal needs as well; and one account's share of what is
- * free.
- */
-export const capacity = Config.all({
-  orders: between("ORDER_CAPACITY", 1_000, 16_000_000, defaultCapacity.orders),
-  idempotencyKeys: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, defaultCapacity.idempotencyKeys),
-  accountParts: between("ACCOUNT_PARTS", 0, 1_000, defaultCapacity.accountParts)
-})
+import { between, oneOf, refuse } from "./SettingTexts.js"
+import { isLocal, siteOf, siteSettings, type TlsFiles, tlsOf } from "./SiteConfig.js"
 
 /** A number that exceeds any need. */
 const mostRequests = 1_000_000_000
@@ -66,15 +46,6 @@ const corsOrigins = Config.nonEmptyString("CORS_ORIGINS").pipe(
     return fault === undefined ? Either.right(origins) : Either.left(ConfigError.InvalidData(["CORS_ORIGINS"], fault))
   })
 )
-
-/** Settings that the venue and a signer of its own share: the environment, where owners approve, and the files for TLS. */
-export const siteSettings = {
-  environment: oneOf("VENUE_ENVIRONMENT", ...environments).pipe(Config.withDefault("development" as const)),
-  publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
-  rpId: Config.option(Config.nonEmptyString("RP_ID")),
-  tlsCert: Config.option(Config.nonEmptyString("TLS_CERT")),
-  tlsKey: Config.option(Config.nonEmptyString("TLS_KEY"))
-}
 
 /** The settings as given, before they are checked against each other. */
 const settings = Config.all({
@@ -150,12 +121,6 @@ export type IndexSetting =
   | { readonly feed: "tape"; readonly file: string; readonly loops: boolean }
   | { readonly feed: "ccxt"; readonly from: IndexExchanges }
 
-/** The certificate and key files for serving TLS. */
-export interface TlsFiles {
-  readonly certFile: string
-  readonly keyFile: string
-}
-
 /** Where parties' keys are held: in this process, or by a signer at a URL. */
 export type SignerSetting =
   | { readonly at: "embedded" }
@@ -198,8 +163,6 @@ export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly workloads: WorkloadSetting | undefined
 }
 
-export const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
-
 /** The exchanges of an index, whose settings belong together. */
 const indexExchanges = (
   { indexExchangeUrls, indexExchanges, indexSources: rules }: Settings
@@ -215,12 +178,6 @@ const indexExchanges = (
     ? refuse("INDEX_MIN_SOURCES", `must be at most ${exchanges.right.length}, as many as INDEX_EXCHANGES names`)
     : Either.right({ exchanges: exchanges.right, urls: urls.right, rules })
 }
-
-/** A host name of this machine, whose pages browsers trust without TLS. */
-const isLocal = (hostname: string): boolean => hostname === "localhost" || hostname.endsWith(".localhost")
-
-/** Whether a host is an IP address: browsers bind passkeys only to names. */
-const isAddress = (hostname: string): boolean => /^[0-9.]+$/.test(hostname) || hostname.startsWith("[")
 
 /** Whether a host is this machine, so that nothing leaves it over a network. */
 const isLoopback = (hostname: string): boolean => isLocal(hostname) || hostname === "127.0.0.1" || hostname === "[::1]"
@@ -259,31 +216,6 @@ const ledgerOf = ({ environment, ledgerToken, ledgerUrl }: Settings): Either.Eit
     return refuse("LEDGER_URL", "must be https, but for this machine: whoever stands between could answer in the ledger's place")
   }
   return Either.right({ at: "url", url: url.origin, token: Option.getOrUndefined(ledgerToken) })
-}
-
-/** The site of the owner's pages: browsers create passkeys only over TLS or on the machine itself, and bind them to the site's domain. */
-export const siteOf = (
-  { environment, publicOrigin, rpId, tlsCert }: Pick<Settings, "environment" | "publicOrigin" | "rpId" | "tlsCert">
-): Either.Either<SiteSetting, ConfigError.ConfigError> => {
-  if (Option.isNone(publicOrigin)) {
-    if (environment !== "development") return refuse("PUBLIC_ORIGIN", "must be set outside development: passkeys are bound to it")
-    return Option.isNone(rpId) || rpId.value === "localhost"
-      ? Either.right({ rpId: "localhost", ...(Option.isNone(tlsCert) ? {} : { scheme: "https" as const }) })
-      : refuse("RP_ID", "must be localhost where PUBLIC_ORIGIN is not set")
-  }
-  const url = URL.canParse(publicOrigin.value) ? new URL(publicOrigin.value) : undefined
-  if (url === undefined || url.origin !== publicOrigin.value) {
-    return refuse("PUBLIC_ORIGIN", "must be scheme, host and port alone, as https://venue.example")
-  }
-  const { hostname, protocol } = url
-  if (isAddress(hostname)) return refuse("PUBLIC_ORIGIN", "must name its host: browsers make no passkeys for an address")
-  const isTrusted = protocol === "https:" || (protocol === "http:" && isLocal(hostname) && environment === "development")
-  if (!isTrusted) return refuse("PUBLIC_ORIGIN", "must be https, but for localhost in development: browsers make no passkeys otherwise")
-  const id = Option.getOrElse(rpId, () => hostname)
-  const covers = hostname === id || (id.includes(".") && hostname.endsWith(`.${id}`))
-  return covers
-    ? Either.right({ publicOrigin: url.origin, rpId: id })
-    : refuse("RP_ID", `must be the domain of PUBLIC_ORIGIN (${hostname}) or one that it lies in`)
 }
 
 /** The platform of workloads, whose settings belong together. */
@@ -334,15 +266,6 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
     case "push":
       return Either.right({ feed })
   }
-}
-
-/** The certificate and key files, which are useless without each other. */
-export const tlsOf = (
-  { tlsCert, tlsKey }: Pick<Settings, "tlsCert" | "tlsKey">
-): Either.Either<TlsFiles | undefined, ConfigError.ConfigError> => {
-  if (Option.isNone(tlsCert)) return Option.isNone(tlsKey) ? Either.right(undefined) : refuse("TLS_CERT", "must be set where TLS_KEY is")
-  if (Option.isNone(tlsKey)) return refuse("TLS_KEY", "must be set where TLS_CERT is")
-  return Either.right({ certFile: tlsCert.value, keyFile: tlsKey.value })
 }
 
 /** Outside development no secret is generated, and no value is invented. */

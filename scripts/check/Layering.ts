@@ -20,6 +20,8 @@ const composition: ReadonlySet<string> = new Set([
   "src/Venue.ts",
   "src/Bootstrap.ts",
   "src/VenueConfig.ts",
+  "src/CapacityConfig.ts",
+  "src/SiteConfig.ts",
   "src/SecretSetting.ts",
   "src/SettingTexts.ts",
   "src/SignerConfig.ts"

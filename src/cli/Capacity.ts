@@ -2,12 +2,12 @@
 import * as Effect from "effect/Effect"
 import { OutOfRoom } from "../engine/OutOfRoom.js"
 import type { Capacity } from "../engine/State.js"
+import * as CapacityConfig from "../CapacityConfig.js"
 import { inWords } from "../SettingTexts.js"
-import * as VenueConfig from "../VenueConfig.js"
 import { type Ended, usage } from "./Exit.js"
 
 /** ORDER_CAPACITY and IDEMPOTENCY_CAPACITY, or a venue's defaults. */
-export const capacity: Effect.Effect<Capacity, Ended> = Effect.mapError(inWords(VenueConfig.capacity), ({ message }) => usage(message))
+export const capacity: Effect.Effect<Capacity, Ended> = Effect.mapError(inWords(CapacityConfig.capacity), ({ message }) => usage(message))
 
 /** A replay with smaller tables than the journal needs has a wrong setting; the journal is not at fault. */
 export const settingTooSmall = <A, E, R>(replay: Effect.Effect<A, E, R>): Effect.Effect<A, E | Ended, R> =>

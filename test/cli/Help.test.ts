@@ -50,6 +50,12 @@ describe("--help", () => {
   })
 })
 
+test("no tool contains the venue's routes, which take as long to load as all that a command does", () => {
+  const texts = fs.readdirSync("dist/tools").map((name) => fs.readFileSync(path.join("dist/tools", name), "utf8"))
+  const containing = (module: string): number => texts.filter((text) => text.includes(`/src/${module}.js\n`)).length
+  expect([containing("cli/signer"), containing("edge/Contract"), containing("Venue")]).toEqual([1, 0, 0])
+})
+
 describe("an exit code", () => {
   let server: http.Server
   let url: string
