@@ -9,7 +9,7 @@
  * divided by `parts + n`, and as much times `parts` is left for others. Accounts cost nothing, and neither does a command that
  * changes nothing, so more is given only for something that the account really has:
  *
- * - Cancellations of its own open orders are refused only by a full table: there are never more of them than it placed orders.
+ * - Cancellations of its own open orders are refused only by a full table: each ends an order that it placed, which took its part then.
  * - Other commands that reduce risk, of an account that has something to reduce, may take half of what is free to this class, but in the
  *   placements' part only while at least half of that is free. So however many accounts do so, the other half of the placements' part
  *   is shared by the rule above. What is left above the placements' bound is theirs by halves once placements are refused anyway.
