@@ -78,7 +78,7 @@ export const finalPrice = (
 export const isGoing = (market: NaiveMarket, atEpochMs: number): boolean => hasIndex(market, atEpochMs) && sessionOf(market) !== "closed"
 
 /** Whether a market that has come back has no new mark yet: one of the same second is enough. */
-const awaitsMark = ({ risk }: NaiveMarket): boolean => Math.floor(risk.backSince / secondMs) > risk.second
+export const awaitsMark = ({ risk }: NaiveMarket): boolean => Math.floor(risk.backSince / secondMs) > risk.second
 
 /** Makes a market wait for a new mark, unless its present one is still its first index. */
 export const waitForMark = ({ mark, risk }: NaiveMarket, atEpochMs: number): void => {
@@ -158,21 +158,17 @@ export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: nu
 export const isDue = (market: NaiveMarket, atEpochMs: number): boolean =>
   Math.floor(atEpochMs / secondMs) > market.risk.second && isGoing(market, atEpochMs)
 
-/** How long before a tick its market may have closed or been halted and still have been live when the tick was sent. */
-const endedJustNowMs = 5_000
-
 /**
- * Whether a mark was due when the tick was sent: while it waited, the index may have become stale, the session closed, the market been
- * halted or delisted by an earlier command in the inbox, or the clock been set back by up to a second.
+ * Whether a mark was due when the tick's turn came: what falls due in its own record may first close the session, halt or delist the
+ * market, or let the index be stale earlier. A tick whose marks were made while it waited has no record.
  */
 export const wasDue = (market: NaiveMarket, atEpochMs: number): boolean => {
   const { haltedAt, risk, session, status } = market
-  const haltedJustNow = haltedAt + endedJustNowMs > atEpochMs
-  const closedJustNow = session !== undefined && session.asOf + endedJustNowMs > atEpochMs
+  const closedJustNow = session !== undefined && session.asOf === atEpochMs
   // A delisted market has no session any more.
-  const wasOpen = sessionOf(market) !== "closed" || closedJustNow || isDelisted(market) && haltedJustNow
-  const wasGoing = status !== "halted" || haltedJustNow
-  return wasOpen && wasGoing && Math.floor((atEpochMs + secondMs) / secondMs) > risk.second && isPriced(market, risk.source)
+  const wasOpen = sessionOf(market) !== "closed" || closedJustNow || isDelisted(market) && haltedAt === atEpochMs
+  const wasGoing = status !== "halted" || haltedAt === atEpochMs
+  return wasOpen && wasGoing && Math.floor(atEpochMs / secondMs) > risk.second && isPriced(market, risk.source)
 }
 
 /** The average price at which the impact notional fills against a side of the book; undefined where the side is too thin. */

@@ -393,7 +393,7 @@ export interface NaiveDecision {
   readonly metEnough: ReadonlySet<number>
   /** A rule about records as such that it broke: the venue should never have journaled it. */
   readonly illegal: string | undefined
-  /** For a tick, the number of marks that were due, including markets whose index became stale while the tick waited. */
+  /** For a tick, the number of marks that were due in its turn, including those of markets that its record ended first. */
   readonly ticked: number
   /** Accounts whose dead-man switch fired in it. */
   readonly fired: ReadonlyArray<number>

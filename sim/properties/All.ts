@@ -57,6 +57,7 @@ import { liquidation } from "./liquidation.js"
 import { leftAreLookedAt } from "./leftAreLookedAt.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
+import { markedFirst } from "./markedFirst.js"
 import { marketPreviews } from "./marketPreviews.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
 import { metrics } from "./metrics.js"
@@ -166,6 +167,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(funding),
   watch(liquidation),
   watch(leftAreLookedAt),
+  watch(markedFirst),
   watch(delisting),
   watch(closedSessions),
   watch(sessionsOfCalendar),

@@ -102,6 +102,8 @@ export const inbox: Property<State> = {
     }
     if (seen._tag === "Taken") {
       const taken = waiting.find(({ command }) => command === seen.command)
+      // The writer makes the first marks of a market that is back by ticks of its own, which never wait.
+      if (taken === undefined && seen.command.kind === "MarkTick" && seen.answered === undefined) return holds
       if (taken === undefined) return broken(`a ${seen.command.kind} was decided that does not wait`)
       const why = outOfTurn(state, taken)
       if (why !== undefined) return broken(why)

@@ -108,6 +108,7 @@ export const names = [
   "a block was full by its records",
   "a block was full by its size",
   "a turn waited for blocks in flight",
+  "a market that was back was marked before the next command",
   "a reader waited for a block in flight",
   "a command waited for the block that is being built",
   // Starting up.

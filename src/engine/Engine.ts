@@ -19,7 +19,7 @@ import * as Due from "./Due.js"
 import { Event, type EventLog } from "./EventLog.js"
 import { forget as forgetKeys } from "./identity/Keying.js"
 import type { ShownTicket } from "./identity/Tickets.js"
-import { nextTickEpochMs } from "./markets/Mark.js"
+import { isAwaited, nextTickEpochMs } from "./markets/Mark.js"
 import { forget } from "./orders/Forgetting.js"
 import { OrderReads } from "./orders/Reads.js"
 import type { Reads } from "./Reads.js"
@@ -80,6 +80,14 @@ export class Engine extends OrderReads implements Reads {
   /** When a `MarkTick` record is due, given a time no earlier than the last record's; `Infinity` while no market is live. */
   nextTickEpochMs(nowEpochMs: number): number {
     return nextTickEpochMs(this.state, Math.max(nowEpochMs, this.state.atEpochMs))
+  }
+
+  /**
+   * Whether a market has come back and a `MarkTick` at this time, no earlier than the last record's, would make its first mark. Its
+   * present mark is outdated, while its index is known to everybody: such a tick precedes any other command.
+   */
+  isMarkAwaited(atEpochMs: number): boolean {
+    return isAwaited(this.state, atEpochMs)
   }
 
   /** Logs the packed outcomes of the entries, and the end of the record. */

@@ -304,6 +304,12 @@ export class State extends Values {
   /** Markets in which orders may lie beyond the price band, by index: a candidate list, which `Band.note` extends. */
   readonly clearing: Array<number> = []
 
+  /**
+   * A time at which no market was found to be back and without its new mark, epoch milliseconds; `Infinity` where none waits for one
+   * at any time, and 0 where the markets have to be examined.
+   */
+  unawaitedAtEpochMs = Number.POSITIVE_INFINITY
+
   /** Incremented with every change of any mark: an account whose margin sums have an older epoch is refreshed before use. */
   riskEpoch = 0
   /**

@@ -3,6 +3,10 @@
  * journal; up to four blocks are on their way to the disk at once. Whatever was computed is released only when the sequence at
  * which it was computed is durable.
  *
+ * A market that has come back (from a halt, a closed session, a stale index) keeps an outdated mark until its next `MarkTick`, while its
+ * index is known to everybody. The writer therefore makes that mark itself, before it takes another command: a tick of the timer would
+ * queue behind those that were sent to arrive first.
+ *
  * The first failure of any kind stops the writer for good: nothing more is decided, answered or released, and the process ends. It
  * restarts from the journal.
  */
@@ -10,9 +14,11 @@ import { assert } from "../domain/Assert.js"
 import type { Reached } from "../domain/Marks.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Stages } from "../domain/Stages.js"
+import { internal, Principal } from "../operations/Header.js"
 import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
 import type { ShownTicket } from "../engine/Reads.js"
+import { done } from "../operations/Outcome.js"
 import * as Block from "../journal/Block.js"
 import type { Fenced, Full, Journal, Room, Unknown } from "../journal/Journal.js"
 import type * as Context from "effect/Context"
@@ -47,7 +53,10 @@ export type Failure = Fenced | Unknown | Full | FollowerDiffers | { readonly _ta
 export interface Watch {
   /** A command arrived, and was queued or refused because the inbox was full. */
   readonly offered: (command: Command, taken: boolean) => void
-  /** A turn took a command at this time, after this record: `answered` without a record of its own, or decided by the next. */
+  /**
+   * A turn took a command at this time, after this record, or made marks by one of its own: `answered` without a record of its own, or
+   * decided by the next.
+   */
   readonly taken: (command: Command, sequence: number, atEpochMs: number, answered: Outcome | undefined) => void
 }
 
@@ -98,6 +107,8 @@ const hasRoom = (room: Room, command: Command): boolean => {
   if (share === "placement") return false
   return room !== "requests" || share !== "venue" || command.kind === "StartVenue"
 }
+
+const markTick: Command = { kind: "MarkTick", ...internal(Principal.timer) }
 
 export class Sequencer {
   /** Outcomes of commands, by market. */
@@ -239,27 +250,27 @@ export class Sequencer {
     const { fullBytes, maxEntries, maxRecords } = this.options
     let entries = 0
     while (entries < maxEntries && this.builder.count < maxRecords && this.builder.byteLength < fullBytes) {
+      if (engine.isMarkAwaited(atEpochMs) && this.mayMark(room)) {
+        this.leaves.reached?.("a market that was back was marked before the next command")
+        this.leaves.watch?.taken(markTick, engine.sequence, atEpochMs, undefined)
+        this.record(markTick, atEpochMs, block)
+        entries += entriesOf(markTick)
+        continue
+      }
       const next = this.inbox.take()
       if (next === undefined) break
       const { answer, command, offeredAtNanos, shown } = next
       stages.inbox.record(begunAtNanos - offeredAtNanos)
       entries += entriesOf(command)
-      const admitted = engine.admit(command, atEpochMs, shown)
-      const answered = admitted
-        ?? (room === "all" || hasRoom(room, command) ? undefined : refuse(Refusal.journalFull, engine.sequence, atEpochMs))
+      const answered = this.answerWithoutRecord(command, atEpochMs, room, shown)
       this.leaves.watch?.taken(command, engine.sequence, atEpochMs, answered)
       if (answered !== undefined) {
         this.activity.answered(command, answered)
         this.release(answered, answer)
         continue
       }
-      const sequence = engine.sequence + 1
-      this.builder.add(sequence, atEpochMs, command)
-      const from = engine.state.events.length
-      const outcome = engine.apply(command, sequence, atEpochMs)
-      this.leaves.decided?.(sequence, engine.state.events.words, from, engine.state.events.length)
+      const outcome = this.record(command, atEpochMs, block)
       this.activity.answered(command, outcome)
-      block.lastSequence = sequence
       block.waiting.push(() => answer(outcome))
     }
     this.building = undefined
@@ -281,6 +292,36 @@ export class Sequencer {
     const { told } = events
     this.leaves.built(encoded, said, told.words.subarray(0, told.length))
     events.clear()
+  }
+
+  /** Whether the writer may make marks of its own: the first record of a process is its start's. */
+  private mayMark(room: Room): boolean {
+    const { engine, journal } = this.leaves
+    return engine.sequence >= journal.opened.nextSequence && (room === "all" || hasRoom(room, markTick))
+  }
+
+  /** The answer to a command that needs no record, or finds no room for one; undefined where it is to be recorded. */
+  private answerWithoutRecord(command: Command, atEpochMs: number, room: Room, shown: ShownTicket | undefined): Outcome | undefined {
+    const { engine } = this.leaves
+    const admitted = engine.admit(command, atEpochMs, shown)
+    if (admitted !== undefined) return admitted
+    if (room !== "all" && !hasRoom(room, command)) return refuse(Refusal.journalFull, engine.sequence, atEpochMs)
+    // The marks that the timer asked for were made while its command waited.
+    if (command.kind !== "MarkTick" || engine.nextTickEpochMs(atEpochMs) <= atEpochMs) return undefined
+    return { sequence: engine.sequence, atEpochMs, refusal: Refusal.none, replayed: false, entries: [done] }
+  }
+
+  /** Decides a command in the block that is being built. */
+  private record(command: Command, atEpochMs: number, block: InFlight): Outcome {
+    const { engine } = this.leaves
+    const sequence = engine.sequence + 1
+    this.builder.add(sequence, atEpochMs, command)
+    const { events } = engine.state
+    const from = events.length
+    const outcome = engine.apply(command, sequence, atEpochMs)
+    this.leaves.decided?.(sequence, events.words, from, events.length)
+    block.lastSequence = sequence
+    return outcome
   }
 
   /** Reports why the block took no more commands. */

@@ -1,6 +1,7 @@
 /**
  * Drives the engine's time when no commands arrive: sleeps until something is due, then queues a `MarkTick` or a `PassTime`. What
  * is due acts by the time in its record, never by this clock; a sleep that ends late or early only costs a record or a short delay.
+ * The first mark of a market that is back does not wait for this: the sequencer makes it before the next command.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -43,6 +43,12 @@ export class FakeJournal {
     links: () => Stream.empty
   }
 
+  /** Makes it a journal that was opened behind a sequence. */
+  goOnBehind(sequence: number): void {
+    this.nextSequence = sequence + 1
+    Object.assign(this.service, { opened: { ...this.service.opened, nextSequence: this.nextSequence } })
+  }
+
   /** Changes the room from now on. */
   make(room: Room): void {
     this.room = room

@@ -1,8 +1,10 @@
 /** The writer over a journal controlled by the test: what is decided when, and who is told of it when. */
 import { describe, expect, test } from "vitest"
+import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Stages from "../../src/domain/Stages.js"
 import { Engine } from "../../src/engine/Engine.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { ShownTicket } from "../../src/engine/Reads.js"
 import { Unknown } from "../../src/journal/Journal.js"
 import { defaultOptions, type Failure, type Options, Sequencer } from "../../src/sequencer/Sequencer.js"
@@ -14,7 +16,7 @@ import { FakeJournal } from "./FakeJournal.js"
 /** A sequencer, with everything around it accessible. */
 class Bench {
   readonly journal = new FakeJournal()
-  readonly engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })
+  readonly engine: Engine
   readonly failures: Array<Failure> = []
   readonly heard: Array<string> = []
   readonly committed: Array<number> = []
@@ -24,7 +26,9 @@ class Bench {
   private turns: Array<() => void> = []
   private keys = 0
 
-  constructor(options: Partial<Options> = {}) {
+  constructor(options: Partial<Options> = {}, engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })) {
+    this.engine = engine
+    this.journal.goOnBehind(engine.sequence)
     this.sequencer = new Sequencer({
       engine: this.engine,
       journal: this.journal.service,
@@ -523,5 +527,173 @@ describe("what is told of the writer", () => {
     expect([activity.orders(0), activity.trades(0), activity.orders(7)]).toEqual([1, 0, 0])
     expect(activity.refusals(0)).toEqual([{ refusal: Refusal.inboxFull, count: 1 }, { refusal: Refusal.quantityOutOfBounds, count: 1 }])
     expect([activity.refusals(-1), activity.refusals(7)]).toEqual([[], []])
+  })
+})
+
+const parametersOf = (base: string) => parameters(base, { indexStaleMs: 60_000, priceBandBps: 200 })
+
+/**
+ * Account 0 is long, and account 1 bids 995 for what it holds, in the first of so many markets. Then the engine was halted, and the
+ * index fell to 900, below the band of that bid.
+ */
+const fallenUnderHalt = (options: Partial<Options> = {}, markets = 1): Bench => {
+  const bench = new Bench(options)
+  for (let market = 0; market < markets; market++) {
+    const base = `A${market}`
+    bench.send(base, { kind: "PutMarket", idempotencyKey: base, parameters: parametersOf(base) })
+    for (const status of ["backfilling", "open"] as const) {
+      bench.send(status, { kind: "SetMarketStatus", idempotencyKey: `${base}/${status}`, market, status })
+    }
+    bench.send("index", { kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms: 1000, sourceEpochMs: 0 })
+  }
+  const keys = [grant("key_1"), grant("key_2")]
+  bench.send("accounts", { kind: "OpenDemoAccounts", idempotencyKey: "a", collateralAtoms: 1_000_000_000, keys })
+  bench.finish()
+  bench.clockMs += 1_000
+  for (let ticks = 0; ticks < Math.ceil(markets / 16); ticks++) {
+    bench.send("tick", { kind: "MarkTick" })
+    bench.finish()
+  }
+  bench.submit("offer", orderOf("offer", 1, { side: Order.sell }))
+  bench.submit("long", orderOf("long", 0, {}))
+  bench.submit("bid", orderOf("bid", 1, { priceAtoms: 995 }))
+  bench.finish()
+  bench.send("halt", { kind: "HaltEngine", idempotencyKey: "h" })
+  for (let market = 0; market < markets; market++) {
+    bench.send("fall", { kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms: 900, sourceEpochMs: 0 })
+  }
+  bench.finish()
+  bench.clockMs += 2_000
+  bench.journal.begun.length = 0
+  return bench
+}
+
+const orderOf = (idempotencyKey: string, account: number, entry: Partial<typeof plain>): Command =>
+  complete({
+    kind: "PlaceOrders",
+    operation: Operation.placeBatchV1,
+    account,
+    idempotencyKey,
+    entries: [{ ...plain, quantityAtoms: 10, ...entry }]
+  })
+
+/** What the holder sends to sell at the bid before anybody's mark. */
+const saleOf = (): Command => orderOf("sale", 0, { side: Order.sell, priceAtoms: 900, reduceOnly: true, timeInForce: Order.ioc })
+
+const resume = { kind: "ResumeEngine", idempotencyKey: "r" } as const
+const kinds = ({ journal }: Bench): ReadonlyArray<ReadonlyArray<string>> =>
+  journal.begun.map(({ records }) => records.map(({ command }) => (command as Command).kind))
+
+describe("a market that is back has its new mark before anything else", () => {
+  test("a holder's reduce-only order queued behind the resume meets the mark of the index that fell under the halt", () => {
+    const bench = fallenUnderHalt()
+    bench.send("resume", resume)
+    bench.submit("sale", saleOf())
+    bench.finish()
+    expect(kinds(bench)).toEqual([["ResumeEngine", "MarkTick", "PlaceOrders"]])
+    expect(orderAnswerOf(bench.outcomes.get("sale")!.entries[0])).toMatchObject({ filledAtoms: 0 })
+    expect(bench.engine.stats(0).markPriceAtoms).toBe(900)
+    // The bid that nobody could cancel under the halt lies beyond the new band.
+    expect(bench.engine.book(0, 5)).toEqual({ bids: [], asks: [] })
+  })
+
+  test.each(["halted", "session", "stale"] as const)("also where it was %s, and in the block of its return", (why) => {
+    const bench = new Bench()
+    const marketType = why === "session" ? "equity" : "crypto"
+    bench.send("market", { kind: "PutMarket", idempotencyKey: "m", parameters: { ...parametersOf("A"), marketType } })
+    for (const status of ["backfilling", "open"] as const) {
+      bench.send(status, { kind: "SetMarketStatus", idempotencyKey: status, market: 0, status })
+    }
+    const session = (state: "open" | "closed"): AnyGiven => ({
+      kind: "SetMarketSession",
+      market: 0,
+      state,
+      nextOpenEpochMs: state === "open" ? 0 : bench.clockMs + 900_000,
+      nextCloseEpochMs: state === "open" ? bench.clockMs + 900_000 : 0,
+      riskIncreasingOrderCutoffEpochMs: state === "open" ? bench.clockMs + 800_000 : 0
+    })
+    const price = (priceAtoms: number): AnyGiven => ({
+      kind: "SetIndexPrice",
+      idempotencyKey: "",
+      market: 0,
+      priceAtoms,
+      sourceEpochMs: bench.clockMs
+    })
+    if (why === "session") bench.send("open", session("open"))
+    bench.send("index", price(1000))
+    bench.finish()
+    bench.clockMs += 1_000
+    bench.send("tick", { kind: "MarkTick" })
+    bench.finish()
+    if (why === "halted") bench.send("halt", { kind: "SetMarketStatus", idempotencyKey: "h", market: 0, status: "halted" })
+    if (why === "session") bench.send("close", session("closed"))
+    bench.finish()
+    bench.clockMs += 70_000
+    bench.journal.begun.length = 0
+    bench.send("fall", price(900))
+    if (why === "halted") bench.send("back", { kind: "SetMarketStatus", idempotencyKey: "b", market: 0, status: "open" })
+    if (why === "session") bench.send("back", session("open"))
+    bench.send("next", { kind: "SetLimits", idempotencyKey: "l", retentionMs: 86_400_000 })
+    bench.finish()
+    const back = { halted: ["SetMarketStatus"], session: ["SetMarketSession"], stale: [] }[why]
+    expect(kinds(bench)).toEqual([["SetIndexPrice", ...back, "MarkTick", "SetLimits"]])
+  })
+
+  test("the timer's tick for the same marks is answered without a record, and one for later marks has its own", () => {
+    const bench = fallenUnderHalt()
+    bench.send("resume", resume)
+    bench.send("tick", { kind: "MarkTick" })
+    bench.send("tick again", { kind: "MarkTick" })
+    bench.finish()
+    expect(kinds(bench)).toEqual([["ResumeEngine", "MarkTick"]])
+    expect(bench.heard.slice(-3)).toEqual(["resume", "tick", "tick again"])
+    expect(bench.outcomes.get("tick again")).toMatchObject({ refusal: Refusal.none, sequence: bench.engine.sequence })
+    bench.clockMs += 1_000
+    bench.send("later", { kind: "MarkTick" })
+    bench.finish()
+    expect(kinds(bench).at(-1)).toEqual(["MarkTick"])
+  })
+
+  test("all markets of a resume, sixteen a record, within the bounds of a block", () => {
+    for (const [options, most] of [[{}, 5], [{ maxRecords: 2 }, 2], [{ maxEntries: 2 }, 2]] as const) {
+      const bench = fallenUnderHalt(options, 40)
+      bench.send("resume", resume)
+      bench.submit("sale", saleOf())
+      bench.finish()
+      expect(kinds(bench).flat()).toEqual(["ResumeEngine", "MarkTick", "MarkTick", "MarkTick", "PlaceOrders"])
+      expect(Math.max(...kinds(bench).map((block) => block.length))).toBe(most)
+      for (let market = 0; market < 40; market++) expect(bench.engine.stats(market).markPriceAtoms).toBe(900)
+    }
+  })
+
+  test("a disk without room for marks lets through what has some, and the mark comes first once there is room", () => {
+    const bench = fallenUnderHalt()
+    bench.journal.make("requests")
+    bench.send("resume", resume)
+    bench.submit("cancel", bench.cancel())
+    bench.finish()
+    expect(kinds(bench)).toEqual([["ResumeEngine", "CancelOrders"]])
+    bench.journal.make("all")
+    bench.submit("sale", saleOf())
+    bench.finish()
+    expect(kinds(bench).at(-1)).toEqual(["MarkTick", "PlaceOrders"])
+  })
+
+  test("nothing is marked ahead under a halt, in a market that is still closed, or before a start's own record", () => {
+    const bench = fallenUnderHalt({ maxRecords: 1 })
+    bench.send("opened", { kind: "OpenVenue", environment: "development", codec: 1, program: "", rules: 8 })
+    bench.send("set", { kind: "SetMarketStatus", idempotencyKey: "set", market: 0, status: "halted" })
+    bench.send("resume", resume)
+    bench.send("limits", { kind: "SetLimits", idempotencyKey: "l", retentionMs: 86_400_000 })
+    bench.finish()
+    expect(kinds(bench).flat()).toEqual(["OpenVenue", "SetMarketStatus", "ResumeEngine", "SetLimits"])
+    bench.send("open", { kind: "SetMarketStatus", idempotencyKey: "open again", market: 0, status: "open" })
+    bench.finish()
+    // Another process over the same state: its first record is its start's.
+    const next = new Bench({}, new Engine(Snapshot.unsafeDecode(Snapshot.encode(bench.engine.state), bench.engine.state.capacity)))
+    next.clockMs = bench.clockMs
+    next.send("start", { kind: "StartVenue", codec: 1, program: "", rules: 8, stateBefore: "", stateAfter: "" })
+    next.finish()
+    expect(kinds(next)).toEqual([["StartVenue", "MarkTick"]])
   })
 })

@@ -100,7 +100,7 @@ export const take = (state: State, market: MarketState, next: Market.Parameters)
     : Math.max(market.widestPositionAtoms, market.parameters.maxPositionQuantityAtoms)
   market.setParameters(next)
   // A longer staleness limit may make a stale index fresh again.
-  if (wasStale && !isStale(market, state.atEpochMs)) revive(market, state.atEpochMs)
+  if (wasStale && !isStale(market, state.atEpochMs)) revive(state, market)
   // A draft that changes to a type without sessions has none that could end.
   if (market.session === null) state.sessions.remove(market.index)
   if (market.mark !== before) state.events.event2(Event.MarkSet, market.index, market.mark)

@@ -96,9 +96,9 @@ const setStatus = (state: State, index: number, status: Market.Status): MarketCh
   if (market.isDelisted) return refused(Refusal.marketDelisted, none)
   if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, none)
   // No funding is paid for the time of a halt, nor for an interval that ended during it.
-  if (market.status === "halted" && status !== "halted") revive(market, state.atEpochMs)
+  if (market.status === "halted" && status !== "halted") revive(state, market)
   // Before a listing only the first index price sets the mark, so that the mark may be outdated.
-  if (!Market.isListed(market.status) && Market.isListed(status)) awaitMark(market, state.atEpochMs)
+  if (!Market.isListed(market.status) && Market.isListed(status)) awaitMark(state, market)
   Changing.setStatus(state, market, status)
   return changed(market)
 }

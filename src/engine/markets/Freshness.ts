@@ -10,6 +10,7 @@
 import * as Market from "../../domain/Market.js"
 import type * as Session from "../../domain/Session.js"
 import type { MarketState } from "../Markets.js"
+import type { State } from "../State.js"
 
 /** Whether the index price is too old to be used for anything new. A market without any price counts as stale. */
 export const isStale = (market: MarketState, atEpochMs: number): boolean => market.indexSource + market.parameters.indexStaleMs <= atEpochMs
@@ -61,14 +62,15 @@ export const meetsReductions = (market: MarketState, atEpochMs: number): boolean
  * Makes a market with an outdated mark wait for its next one. A mark of the current second is not outdated, and before the first
  * tick the mark is the index, as long as that is the first price.
  */
-export const awaitMark = (market: MarketState, atEpochMs: number): void => {
+export const awaitMark = (state: State, market: MarketState): void => {
   const { indexPrice, mark, tickedSecond } = market
   const isFirst = tickedSecond === 0 && mark === indexPrice
-  if (mark !== 0 && !isFirst && (tickedSecond + 1) * 1_000 <= atEpochMs) market.awaitsMark = true
+  if (mark !== 0 && !isFirst && (tickedSecond + 1) * 1_000 <= state.atEpochMs) market.awaitsMark = true
+  if (market.awaitsMark) state.unawaitedAtEpochMs = 0
 }
 
 /** Notes that a market resumes ticking: nothing is paid for funding intervals that ended before, and its mark is outdated. */
-export const revive = (market: MarketState, atEpochMs: number): void => {
-  market.liveSince = atEpochMs
-  awaitMark(market, atEpochMs)
+export const revive = (state: State, market: MarketState): void => {
+  market.liveSince = state.atEpochMs
+  awaitMark(state, market)
 }

@@ -47,7 +47,7 @@ export const take = (state: State, market: MarketState, { priceAtoms, sourceEpoc
   market.letGo()
   market.indexPrice = priceAtoms
   market.indexSource = sourceAt
-  if (wasStale) revive(market, atEpochMs)
+  if (wasStale) revive(state, market)
   state.events.event3(Event.IndexPriceSet, market.index, priceAtoms, sourceAt)
   // The first price of a market is its mark until its first tick.
   if (market.mark === 0) moveMark(state, market, priceAtoms)

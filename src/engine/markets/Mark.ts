@@ -54,6 +54,23 @@ export const nextTickEpochMs = ({ halted, markets }: State, nowEpochMs: number):
   return earliest
 }
 
+/**
+ * Whether a market has come back and a tick would make its first mark at a time: until then nobody should act on the outdated one.
+ * The markets are only examined while some wait for a mark, and once for each time.
+ */
+export const isAwaited = (state: State, atEpochMs: number): boolean => {
+  const { halted, markets, unawaitedAtEpochMs } = state
+  if (unawaitedAtEpochMs === Number.POSITIVE_INFINITY || unawaitedAtEpochMs === atEpochMs || halted) return false
+  let waits = false
+  for (const market of markets) {
+    if (!market.awaitsMark) continue
+    if (isDue(market, atEpochMs)) return true
+    waits = true
+  }
+  state.unawaitedAtEpochMs = waits ? atEpochMs : Number.POSITIVE_INFINITY
+  return false
+}
+
 /** Updates the marks that are due, in index order of the markets, and cancels orders that the moved bands leave behind. */
 export const tick = (state: State): void => {
   let left = tickedAtOnce

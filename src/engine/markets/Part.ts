@@ -43,6 +43,7 @@ export const part: Part = {
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)
     }
     for (const market of state.markets) Sessions.schedule(state, market)
+    if (state.markets.some(({ awaitsMark }) => awaitsMark)) state.unawaitedAtEpochMs = 0
     Announced.queue(state)
     Delisting.queue(state)
   },

@@ -21,7 +21,7 @@ export const set = (state: State, market: MarketState, said: Session.Session): v
   schedule(state, market)
   if (before === "closed" && next.state !== "closed") {
     state.capacity.reached?.("a market opened its session")
-    revive(market, atEpochMs)
+    revive(state, market)
   }
   Changing.touch(state, market)
   state.events.event5(

@@ -21,7 +21,7 @@ const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
   state.events.event1(Event.HaltSet, halted ? 1 : 0)
   // Lifting a halt that is not on changes nothing: no market resumes, and everything due has been done already.
   if (halted || !wasHalted) return [done]
-  for (const market of state.markets) revive(market, state.atEpochMs)
+  for (const market of state.markets) revive(state, market)
   // What fell due during the halt is done before anything can trade again.
   Due.run(state)
   return [done]
