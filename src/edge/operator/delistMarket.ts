@@ -31,7 +31,8 @@ const OperatorDelisting = Schema.Struct({
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "OperatorDelisting",
-  description: "`presentPrice` is what the final price would be by now, or is; null where the market has no index. `openInterest` and "
+  description: "`presentPrice` is what the final price would be by now, or is; null where the market has no index. Compare it with the "
+    + "market's index where the market has made no marks for half an hour: it is then the price of before. `openInterest` and "
     + "`openOrders` are what is yet to be closed and cancelled. `againAtEpochMs` is there where a position has a deficit that nobody "
     + "can bear: the settlement waits, and is gone through again then."
 })
@@ -52,7 +53,9 @@ export const delistMarket = Route.effect({
     .addError(Failures.native(Failures.operatorWithBody))
     .annotate(OpenApi.Summary, "Delist a market for good, at once or at a time that is announced")
     .annotate(OpenApi.Description, "Once it has taken effect nothing brings the market back: it is `halted`, its orders are cancelled, "
-      + "and its positions closed at the average of its index over the last half hour. Without `effectiveAtEpochMs` that is at once. "
+      + "and its positions closed at the average of its index over the last half hour. A market that stood still all that time (halted, "
+      + "closed, stale, or under a halt of the engine) is closed at the half hour up to its last mark, however long ago that was and "
+      + "wherever its index is now: `paused` lets it make marks first. Without `effectiveAtEpochMs` that is at once. "
       + "400 `notice_required` tells the earliest time as `nearest`; 400 `market_delisted`: it is delisted already."),
   example: { target, body: { effectiveAtEpochMs: 1_767_571_200_000 } },
   handler: (services) => ({ headers, path: { marketId }, payload: { effectiveAtEpochMs = 0 } }) => {
