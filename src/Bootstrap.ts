@@ -11,7 +11,7 @@ import { type Header, internal, Principal } from "./operations/Header.js"
 import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
 import { describe, Refusal } from "./domain/Refusal.js"
 import type { Versions } from "./operations/Versions.js"
-import type { Reads } from "./engine/Reads.js"
+import { isDelisted, type Reads } from "./engine/Reads.js"
 import * as Calendar from "./sessions/Calendar.js"
 import type { Step } from "./sequencer/Recovery.js"
 import type { Submit } from "./sequencer/Submit.js"
@@ -145,6 +145,12 @@ export const run = (
       if (unfinished.has(market) || reads.findMarket(parameters.marketId) < 0) yield* done(submit, missing(reads, parameters))
       else yield* tellOfDraft(reads, parameters.marketId)
     }
+    for (const marketId of withoutCalendar(reads, markets)) {
+      yield* Effect.logWarning(
+        `${marketId} trades in sessions, and the markets file has no calendar for it: it closes with its session and does not open again, `
+          + "so that nobody in it can close a position or is liquidated, until it is in the file with one, or is delisted"
+      )
+    }
   })
 
 /** Commands from the markets file count as those of the operator who wrote it. */
@@ -178,6 +184,15 @@ const tellOfDraft = (reads: Reads, marketId: string): Effect.Effect<void> => {
         + `is moved to ${status === "draft" ? "backfilling and then to open" : "open"} (venue market status)`
     )
     : Effect.void
+}
+
+/** The listed markets that trade in sessions and have no calendar in the file, so that nothing opens them. */
+const withoutCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>): ReadonlyArray<string> => {
+  const scheduled = new Set(markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [marketId]))
+  return Array.from({ length: reads.marketCount }, (_, index) => reads.market(index))
+    .filter((view) => Market.isListed(view.status) && Market.hasSessions(view.parameters) && !isDelisted(view))
+    .map(({ parameters: { marketId } }) => marketId)
+    .filter((marketId) => !scheduled.has(marketId))
 }
 
 /** The commands that a market of the file still needs until it is open. */

@@ -12,6 +12,7 @@ import { Refusal } from "../src/domain/Refusal.js"
 import { internal, Principal } from "../src/operations/Header.js"
 import { type Command, Operation, withFields } from "../src/operations/Operations.js"
 import { versions } from "../src/sequencer/Versions.js"
+import type * as Calendar from "../src/sessions/Calendar.js"
 import { Driver, parameters } from "./engine/drive.js"
 
 test("a market that the file still names and that is delisted stays so, and the start goes on with the others", () => {
@@ -136,4 +137,35 @@ test("a start finishes the markets that one before it had begun with, also days 
   for (let records = 0; records < 3; records++) driver.send({ kind: "PassTime" })
   start(["AAA"])
   expect(driver.engine.market(0).status).toBe("draft")
+})
+
+test("a start warns of a listed market with sessions whose calendar the file has no more, and of no other", () => {
+  const driver = new Driver()
+  const submit = {
+    submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => answer(driver.run(command))
+  }
+  const calendar: Calendar.Calendar = {
+    timeZone: "UTC",
+    weekly: [{ opens: "Monday 09:00", closes: "Friday 17:00" }],
+    holidays: [],
+    shortenedDays: [],
+    riskIncreasingCutoffMs: 0
+  }
+  const warnings = (bases: ReadonlyArray<string>): ReadonlyArray<string> => {
+    const heard: Array<string> = []
+    const logger = Logger.make(({ message }) => void heard.push(String(message)))
+    const markets = bases.map((base) => ({
+      parameters: parameters(base, base === "AAA" ? {} : { marketType: "equity" }),
+      developmentIndexPriceAtoms: 1000,
+      ...(base === "AAA" ? {} : { calendar })
+    }))
+    const starting = Bootstrap.run({ reads: driver.engine, submit, environment: "development", markets, versions, step: undefined })
+    Effect.runSync(starting.pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
+    return heard
+  }
+  expect(warnings(["AAA", "OIL", "GAS"])).toEqual([])
+  driver.send({ kind: "PutMarket", idempotencyKey: "draft", parameters: parameters("NEW", { marketType: "equity" }) })
+  expect(warnings(["AAA", "GAS"])).toEqual([expect.stringContaining("OIL-USDC-PERP trades in sessions")])
+  driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 1, action: "delist", effectiveAtEpochMs: 0 })
+  expect(warnings(["AAA", "GAS"])).toEqual([])
 })
