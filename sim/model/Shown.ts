@@ -381,6 +381,17 @@ export const terms = ({ quantityScale, ...parameters }: Market.Parameters): Memb
   liquidationFeeBps: parameters.liquidationFeeBps
 })
 
+/** What is announced of a market. */
+export const announcedShown = (
+  { logoUrl, underlyingSymbol }: Market.Parameters,
+  { effectiveAtEpochMs, parameters }: NonNullable<NaiveMarket["announced"]>
+): Members => ({
+  effectiveAtEpochMs,
+  ...(parameters.underlyingSymbol === underlyingSymbol ? {} : { underlyingSymbol: parameters.underlyingSymbol }),
+  ...(parameters.logoUrl === logoUrl ? {} : { logoUrl: parameters.logoUrl }),
+  ...terms(parameters)
+})
+
 export const delistingShown = (
   { effectiveAtEpochMs, finalPrice, settledAtEpochMs, state }: NaiveDelisting,
   priceScale: number
@@ -430,9 +441,7 @@ export const market = (
       minPrice: decimalOf(parameters.minPriceAtoms, priceScale),
       maxPrice: decimalOf(parameters.maxPriceAtoms, priceScale),
       ...terms(parameters),
-      ...(announced === undefined
-        ? {}
-        : { announced: { effectiveAtEpochMs: announced.effectiveAtEpochMs, ...terms(announced.parameters) } }),
+      ...(announced === undefined ? {} : { announced: announcedShown(parameters, announced) }),
       ...(delisting === undefined ? {} : { delisting: delistingShown(delisting, priceScale) }),
       settlementAsset: "USDC",
       symbol: symbolOf(parameters),

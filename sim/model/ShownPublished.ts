@@ -11,7 +11,7 @@ import type { NaiveMovement, NaiveRanking, NaiveStep, Numbered } from "./NaivePu
 import * as Risk from "./NaiveRisk.js"
 import { isDelisted, type NaiveFunding, type NaiveMark, type NaiveMarket } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
-import { balance, both, delistingShown, idOf, type Members, positions, terms } from "./Shown.js"
+import { announcedShown, balance, both, delistingShown, idOf, type Members, positions, terms } from "./Shown.js"
 
 /** A reader's request for a list. */
 export interface Asked {
@@ -312,8 +312,7 @@ export const announced = (model: NaiveVenue, market: NaiveMarket): Members => ({
   version: "operator-announced/v1",
   marketId: market.parameters.marketId,
   announced: market.announced === undefined ? null : {
-    effectiveAtEpochMs: market.announced.effectiveAtEpochMs,
-    ...terms(market.announced.parameters),
+    ...announcedShown(market.parameters, market.announced),
     ...model.touched(market, market.announced.parameters)
   },
   journalSequence: model.sequence
@@ -338,7 +337,7 @@ export const operatorMarkets = (model: NaiveVenue): Members => ({
     marketId: parameters.marketId,
     status,
     parameters: put(parameters),
-    ...(next === undefined ? {} : { announced: { effectiveAtEpochMs: next.effectiveAtEpochMs, ...terms(next.parameters) } }),
+    ...(next === undefined ? {} : { announced: announcedShown(parameters, next) }),
     ...(delisting === undefined ? {} : { delisting: delistingShown(delisting, parameters.priceScale) })
   })),
   journalSequence: model.sequence
@@ -374,7 +373,11 @@ const differing = (now: Members, next: Members): ReadonlyArray<Members> =>
 /** `operator-market-preview/v1` at present, without its prose. */
 export const marketPreview = (model: NaiveVenue, next: Market.Parameters, effectiveAtEpochMs: number): Members => {
   const known = model.markets.find(({ parameters }) => parameters.marketId === next.marketId)
-  const comesTo = model.putComesTo(next, effectiveAtEpochMs)
+  const decided = model.putComesTo(next, effectiveAtEpochMs)
+  // Positions get no other underlying at once, although a record may give them one.
+  const isExchanged = known !== undefined && openInterestOf(model, known) > 0
+    && known.parameters.underlyingSymbol !== next.underlyingSymbol
+  const comesTo = decided === "at_once" && isExchanged ? model.needsNotice() : decided
   const isTaken = typeof comesTo === "string"
   const told = isTaken ? undefined : Refusals.of(comesTo.refusal)
   return {

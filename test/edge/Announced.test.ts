@@ -1,5 +1,7 @@
 /** Announced parameters over the real engine. `ask` checks every schema. */
 import { expect, test } from "vitest"
+import * as Market from "../../src/domain/Market.js"
+import { AnnouncedTerms } from "../../src/edge/markets/Snapshot.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId } from "./LiveVenue.js"
@@ -117,4 +119,41 @@ test("what is announced while it is counted is counted instead, and what is with
     })
   ).toMatchObject({ status: 200 })
   expect(await withdrawn).toMatchObject({ announced: null })
+})
+
+test("whatever may be announced has a member in what everybody is shown", () => {
+  // Assets follow from the id; type, scales and price bounds never change while anybody could be affected.
+  const fixed = ["marketId", "baseAsset", "quoteAsset", "settlementAsset", "marketType", "priceScale", "quantityScale", "minPriceAtoms",
+    "maxPriceAtoms"]
+  const announceable = Object.keys(Market.Parameters.fields).filter((name) => !fixed.includes(name))
+  const shown = announceable.map((name) => name.replace(/Atoms$/, "")).toSorted()
+  expect(Object.keys(AnnouncedTerms.fields).filter((name) => name !== "effectiveAtEpochMs").toSorted()).toEqual(shown)
+})
+
+test("another underlying of a market with positions needs notice, and everybody sees which one is to come", async () => {
+  const { announced, market, put, venue } = await make()
+  const { initialMarginBps, maintenanceMarginTiers, maxLeverageX, ...risk } = (await market()).market
+  const { impactNotional, liquidationFeeBps, markBandBps } = risk
+  const present = { initialMarginBps, maintenanceMarginTiers, maxLeverageX, markBandBps, impactNotional, liquidationFeeBps }
+  const at = venue.atEpochMs + dayMs
+  const { sequence } = await announced().then(({ journalSequence }) => ({ sequence: journalSequence }))
+  expect(await put("now", { ...present, underlyingSymbol: "PEPE/USD" })).toMatchObject({
+    status: 400,
+    code: "invalid_request",
+    rejectionGuard: "notice_required",
+    nearest: String(at)
+  })
+  expect((await announced()).journalSequence).toBe(sequence)
+  expect((await market()).market.underlyingSymbol).toBe(risk.underlyingSymbol)
+  const next = { ...present, effectiveAtEpochMs: at, underlyingSymbol: "PEPE/USD", logoUrl: "https://example.com/pepe.svg" }
+  expect((await put("then", next)).status).toBe(200)
+  const terms = { effectiveAtEpochMs: at, underlyingSymbol: "PEPE/USD", logoUrl: "https://example.com/pepe.svg" }
+  expect((await market()).market.announced).toMatchObject(terms)
+  expect((await announced()).announced).toMatchObject(terms)
+  const listed = Fake.json(await venue.ask({ target: "/v1/operator/markets", key: Fake.operatorToken })).markets
+  expect(listed[0].announced).toMatchObject(terms)
+  // Other terms alone name neither.
+  expect((await put("others", { ...present, effectiveAtEpochMs: at, makerFeeBps: 3 })).status).toBe(200)
+  expect(Object.keys((await market()).market.announced)).not.toContain("underlyingSymbol")
+  expect(Object.keys((await market()).market.announced)).not.toContain("logoUrl")
 })

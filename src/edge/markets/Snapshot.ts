@@ -36,9 +36,16 @@ const riskTerms = {
   liquidationFeeBps: Fields.Count
 }
 
-/** Announced parameters with their effective time: those that affect positions or orders. */
+/**
+ * Announced parameters with their effective time: all that can be announced. Those that affect no margin or order are there only where
+ * they change.
+ */
 export const AnnouncedTerms = Schema.Struct({
   effectiveAtEpochMs: Fields.EpochMs,
+  underlyingSymbol: Fields.optional(Schema.String).annotations({
+    description: "The underlying whose index the market follows from then on; absent where it stays the same."
+  }),
+  logoUrl: Fields.optional(Schema.String).annotations({ description: "Absent where it stays the same." }),
   minQuantity: Fields.Decimal,
   maxQuantity: Fields.Decimal,
   maxPositionQuantity: Fields.Decimal,
@@ -63,7 +70,8 @@ export const Delisting = Schema.Struct({
 }).annotations({
   identifier: "Delisting",
   description: "From `settling` on the market is `halted` for good, its orders are cancelled (`market_delisted`), and its positions "
-    + "are closed without fees at the final price, the average of its index over the last half hour."
+    + "are closed without fees at the final price, the average of its index over the last half hour; of a market without a mark in that "
+    + "time, over the half hour up to its last mark."
 })
 
 const MarketDetails = Schema.Struct({
@@ -160,8 +168,16 @@ const terms = ({ quantityScale, ...parameters }: Market.Parameters) => ({
 })
 
 /** Announced parameters of a market; undefined where there are none. */
-export const announcedTerms = ({ announced }: MarketView): typeof AnnouncedTerms.Type | undefined =>
-  announced === undefined ? undefined : { effectiveAtEpochMs: announced.effectiveAtEpochMs, ...terms(announced.parameters) }
+export const announcedTerms = ({ announced, parameters: now }: MarketView): typeof AnnouncedTerms.Type | undefined => {
+  if (announced === undefined) return undefined
+  const { effectiveAtEpochMs, parameters: { logoUrl, underlyingSymbol } } = announced
+  return {
+    effectiveAtEpochMs,
+    ...(underlyingSymbol === now.underlyingSymbol ? undefined : { underlyingSymbol }),
+    ...(logoUrl === now.logoUrl ? undefined : { logoUrl }),
+    ...terms(announced.parameters)
+  }
+}
 
 /** The state of a market's delisting; undefined where there is none. */
 export const delistingOf = ({ delisting, parameters: { priceScale } }: MarketView): typeof Delisting.Type | undefined => {

@@ -10,7 +10,7 @@ import type { MarketState, StandingSession } from "../Markets.js"
 import type { BookView, DelistingOutlook, Fill, MarketView, StatsView } from "../Reads.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
-import { touched, type TouchedPart } from "./Announced.js"
+import { noticeRequired, touched, type TouchedPart } from "./Announced.js"
 import { hasRoom, type PutComesTo, putComesTo } from "./Deciding.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
@@ -76,7 +76,15 @@ export class MarketReads extends VenueReads {
 
   putComesTo(parameters: Market.Parameters, effectiveAtEpochMs: number): PutComesTo | Refused {
     const put = { parameters, effectiveAtEpochMs }
-    return hasRoom(this.state, put) ? putComesTo(this.state, put) : refused(Refusal.tableFull, none)
+    if (!hasRoom(this.state, put)) return refused(Refusal.tableFull, none)
+    const comesTo = putComesTo(this.state, put)
+    return comesTo === "at once" && this.exchangesUnderlying(parameters) ? noticeRequired(this.state) : comesTo
+  }
+
+  /** Whether positions would follow another underlying's index from one record to the next. */
+  private exchangesUnderlying({ marketId, underlyingSymbol }: Market.Parameters): boolean {
+    const market = this.state.markets[this.findMarket(marketId)]
+    return market !== undefined && market.openInterest > 0 && market.parameters.underlyingSymbol !== underlyingSymbol
   }
 
   delistingOutlook(index: number): DelistingOutlook {
