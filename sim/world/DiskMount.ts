@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { Context, Scope } from "effect"
 import { assert } from "../../src/domain/Assert.js"
-import { type Disk, DiskError, type File, isDurable, type Lock, Locked, type Mode } from "../../src/journal/Disk.js"
+import { type Disk, DiskError, type File, isDurable, type Lock, Locked, lockLostAt, type Mode, NoFile } from "../../src/journal/Disk.js"
 import type { Call, DiskCalls, Operation, Steps } from "./DiskCalls.js"
 import { Bytes, type Change, type Directory, type Node, type Platter, split, type Write } from "./Platter.js"
 
@@ -22,6 +22,8 @@ export interface Locks {
 export class DiskMount {
   /** The number of the disk's crashes when it was mounted. */
   readonly #born: number
+  /** The lock that the process has taken. */
+  #lockTaken: { readonly path: string; readonly holder: object } | undefined
 
   constructor(readonly platter: Platter, readonly calls: DiskCalls, readonly locks: Locks) {
     this.#born = calls.crashes
@@ -37,8 +39,17 @@ export class DiskMount {
           const directory = this.platter.directories.get(path)
           return directory === undefined ? error("list", path, "ENOENT") : Effect.succeed([...directory.current.keys()].sort())
         }),
-      rename: (from, to) => this.#ofNames("rename", from, () => this.#rename(from, to)),
-      remove: (path) => this.#ofNames("remove", path, () => this.#remove(path)),
+      listOwn: (path, isOwn) =>
+        this.#ofNames("list", path, (): Effect.Effect<ReadonlyArray<string>, DiskError | NoFile> => {
+          const directory = this.platter.directories.get(path)
+          if (directory === undefined) return error("list", path, "ENOENT")
+          const below = [...this.platter.directories.keys()].find((each) => split(each)[0] === path && each !== "" && isOwn(split(each)[1]))
+          return below === undefined
+            ? Effect.succeed([...directory.current.keys()].filter(isOwn).sort())
+            : Effect.fail(new NoFile({ path: below, kind: "a directory" }))
+        }),
+      rename: (from, to) => this.#underLock("rename", from, () => this.#rename(from, to)),
+      remove: (path) => this.#underLock("remove", path, () => this.#remove(path)),
       syncDirectory: (path) => this.#syncDirectory(path),
       lock: (path) => this.#lock(path)
     }
@@ -67,6 +78,16 @@ export class DiskMount {
   /** The same for an operation on names. */
   #ofNames<A, E = never>(operation: Operation, path: string, act: () => Effect.Effect<A, E>): Effect.Effect<A, DiskError | E> {
     return this.#atOnce(operation, path, () => this.calls.faults.other, act)
+  }
+
+  /** An operation that changes something by its name, and is refused once the lock that the process took is another's. */
+  #underLock(operation: Operation, path: string, act: () => Effect.Effect<void, DiskError>): Effect.Effect<void, DiskError> {
+    return this.#ofNames(operation, path, () => this.#hasLostLock() ? Effect.fail(lockLostAt(operation, path)) : act())
+  }
+
+  #hasLostLock(): boolean {
+    const taken = this.#lockTaken
+    return taken !== undefined && this.locks.holders.get(taken.path) !== taken.holder
   }
 
   /** The directory that contains a path. */
@@ -116,10 +137,12 @@ export class DiskMount {
           if (holders.has(path)) return Effect.fail(new Locked({ directory: "of the simulated disk" }))
           const holder = { isNew: !files.has(path) }
           holders.set(path, holder)
+          this.#lockTaken = { path, holder }
           return Effect.succeed(holder)
         }),
         (holder) =>
           Effect.sync(() => {
+            if (this.#lockTaken?.holder === holder) this.#lockTaken = undefined
             if (holders.get(path) === holder) holders.delete(path)
           })
       ),
@@ -139,6 +162,7 @@ export class DiskMount {
     return this.#atOnce("open", path, () => creates ? this.calls.faults.other : 0,
       () =>
         Effect.flatMap(this.#directoryOf("open", path), (directory) => {
+          if (mode !== "read" && this.#hasLostLock()) return Effect.fail(lockLostAt("open", path))
           const name = split(path)[1]
           const there = directory.current.get(name)
           if (!creates) return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)

@@ -15,7 +15,7 @@
  * - A misdirected write lands on other sectors of its file and reports success.
  * - Bits flip at rest, where and when the caller says.
  * - A lock's file is removed when the caller says so, and a stranger may hold the one that takes its place. Its holder learns of that only
- *   when it checks.
+ *   when it checks, or when it wants to change something by a name.
  * - Reads fail, and never lie otherwise. Synced sectors are not lost.
  * - Operations take simulated time. Those of a crashed process never end and change nothing.
  *

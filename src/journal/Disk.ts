@@ -34,6 +34,28 @@ export class Locked extends Schema.TaggedError<Locked>()("Locked", {
   }
 }
 
+/**
+ * The code of an operation that was not performed because the lock that was taken on this disk is lost: its path leads to another
+ * file by now, or to none. The directory may be another one as well, and in it another process's files.
+ */
+const lockLostCode = "the lock was lost"
+
+/** The refusal of an operation by name after the lock was lost. */
+export const lockLostAt = (operation: string, path: string): DiskError => new DiskError({ operation, path, code: lockLostCode })
+
+export const isLockLost = (error: unknown): boolean => error instanceof DiskError && error.code === lockLostCode
+
+/** A name of the venue's own that leads to something other than a file, such as a symbolic link. It is never followed. */
+export class NoFile extends Schema.TaggedError<NoFile>()("NoFile", {
+  path: Schema.String,
+  /** What it is instead, with its article. */
+  kind: Schema.String
+}) {
+  override get message() {
+    return `${this.path} is ${this.kind}`
+  }
+}
+
 /** A lock that this process has taken. */
 export interface Lock {
   /**
@@ -43,7 +65,10 @@ export interface Lock {
   readonly isNew: boolean
   /** Notes that the holder of a removed lock is locked out by now: later locks will not find the file new. */
   readonly settled: Effect.Effect<void, DiskError>
-  /** Whether the lock's path still leads to the locked file: if not, another process may have taken the lock. */
+  /**
+   * Whether the lock's path still leads to the locked file: if not, another process may have taken the lock. Cheap enough for every
+   * block: the path is only followed where the file or its directory has changed, and every so often.
+   */
   readonly isHeld: Effect.Effect<boolean, DiskError>
 }
 
@@ -71,7 +96,11 @@ export interface File {
   readonly size: Effect.Effect<number, DiskError>
 }
 
-/** Paths are relative to the data directory, with `/`. */
+/**
+ * Paths are relative to the data directory, with `/`. While a lock is held, whatever would change something by its name first follows
+ * the lock's path: if that no longer leads to the locked file, the operation is refused (`isLockLost`), since the names may lead into
+ * another process's directory. Files that are open remain what they were.
+ */
 export class Disk extends Context.Tag("venue/journal/Disk")<Disk, {
   /** Opens a file for the life of the scope. Creating one that exists fails with `EEXIST`. */
   readonly open: (path: string, mode: Mode) => Effect.Effect<File, DiskError, Scope.Scope>
@@ -79,6 +108,8 @@ export class Disk extends Context.Tag("venue/journal/Disk")<Disk, {
   readonly makeDirectory: (path: string) => Effect.Effect<void, DiskError>
   /** The names of files in a directory, sorted. */
   readonly list: (path: string) => Effect.Effect<ReadonlyArray<string>, DiskError>
+  /** The names in a directory that are the venue's own, sorted. Each has to be a file. */
+  readonly listOwn: (path: string, isOwn: (name: string) => boolean) => Effect.Effect<ReadonlyArray<string>, DiskError | NoFile>
   /** Renames a file, replacing `to` atomically. Durable only after `syncDirectory`. */
   readonly rename: (from: string, to: string) => Effect.Effect<void, DiskError>
   readonly remove: (path: string) => Effect.Effect<void, DiskError>

@@ -19,6 +19,12 @@ export class Fenced extends Schema.TaggedError<Fenced>()("JournalFenced", { reas
   }
 }
 
+/** Another process may write to the journal, or the names in the directory may lead to another journal by now. */
+export const lockLost = new Fenced({
+  reason: "the lock of the data directory was removed or replaced, or the directory was moved, while it was held, so another process "
+    + "may write to the journal"
+})
+
 const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
 /** The state of the tail is unknown after this: the writer must stop and recover. Nothing is retried. */
@@ -45,9 +51,10 @@ export class Corrupt extends Schema.TaggedError<Corrupt>()("JournalCorrupt", {
   reason: Schema.String,
   /**
    * Set where what is present is intact but something is missing: the first segments or all of them (`beginning`), or what lies
-   * between two of those present (`between`). A cut would discard intact records; a backup has the missing ones.
+   * between two of those present (`between`). A cut would discard intact records; a backup has the missing ones. `misplaced`: a name
+   * of the journal's leads to what does not belong under it, and everything else may be intact.
    */
-  missing: Schema.optionalWith(Schema.Literal("beginning", "between"), { exact: true })
+  missing: Schema.optionalWith(Schema.Literal("beginning", "between", "misplaced"), { exact: true })
 }) {
   override get message() {
     return `${this.segment} is corrupt at offset ${this.offset} (sequence ${this.sequence}): ${this.reason}`
@@ -85,8 +92,19 @@ export class OlderFormat extends Schema.TaggedError<OlderFormat>()("JournalOlder
   }
 }
 
+/** The journal that was being followed is not there any more: it was cut, or another one has taken its place. Nothing is damaged. */
+export class Replaced extends Schema.TaggedError<Replaced>()("JournalReplaced", {
+  /** The last sequence that was read. */
+  sequence: Schema.Number
+}) {
+  override get message() {
+    return `the journal was cut or replaced since this began: the record ${this.sequence} is gone, or another one has its number. `
+      + "Start the tool again, with --from where the cut began"
+  }
+}
+
 /** Why stored blocks cannot be read. */
-export type Unreadable = Corrupt | NewerFormat | OlderFormat
+export type Unreadable = Corrupt | NewerFormat | OlderFormat | Replaced
 
 /** A durable block as its header describes it, in any format. */
 export interface Link {
@@ -154,7 +172,7 @@ export class Journal extends Context.Tag("venue/journal/Journal")<
      * Makes durable what was read at opening, and prepares for appends. It must have succeeded before anything is appended or
      * reported to anybody; until then opening has overwritten nothing.
      */
-    readonly settle: Effect.Effect<void, DiskError>
+    readonly settle: Effect.Effect<void, Corrupt | DiskError>
     /**
      * Appends one encoded block atomically after `fence.previousDigest`. Success means durable, not merely written. At most four
      * may be outstanding; they become durable in call order.

@@ -12,7 +12,7 @@ import SqliteDatabase from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { Disk, DiskError, isDurable, Locked } from "./Disk.js"
+import { Disk, DiskError, isDurable, Locked, lockLostAt, NoFile } from "./Disk.js"
 import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock, Mode } from "./Disk.js"
 
@@ -25,16 +25,35 @@ export const layer = (root: string): Layer.Layer<Disk, DiskError> => over(root, 
  */
 export const layerSyncing = (root: string): Layer.Layer<Disk, DiskError> => over(root, byPool, false)
 
-/** The same for a background thread: it performs the reads and writes itself, at its own priority. */
-export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> => over(root, byThisThread, false)
+/**
+ * The same for a background thread: it performs the reads and writes itself, at its own priority. `lock` is the one that the process
+ * holds: nothing is changed by name once that is lost.
+ */
+export const layerBeside = (root: string, lock?: LockedFile): Layer.Layer<Disk, DiskError> => over(root, byThisThread, false, lock)
+
+/** A locked file, as another thread of the process can look for it. */
+export interface LockedFile {
+  /** Relative to the root. */
+  readonly path: string
+  readonly identity: string
+}
+
+/** The file that a lock's path leads to at present; undefined where there is none. */
+export const lockedFile = (root: string, file: string): LockedFile | undefined => {
+  const stats = fs.statSync(path.join(root, file), { bigint: true, throwIfNoEntry: false })
+  return stats === undefined ? undefined : { path: file, identity: identityOf(stats) }
+}
 
 /** Fails where this process may not write to an existing root. */
 export const writable = (root: string): Effect.Effect<void, DiskError> =>
   call<void>("access", root, (done) => fs.access(root, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK, done))
 
 /** `writesThrough`: whether the system makes writes durable by itself where a file was opened that way. */
-const over = (root: string, calls: Calls, writesThrough: boolean): Layer.Layer<Disk, DiskError> =>
-  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, calls, writesThrough)))
+const over = (root: string, calls: Calls, writesThrough: boolean, lock?: LockedFile): Layer.Layer<Disk, DiskError> =>
+  Layer.effect(Disk, Effect.map(makeRoot(root), () =>
+    make(root, calls, writesThrough, {
+      isNamed: lock === undefined ? undefined : namesFile(path.join(root, lock.path), lock.path, lock.identity)
+    })))
 
 type Done<A> = (error: NodeJS.ErrnoException | null, value?: A) => void
 
@@ -134,33 +153,57 @@ const syncDirectory = (absolute: string): Effect.Effect<void, DiskError> =>
     ({ fd }) => call<void>("syncDirectory", absolute, (done) => fs.fsync(fd, done))
   ))
 
-const make = (root: string, calls: Calls, writesThrough: boolean): Disk["Type"] => {
+/** The lock under which a disk changes anything. */
+interface Holding {
+  /** Whether the lock's path leads to the locked file; undefined while none is held. */
+  isNamed: Effect.Effect<boolean, DiskError> | undefined
+}
+
+const make = (root: string, calls: Calls, writesThrough: boolean, holding: Holding): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
+  const underLock = <A, R>(operation: string, file: string, act: Effect.Effect<A, DiskError, R>): Effect.Effect<A, DiskError, R> =>
+    Effect.suspend(() =>
+      holding.isNamed === undefined
+        ? act
+        : Effect.flatMap(holding.isNamed, (isNamed) => isNamed ? act : Effect.fail(lockLostAt(operation, file)))
+    )
+  const entries = (directory: string): Effect.Effect<Array<fs.Dirent>, DiskError> =>
+    call("list", directory, (done) => fs.readdir(at(directory), { withFileTypes: true }, done))
   return Disk.of({
     open: (file, mode) => {
       const durably = isDurable(mode)
       const flag = flags[mode] | (durably && writesThrough ? fs.constants.O_DSYNC : 0)
+      const descriptor = openDescriptor("open", at(file), file, flag)
       return Effect.map(
-        openDescriptor("open", at(file), file, flag),
+        mode === "read" ? descriptor : underLock("open", file, descriptor),
         (handle) => durably && !writesThrough ? synced(fileOf(file, handle, calls)) : fileOf(file, handle, calls)
       )
     },
     makeDirectory: (directory) => makeDirectory(root, directory),
-    list: (directory) =>
-      Effect.map(
-        call<Array<fs.Dirent>>("list", directory, (done) => fs.readdir(at(directory), { withFileTypes: true }, done)),
-        (entries) => entries.filter((entry) => entry.isFile()).map((entry) => entry.name).sort()
-      ),
-    rename: (from, to) => call<void>("rename", from, (done) => fs.rename(at(from), at(to), done)),
-    remove: (file) => call<void>("remove", file, (done) => calls.remove(at(file), done)),
+    list: (directory) => Effect.map(entries(directory), (all) => namesOf(all.filter((entry) => entry.isFile()))),
+    listOwn: (directory, isOwn) =>
+      Effect.flatMap(entries(directory), (all): Effect.Effect<ReadonlyArray<string>, NoFile> => {
+        const own = all.filter(({ name }) => isOwn(name))
+        const other = own.find((entry) => !entry.isFile())
+        return other === undefined
+          ? Effect.succeed(namesOf(own))
+          : Effect.fail(new NoFile({ path: `${directory}/${other.name}`, kind: kindOf(other) }))
+      }),
+    rename: (from, to) => underLock("rename", from, call<void>("rename", from, (done) => fs.rename(at(from), at(to), done))),
+    remove: (file) => underLock("remove", file, call<void>("remove", file, (done) => calls.remove(at(file), done))),
     syncDirectory: (directory) =>
       directory === "" ? syncRoot(root) : Effect.scoped(Effect.flatMap(
         openDescriptor("syncDirectory", at(directory), directory, "r"),
         ({ fd }) => call<void>("syncDirectory", directory, (done) => fs.fsync(fd, done))
       )),
-    lock: (file) => lock(root, file)
+    lock: (file) => lock(root, file, holding)
   })
 }
+
+const namesOf = (entries: ReadonlyArray<fs.Dirent>): ReadonlyArray<string> => entries.map(({ name }) => name).sort()
+
+const kindOf = (entry: fs.Dirent): string =>
+  entry.isSymbolicLink() ? "a symbolic link" : entry.isDirectory() ? "a directory" : "something else than a file"
 
 const creating = fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL
 
@@ -248,55 +291,84 @@ const fileOf = (file: string, handle: Handle, calls: Calls): File => ({
  * An exclusive SQLite lock on a file of its own: the kernel releases it with the process, and it also excludes other connections of
  * the same process.
  */
-const lock = (root: string, file: string): Effect.Effect<Lock, Locked | DiskError, Scope.Scope> => {
+const lock = (root: string, file: string, holding: Holding): Effect.Effect<Lock, Locked | DiskError, Scope.Scope> => {
   const absolute = path.join(root, file)
   return Effect.acquireRelease(
-    Effect.try({ try: () => acquire(absolute), catch: (cause) => codeOf(cause) }).pipe(
+    Effect.try({
+      try: () => {
+        const acquired = acquire(root, absolute)
+        const isNamed = namesFile(absolute, file, acquired.identity)
+        holding.isNamed = isNamed
+        return { ...acquired, isNamed }
+      },
+      catch: (cause) => codeOf(cause)
+    }).pipe(
       Effect.mapError((code) =>
         code.startsWith("SQLITE_BUSY")
           ? new Locked({ directory: path.resolve(root), holder: holderOf(absolute) })
           : new DiskError({ operation: "lock", path: file, code })
       )
     ),
-    ({ database, fd }) =>
+    ({ database, fd, isNamed, rootFd }) =>
       Effect.sync(() => {
+        if (holding.isNamed === isNamed) holding.isNamed = undefined
         database.close()
+        fs.closeSync(rootFd)
         // Only at the end, since closing any descriptor of a file releases the process's locks on it.
         fs.closeSync(fd)
       })
-  ).pipe(Effect.map(({ fd, identity, isNew }) => ({
+  ).pipe(Effect.map(({ fd, isNamed, isNew, rootFd }) => ({
     isNew,
     settled: isNew ? settled(file, fd) : Effect.void,
-    isHeld: heldOf(absolute, file, fd, identity)
+    isHeld: heldOf(file, fd, rootFd, isNamed)
   })))
 }
 
-/** One in this many checks of the open file also checks its name: a parent directory may have been moved. */
+/**
+ * One in this many checks of the open file also checks its name, and so does the first one after this many milliseconds: a directory
+ * above the root may have been moved, or a link to it changed, which neither the file nor the root shows.
+ */
 const looksPerName = 256
+const msPerName = 100
 /** Milliseconds after which a change of a file is sure to have a distinct time, since the file system's clock advances in steps. */
 const changeStepMs = 1_000
 
+/** Whether a path leads to a certain file. It is followed anew each time, by a thread of the pool. */
+const namesFile = (absolute: string, file: string, identity: string): Effect.Effect<boolean, DiskError> =>
+  Effect.map(
+    call<string | undefined>("lock", file, (done) =>
+      fs.stat(absolute, { bigint: true }, (error, stats) => {
+        if (error?.code === "ENOENT") done(null, undefined)
+        else done(error, error === null ? identityOf(stats) : undefined)
+      })),
+    (named) => named === identity
+  )
+
 /**
- * Whether a name still leads to the locked file. Any change of the name also changes the metadata of the file itself, its link
- * count or its change time. These are queried on the open file: they are in memory, and no thread has to look up the name for each
- * block. The name is only looked up after a change, and now and then.
+ * Whether a name still leads to the locked file. Any change of the name also changes metadata: the file's own link count or change
+ * time, or the change time of its directory where that was moved. These are queried on the open file and directory: they are in
+ * memory, and no thread has to look up the name for each block. The name is only looked up after a change, and now and then.
  */
-const heldOf = (absolute: string, file: string, fd: number, identity: string): Effect.Effect<boolean, DiskError> => {
-  let seen = Number.NaN
+const heldOf = (
+  file: string,
+  fd: number,
+  rootFd: number,
+  isNamed: Effect.Effect<boolean, DiskError>
+): Effect.Effect<boolean, DiskError> => {
+  let seen = [Number.NaN, Number.NaN]
   let looks = 0
-  const byName = call<string | undefined>("lock", file, (done) =>
-    fs.stat(absolute, { bigint: true }, (error, stats) => {
-      if (error?.code === "ENOENT") done(null, undefined)
-      else done(error, error === null ? identityOf(stats) : undefined)
-    })).pipe(Effect.map((named) => named === identity))
-  const changed = Effect.try({ try: () => fs.fstatSync(fd), catch: errorOf("lock", file) })
-  return Effect.flatMap(changed, ({ ctimeMs, nlink }) => {
-    const isAsSeen = nlink === 1 && ctimeMs === seen && Date.now() - ctimeMs > changeStepMs
-    if (isAsSeen && ++looks < looksPerName) return Effect.succeed(true)
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  const changed = Effect.try({ try: () => [fs.fstatSync(fd), fs.fstatSync(rootFd)] as const, catch: errorOf("lock", file) })
+  return Effect.flatMap(changed, ([{ ctimeMs, nlink }, { ctimeMs: rootCtimeMs }]) => {
+    const isAsSeen = nlink === 1 && ctimeMs === seen[0] && rootCtimeMs === seen[1]
+      && Date.now() - Math.max(ctimeMs, rootCtimeMs) > changeStepMs
+    const startedAtMs = performance.now()
+    if (isAsSeen && ++looks < looksPerName && startedAtMs - lookedAtMs < msPerName) return Effect.succeed(true)
     looks = 0
-    return Effect.map(byName, (held) => {
-      // Set to the value from before the name was looked up, so that the next check sees a change made meanwhile.
-      seen = held ? ctimeMs : Number.NaN
+    return Effect.map(isNamed, (held) => {
+      // Set to the values from before the name was looked up, so that the next check sees a change made meanwhile.
+      seen = held ? [ctimeMs, rootCtimeMs] : [Number.NaN, Number.NaN]
+      lookedAtMs = startedAtMs
       return held
     })
   })
@@ -317,7 +389,7 @@ const settled = (file: string, fd: number): Effect.Effect<void, DiskError> =>
 /** A value that distinguishes a file from every other one that is open or has a name. */
 const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}/${ino}`
 
-const acquire = (absolute: string) => {
+const acquire = (root: string, absolute: string) => {
   makeFile(absolute)
   const identity = identityOf(fs.statSync(absolute, { bigint: true }))
   const database = new SqliteDatabase(absolute, { timeout: 0 })
@@ -331,7 +403,8 @@ const acquire = (absolute: string) => {
       throw Object.assign(new Error("the lock's file was replaced"), { code: "ESTALE" })
     }
     const isNew = (stats.mode & BigInt(unsettledMode)) !== 0n
-    return { database, identity, isNew, fd: fs.openSync(absolute, "r") }
+    const rootFd = fs.openSync(root, "r")
+    return { database, identity, isNew, fd: fs.openSync(absolute, "r"), rootFd }
   } catch (error) {
     database.close()
     throw error

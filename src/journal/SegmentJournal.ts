@@ -14,10 +14,11 @@ import * as Scope from "effect/Scope"
 import { assert } from "../domain/Assert.js"
 import { Marks, type Reached } from "../domain/Marks.js"
 import * as Block from "./Block.js"
-import { Disk, DiskError } from "./Disk.js"
+import { Disk, DiskError, isLockLost } from "./Disk.js"
 import type { File, Lock, Locked } from "./Disk.js"
-import { Corrupt, Fenced, Full, Journal, Unknown } from "./Journal.js"
+import { Corrupt, Fenced, Full, Journal, lockLost, Unknown } from "./Journal.js"
 import type { Fence, Head, NewerFormat, Room, Space } from "./Journal.js"
+import { own } from "./Own.js"
 import { reading } from "./Reading.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
@@ -161,11 +162,14 @@ const headOf = (end: Scan.End): Head => ({
   }
 })
 
+const isNoDirectory = (error: Corrupt | DiskError): boolean => error instanceof DiskError && error.code === "ENOENT"
+
 /** Fails where there are snapshots but no journal: it is missing, and a new one would hide that. */
 const nothingSaved = Effect.gen(function*() {
   const disk = yield* Disk
-  const names = yield* Effect.catchIf(disk.list("snapshots"), (error) => error.code === "ENOENT", () => Effect.succeed([]))
-  const saved = names.find((name) => /\.(?:snap|step)$/.test(name))
+  const isSaved = (name: string): boolean => /\.(?:snap|step)$/.test(name)
+  const names = yield* Effect.catchIf(own(disk, "snapshots", isSaved), isNoDirectory, () => Effect.succeed([]))
+  const [saved] = names
   if (saved === undefined) return
   return yield* new Corrupt({
     segment: Segment.pathOf(1),
@@ -243,7 +247,7 @@ const replaceSegment = Effect.fnUntraced(function*(file: File, end: Scan.End) {
 })
 
 /** Fails where there is a segment that did not exist when the journal was read: only another writer can have created it. */
-const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, DiskError, Disk> =>
+const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, Corrupt | DiskError, Disk> =>
   Effect.flatMap(Scan.segments, (found) =>
     found.length === read.length
       ? Effect.void
@@ -604,15 +608,12 @@ class Appender {
   }
 }
 
-const lockLost = new Fenced({
-  reason: "the lock of the data directory was removed or replaced while it was held, so another process may write to the journal"
-})
-
 /** Errors that mean that the disk, or this user's quota on it, is full. */
 const fullCodes: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"])
 
 const failureOf = (cause: Cause.Cause<DiskError | Fenced>): Failure => {
   const error = Option.getOrUndefined(Cause.failureOption(cause)) ?? Cause.squash(cause)
   if (error instanceof Fenced) return error
+  if (isLockLost(error)) return lockLost
   return error instanceof DiskError && fullCodes.has(error.code) ? new Full({ cause: error }) : new Unknown({ cause: error })
 }

@@ -8,7 +8,7 @@
  * reached is therefore never saved.
  */
 import * as Effect from "effect/Effect"
-import type { Disk, DiskError } from "../journal/Disk.js"
+import { type Disk, type DiskError, isLockLost } from "../journal/Disk.js"
 import * as Following from "../journal/Following.js"
 import type { Unreadable } from "../journal/Journal.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
@@ -64,18 +64,23 @@ export const follow = (
     const head = headOf(following, told)
     const source: Feed.Source = { journal: following.journal, snapshots, capacity, head, pause }
     let savedSequence = fromSequence
-    const save = ({ block: { digest }, engine }: Feed.Standing): Effect.Effect<void> =>
+    const save = ({ block: { digest }, engine }: Feed.Standing): Effect.Effect<void, DiskError> =>
       Effect.suspend(() => {
         savedSequence = engine.sequence
         return Effect.matchEffect(snapshots.save(standing(engine.state, digest)), {
           onSuccess: () => Effect.sync(() => say({ _tag: "Saved", sequence: savedSequence })),
-          // A missing snapshot only makes a start longer; the next one is taken when it is due.
-          onFailure: ({ message }) =>
-            Effect.sync(() => say({ _tag: "Warned", text: `the snapshot at sequence ${savedSequence} was not saved: ${message}` }))
+          // A missing snapshot only makes a start longer; the next one is taken when it is due. Once the lock is lost, the files
+          // read here may be another journal's.
+          onFailure: (error) =>
+            isLockLost(error)
+              ? Effect.fail(error)
+              : Effect.sync(() =>
+                say({ _tag: "Warned", text: `the snapshot at sequence ${savedSequence} was not saved: ${error.message}` })
+              )
         })
       })
     const isDue = (sequence: number): boolean => snapshotEveryRecords > 0 && sequence - savedSequence >= snapshotEveryRecords
-    const came = (standing: Feed.Standing): Effect.Effect<void> => {
+    const came = (standing: Feed.Standing): Effect.Effect<void, DiskError> => {
       const { sequence, state } = standing.engine
       told.standing = sequence
       if (told.asked !== sequence) return Effect.void
@@ -86,7 +91,7 @@ export const follow = (
       Feed.standing(source, fromSequence + 1),
       // A stream of blocks would cost several times as much per block as the replay itself.
       ({ next }) => {
-        const goOn: Effect.Effect<never, Feed.ReadError> = Effect.flatMap(Effect.flatMap(next, came), () => goOn)
+        const goOn: Effect.Effect<never, Feed.ReadError | DiskError> = Effect.flatMap(Effect.flatMap(next, came), () => goOn)
         return goOn
       },
       ({ close }) => close

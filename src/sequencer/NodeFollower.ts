@@ -6,6 +6,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Worker } from "node:worker_threads"
+import * as NodeDisk from "../journal/NodeDisk.js"
+import { lockPath } from "../journal/SegmentJournal.js"
 import * as NodeThreads from "../NodeThreads.js"
 import { type Ended, FollowerHost, type Said, type Setting, type Told } from "./FollowerHost.js"
 
@@ -14,14 +16,18 @@ export interface Begun {
   readonly dataDir: string
   readonly setting: Setting
   readonly memory: SharedArrayBuffer
+  /** The lock under which it may write, where one is held. */
+  readonly lock: NodeDisk.LockedFile | undefined
 }
 
 /** Messages from the thread; the last one says why it ended. */
 export type Message = Said | { readonly _tag: "Ended"; readonly ended: Ended }
 
-const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said) => void): Effect.Effect<never, Ended> =>
+type Where = Pick<Begun, "dataDir" | "lock">
+
+const runAt = (where: Where, setting: Setting, told: Told, hear: (said: Said) => void): Effect.Effect<never, Ended> =>
   Effect.async((resume) => {
-    const workerData: Begun = { dataDir, setting, memory: told.memory }
+    const workerData: Begun = { ...where, setting, memory: told.memory }
     let worker: Worker
     try {
       worker = NodeThreads.begin(new URL("./NodeFollowerThread.js", import.meta.url), workerData)
@@ -53,4 +59,14 @@ const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said)
 
 /** Follows the writer of this data directory. */
 export const layer = (dataDir: string): Layer.Layer<FollowerHost> =>
-  Layer.succeed(FollowerHost, { run: (setting, told, hear) => runAt(dataDir, setting, told, hear) })
+  Layer.sync(FollowerHost, () => {
+    let where: Where | undefined
+    return {
+      run: (setting, told, hear) =>
+        Effect.suspend(() => {
+          // The first follower begins soon after the writer has taken the lock. Later ones would take another process's for it.
+          where ??= { dataDir, lock: NodeDisk.lockedFile(dataDir, lockPath) }
+          return runAt(where, setting, told, hear)
+        })
+    }
+  })

@@ -5,10 +5,26 @@
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { State } from "../engine/State.js"
+import { type DiskError, isLockLost } from "../journal/Disk.js"
 import type { SnapshotStore, Taken } from "../journal/SnapshotStore.js"
+
+/** Why a snapshot was not saved. */
+export interface Unsaved {
+  readonly reason: string
+  /** Whether the directory may be another process's by now. */
+  readonly isLockLost: boolean
+}
+
+/** The reason in a sentence; only of a bug of ours, where it came from as well. */
+const unsaved = (sequence: number, cause: Cause.Cause<DiskError>): Unsaved => {
+  const error = Option.getOrUndefined(Cause.failureOption(cause))
+  const reason = `the snapshot at sequence ${sequence} was not saved: ${error === undefined ? Cause.pretty(cause) : error.message}`
+  return { reason, isLockLost: isLockLost(error) }
+}
 
 /** A state at the end of the block with this digest. */
 const of = (state: State, blockDigest: Uint8Array, sections: Taken["sections"]): Taken => ({
@@ -29,8 +45,8 @@ export interface SnapshotTaker {
   readonly built: (lastSequence: number, digest: Uint8Array) => void
   /** Called with the last durable sequence: begins to save what was taken up to there. */
   readonly committed: (lastSequence: number) => void
-  /** Takes and saves the present state, which must be durable under this digest. Fails with the reason where it was not saved. */
-  readonly last: (blockDigest: Uint8Array) => Effect.Effect<void, string>
+  /** Takes and saves the present state, which must be durable under this digest. */
+  readonly last: (blockDigest: Uint8Array) => Effect.Effect<void, Unsaved>
 }
 
 /** `every`: records between two snapshots, 0 for none but the last; `from`: the sequence of the newest existing one. */
@@ -59,12 +75,12 @@ export const make = (
     if (snapshot === undefined) return Effect.void
     next = undefined
     return snapshots.save(snapshot).pipe(
-      Effect.catchAllCause((cause) => Effect.fail(`the snapshot at sequence ${snapshot.sequence} was not saved: ${Cause.pretty(cause)}`))
+      Effect.catchAllCause((cause) => Effect.fail(unsaved(snapshot.sequence, cause)))
     )
   }))
 
   /** A snapshot during operation only makes the next start shorter: without it the venue goes on, and logs a warning. */
-  const saveOrSay = Effect.catchAll(save, (reason) => Effect.logWarning(reason))
+  const saveOrSay = Effect.catchAll(save, ({ reason }) => Effect.logWarning(reason))
 
   return {
     built: (lastSequence, digest) => {

@@ -18,7 +18,7 @@ import { Marks } from "../domain/Marks.js"
 import * as Stages from "../domain/Stages.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Capacity, State } from "../engine/State.js"
-import { Journal, type Space } from "../journal/Journal.js"
+import { Journal, lockLost, type Space } from "../journal/Journal.js"
 import type { Versions } from "../operations/Versions.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Activity } from "./Activity.js"
@@ -242,10 +242,10 @@ const troubleOf = (pendingMs: number, { freeBytes, room, shortage }: Space): str
   return undefined
 }
 
-const lastSnapshot = (save: Effect.Effect<void, string>, ms: number): Effect.Effect<void, string> =>
+const lastSnapshot = (save: Effect.Effect<void, SnapshotTaker.Unsaved>, ms: number): Effect.Effect<void, SnapshotTaker.Unsaved> =>
   Effect.timeoutFail(Effect.interruptible(save), {
     duration: ms,
-    onTimeout: () => `it took more than ${(ms / 1_000).toFixed(1)} s and was given up`
+    onTimeout: () => ({ reason: `it took more than ${(ms / 1_000).toFixed(1)} s and was given up`, isLockLost: false })
   })
 
 /** Waits until everything sequenced is durable, or never will be; reports where it will not. */
@@ -271,7 +271,7 @@ interface Stopping {
   readonly failed: () => Sequencer.Failure | undefined
   /** Started once, however many callers wait for it, so that an unresponsive disk is waited for only that long. */
   readonly drain: Effect.Effect<void>
-  readonly last: Effect.Effect<void, string>
+  readonly last: Effect.Effect<void, SnapshotTaker.Unsaved>
   readonly state: Reads
 }
 
@@ -298,8 +298,10 @@ const stopping = (
     const [took, ended] = yield* Effect.timed(ending)
     const saving = Option.isSome(ended)
       ? lastSnapshot(last, endingMs - Duration.toMillis(took))
-      : Effect.fail("the follower, which may be writing one, has not ended in time")
-    yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(state.sequence, reason)))
+      : Effect.fail({ reason: "the follower, which may be writing one, has not ended in time", isLockLost: false })
+    // After the last block nobody else would have noticed that the lock is lost.
+    yield* Effect.catchAll(saving,
+      ({ isLockLost, reason }) => Effect.die(isLockLost ? new WriterStopped(lockLost) : new NotSaved(state.sequence, reason)))
     saved?.(state.sequence)
   })
 

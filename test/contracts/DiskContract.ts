@@ -2,12 +2,20 @@
 import { Effect, Either } from "effect"
 import type { Layer, Scope } from "effect"
 import { describe, expect, test } from "vitest"
-import { Disk, DiskError } from "../../src/journal/Disk.js"
+import { Disk, DiskError, isLockLost } from "../../src/journal/Disk.js"
+
+/** An empty disk, and how the file of a lock is taken from its holder. */
+export interface Made {
+  readonly disk: Layer.Layer<Disk, DiskError>
+  readonly removeLock: (path: string) => void
+}
 
 /** Registers the suite. `make` gives an empty disk, and releases it when the scope closes. */
-export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk, DiskError>, never, Scope.Scope>): void => {
-  const over = (sentence: string, body: Effect.Effect<void, unknown, Disk>) =>
-    test(sentence, () => Effect.runPromise(Effect.scoped(Effect.flatMap(make, (disk) => Effect.provide(body, disk)))))
+export const diskContract = (name: string, make: Effect.Effect<Made, never, Scope.Scope>): void => {
+  const overMade = (sentence: string, body: (removeLock: Made["removeLock"]) => Effect.Effect<void, unknown, Disk>) =>
+    test(sentence, () =>
+      Effect.runPromise(Effect.scoped(Effect.flatMap(make, ({ disk, removeLock }) => Effect.provide(body(removeLock), disk)))))
+  const over = (sentence: string, body: Effect.Effect<void, unknown, Disk>) => overMade(sentence, () => body)
 
   const codeOf = <A, R>(effect: Effect.Effect<A, unknown, R>): Effect.Effect<string, never, R> =>
     Effect.map(Effect.either(effect), (result) => {
@@ -139,6 +147,17 @@ export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk,
       expect(yield* disk.list("d")).toStrictEqual(["a", "b", "c"])
     }))
 
+    over("lists its own names, of which each has to be a file", Effect.gen(function*() {
+      const disk = yield* Disk
+      yield* disk.makeDirectory("d/below")
+      for (const name of ["d/b.own", "d/a.own", "d/c", "d/below/e.own"]) yield* write(name, "x")
+      const own = disk.listOwn("d", (name) => name.endsWith(".own"))
+      expect(yield* own).toStrictEqual(["a.own", "b.own"])
+      yield* disk.makeDirectory("d/f.own")
+      expect(yield* Effect.flip(own)).toMatchObject({ _tag: "NoFile", path: "d/f.own", kind: "a directory" })
+      expect(yield* codeOf(disk.listOwn("no", () => true))).toBe("ENOENT")
+    }))
+
     over("renames over what is there; an open file stays the file it was", Effect.scoped(Effect.gen(function*() {
       const disk = yield* Disk
       yield* write("b", "old")
@@ -168,6 +187,33 @@ export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk,
       yield* locked
       yield* locked
     }))
+
+    overMade("changes nothing by a name once its lock is lost, and what is open stays open", (removeLock) =>
+      Effect.gen(function*() {
+        const disk = yield* Disk
+        yield* write("a", "hello")
+        yield* Effect.scoped(Effect.gen(function*() {
+          const lock = yield* disk.lock("lock.db")
+          expect(yield* lock.isHeld).toBe(true)
+          const file = yield* disk.open("a", "write")
+          removeLock("lock.db")
+          expect(yield* lock.isHeld).toBe(false)
+          const refused = [
+            yield* Effect.flip(disk.rename("a", "b")),
+            yield* Effect.flip(disk.remove("a")),
+            ...(yield* Effect.forEach(["write", "create", "write durably", "create durably"] as const,
+              (mode) => Effect.flip(Effect.scoped(disk.open(mode.startsWith("create") ? "b" : "a", mode)))))
+          ]
+          expect(refused.map(isLockLost)).toEqual(refused.map(() => true))
+          yield* file.writeAt(0, text("j"))
+          expect(yield* read("a")).toBe("jello")
+          expect(yield* Effect.flip(disk.remove("no"))).toMatchObject({ operation: "remove", path: "no" })
+        }))
+        // The next holder of a lock is not held to the one before.
+        yield* Effect.scoped(disk.lock("lock.db"))
+        yield* disk.rename("a", "b")
+        expect(yield* read("b")).toBe("jello")
+      }))
 
     over("gives a new lock until one is settled, however many ended before", Effect.gen(function*() {
       const disk = yield* Disk

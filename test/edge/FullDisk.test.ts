@@ -2,6 +2,7 @@
 import { Cause, Effect, Exit } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
+import { lockPath } from "../../src/journal/SegmentJournal.js"
 import { NotSaved, WriterStopped } from "../../src/sequencer/Writer.js"
 import { ready, resting, VenueOver } from "./VenueOver.js"
 
@@ -340,6 +341,7 @@ test("a stop that has no room for its snapshot says so, and is none that another
   // So is the sequence that was durable before the snapshot began, in case the process is ended meanwhile.
   expect([drained, saved]).toEqual([[durableSequence], []])
   expect((said as Error).message).toMatch(new RegExp(`^stopped at sequence ${durableSequence} without its snapshot: .*ENOSPC`))
+  expect((said as Error).message).not.toContain("\n")
   expect(disk.files().filter((path) => path.endsWith(".snap"))).toEqual([])
   state.full = false
   const next = new VenueOver(disk.mount(), { saved: (sequence) => saved.push(sequence) })
@@ -350,6 +352,18 @@ test("a stop that has no room for its snapshot says so, and is none that another
   // A snapshot that is saved is told, so that whatever ends the process after that does not say that it may be missing.
   expect(saved).toEqual([goesOn])
   expect(disk.files().filter((path) => path.endsWith(".snap")).length).toBe(1)
+})
+
+test("a stop that finds its lock taken away is no clean one, and leaves no snapshot", async () => {
+  const disk = SimDisk.make({ random: () => 0 })
+  const { venue } = await ready(disk.mount())
+  disk.replaceLock(lockPath)
+  const before = disk.files()
+  const exit = await venue.stop()
+  const said = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+  expect(said).toBeInstanceOf(WriterStopped)
+  expect((said as Error).message).toMatch(/^the writer stopped \(JournalFenced\): the lock of the data directory was removed or replaced/)
+  expect(disk.files()).toEqual(before)
 })
 
 test("a stop under which the journal's disk fails tells that the writer stopped", async () => {

@@ -6,9 +6,9 @@ import * as path from "node:path"
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import { Disk, type Mode } from "../../src/journal/Disk.js"
+import { Disk, isLockLost, type Mode } from "../../src/journal/Disk.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
-import { diskContract } from "../contracts/DiskContract.js"
+import { diskContract, type Made } from "../contracts/DiskContract.js"
 import { generator } from "./Harness.js"
 
 const rooted = Effect.map(
@@ -19,13 +19,36 @@ const rooted = Effect.map(
   (root) => path.join(root, "made/by/the/layer")
 )
 
-diskContract("NodeDisk", Effect.map(rooted, NodeDisk.layer))
+const over = (layer: (root: string) => Made["disk"]) =>
+  Effect.map(rooted, (root): Made => ({ disk: layer(root), removeLock: (file) => fs.rmSync(path.join(root, file)) }))
 
-diskContract("NodeDisk where no flag makes a write durable", Effect.map(rooted, NodeDisk.layerSyncing))
+diskContract("NodeDisk", over(NodeDisk.layer))
 
-diskContract("NodeDisk beside the writer", Effect.map(rooted, NodeDisk.layerBeside))
+diskContract("NodeDisk where no flag makes a write durable", over(NodeDisk.layerSyncing))
 
-diskContract("SimDisk", Effect.sync(() => SimDisk.make({ random: generator(1) }).mount()))
+diskContract("NodeDisk beside the writer", over(NodeDisk.layerBeside))
+
+diskContract("SimDisk", Effect.sync(() => {
+  const disk = SimDisk.make({ random: generator(1) })
+  return { disk: disk.mount(), removeLock: disk.removeLock }
+}))
+
+test("a thread beside the writer changes nothing by a name once the lock that it was told of is lost", () =>
+  Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const root = yield* rooted
+    yield* Effect.provide(Effect.flatMap(Disk, (disk) => Effect.scoped(disk.lock("lock.db"))), NodeDisk.layer(root))
+    const remove = Effect.provide(
+      Effect.flatMap(Disk, (disk) => Effect.flip(disk.remove("nothing"))),
+      NodeDisk.layerBeside(root, NodeDisk.lockedFile(root, "lock.db"))
+    )
+    expect((yield* remove).code).toBe("ENOENT")
+    const kept = NodeDisk.lockedFile(root, "lock.db")
+    fs.renameSync(root, `${root}.away`)
+    fs.cpSync(`${root}.away`, root, { recursive: true })
+    const later = Effect.provide(Effect.flatMap(Disk, (disk) => Effect.flip(disk.remove("nothing"))), NodeDisk.layerBeside(root, kept))
+    expect(isLockLost(yield* later)).toBe(true)
+    expect(NodeDisk.lockedFile(root, "none")).toBe(undefined)
+  }))))
 
 /** Records the system calls with which a disk makes bytes durable: the module is loaded anew, so that it finds the replaced functions. */
 const watching = async (body: (disks: typeof NodeDisk, root: string, calls: Array<string>) => Promise<void>): Promise<void> => {

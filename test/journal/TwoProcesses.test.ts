@@ -1,4 +1,4 @@
-/** Two real processes over one data directory, after the file that keeps the second one out was removed. */
+/** Two real processes over one data directory, after the file that keeps the second one out was removed, or the directory moved. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -87,5 +87,28 @@ test.each(["quiet", "busy"])("of a %s venue whose lock is removed and another be
     expect(new Set(acknowledged).size).toBe(acknowledged.length)
   } finally {
     await third.kill()
+  }
+})
+
+test("a venue whose directory was moved is not stopped cleanly, and leaves what lies at its old place as it is", async () => {
+  const dataDir = path.join(directory, "moved")
+  const venue = await start(dataDir)
+  const closed = new Promise((resolve) => venue.child.once("close", resolve))
+  const contents = () =>
+    (fs.readdirSync(dataDir, { recursive: true }) as Array<string>).filter((name) => /\.(?:seg|tmp|snap)$/.test(name)).sort()
+      .map((name) => [name, fs.statSync(path.join(dataDir, name)).ino, fs.readFileSync(path.join(dataDir, name)).toString("base64")])
+  try {
+    fs.renameSync(dataDir, `${dataDir}.away`)
+    fs.cpSync(`${dataDir}.away`, dataDir, { recursive: true })
+    const before = contents()
+    expect(await venue.stop()).toBe(1)
+    await closed
+    expect(venue.output).toContain(
+      "the writer stopped (JournalFenced): the lock of the data directory was removed or replaced, or the directory was moved"
+    )
+    expect(venue.output).not.toContain("stopped cleanly")
+    expect(contents()).toEqual(before)
+  } finally {
+    await venue.kill()
   }
 })
