@@ -23,7 +23,6 @@ export const granted: Exceptions = {
     "Market.MaintenanceTier",
     "Options.intents",
     "Orders.Flags",
-    "Scan.genesis",
     "SegmentJournal.defaultOptions"
   ]
 }

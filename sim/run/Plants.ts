@@ -8,6 +8,7 @@ import { rowBytes } from "../../src/engine/Orders.js"
 import * as EngineSnapshot from "../../src/engine/Snapshot.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as Block from "../../src/journal/Block.js"
+import type { Corrupt } from "../../src/journal/Journal.js"
 import * as Segment from "../../src/journal/Segment.js"
 import type { Disk, DiskError } from "../../src/journal/Disk.js"
 import { latestStepSequence, SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
@@ -27,7 +28,7 @@ export interface Ground {
   /** The newest snapshot, taken at the journal's end. */
   readonly newest: Stored
   /** Works on the snapshots on the disk. */
-  readonly onSnapshots: <A>(work: Effect.Effect<A, DiskError, SnapshotStore | Disk>) => A
+  readonly onSnapshots: <A>(work: Effect.Effect<A, Corrupt | DiskError, SnapshotStore | Disk>) => A
 }
 
 /** The required result of the next start: it serves the journal's own state, or is refused under a name. */

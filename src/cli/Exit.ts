@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { DiskError } from "../journal/Disk.js"
 import type { Corrupt, Unknown, Unreadable } from "../journal/Journal.js"
+import type { JournalBehind, SnapshotUnexplained } from "../sequencer/Recovery.js"
 
 /** Ends a tool with a sentence on standard error and an exit code. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; readonly text: string }> {}
@@ -30,6 +31,7 @@ const putBack = "a segment of a copy (venue journal copy) goes to journal/ under
  */
 const wayOn = ({ missing, sequence }: Corrupt): string => {
   const cut = `npm run venue -- journal cut --at ${sequence} --data DIR`
+  if (missing === "misplaced") return "nothing is to be cut: keep what is moved away until the venue has started without it"
   if (missing === "beginning") {
     return `nothing is to be cut: ${putBack}; where none has it, restore the newest copy as a whole, to a directory of its own`
   }
@@ -50,6 +52,7 @@ export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
       })
     case "JournalNewerFormat":
     case "JournalOlderFormat":
+    case "JournalReplaced":
       // Nothing is damaged, so there is nothing to cut.
       return new Ended({ code: unreadableCode, text: error.message })
     case "JournalUnknown":
@@ -58,6 +61,10 @@ export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
       return new Ended({ code: unreadableCode, text: error.message })
   }
 }
+
+/** A journal whose newest snapshot shows that its end is missing. */
+export const missingEnd = ({ message }: JournalBehind | SnapshotUnexplained): Ended =>
+  new Ended({ code: unreadableCode, text: `incomplete: ${message}` })
 
 /** A tool's exit code. An `Ended` is printed here; the parser has already printed a wrong command line. */
 export const settle = <R>(

@@ -31,7 +31,8 @@ const zeroingBytes = 1 << 20
 /**
  * Zeroes everything from the block that contains `sequence` on, and removes later segments. It asks nothing, and does not look
  * beyond that block, except for data of a newer version at the journal's end, which is not cut (`NewerFormat`). Undefined if the
- * journal ends before `sequence`; `Corrupt` if damage begins earlier, naming the sequence to cut at. A segment whose size differs
+ * journal ends before `sequence`; `Corrupt` if damage begins earlier, naming the sequence to cut at, and where the segment to be
+ * removed overlaps intact records before it. A segment whose size differs
  * from its header is restored to that size after its last whole block. The cut proceeds from front to back, so that an interrupted
  * one leaves a gap, and the journal is refused until the cut is run again. No venue may start on the directory until the scope
  * closes: within it, the caller also removes what belongs to the discarded records, such as their snapshots.
@@ -50,10 +51,12 @@ export const cutting = (sequence: number): Effect.Effect<Cut | undefined, Unread
     if (place === undefined) return undefined
     // A later segment that would be left empty is removed, since its header may be what is damaged.
     const whole = place.offset === 0 || (place.offset === Block.sectorBytes && segment !== 1)
-    if (!whole) yield* zeroFrom(segment, place.offset)
     // The journal then ends with the previous segment, and the damage may be behind its last block.
     const before = whole ? segments.findLast((first) => first < segment) : undefined
     const endBefore = before === undefined ? undefined : yield* locate(before, false, segment)
+    // Those records are whole, and only the file that was put over them is wrong.
+    if (endBefore?.lastWhole !== undefined) return yield* Scan.overlapping(segment, endBefore.lastWhole)
+    if (!whole) yield* zeroFrom(segment, place.offset)
     if (before !== undefined && endBefore !== undefined) yield* zeroFrom(before, endBefore.offset)
     const removed = segments.filter((first) => whole ? first >= segment : first > segment)
     for (const first of removed) {
@@ -127,14 +130,22 @@ const nothingNewer = Effect.fnUntraced(function*(last: number) {
   }
 })
 
-/** Where the block that contains `sequence` begins, or would begin if it can no longer be read. */
+/** Where the block that contains a sequence begins, or would begin. */
+interface Located {
+  readonly offset: number
+  readonly firstSequence: number
+  /** The last sequence of that block; undefined where it cannot be read. */
+  readonly lastWhole: number | undefined
+}
+
+/** Where the block that contains `sequence` begins, or would begin if it can no longer be read; undefined behind the journal's end. */
 const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, sequence: number) {
   const disk = yield* Disk
   const file = yield* disk.open(Segment.pathOf(segment), "read")
   const header = yield* Scan.readSegmentHeader(file, segment).pipe(
     Effect.catchTag("JournalCorrupt", (corrupt) => sequence <= segment ? Effect.succeed(undefined) : Effect.fail(corrupt))
   )
-  if (header === undefined) return { offset: 0, firstSequence: segment }
+  if (header === undefined) return { offset: 0, firstSequence: segment, lastWhole: undefined } satisfies Located
   let chain = Scan.chainBefore(header)
   let offset = Block.sectorBytes
   let stopped = false
@@ -142,7 +153,10 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
   while (!stopped && offset < header.segmentBytes) {
     const piece: Scan.Piece = yield* Scan.readPiece(file, header, offset, chain)
     const found = piece.blocks.find((block) => block.header.lastSequence >= sequence)
-    if (found !== undefined) return { offset: offset + found.at, firstSequence: found.header.firstSequence }
+    if (found !== undefined) {
+      const { firstSequence, lastSequence } = found.header
+      return { offset: offset + found.at, firstSequence, lastWhole: lastSequence } satisfies Located
+    }
     chain = piece.chain
     offset = piece.nextOffset
     stopped = piece.stopped
@@ -155,7 +169,7 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
   const isTorn = tail._tag !== "Damage" && malformed === undefined && !holdsSequence
   if (isLast && (tail._tag === "Zeros" || isTorn)) return undefined
   if (malformed?._tag === "JournalNewerFormat") return yield* malformed
-  if (holdsSequence) return { offset, firstSequence: chain.nextSequence }
+  if (holdsSequence) return { offset, firstSequence: chain.nextSequence, lastWhole: undefined } satisfies Located
   return yield* new Corrupt({
     segment: Segment.pathOf(segment),
     offset,

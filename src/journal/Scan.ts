@@ -8,6 +8,7 @@ import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
 import { Corrupt, NewerFormat } from "./Journal.js"
+import { own } from "./Own.js"
 import * as Segment from "./Segment.js"
 
 /** Bytes read from a segment at a time. */
@@ -90,9 +91,9 @@ const noSegment = "there is no segment: if this is a venue's data directory, put
 const missingBefore = "the segments before it are missing: put them back from a backup"
 
 /** First sequences of all segments, ascending. */
-export const segments: Effect.Effect<ReadonlyArray<number>, DiskError, Disk> = Effect.gen(function*() {
+export const segments: Effect.Effect<ReadonlyArray<number>, Corrupt | DiskError, Disk> = Effect.gen(function*() {
   const disk = yield* Disk
-  const names = yield* disk.list(Segment.directory)
+  const names = yield* own(disk, Segment.directory, (name) => Segment.firstSequenceOf(name) !== undefined)
   return names.flatMap((name) => Segment.firstSequenceOf(name) ?? []).sort((a, b) => a - b)
 })
 
@@ -134,14 +135,16 @@ export const readOfWrongSize = (file: File, segment: number): Effect.Effect<Whol
   })
 
 /**
- * The header of a segment reconstructed from its first block, where it is unreadable; undefined where that block is unreadable too.
+ * The header of a segment reconstructed from its first block, whatever the file's own header and name say; undefined where that block
+ * is unreadable.
  */
-const headerBehind = (file: File, segment: number): Effect.Effect<Segment.Header | undefined, DiskError> =>
+const headerBehind = (file: File): Effect.Effect<Segment.Header | undefined, DiskError> =>
   Effect.gen(function*() {
     const first = yield* read(file, Block.sectorBytes, Block.sectorBytes)
-    if (Block.readHeader(first, 0) === undefined) return undefined
+    const header = Block.readHeader(first, 0)
+    if (header === undefined) return undefined
     return {
-      firstSequence: segment,
+      firstSequence: header.position.segment,
       segmentBytes: yield* file.size,
       previousDigest: Buffer.from(Block.previousDigestAtHeader(first, 0))
     }
@@ -160,7 +163,7 @@ export const heldFrom = (segment: number, sequence: number): Effect.Effect<Held,
     const disk = yield* Disk
     const file = yield* disk.open(Segment.pathOf(segment), "read")
     const decoded = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
-    const header = decoded?.firstSequence === segment ? decoded : yield* headerBehind(file, segment)
+    const header = decoded?.firstSequence === segment ? decoded : yield* headerBehind(file)
     if (header === undefined) return { firstSequence: undefined, records: 0 }
     let from: number | undefined
     const { chain } = yield* wholeBlocks(file, header, yield* file.size, (blocks) => {
@@ -171,11 +174,15 @@ export const heldFrom = (segment: number, sequence: number): Effect.Effect<Held,
 
 /**
  * Why a header is invalid, and what a cut would discard with it: the blocks name their segment, and the first one the block before
- * it.
+ * it. Blocks of another segment mean that the file has the wrong name.
  */
 const headless = (file: File, segment: number, reason: string): Effect.Effect<Corrupt, DiskError> =>
   Effect.gen(function*() {
-    const header = yield* headerBehind(file, segment)
+    const header = yield* headerBehind(file)
+    if (header !== undefined && header.firstSequence !== segment) {
+      const own = Segment.pathOf(header.firstSequence)
+      return corrupt(segment, 0, segment, `it is ${own} under another name: give it its own name back, or move it away`, "misplaced")
+    }
     const last = header === undefined ? 0 : (yield* wholeBlocks(file, header, header.segmentBytes)).chain.nextSequence - 1
     const lost = last < segment
       ? ""
@@ -457,13 +464,23 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
     return { ...end, waypoints }
   })
 
+/** A segment that begins with a record of the one before it, whose records have been verified up to `lastSequence`. */
+export const overlapping = (segment: number, lastSequence: number): Corrupt =>
+  corrupt(
+    segment,
+    0,
+    segment,
+    `it begins within the segment before it, whose records are whole up to ${lastSequence}: it does not belong there, so move it away`,
+    "misplaced"
+  )
+
 const nothingLost = (end: End, nextSegment: number): Effect.Effect<void, Corrupt> => {
   const { chain: { nextSequence }, offset, segment: { firstSequence } } = end
   if (nextSegment === nextSequence) return Effect.void
   const begins = `the next segment begins with sequence ${nextSegment}`
   return Effect.fail(
     nextSegment < nextSequence
-      ? corrupt(firstSequence, offset, nextSequence, begins)
+      ? overlapping(nextSegment, nextSequence - 1)
       : corrupt(firstSequence, offset, nextSequence, `${begins}: put the segments that hold those before it back from a backup`, "between")
   )
 }

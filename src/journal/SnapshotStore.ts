@@ -12,8 +12,10 @@ import { assert } from "../domain/Assert.js"
 import { Marks } from "../domain/Marks.js"
 import { replayedRecords } from "../domain/Retention.js"
 import { digestBytes } from "./Block.js"
-import { Disk } from "./Disk.js"
-import type { DiskError, File } from "./Disk.js"
+import { Disk, DiskError } from "./Disk.js"
+import type { File } from "./Disk.js"
+import type { Corrupt } from "./Journal.js"
+import { own } from "./Own.js"
 
 /** A named run of bytes. After reading, it begins at a multiple of 8 in its buffer. */
 export interface Section {
@@ -71,9 +73,9 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
   /** Saves a snapshot durably, then removes those that are no longer needed. */
   readonly save: (snapshot: Taken) => Effect.Effect<void, DiskError>
   /** The newest intact snapshot, or undefined. Damaged ones are skipped with a warning. */
-  readonly latest: Effect.Effect<Stored | undefined, DiskError>
+  readonly latest: Effect.Effect<Stored | undefined, Unlisted>
   /** Sequences of all snapshots, intact or not, ascending. */
-  readonly list: Effect.Effect<ReadonlyArray<number>, DiskError>
+  readonly list: Effect.Effect<ReadonlyArray<number>, Unlisted>
   /** A snapshot, or why it cannot be trusted. */
   readonly load: (sequence: number) => Effect.Effect<Stored | string, DiskError>
   /**
@@ -82,10 +84,13 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
    */
   readonly saveStep: (snapshot: Taken) => Effect.Effect<void, DiskError>
   /** The state before the newest step; undefined where there is none, or the reason where it cannot be trusted. */
-  readonly latestStep: Effect.Effect<Stored | string | undefined, DiskError>
+  readonly latestStep: Effect.Effect<Stored | string | undefined, Unlisted>
   /** Sequences of all these files, intact or not. */
-  readonly names: Effect.Effect<Names, DiskError>
+  readonly names: Effect.Effect<Names, Unlisted>
 }>() {}
+
+/** Why the stored states cannot be listed: `Corrupt` where one of their names leads to something other than a file. */
+type Unlisted = Corrupt | DiskError
 
 interface Names {
   /** Ascending. */
@@ -105,14 +110,14 @@ export interface Kept {
   /** Its name in warnings. */
   readonly name: string
   /** The state, or why it cannot be trusted. */
-  readonly load: Effect.Effect<Stored | string, DiskError>
+  readonly load: Effect.Effect<Stored | string, Unlisted>
 }
 
 /**
  * The stored states before a sequence, newest first: snapshots, and the state before the last step. Snapshots older than the latter
  * may exist, but only the version that wrote them can replay what follows.
  */
-export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effect.Effect<ReadonlyArray<Kept>, DiskError> =>
+export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effect.Effect<ReadonlyArray<Kept>, Unlisted> =>
   Effect.map(store.names, ({ lastStep, snapshots }) => {
     const kept = snapshots.toReversed().map((at): Kept => ({
       sequence: at,
@@ -138,9 +143,10 @@ export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effe
 export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number>, DiskError, Disk> =>
   Effect.gen(function*() {
     const disk = yield* Disk
-    const later = (yield* list(disk)).filter((snapshot) => snapshot >= sequence)
+    const files = yield* Effect.catchIf(disk.list(directory), ({ code }) => code === "ENOENT", () => Effect.succeed([]))
+    const later = sequencesOf(files, namePattern).filter((snapshot) => snapshot >= sequence)
     for (const snapshot of later) yield* disk.remove(pathOf(snapshot))
-    const steps = (yield* listSteps(disk)).filter((step) => step >= sequence)
+    const steps = sequencesOf(files, stepPattern).filter((step) => step >= sequence)
     for (const step of steps) yield* disk.remove(stepPathOf(step))
     if (later.length + steps.length > 0) yield* disk.syncDirectory(directory)
     return [...new Set([...later, ...steps])].sort((a, b) => a - b)
@@ -209,7 +215,7 @@ export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes)
       const disk = yield* Disk
       yield* disk.makeDirectory(directory)
       yield* disk.syncDirectory("")
-      let ahead: Fiber.Fiber<Stored | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk, loading))
+      let ahead: Fiber.Fiber<Stored | undefined, Unlisted> | undefined = yield* Effect.forkScoped(latest(disk, loading))
       /** The snapshot read ahead, given only once: it is large, and another one may be the newest by then. */
       const take = Effect.suspend(() => {
         const read = ahead
@@ -259,30 +265,30 @@ const reading = (disk: DiskService, loading: Loading, save: Save, saveStep: Save
     names: names(disk)
   })
 
-const listed = (disk: DiskService): Effect.Effect<ReadonlyArray<string>, DiskError> =>
-  Effect.catchIf(disk.list(directory), (error) => error.code === "ENOENT", () => Effect.succeed([]))
+const listed = (disk: DiskService): Effect.Effect<ReadonlyArray<string>, Unlisted> =>
+  Effect.catchIf(own(disk, directory, isWhole), (error) => error instanceof DiskError && error.code === "ENOENT", () => Effect.succeed([]))
 const sequencesOf = (files: ReadonlyArray<string>, pattern: RegExp): ReadonlyArray<number> =>
   files.filter((name) => pattern.test(name)).map((name) => Number(name.slice(0, 20)))
 
 const list = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, namePattern))
 const listSteps = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, stepPattern))
-const names = (disk: DiskService): Effect.Effect<Names, DiskError> =>
+const names = (disk: DiskService): Effect.Effect<Names, Unlisted> =>
   Effect.map(listed(disk), (files) => ({
     snapshots: sequencesOf(files, namePattern),
     lastStep: sequencesOf(files, stepPattern).at(-1)
   }))
 
 /** The sequence of the record of the last step, whose state is stored; undefined where there is none or it cannot be read. */
-export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, DiskError> =>
+export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, Unlisted> =>
   Effect.map(latestStep, (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1)
 
-const latestStep = (disk: DiskService, loading: Loading): Effect.Effect<Stored | string | undefined, DiskError> =>
+const latestStep = (disk: DiskService, loading: Loading): Effect.Effect<Stored | string | undefined, Unlisted> =>
   Effect.flatMap(listSteps(disk), (steps) => {
     const sequence = steps.at(-1)
     return sequence === undefined ? Effect.succeed(undefined) : Effect.scoped(load(disk, loading, sequence, stepPathOf(sequence)))
   })
 
-const latest = (disk: DiskService, loading: Loading): Effect.Effect<Stored | undefined, DiskError> =>
+const latest = (disk: DiskService, loading: Loading): Effect.Effect<Stored | undefined, Unlisted> =>
   Effect.gen(function*() {
     for (const sequence of (yield* list(disk)).toReversed()) {
       const read = yield* unlessGone(Effect.scoped(load(disk, loading, sequence, pathOf(sequence))))
@@ -331,7 +337,7 @@ const keep = (disk: DiskService, snapshot: Taken, path: string): Effect.Effect<v
 const save = (disk: DiskService, snapshot: Taken): Effect.Effect<void, DiskError> =>
   Effect.gen(function*() {
     yield* keep(disk, snapshot, pathOf(snapshot.sequence))
-    const there = yield* list(disk)
+    const there = sequencesOf(yield* disk.list(directory), namePattern)
     const needed = keptOf(there)
     for (const old of there) if (!needed.includes(old)) yield* disk.remove(pathOf(old))
     yield* disk.syncDirectory(directory)
@@ -481,6 +487,25 @@ class Check {
     return this.end >= headBytes && digest.equals(this.told) ? digest : undefined
   }
 }
+
+/**
+ * Whether the state before the newest step is as it was written: read piece by piece, so that it needs no memory of its own. `missing`
+ * where there is none.
+ */
+export const stepCondition: Effect.Effect<"whole" | "missing" | "damaged", Unlisted, Disk> = Effect.gen(function*() {
+  const disk = yield* Disk
+  const sequence = (yield* listSteps(disk)).at(-1)
+  if (sequence === undefined) return "missing"
+  return yield* Effect.scoped(Effect.gen(function*() {
+    const file = yield* disk.open(stepPathOf(sequence), "read")
+    const size = yield* file.size
+    const check = new Check(size)
+    for (let position = 0; position < size; position += writeBytes) {
+      check.take(position, yield* file.readAt(position, Math.min(writeBytes, size - position)))
+    }
+    return check.digest === undefined ? "damaged" : "whole"
+  }))
+})
 
 /** Loads a snapshot, or says why it cannot be trusted. */
 const load = Effect.fnUntraced(function*(disk: DiskService, loading: Loading, sequence: number, path: string) {

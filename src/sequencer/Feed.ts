@@ -368,7 +368,7 @@ export const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.St
   )
 
 /** The sequence of the newest snapshot at or before a sequence, whether or not it is usable; 0 for none. */
-const snapshotBefore = ({ snapshots }: Source, sequence: number): Effect.Effect<number, DiskError> =>
+const snapshotBefore = ({ snapshots }: Source, sequence: number): Effect.Effect<number, ReadError> =>
   Effect.map(keptBefore(snapshots, sequence + 1), ([newest]) => newest?.sequence ?? 0)
 
 /** See `Feed.rerun`. */

@@ -4,22 +4,32 @@ import type * as Layer from "effect/Layer"
 import { copyTo } from "../../journal/Copy.js"
 import { cutting } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
-import type { Unreadable } from "../../journal/Journal.js"
+import type { Corrupt, Unreadable } from "../../journal/Journal.js"
 import * as Scan from "../../journal/Scan.js"
 import * as Segment from "../../journal/Segment.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
+import { type JournalBehind, shownBehind, type SnapshotUnexplained } from "../../sequencer/Recovery.js"
 import * as Format from "../replay/Format.js"
 
-/** Where the journal ends, its segments, and its snapshots, as lines. Verifies every block. */
-export const info: Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
+/** What a task reports, and what shows that the journal's end is missing. */
+export interface Report {
+  readonly lines: ReadonlyArray<string>
+  readonly missing: JournalBehind | SnapshotUnexplained | undefined
+}
+
+/** Where the journal ends, its segments, and its snapshots. Verifies every block. */
+export const info: Effect.Effect<Report, Unreadable | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
   function*() {
+    const store = yield* SnapshotStore.SnapshotStore
+    // Before the journal: a running venue may save one of a record that is not read here any more.
+    const snapshots = yield* store.list
+    const kept = yield* SnapshotStore.keptBefore(store, Number.POSITIVE_INFINITY)
     const segments = yield* Scan.segments
-    const snapshots = yield* Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.list)
     const { chain, offset, segment, tornEndOffset } = yield* Scan.readAllBeside(segments)
     const records = chain.nextSequence - 1
     const bytes = (yield* Effect.forEach(segments.slice(0, -1), sizeOf)).reduce((sum, size) => sum + size, offset)
-    return [
+    const lines = [
       `records    ${Format.count(records)}, last at ${Format.time(chain.atEpochMs)}`,
       `size       ${Format.count(bytes)} bytes${records === 0 ? "" : `, ${Format.count(Math.round(bytes / records))} a record`}`,
       `epoch      ${chain.epoch}`,
@@ -32,6 +42,7 @@ export const info: Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, 
         : [`torn       ${tornEndOffset - offset} bytes of an unfinished write at ${Segment.pathOf(segment.firstSequence)}:${offset}`]),
       ...(snapshots.length === 0 ? ["snapshots  none"] : [`snapshots  ${snapshots.join(", ")}`])
     ]
+    return { lines, missing: yield* shownBehind(kept, records) }
   }
 )
 
@@ -41,13 +52,17 @@ const sizeOf = (segment: number): Effect.Effect<number, DiskError, Disk> =>
 /** Copies a data directory's journal and snapshots to another disk, and reports how far they reach. */
 export const copy = (
   to: Layer.Layer<Disk, DiskError>
-): Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, Disk> =>
+): Effect.Effect<Report, Unreadable | DiskError, Disk> =>
   Effect.gen(function*() {
-    const { digest, segments, sequence, snapshots } = yield* Effect.flatMap(Effect.provide(Disk, to), copyTo)
-    return [
+    const disk = yield* Effect.provide(Disk, to)
+    const { digest, segments, sequence, snapshots } = yield* copyTo(disk)
+    const lines = [
       `copied     ${Format.count(sequence)} records in ${segments} segments, ${snapshots} snapshots`,
       `head       ${Buffer.from(digest).toString("hex")}`
     ]
+    const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly).pipe(Effect.provideService(Disk, disk))
+    const kept = yield* SnapshotStore.keptBefore(store, Number.POSITIVE_INFINITY)
+    return { lines, missing: yield* shownBehind(kept, sequence) }
   })
 
 /** Fails while a venue runs on the data directory. */
@@ -74,12 +89,13 @@ interface GivenUp {
 }
 
 /** What a cut at a sequence would discard, to be shown before it is confirmed. */
-export const givenUp = (sequence: number): Effect.Effect<GivenUp, DiskError, Disk> =>
+export const givenUp = (sequence: number): Effect.Effect<GivenUp, Corrupt | DiskError, Disk> =>
   Effect.gen(function*() {
     const segments = yield* Scan.segments
     const none = { firstSequence: sequence, readable: "no record that can be read would be gone" }
     if (segments.includes(sequence) && (yield* isOfWrongSize(segments, sequence))) return none
-    const held = segments.filter((_, index) => (segments[index + 1] ?? Number.POSITIVE_INFINITY) > sequence)
+    // By the names alone the segment before would have none of them, but a file that was put there may overlap it.
+    const held = segments.filter((_, index) => (segments[index + 2] ?? Number.POSITIVE_INFINITY) > sequence)
     const found = yield* Effect.forEach(held, (first) => Scan.heldFrom(first, sequence))
     const records = found.reduce((sum, each) => sum + each.records, 0)
     const inSegments = found.filter((each) => each.records > 0).length
@@ -87,7 +103,7 @@ export const givenUp = (sequence: number): Effect.Effect<GivenUp, DiskError, Dis
     const words = `${Format.count(records)} ${records === 1 ? "record" : "records"} that can be read, in ${inSegments} ${
       inSegments === 1 ? "segment" : "segments"
     }, would be gone`
-    return { firstSequence: Math.min(sequence, found[0]!.firstSequence ?? sequence), readable: words }
+    return { firstSequence: Math.min(sequence, ...found.map((each) => each.firstSequence ?? sequence)), readable: words }
   })
 
 /** Where a journal ends after a cut. */
