@@ -251,6 +251,9 @@ export const readHeader = (bytes: Buffer, at: number): Header | undefined => {
 export const previousDigestAtHeader = (bytes: Buffer, at: number): Buffer =>
   bytes.subarray(at + previousDigestAt, at + previousDigestAt + digestBytes)
 
+/** How far before a block's end its digest lies, bytes. */
+export const digestBeforeEnd = footerBytes
+
 /** The digest that is stored in the block at `at`. */
 export const claimedDigest = (bytes: Buffer, at: number, { blockBytes }: Header): Buffer =>
   bytes.subarray(at + blockBytes - footerBytes, at + blockBytes - footerBytes + digestBytes)

@@ -5,13 +5,13 @@
  * From outside one sees what was written, not what was synced. A block counts as durable here once a later block or segment shows
  * that it was, or once two successive looks have found it: if its sync failed in between, the writer has ended, and the next writer
  * continues after every whole block that it finds. Only a power failure in between, or `journal cut`, can still take such a block
- * back; then the follower has to be opened anew.
+ * back; then the follower has to be opened anew, and a look that no longer finds the last block it has read says so (`Replaced`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk, type DiskError } from "./Disk.js"
-import { Corrupt, type Journal, type NewerFormat, type Unreadable } from "./Journal.js"
+import { Corrupt, type Journal, type NewerFormat, Replaced, type Unreadable } from "./Journal.js"
 import * as Reading from "./Reading.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
@@ -71,11 +71,27 @@ class Follower {
   readonly look: Effect.Effect<void, Unread, Disk> = Effect.gen(this, function*() {
     const stood = this.place.chain.nextSequence - 1
     if (this.manner === "all") {
+      yield* this.stillThere
       let more = true
       while (more) more = (yield* this.readPiece) || (yield* this.nextSegment)
     } else if (!(yield* this.readPiece) && (yield* this.nextSegment)) yield* this.readPiece
     this.durable = Math.max(this.durable, stood)
   })
+
+  /**
+   * Fails where the last block read is no longer in its place, or where it has left none, the segment. Without this a follower would
+   * wait in vain behind a cut, and take what was written after it for damage. One that the writer tells what is durable ends with it.
+   */
+  private readonly stillThere: Effect.Effect<void, Unread, Disk> = Effect.scoped(Effect.gen(this, function*() {
+    const { chain: { digest, nextSequence }, offset, segment: { firstSequence } } = this.place
+    const file = yield* Effect.flatMap(Disk, (disk) => disk.open(Segment.pathOf(firstSequence), "read"))
+    const there = offset > Block.sectorBytes
+      ? yield* file.readAt(offset - Block.digestBeforeEnd, Block.digestBytes)
+      : Segment.decodeHeader(Buffer.from(yield* file.readAt(0, Block.sectorBytes)))?.previousDigest
+    if (there === undefined || Buffer.compare(there, digest) !== 0) return yield* new Replaced({ sequence: nextSequence - 1 })
+  })).pipe(
+    Effect.catchTag("DiskError", (error) => Effect.fail(error.code === "ENOENT" ? new Replaced({ sequence: this.readSequence }) : error))
+  )
 
   /** The block of the last piece that contains a sequence. Readers never go back. */
   blockAt(sequence: number): Block.Block | undefined {

@@ -1,16 +1,18 @@
 /** `venue journal tail` as a process, over recorded journals and beside one that is being written. */
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Stream } from "effect"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as DirectoryTasks from "../../src/cli/venue/DirectoryTasks.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import * as Block from "../../src/journal/Block.js"
 import * as Following from "../../src/journal/Following.js"
-import { Journal } from "../../src/journal/Journal.js"
+import { Corrupt, Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { RandomDriver } from "../engine/drive.js"
+import { cutAt } from "../journal/Harness.js"
 import * as Recorded from "./Recorded.js"
 import { line, run, runAll } from "./Tool.js"
 
@@ -195,6 +197,37 @@ describe("beside a writer", () => {
     expect([await ended, stderr]).toEqual([0, ""])
     expect(shown(stdout).map(({ sequence }) => sequence)).toEqual(Array.from({ length: last }, (_, index) => index + 1))
     expect(fs.readdirSync(path.join(folder, "journal")).length).toBeGreaterThan(2)
+  })
+
+  it("ends with 2 once the journal was cut, and advises no cut of what is whole", async () => {
+    const folder = Recorded.newFolder()
+    folders.push(folder)
+    const recording = drive(25, 60)
+    await Effect.runPromise(append(recording, folder, () => Effect.void))
+    const child = spawn(process.execPath, [program, "journal", "tail", "--data", folder, "--from", "1", "--json", "--follow"])
+    let stdout = ""
+    let stderr = ""
+    child.stdout.on("data", (bytes: Buffer) => void (stdout += bytes.toString()))
+    child.stderr.on("data", (bytes: Buffer) => void (stderr += bytes.toString()))
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
+    while (stdout.split("\n").length - 1 < recording.taken.length) await Effect.runPromise(Effect.sleep(20))
+    await Effect.runPromise(Effect.provide(cutAt(31), NodeDisk.layer(folder)))
+    // What is written then is the same again, and other blocks.
+    await Effect.runPromise(append(recording, folder, () => Effect.void))
+    expect(await ended).toBe(2)
+    expect(stderr).toContain(
+      `the journal was cut or replaced since this began: the record ${recording.taken.length} is gone, or another one`
+    )
+    expect(stderr).not.toContain("journal cut")
+    // Whatever else seems damaged to a tool that began earlier is read again first.
+    const seems = new Corrupt({ segment: "journal/1", offset: 512, sequence: 31, reason: "a block cannot be read" })
+    const printing = Effect.flip(DirectoryTasks.printed(folder, Stream.fail(seems)))
+    expect(await Effect.runPromise(printing)).toMatchObject({ _tag: "JournalReplaced", sequence: 31 })
+    const [segment] = fs.readdirSync(path.join(folder, "journal")).filter((name) => name.endsWith(".seg"))
+    const bytes = fs.readFileSync(path.join(folder, "journal", segment!))
+    bytes[700]! ^= 1
+    fs.writeFileSync(path.join(folder, "journal", segment!), bytes)
+    expect(await Effect.runPromise(printing)).toBe(seems)
   })
 
   it("calls a block durable once one behind it says so, or it has stood from one look to the next", async () => {

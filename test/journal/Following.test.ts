@@ -5,7 +5,7 @@ import * as SimDisk from "../../sim/world/SimDisk.js"
 import type * as Block from "../../src/journal/Block.js"
 import * as Following from "../../src/journal/Following.js"
 import { Journal } from "../../src/journal/Journal.js"
-import { append, Chain, digestsOf, generator, journalOver } from "./Harness.js"
+import { append, appendMany, Chain, cutAt, digestsOf, generator, journalOver, session } from "./Harness.js"
 
 test("what a look has read is given block by block, over segments, once it is told to be durable and not before", () =>
   Effect.runPromise(
@@ -46,3 +46,43 @@ test("what a look has read is given block by block, over segments, once it is to
       }).pipe(Effect.provide(journalOver(disk.mount())))
     })
   ))
+
+test.each<readonly [string, (disk: SimDisk.SimDisk) => Promise<unknown>]>([
+  ["cut, and written on past the place", async (disk) => {
+    await Effect.runPromise(Effect.provide(cutAt(8), disk.mount()))
+    await session(disk, appendMany(8, 2, 90))
+  }],
+  ["cut, with nothing behind", (disk) => Effect.runPromise(Effect.provide(cutAt(8), disk.mount()))],
+  ["replaced by another one", async (disk) => {
+    for (const path of disk.files()) disk.remove(path)
+    await session(disk, appendMany(20, 2, 90))
+  }],
+  ["taken away", async (disk) => {
+    for (const path of disk.files()) disk.remove(path)
+  }]
+])("who follows a journal that was %s is told to begin anew, at the next look", async (_, change) => {
+  const disk = SimDisk.make({ random: generator(9), latencyMs: { min: 0, max: 0 } })
+  await session(disk, appendMany(10, 1, 90))
+  const following = await Effect.runPromise(Effect.provide(Following.open, disk.mount()))
+  const look = () => Effect.runPromise(Effect.either(following.look))
+  expect(await look()).toMatchObject({ _tag: "Right" })
+  await session(disk, appendMany(2, 1, 90))
+  expect(await look()).toMatchObject({ _tag: "Right" })
+  expect(await look()).toMatchObject({ _tag: "Right" })
+  expect(following.durableSequence()).toBe(12)
+  await change(disk)
+  for (let looks = 0; looks < 3; looks++) {
+    expect(await look()).toMatchObject({ _tag: "Left", left: { _tag: "JournalReplaced", sequence: 12 } })
+  }
+})
+
+test("who follows from where a segment begins, in which nothing is yet, goes on as before", async () => {
+  const disk = SimDisk.make({ random: generator(10), latencyMs: { min: 0, max: 0 } })
+  const following = await session(disk, Effect.flatMap(Journal, () => Effect.provide(Following.open, disk.mount())))
+  const look = () => Effect.runPromise(Effect.either(following.look))
+  expect(await look()).toMatchObject({ _tag: "Right" })
+  // Blocks of two to a segment.
+  await session(disk, appendMany(9, 1, 3_500))
+  for (let looks = 0; looks < 3; looks++) expect(await look()).toMatchObject({ _tag: "Right" })
+  expect(following.durableSequence()).toBe(9)
+})

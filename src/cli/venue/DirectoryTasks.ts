@@ -7,10 +7,12 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import type { Disk, DiskError } from "../../journal/Disk.js"
+import { Corrupt, Replaced } from "../../journal/Journal.js"
 import * as NodeDisk from "../../journal/NodeDisk.js"
+import * as Scan from "../../journal/Scan.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import { capacity, settingTooSmall } from "../Capacity.js"
-import { Ended, unreadable, unreadableCode, usage } from "../Exit.js"
+import { Ended, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
 import { refusedCode } from "./Against.js"
 import * as Audit from "./Audit.js"
 import * as BundleTask from "./BundleTask.js"
@@ -26,6 +28,7 @@ const endedUnreadable = {
   JournalCorrupt: unreadable,
   JournalNewerFormat: unreadable,
   JournalOlderFormat: unreadable,
+  JournalReplaced: unreadable,
   DiskError: unreadable
 } as const
 
@@ -52,10 +55,14 @@ const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | Snaps
 
 const sayLines = (lines: ReadonlyArray<string>) => Console.log(lines.join("\n"))
 
+/** Prints a report, and ends with what it says is missing. */
+const sayReport = ({ lines, missing }: JournalTasks.Report) =>
+  Effect.zipRight(sayLines(lines), missing === undefined ? Effect.void : missingEnd(missing))
+
 /** Prints where a journal ends. */
 export const info = (parsed: Options.Of<typeof Options.info>) =>
   onDisk(parsed.data, JournalTasks.info).pipe(
-    Effect.flatMap(sayLines),
+    Effect.flatMap(sayReport),
     Effect.catchTags(endedUnreadable)
   )
 
@@ -85,7 +92,7 @@ const hasFiles = (place: string): boolean =>
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
     if (hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
-    yield* sayLines(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
+    yield* sayReport(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
   }).pipe(Effect.catchTags(endedUnreadable))
 
 /** Ends a tool that follows a journal and cannot read any further. */
@@ -108,6 +115,20 @@ export const rebuildHistories = ({ data }: Options.Of<typeof Options.info>) =>
 /** Standard output is for records only. */
 const warningsAside = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger))
 
+/**
+ * Prints lines from a journal as they come. What looks damaged to a tool that began before a cut may be whole: it is read once more from
+ * its beginning before anything is said that could make somebody cut it again.
+ */
+export const printed = <E>(dataDir: string, lines: Stream.Stream<string, E | Corrupt, Disk | SnapshotStore.SnapshotStore>) =>
+  onDisk(dataDir, Stream.runForEach(lines, (line) => Console.log(line))).pipe(
+    Effect.catchIf((error) => error instanceof Corrupt, (error) =>
+      Effect.matchEffect(onDisk(dataDir, Effect.flatMap(Scan.segments, Scan.readAllBeside)), {
+        onFailure: () =>
+          Effect.fail(error),
+        onSuccess: () => Effect.fail(new Replaced({ sequence: error.sequence }))
+      }))
+  )
+
 /** Prints records with their decisions. */
 export const tail = (parsed: Options.Of<typeof Options.tail>) =>
   Effect.gen(function*() {
@@ -121,7 +142,7 @@ export const tail = (parsed: Options.Of<typeof Options.tail>) =>
       follow: parsed.follow,
       capacity: yield* capacity
     }
-    yield* onDisk(parsed.data, Stream.runForEach(Tail.lines(asked), (line) => Console.log(line)))
+    yield* printed(parsed.data, Tail.lines(asked))
   }).pipe(
     Effect.provide(warningsAside),
     settingTooSmall,
@@ -139,7 +160,7 @@ export const audit = (parsed: Options.Of<typeof Options.audit>) =>
       follow: parsed.follow,
       capacity: yield* capacity
     }
-    yield* onDisk(parsed.data, Stream.runForEach(Audit.lines(asked), (line) => Console.log(line)))
+    yield* printed(parsed.data, Audit.lines(asked))
   }).pipe(Effect.provide(warningsAside), settingTooSmall, Effect.catchTags(endedFollowing))
 
 /** Writes an incident bundle. */
