@@ -14,10 +14,11 @@ import { endedBy, follow } from "./Follower.js"
 import { type Ended, Told } from "./FollowerHost.js"
 import type { Begun, Message } from "./NodeFollower.js"
 import { stepBack } from "./NodePriority.js"
+import { stepLost } from "./StepLost.js"
 
 assert(parentPort !== null, "it is started as a thread")
 const port = parentPort
-const { dataDir, memory, setting } = workerData as Begun
+const { dataDir, lock, memory, setting } = workerData as Begun
 
 const say = (message: Message): void => port.postMessage(message)
 
@@ -26,8 +27,15 @@ const logger = Logger.replace(Logger.defaultLogger,
 
 const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
 
-const program = Effect.zipRight(Effect.sync(stepBack), Effect.either(follow(setting, new Told(memory), say))).pipe(
-  Effect.provide(Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(setting.capacity)), NodeDisk.layerBeside(dataDir))),
+/** Told by this thread because the state may be large: reading it would hold up the writer. */
+const tellStepLost = Effect.flatMap(stepLost, (text) => text === undefined ? Effect.void : Effect.logWarning(text))
+
+const program = Effect.sync(stepBack).pipe(
+  Effect.zipRight(Effect.forkDaemon(Effect.ignore(tellStepLost))),
+  Effect.zipRight(Effect.either(follow(setting, new Told(memory), say))),
+  Effect.provide(
+    Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(setting.capacity)), NodeDisk.layerBeside(dataDir, lock))
+  ),
   Effect.provide(logger)
 )
 

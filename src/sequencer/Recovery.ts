@@ -108,6 +108,25 @@ export class UndecidedByOther extends Schema.TaggedError<UndecidedByOther>()("Un
   }
 }
 
+/**
+ * This version has taken the journal over from another one, and the state with which it did so is missing or damaged: without it
+ * neither can replay the journal from its beginning.
+ */
+export class StepMissing extends Schema.TaggedError<StepMissing>()("StepMissing", {
+  fromSequence: Schema.Number,
+  /** The first record under this version's rules. */
+  takenOverAt: Schema.Number,
+  program: Schema.String,
+  rules: Schema.Number
+}) {
+  override get message() {
+    const last = this.takenOverAt - 1
+    return `the records ${this.fromSequence} to ${last} were written by version ${this.program} (rules ${this.rules}), and this version `
+      + `took over from there: the state at sequence ${last} with which it did (snapshots/${String(last).padStart(20, "0")}.step) is `
+      + "missing or damaged. Put that file back from a copy of this directory; no version can do without it"
+  }
+}
+
 /** The journal continues under rules that this program does not know, written by a newer version. */
 export class NewerRules extends Schema.TaggedError<NewerRules>()("NewerRules", {
   rules: Schema.Number,
@@ -272,6 +291,20 @@ export const engineBefore = (
     Effect.flatMap((stored) => stored === undefined ? Effect.sync(() => Engine.make(capacity)) : engineOf(stored, capacity))
   )
 
+/**
+ * What the newest stored state shows about the end of a journal whose last record is `lastSequence`; undefined where the journal
+ * reaches it. The states must have been listed before the journal was read.
+ */
+export const shownBehind = (
+  [newest]: ReadonlyArray<Kept>,
+  lastSequence: number
+): Effect.Effect<JournalBehind | SnapshotUnexplained | undefined, Unreadable | DiskError> => {
+  if (newest === undefined || newest.sequence <= lastSequence) return Effect.succeed(undefined)
+  const evidence = { snapshotSequence: newest.sequence, lastSequence }
+  return Effect.map(newest.load,
+    (found) => typeof found === "string" ? new SnapshotUnexplained({ ...evidence, reason: found }) : new JournalBehind(evidence))
+}
+
 /** The engine of the newest snapshot that matches the journal, or a new one. */
 const begin = Effect.fnUntraced(function*(
   journal: JournalService,
@@ -280,12 +313,11 @@ const begin = Effect.fnUntraced(function*(
   versions: Versions
 ) {
   const kept = yield* keptBefore(snapshots, Number.POSITIVE_INFINITY)
-  const ahead = kept.find(({ isStep }) => !isStep)?.sequence
+  const ahead = kept[0]?.sequence
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
     ;(yield* Marks)?.("the journal was behind its snapshot")
-    const evidence = { snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 }
-    const found = yield* snapshots.load(ahead)
-    return yield* typeof found === "string" ? new SnapshotUnexplained({ ...evidence, reason: found }) : new JournalBehind(evidence)
+    const behind = yield* shownBehind(kept, journal.opened.nextSequence - 1)
+    if (behind !== undefined) return yield* behind
   }
   const snapshot = yield* vouched(journal, snapshots, kept)
   if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
@@ -299,6 +331,39 @@ const begin = Effect.fnUntraced(function*(
   const step = { before: Buffer.from(snapshot.digest).toString("hex"), after: stateDigest(engine.state) }
   return { engine, step } satisfies Beginning
 })
+
+/** The first record after a sequence under which this version took the journal over; undefined where it never did. */
+const takenOverAt = (
+  journal: JournalService,
+  fromSequence: number,
+  versions: Versions
+): Effect.Effect<number | undefined, Unreadable | Unknown> =>
+  journal.links(fromSequence).pipe(
+    Stream.filter(({ codec }) => codec >= versions.codec),
+    Stream.runHead,
+    Effect.flatMap(Option.match({
+      onNone: () => Effect.succeed(undefined),
+      onSome: ({ firstSequence }) =>
+        journal.replay(firstSequence).pipe(
+          Stream.filterMap(({ records: [first] }) =>
+            first?.command.kind === "StartVenue" && first.command.rules === versions.rules ? Option.some(first.sequence) : Option.none()
+          ),
+          Stream.runHead,
+          Effect.map(Option.getOrUndefined)
+        )
+    }))
+  )
+
+/** Records of another version that cannot be decided again: it goes on with them, unless this version has already taken over. */
+const unlessTakenOver = (
+  journal: JournalService,
+  undecided: UndecidedByOther,
+  versions: Versions
+): Effect.Effect<never, Unreadable | Unknown | UndecidedByOther | StepMissing> =>
+  Effect.flatMap(takenOverAt(journal, undecided.fromSequence, versions), (at): Effect.Effect<never, UndecidedByOther | StepMissing> => {
+    const { fromSequence, program, rules } = undecided
+    return at === undefined ? Effect.fail(undecided) : new StepMissing({ fromSequence, takenOverAt: at, program, rules })
+  })
 
 /** Why the first block after a state may not be replayed: another version decided it. */
 const undecided = (
@@ -358,6 +423,7 @@ export type RecoveryError =
   | SnapshotUnexplained
   | CapacityTooSmall
   | UndecidedByOther
+  | StepMissing
   | NewerRules
   | MigrationDiffers
   | StepNotKept
@@ -377,12 +443,17 @@ export const recover = (
     const fromSequence = engine.sequence
     const replays = fromSequence + 1 < journal.opened.nextSequence
     if (replays) {
-      yield* undecided(journal, engine, versions)
+      yield* Effect.catchTag(undecided(journal, engine, versions), "UndecidedByOther", (other) => unlessTakenOver(journal, other, versions))
       yield* journal.replay(fromSequence + 1).pipe(
         Stream.runForEach((block) =>
           Effect.suspend((): Effect.Effect<void, RecoveryError> => {
             const refused = refusal(journal, beginning, block, versions)
-            if (refused !== undefined) return Effect.zipRight(marked("another version's records were undecided"), Effect.fail(refused))
+            if (refused !== undefined) {
+              const why: Effect.Effect<never, RecoveryError> = refused instanceof UndecidedByOther
+                ? unlessTakenOver(journal, refused, versions)
+                : Effect.fail(refused)
+              return Effect.zipRight(marked("another version's records were undecided"), why)
+            }
             return Effect.flatMap(
               withinRoom(() => applyBlock(engine, block)),
               (diverged) => diverged === undefined ? Effect.void : Effect.zipRight(marked("a replay diverged"), Effect.fail(diverged))

@@ -18,7 +18,7 @@ import { SnapshotStore } from "../../src/journal/SnapshotStore.js"
 import { complete } from "../engine/commands.js"
 import { Driver, parameters, RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
-import { line, run, runAll } from "./Tool.js"
+import { line, type Result, run, runAll } from "./Tool.js"
 
 const everything: Story.Bounds = { from: 1, to: Number.MAX_SAFE_INTEGER, limit: 100_000 }
 
@@ -460,6 +460,27 @@ describe("the command", () => {
     const [verified, drawnAt] = await runAll([["--verify"], ["--at", "100"]].map((words) => line(program, ["--data", lied, ...words])))
     expect([verified!.code, drawnAt!.code]).toEqual([1, 1])
     expect(verified!.stderr).toContain("diverged: at sequence")
+  })
+
+  it("calls no journal whole whose end is missing, but one with a snapshot that a venue passes over", async () => {
+    const { folder: short } = await Recorded.write(recording, folder())
+    const snapshots = path.join(short, "snapshots")
+    const verified = async (sequence: number): Promise<Result> => {
+      fs.rmSync(snapshots, { recursive: true, force: true })
+      fs.mkdirSync(snapshots)
+      fs.writeFileSync(path.join(snapshots, `${String(sequence).padStart(20, "0")}.snap`), "no snapshot")
+      return (await runAll([line(program, ["--data", short, "--verify"])]))[0]!
+    }
+    const passedOver = await verified(recording.sequence)
+    expect([passedOver.code, passedOver.stderr]).toEqual([2,
+      "the journal is whole; a venue passes over the snapshots that are not proven\n"])
+    const incomplete = await verified(recording.sequence + 7)
+    expect(incomplete.code).toBe(2)
+    expect(incomplete.stderr).toContain(
+      `incomplete: the journal ends at sequence ${recording.sequence}, and a file in snapshots/ is named like a snapshot of sequence `
+        + `${recording.sequence + 7}`
+    )
+    expect(incomplete.stderr).not.toContain("whole")
   })
 
   it("ends with 2 where the journal is damaged, and names the way on", async () => {

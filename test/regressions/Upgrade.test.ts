@@ -9,12 +9,14 @@ import * as SimDisk from "../../sim/world/SimDisk.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { schema } from "../../src/engine/Snapshot.js"
+import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
+import { stepLost } from "../../src/sequencer/StepLost.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { line, type Result, run, runAll } from "../cli/Tool.js"
@@ -92,6 +94,57 @@ test("the step is journaled first, with what it began from and came to, and the 
   expect([step.sequence, step.schema]).toEqual([takenOverAt, schema])
   const kept = await Effect.runPromise(engineOf(step, { orders: 10_000, idempotencyKeys: 10_000 }))
   expect(stateDigest(kept.state)).toBe(stateDigest(migrated.state))
+})
+
+/** The names of the states that were saved for steps. */
+const stepsOf = (disk: SimDisk.SimDisk): ReadonlyArray<string> => disk.files().filter((name) => name.endsWith(".step"))
+
+/** A directory that was taken over, with what a damage does to it, and why a start of it then fails. */
+const startAfter = async (change: (disk: SimDisk.SimDisk, step: string) => void) => {
+  const disk = await Kept.diskOf("rules-1")
+  await (await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))).stop()
+  const [step] = stepsOf(disk)
+  for (const name of disk.files()) if (name.endsWith(".snap")) disk.remove(name)
+  change(disk, step!)
+  const before = Kept.contents(disk)
+  const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs + 10_000)))
+  expect(Kept.contents(disk)).toEqual(before)
+  return { disk, refused }
+}
+
+const conditionOf = (disk: SimDisk.SimDisk) => Effect.runPromise(Effect.provide(stepLost, disk.mount()))
+
+test.each<readonly [string, (disk: SimDisk.SimDisk, step: string) => void]>([
+  ["missing", (disk, step) => disk.remove(step)],
+  ["damaged", (disk, step) => disk.flip(step, 2_000, 1)]
+])("where the state of the step is %s and nothing else is saved, that is told, and not to start the other version", async (how, change) => {
+  const { disk, refused } = await startAfter(change)
+  expect(refused).toMatchObject({ _tag: "StepMissing", fromSequence: 1, takenOverAt: takenOverAt + 1, program: "0.1.0", rules: 1 })
+  expect(String(refused)).toContain(`(snapshots/${String(takenOverAt).padStart(20, "0")}.step) is missing or damaged`)
+  expect(await conditionOf(disk)).toContain(`the state that the last step began with (snapshots/*.step) is ${how}: put it back`)
+})
+
+test("the state of the step alone shows that the journal has lost its end", async () => {
+  const { refused } = await startAfter((disk) => {
+    // The first segment holds everything: what is zeroed are its last blocks, the other version's last one among them.
+    const segment = "journal/00000000000000000001.seg"
+    const bytes = disk.bytes(segment)
+    const places = Array.from({ length: bytes.length / 512 }, (_, sector) => sector * 512).filter((at) => at > 0)
+      .filter((at) => (Block.readHeader(Buffer.from(bytes.subarray(at, at + 512)), 0)?.lastSequence ?? 0) >= takenOverAt)
+    disk.overwrite(segment, places[0]!, Buffer.alloc(bytes.length - places[0]!))
+  })
+  expect(refused).toMatchObject({ _tag: "JournalBehind", snapshotSequence: takenOverAt })
+})
+
+test("a directory with its step, and one without any, is told nothing", async () => {
+  const disk = await Kept.diskOf("rules-1")
+  await (await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))).stop()
+  expect(stepsOf(disk)).toHaveLength(1)
+  expect(await conditionOf(disk)).toBe(undefined)
+  const fresh = SimDisk.make({ random: () => 0 })
+  await (await Effect.runPromise(Kept.start(fresh.mount(), soonAfterMs))).stop()
+  expect(stepsOf(fresh)).toHaveLength(0)
+  expect(await conditionOf(fresh)).toBe(undefined)
 })
 
 test("it trades on, and starts again from its own snapshot, and without one from the step", async () => {

@@ -10,7 +10,8 @@ import * as NodeDisk from "../../journal/NodeDisk.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import type * as Bundle from "../bundle/Bundle.js"
 import { settingTooSmall } from "../Capacity.js"
-import { Ended, unreadable, unreadableCode, usage } from "../Exit.js"
+import { shownBehind } from "../../sequencer/Recovery.js"
+import { Ended, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
 import * as Diff from "./Diff.js"
 import * as Format from "./Format.js"
 import { bundleSubject, dataSubject, differsCode, divergedError, readBundle, type Subject, withProgress } from "./Opening.js"
@@ -24,10 +25,13 @@ const verify = ({ invariantsEvery, json }: Parsed) =>
     const snapshots = yield* SnapshotStore.SnapshotStore
     // Listed before the journal is opened: see `Verify.verify`.
     const sequences = yield* snapshots.list
+    const kept = yield* SnapshotStore.keptBefore(snapshots, Number.POSITIVE_INFINITY)
     const started = yield* Clock.currentTimeMillis
     const subject = yield* dataSubject
     const later = sequences.filter((sequence) => sequence >= subject.firstSequence)
     const report = yield* prove(subject, { snapshots, sequences: later, everyBlocks: invariantsEvery, started, json })
+    const missing = yield* shownBehind(kept, subject.journal.opened.nextSequence - 1)
+    if (missing !== undefined) return yield* missingEnd(missing)
     if (report.snapshots.some(({ found }) => found === "damaged" || found === "foreign")) {
       const text = "the journal is whole; a venue passes over the snapshots that are not proven"
       return yield* new Ended({ code: unreadableCode, text })
@@ -174,6 +178,7 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
       JournalCorrupt: unreadable,
       JournalNewerFormat: unreadable,
       JournalOlderFormat: unreadable,
+      JournalReplaced: unreadable,
       JournalUnknown: unreadable,
       DiskError: unreadable
     })
@@ -191,6 +196,7 @@ const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> 
       JournalCorrupt: (error) => new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` }),
       JournalNewerFormat: unreadable,
       JournalOlderFormat: unreadable,
+      JournalReplaced: unreadable,
       JournalUnknown: unreadable,
       DiskError: unreadable
     })
