@@ -93,7 +93,10 @@ export class Challenges {
     return challenge
   }
 
-  /** Takes a challenge to be answered: it is used up whatever the answer, unless it is placed again. Undefined where none is open for this purpose. */
+  /**
+   * Takes a challenge to be answered: it is used up whatever the answer, unless it is placed again. Undefined where none is open for this
+   * purpose.
+   */
   take<P extends Purpose>(
     identifier: string,
     purposes: ReadonlyArray<P>,
