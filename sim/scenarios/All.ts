@@ -5,6 +5,7 @@ import { armedByAThief } from "./armedByAThief.js"
 import { armedWithoutEnd } from "./armedWithoutEnd.js"
 import { askedAtThatMoment } from "./askedAtThatMoment.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
+import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { fundSoldToAFriend } from "./fundSoldToAFriend.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
@@ -46,7 +47,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   liquidatedForAMinute,
   wallOfSmallOrders,
   wallOfCancels,
-  fundSoldToAFriend
+  fundSoldToAFriend,
+  backAtAnotherPrice
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

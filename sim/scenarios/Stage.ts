@@ -216,12 +216,17 @@ export class Stage {
     this.tick()
   }
 
+  /** The request that lets a halted engine go on, to be sent together with others. */
+  aResume(): Calls.Draft {
+    return this.#operation("resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined)
+  }
+
   halt(): void {
     this.done(this.operate("haltEngine", "HaltEngine", "PUT", "/v1/operator/engine/halt", undefined))
   }
 
   resume(): void {
-    this.done(this.operate("resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined))
+    this.done(this.say(this.aResume()))
   }
 
   /** Opens accounts with this many USDC each. */
@@ -299,6 +304,12 @@ export class Stage {
   }
 
   #order(who: Somebody, market: Parameters, side: "buy" | "sell", wanted: Wanted): Json {
+    const { json } = this.say(this.anOrder(who, market, side, wanted))
+    return isObject(json) ? json : this.broke(`an order of ${who.client} is answered with no object`)
+  }
+
+  /** The request that places an order, to be sent together with others. */
+  anOrder(who: Somebody, market: Parameters, side: "buy" | "sell", wanted: Wanted): Calls.Draft {
     const { expiresAtEpochMs, now = false, price = 0, reduceOnly = false, size } = wanted
     const key = this.#nextKey(who.client)
     const wish: Calls.Wish = {
@@ -312,8 +323,7 @@ export class Stage {
       ...(reduceOnly ? { reduceOnly } : {}),
       ...(expiresAtEpochMs === undefined ? {} : { expiresAtEpochMs })
     }
-    const { json } = this.say(Calls.place(who, side, key, wish))
-    return isObject(json) ? json : this.broke(`an order of ${who.client} is answered with no object`)
+    return Calls.place(who, side, key, wish)
   }
 
   // --- readers -------------------------------------------------------------------------------------------
@@ -392,6 +402,11 @@ export class Stage {
 
   /** Sends several requests at once, or each so long after the one before. Returns the answers. */
   together(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Json> {
+    return this.answersTogether(drafts, apartMs).map((answer) => this.done(answer))
+  }
+
+  /** The same, where some may be refused. */
+  answersTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Answer> {
     const { clients, world: { time } } = this.#acting
     const answers = drafts.map((): Answer | undefined => undefined)
     drafts.forEach((draft, at) => {
@@ -403,7 +418,7 @@ export class Stage {
       else time.after(at * apartMs, issue)
     })
     this.#acting.until("answers", () => answers.every((answer) => answer !== undefined), answerMs)
-    return answers.map((answer) => this.done(answer!))
+    return answers.map((answer) => answer!)
   }
 
   // --- the process ---------------------------------------------------------------------------------------
