@@ -44,6 +44,7 @@ import * as IndexTape from "./oracle/IndexTape.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
+import { aheadAtStart } from "./edge/system/ClockWatch.js"
 import * as NodeFollower from "./sequencer/NodeFollower.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
 import { Corrupt, NewerFormat, OlderFormat } from "./journal/Journal.js"
@@ -302,14 +303,6 @@ const told = (settings: VenueConfig, { fromSequence, records }: Venue.Venue["Typ
     yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
   })
 
-/** How far the clock may be ahead of the journal's last record without a word at a start, milliseconds: a day. */
-const toldAheadMs = 86_400_000
-
-/** Nobody else can tell a venue that stood still from one whose clock was set wrong, and the first record is already behind it. */
-const aheadText = (ms: number): string =>
-  `the journal's last record was made ${Math.floor(ms / toldAheadMs)} days before this start, by this machine's clock: if the venue `
-  + "did not stand still that long, the clock is wrong, and everything is journaled ahead of time: stop it, and see OPERATIONS, The clock"
-
 /** Starts the venue, and runs until it is stopped. */
 const run = Effect.gen(function*() {
   const settings = yield* config
@@ -335,8 +328,8 @@ const run = Effect.gen(function*() {
     threads(settings, capacity),
     indexFeed(settings.index, markets)
   )
-  /** How far the clock was ahead of the last record when the state was recovered, milliseconds. */
-  let aheadMs = 0
+  /** Set where the clock was far ahead of the state that was recovered. */
+  let clockAhead: string | undefined
   const venue = Venue.layerOpening({
     environment: settings.environment,
     operatorToken: hasOperator(settings) ? nobodys(random) : undefined,
@@ -363,7 +356,7 @@ const run = Effect.gen(function*() {
     feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
     recovered: (state) => {
       stop.state = state
-      aheadMs = state.sequence === 0 ? 0 : Date.now() - state.atEpochMs
+      clockAhead = aheadAtStart(state, Date.now())
     },
     drained: (sequence) => {
       late.words = `the stop did not end in time: all that was decided up to sequence ${sequence} is durable, and its snapshot may `
@@ -381,7 +374,7 @@ const run = Effect.gen(function*() {
     Effect.gen(function*() {
       const url = `${tls === undefined ? "http" : "https"}://${running.address}:${running.port}`
       yield* told(settings, running.recovered, url, siteAt(settings.site, running.port).publicOrigin)
-      if (aheadMs > toldAheadMs) yield* Effect.logWarning(aheadText(aheadMs))
+      if (clockAhead !== undefined) yield* Effect.logWarning(clockAhead)
       const failure = yield* running.failure
       const stopped = new WriterStopped(failure)
       // Nobody has requested this stop, so nobody would notice if it did not complete.

@@ -106,6 +106,14 @@ test("a clock that lies far behind the journal makes every index stale, is told 
   expect(await told()).toEqual(["0", 0, [{ text: "the clock has come to the last record again", isWarning: false }], undefined])
 })
 
+test("a start by a clock that is more than a day ahead of the last record says so, and that of a new journal does not", () => {
+  const dayMs = 86_400_000
+  const ahead = (byMs: number, sequence = 7) => ClockWatch.aheadAtStart({ atEpochMs: 1_000, sequence }, 1_000 + byMs)
+  expect([ahead(-5), ahead(dayMs), ahead(40 * 365 * dayMs, 0)]).toEqual([undefined, undefined, undefined])
+  expect(ahead(dayMs + 1)).toContain("the journal's last record was made 1 days before this start")
+  expect(ahead(40 * 365 * dayMs)).toContain("made 14600 days before this start, by this machine's clock")
+})
+
 const samples = (sender: string, counts: ReadonlyArray<number>): ReadonlyArray<string> =>
   ["taken", "held", "out_of_order", "refused"].map((outcome, index) =>
     `venue_index_samples_total{market="BBB-USDC-PERP",sender="${sender}",outcome="${outcome}"} ${counts[index]}`

@@ -101,8 +101,10 @@ test("a venue whose directory was moved is not stopped cleanly, and leaves what 
     fs.renameSync(dataDir, `${dataDir}.away`)
     fs.cpSync(`${dataDir}.away`, dataDir, { recursive: true })
     const before = contents()
-    expect(await venue.stop()).toBe(1)
+    const code = await venue.stop()
     await closed
+    // On a machine that others keep busy, a thread of low priority may not end in time: then it is said what the code would have been.
+    expect(code === "SIGKILL" ? /the exit code would have been (\d+)/.exec(venue.output)?.[1] : String(code)).toBe("1")
     expect(venue.output).toContain(
       "the writer stopped (JournalFenced): the lock of the data directory was removed or replaced, or the directory was moved"
     )
