@@ -21,12 +21,15 @@ const toldAheadMs = 86_400_000
  * What a start says where the clock is far ahead of the recovered state; undefined where it is not. Nobody else can tell a venue that
  * stood still from one whose clock was set wrong.
  */
-export const aheadAtStart = ({ atEpochMs, sequence }: Pick<Times["state"], "atEpochMs"> & { readonly sequence: number }, nowMs: number) =>
+export const aheadAtStart = (
+  { atEpochMs, sequence }: Pick<Times["state"], "atEpochMs"> & { readonly sequence: number },
+  nowMs: number
+): string | undefined =>
   sequence === 0 || nowMs - atEpochMs <= toldAheadMs
     ? undefined
     : `the journal's last record was made ${Math.floor((nowMs - atEpochMs) / toldAheadMs)} days before this start, by this machine's `
-      + "clock: if the venue did not stand still that long, the clock is wrong, and everything is journaled ahead of time: stop it, and see "
-      + "OPERATIONS, The clock"
+      + "clock: if the venue did not stand still that long, the clock is wrong, and everything is journaled ahead of time: stop it, and "
+      + "see OPERATIONS, The clock"
 
 /** Checks the clock; each check returns what has changed since the previous one. */
 export const make = (times: Times): () => ReadonlyArray<Notice> => {
