@@ -42,5 +42,6 @@ export const ofTicket = (call: Call, shownKey: () => number | undefined): boolea
   const { now, rateLimits: { key: windows, public: ofAddresses } } = call.services
   const at = now()
   const key = ofAddresses.isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
-  return key === undefined ? ofAddress(call, at) : draw(call, windows, key, call.endpoint.budget === "end_ticket" ? windows.cancelsBeyond : 0, at)
+  if (key === undefined) return ofAddress(call, at)
+  return draw(call, windows, key, call.endpoint.budget === "end_ticket" ? windows.cancelsBeyond : 0, at)
 }
