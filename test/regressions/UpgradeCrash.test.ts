@@ -245,13 +245,13 @@ describe("a damaged state of the step", () => {
     expect(Option.fromNullable(await Effect.runPromise(store.latestStep))).toMatchObject({ value: { sequence: takenOverAt } })
   })
 
-  test("without any other snapshot there is nothing to go on from, and the version before is named", async () => {
+  test("without any other snapshot there is nothing to go on from, and the missing state of the step is named", async () => {
     const disk = await damaged((disk) => disk.flip(stepPath, 900, 3))
     const files = new Map(disk.files().filter((file) => /\.(seg|step)$/.test(file)).map((file) => [file, disk.bytes(file)]))
     const bare = SimDisk.make({ random: () => 0 })
     await Effect.runPromise(Effect.provide(Kept.lay(files), bare.mount()))
     const refused = await Effect.runPromise(Effect.flip(start(bare.mount(), soonAfterMs)))
-    expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 1, program: "0.1.0" })
+    expect(refused).toMatchObject({ _tag: "StepMissing", fromSequence: 1, takenOverAt: takenOverAt + 1, program: "0.1.0" })
   })
 })
 
