@@ -1495,12 +1495,12 @@ export class NaiveVenue {
     this.#show(known)
   }
 
-  /** A change has to be announced a notice ahead: refuses with the earliest time that would pass. */
   /** The refusal of a change at once that needs notice, now. */
   needsNotice(): NaiveOutcome {
     return this.#tooEarly(undefined)
   }
 
+  /** A change has to be announced a notice ahead: refuses with the earliest time that would pass. */
   #tooEarly(effectiveAtEpochMs: number | undefined): NaiveOutcome {
     const earliest = String(this.atEpochMs + this.noticeMs)
     const actual = effectiveAtEpochMs === undefined ? {} : { actual: String(effectiveAtEpochMs) }

@@ -184,17 +184,8 @@ const mayCount = (state: State, subject: string, atEpochMs: number, isCancel = f
 /** Routes that take a realtime ticket in place of a credential. */
 const ofTickets: ReadonlySet<string> = new Set(["rotateTicket", "endTickets"])
 
-/** Notes a request that may count for the key of the ticket in its body: one of those that were seen before, since it minted the ticket. */
-const mayCountForTicket = (state: State, { body, endpoint, method, target }: Call, atEpochMs: number): void => {
-  const wish = Identity.read(method, target, body)?.wish
-  const bytes = Buffer.from(wish !== undefined && "ticket" in wish ? String(wish.ticket) : "", "base64url")
-  if (bytes.length < 8 || state.model === undefined) return
-  const { keys, tickets: { families } } = state.model.identity
-  const digest = keys[families[Number(bytes.readBigUInt64BE())]?.apiKey ?? -1]?.secretSha256
-  for (const subject of state.known.keys()) {
-    if (!isAddress(subject) && Identity.sha256(subject, "hex") === digest) mayCount(state, subject, atEpochMs, endpoint === "endTickets")
-  }
-}
+/** How often the tickets of a key may be used in a window from addresses that have nothing left. */
+const ticketsPerKey = ({ perKey }: Limits): number => Math.min(perKey, 60)
 
 /** Routes whose requests count for their valid credential. */
 const isOfCredential = ({ endpoint }: Call): boolean => !["public", "system", "operator"].includes(accesses.get(endpoint)!)
@@ -249,10 +240,9 @@ const judge = (state: State, seen: Handled): Verdict => {
   const before = windowsBefore(state, subject, atEpochMs)
   const { limits } = state
   const isUsedUp = before.some(({ used }) => used >= limit)
-  const isOfTicket = ofTickets.has(call.endpoint) && answer !== undefined && limits.perKey !== limits.perAddress
-    && header(answer, "ratelimit-limit") === limits.perKey
-  if (isOfTicket && !isUsedUp) return broken(`${what}, counts for a key, and its address has not used up its limit`)
-  if (ofTickets.has(call.endpoint) && isUsedUp) mayCountForTicket(state, call, atEpochMs)
+  const isOfTicket = ofTickets.has(call.endpoint) && answer !== undefined && ticketsPerKey(limits) !== limits.perAddress
+    && header(answer, "ratelimit-limit") === ticketsPerKey(limits)
+  if (isOfTicket && !isUsedUp) return broken(`${what}, counts for a key's tickets, and its address has not used up its limit`)
   // Requests from the owners' address may have ended credentials, except those for signing in, whatever credential they have.
   const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject)) && !isOfTicket && !isOnSocket(state, call.token)
   const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)

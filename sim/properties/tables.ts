@@ -3,7 +3,7 @@
  * those remembered, any command with a key where its part of the table of keys, or of their outcomes, is full. A last eighth of each table
  * is reserved for risk-reducing commands, and of that a last part for the operator. No account takes more than its part of what is free to
  * placements when it asks, after ended entries were forgotten, and none is refused for less. Beyond it, cancels of its own open orders go
- * on, and whoever has something else to reduce has half of what is free to that, as long as half of the placements' part is free or none of
+ * on, and whoever has something else to reduce has half of what is free to that, as long as a quarter of the placements' part is free or none of
  * it. Computed here from the records alone, without asking the venue.
  */
 import { anyMarket } from "../../src/domain/None.js"
@@ -125,7 +125,7 @@ const excess = (
     if (mayBeLess || (own + wanted) * parts <= ofPlacements - all) return false
     const beyond = mayAddRisk(command) ? "nothing" : beyondPart(command, model)
     if (beyond !== "half") return beyond === "nothing"
-    const isShared = all < ofPlacements && (ofPlacements - all) * 2 < ofPlacements
+    const isShared = all < ofPlacements && (ofPlacements - all) * 4 < ofPlacements
     return isShared || (own + wanted) * Math.min(parts, reductionParts) > boundOf(command, capacity) - all
   }
   const wanted = wants(command)

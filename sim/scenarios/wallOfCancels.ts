@@ -3,7 +3,7 @@
  * are none, dead-man switches that are not armed, reduce-only orders without a position. Every one of them is remembered. Where each account
  * may take half of what is free with them, six accounts refuse everybody's placements for a day.
  *
- * What has to hold: whoever has something to reduce finds more room than others, but leaves half of what placements may take; whoever has
+ * What has to hold: whoever has something to reduce finds more room than others, but leaves a quarter of what placements may take; whoever has
  * nothing to reduce is held to an eighth of what is free to placements. However many they are, accounts that hold nothing yet can trade; and
  * nobody is kept from cancelling its own orders.
  */
@@ -31,9 +31,9 @@ export const wallOfCancels: Scenario = {
     const empty = stage.open(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"], 1)
     const orders = [first!, second!].map((who) => stage.buy(who, market, { size: 1, price: 900 }))
 
-    // A switch that guards an open order is set again and again: half of 158, and no more once fewer than 70 of 140 are left.
+    // A switch that guards an open order is set again and again: half of 158, and no more once fewer than 35 of 140 are left.
     const armed = [first!, second!].map((who) => taken(stage, who, (key) => Calls.cancelAllAfter(who, "switch", key, 600_000)))
-    stage.is("switches of those who have orders", armed, [49, 14])
+    stage.is("switches of those who have orders", armed, [49, 33])
 
     const none: Calls.Wish = { market, side: "sell", type: "limit", priceAtoms: 1_000, quantityAtoms: 1, clientOrderId: "none" }
     const futile = empty.map((who) =>
@@ -48,7 +48,7 @@ export const wallOfCancels: Scenario = {
         }
       })
     )
-    stage.is("what accounts without anything took", futile, [7, 7, 6, 5, 5, 4, 4, 3, 3, 2, 2, 2])
+    stage.is("what accounts without anything took", futile, [5, 5, 4, 4, 3, 3, 3, 2, 2, 2, 2, 1])
 
     stage.deal(maker!, taker!, market, 1, 1_000)
     stage.is("what was traded", [stage.held(maker!, market), stage.held(taker!, market)], [1, -1])

@@ -4,7 +4,7 @@
  */
 
 /** The characters that `Fields.Label` refuses at the edge; a journal may contain texts that are no labels. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu
+const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?!(?<=\p{Emoji})[\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu
 /** The same characters, or a whole colour code of the parser. */
 const unseenOrColour = new RegExp(`\\x1b\\[[\\d;]*m|${unseen.source}`, "gu")
 

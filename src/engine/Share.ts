@@ -11,7 +11,7 @@
  *
  * - Cancellations of its own open orders are refused only by a full table: each ends an order that it placed, which took its part then.
  * - Other commands that reduce risk, of an account that has something to reduce, may take half of what is free to this class, but in the
- *   placements' part only while at least half of that is free. So however many accounts do so, the other half of the placements' part
+ *   placements' part only while at least a quarter of that is free. So however many accounts do so, a quarter of the placements' part
  *   is shared by the rule above. What is left above the placements' bound is theirs by halves once placements are refused anyway.
  *
  * Which commands these are: see `orders/Reducing.ts`.
@@ -42,12 +42,18 @@ export const isBeyondPart = (parts: number, held: number, wanted: number, free: 
 const reductionParts = 2
 
 /**
+ * It leaves one in this many of the placements' part: a quarter. So much is still free where 24 accounts have all taken their own
+ * part of an eighth, so that none of them is kept from reducing because the others trade.
+ */
+const keptParts = 4
+
+/**
  * Whether an account beyond its part finds room for `wanted` more in a table of which `taken` entries are taken, by a command that
  * reduces something: see above.
  */
 export const mayReduce = (capacity: number, parts: number, held: number, wanted: number, taken: number): boolean => {
   const ofPlacements = boundOf(capacity, "placement")
-  const isOpen = taken >= ofPlacements || (ofPlacements - taken) * 2 >= ofPlacements
+  const isOpen = taken >= ofPlacements || (ofPlacements - taken) * keptParts >= ofPlacements
   return isOpen && !isBeyondPart(Math.min(parts, reductionParts), held, wanted, boundOf(capacity, "reduction") - taken)
 }
 

@@ -1,7 +1,7 @@
 /**
  * Request limits: windows of a fixed length that begin with the first request of a subject and do not roll. Each class of subjects has
- * a table of its own: API keys, owners' sessions, remote addresses without a credential, and remote addresses that sign in. Counts live
- * as long as the process.
+ * a table of its own: API keys, owners' sessions, remote addresses without a credential, remote addresses that sign in, and the keys of
+ * realtime tickets that are rotated or ended. Counts live as long as the process.
  *
  * Memory is bounded. A class has a fixed number of windows; while all of them are running, new subjects share common windows by a hash
  * of their network. A shared window has the limit of a single one, so no subject is ever allowed more than its limit; it may be refused
@@ -13,7 +13,7 @@ import { type Environment, isPublic } from "../domain/Environment.js"
 import { networkOf } from "./FairPlaces.js"
 
 /** The classes of limited subjects. */
-export const classes = ["key", "session", "public", "sign_in"] as const
+export const classes = ["key", "session", "public", "sign_in", "ticket"] as const
 export type Class = (typeof classes)[number]
 
 /** The name of a subject: an API key's index in the engine's table, the digest of a session, or a remote address. */
@@ -42,6 +42,12 @@ export const usualOpeningsPerHour = 1_000
 const hourMs = 60 * minuteMs
 
 export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs }
+
+/**
+ * How often the tickets of one key may be rotated or ended in a window from addresses that have used up their own limit. It is no part of
+ * the key's limit: whoever finds an old ticket could use that up, and keep the key from cancelling.
+ */
+export const ticketsPerKey = 60
 
 /** The most requests of a key in a window, cancels included, that a staging or production venue lets in. */
 export const mostPerKey = 6_000
@@ -144,6 +150,13 @@ export class Windows {
     }
     this.refused++
     return false
+  }
+
+  /** Takes back a request that was counted at a time, if its window still runs. */
+  giveBack(subject: Subject, countedAtEpochMs: number, atEpochMs: number): void {
+    const place = this.foundPlace(subject)
+    if (this.isOver(place, atEpochMs) || this.beganAtEpochMs[place]! > countedAtEpochMs || this.used[place] === 0) return
+    this.used[place]!--
   }
 
   /** What is left of a subject's limit, without counting anything. */
@@ -267,7 +280,8 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
     key: ofCredentials(),
     session: ofCredentials(),
     public: new Windows(perAddress, windowMs),
-    sign_in: new Windows(signInsPerAddress, windowMs)
+    sign_in: new Windows(signInsPerAddress, windowMs),
+    ticket: new Windows(Math.min(perKey, ticketsPerKey), windowMs)
   }
 }
 
@@ -305,5 +319,11 @@ export class Openings {
     this.all.take(venue, atEpochMs)
     this.ofNetworks.take(networkOf(address), atEpochMs)
     return true
+  }
+
+  /** Takes back an account that was counted at a time and not opened after all. */
+  giveBack(address: string, countedAtEpochMs: number, atEpochMs: number): void {
+    this.all.giveBack(venue, countedAtEpochMs, atEpochMs)
+    this.ofNetworks.giveBack(networkOf(address), countedAtEpochMs, atEpochMs)
   }
 }

@@ -307,7 +307,7 @@ test("before the venue is ready nothing is counted", async () => {
 test("every route draws on what its access says", () => {
   const drawn = new Set(Contract.endpoints.map(({ access, budget }) => `${access} ${budget}`))
   expect([...drawn].sort()).toEqual(["anyone_or_owner sign_in", "anyone_or_trader public", "key key", "key_read key", "operator operator",
-    "owner key", "public end_ticket", "public public", "public sign_in", "public ticket", "read key", "system none", "system public",
+    "owner key", "public public", "public sign_in", "public ticket", "read key", "system none", "system public",
     "trade cancel", "trade key"])
 })
 
@@ -319,22 +319,29 @@ describe("a realtime ticket", () => {
     const ticket = Fake.json(await venue.ask({ method: "POST", target, key: trader!.key })).ticket as string
     const shown = (method: string, body: unknown) => async () => await venue.ask({ method, target, body })
     const next = async (ticket: string): Promise<string> => Fake.json(await shown("PUT", { ticket })()).ticket
-    return { venue, ticket, next, shown, flood: () => statuses(times(4, () => venue.ask(time))) }
+    return { venue, key: trader!.key, ticket, next, shown, flood: () => statuses(times(4, () => venue.ask(time))) }
   }
 
-  test("is rotated and ended whatever others behind its address have used up, on the limit of its key", async () => {
+  test("is rotated and ended whatever others behind its address have used up, on a limit of its key's tickets", async () => {
     const { flood, next, shown, ticket, venue } = await minted()
     expect(await flood()).toEqual([200, 200, 200, 429])
     const rotated = await shown("PUT", { ticket })()
-    expect([rotated.status, ...told(rotated)]).toEqual([200, "4", "2", "60", undefined])
+    expect([rotated.status, ...told(rotated)]).toEqual([200, "4", "3", "60", undefined])
     const second = await next(Fake.json(rotated).ticket)
-    const third = await next(second)
-    // Its key has no more requests, but may still cancel.
-    expect((await shown("PUT", { ticket: third })()).status).toBe(429)
-    expect((await shown("DELETE", { ticket: third })()).status).toBe(204)
+    expect((await shown("DELETE", { ticket: second })()).status).toBe(204)
     expect(venue.engine.findTicketFamily(0)?.isEnded).toBe(true)
     // It ends once: from then on its holder is nobody.
-    expect((await shown("DELETE", { ticket: third })()).status).toBe(429)
+    expect((await shown("DELETE", { ticket: second })()).status).toBe(429)
+  })
+
+  test("takes nothing from its key, whoever shows it and in whatever form", async () => {
+    const { flood, key, next, shown, ticket, venue } = await minted()
+    await next(await next(ticket))
+    await flood()
+    const many = [{ ticket }, { ticket: [ticket] }, { ticket, more: 1 }].flatMap((body) => times(9, shown("DELETE", body)))
+    expect(new Set(await statuses(many)).has(429)).toBe(true)
+    // The key has minted one ticket: three requests are left, and all of its cancels.
+    expect(await statuses(times(4, () => venue.ask({ target: "/v1/api-keys/current", key })))).toEqual([200, 200, 200, 429])
   })
 
   test("draws on its address as long as that has anything left", async () => {

@@ -84,7 +84,10 @@ describe("a part", () => {
   test.each([
     { taken: 280, held: 174, takes: true },
     { taken: 280, held: 175, takes: false },
-    { taken: 281, held: 0, takes: false },
+    { taken: 281, held: 173, takes: true },
+    { taken: 420, held: 104, takes: true },
+    { taken: 420, held: 105, takes: false },
+    { taken: 421, held: 0, takes: false },
     { taken: 559, held: 0, takes: false },
     { taken: 560, held: 34, takes: true },
     { taken: 560, held: 35, takes: false },
@@ -130,9 +133,9 @@ describe("beyond its part", () => {
     expect(found(cancelAll(driver, account))).toBe(false)
   })
 
-  test("an account cancels its own orders until the table is full, and nothing else once placements have half of their part", () => {
+  test("an account cancels its own orders until the table is full, and nothing else once placements have three quarters of their part", () => {
     const { account, driver, open: [one, other] } = beyond()
-    const others = Array.from({ length: 12 }, () => driver.account(rich))
+    const others = Array.from({ length: 24 }, () => driver.account(rich))
     for (const each of others) takeAll(driver, () => refused(driver, each, 1))
     const found = (command: Command) => finds(driver, command)
     expect([dead(driver, account, 60_000), fence(driver, account), refused(driver, account, 1)].map(found)).toEqual([false, false, false])
@@ -225,10 +228,10 @@ describe("what is left to others", () => {
             }
             const [size, held] = [idempotency.size, idempotency.heldOf(account)]
             further += held - before[1] - (size - before[0])
-            // A fence takes a second place. Beyond an eighth only those go on who may fence, or have an order, and only to the half;
+            // A fence takes a second place. Beyond an eighth only those go on who may fence, or have an order, and only to the last quarter;
             // or who cancel that.
             const isCancel = driver.engine.occupancy.openOrders < before[2]
-            if (held > before[1] && (held - 1) * parts > free && !isCancel) expect(free * 2).toBeGreaterThanOrEqual(ofPlacements)
+            if (held > before[1] && (held - 1) * parts > free && !isCancel) expect(free * 4).toBeGreaterThanOrEqual(ofPlacements)
           }
           expect(finds(driver, driver.placement(fresh, { quantityAtoms: 10 }))).toBe(true)
         }

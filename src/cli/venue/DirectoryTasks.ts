@@ -121,7 +121,8 @@ const warningsAside = Logger.replace(Logger.defaultLogger, Logger.withConsoleErr
  */
 export const printed = <E>(dataDir: string, lines: Stream.Stream<string, E | Corrupt, Disk | SnapshotStore.SnapshotStore>) =>
   onDisk(dataDir, Stream.runForEach(lines, (line) => Console.log(line))).pipe(
-    Effect.catchIf((error) => error instanceof Corrupt, (error) =>
+    // A link or a stray file has a name of its own, which segments do not show.
+    Effect.catchIf((error): error is Corrupt => error instanceof Corrupt && error.missing !== "misplaced", (error) =>
       Effect.matchEffect(onDisk(dataDir, Effect.flatMap(Scan.segments, Scan.readAllBeside)), {
         onFailure: () =>
           Effect.fail(error),

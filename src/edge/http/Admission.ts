@@ -133,7 +133,8 @@ const shownKey = ({ request, services }: Call): number | undefined => {
   if (request.body.byteLength > longestTicketBody) return undefined
   const body = Requests.json(request)
   if (Requests.isFailure(body) || typeof body.value !== "object" || body.value === null || !("ticket" in body.value)) return undefined
-  const place = tickets.verify(state, String(body.value.ticket))
+  const { ticket } = body.value
+  const place = typeof ticket === "string" ? tickets.verify(state, ticket) : undefined
   const family = place === undefined ? undefined : state.findTicketFamily(place.family)
   if (family === undefined || family.isEnded) return undefined
   const key = ApiKeys.standing(state.apiKey(family.apiKey), decidedAt(services))
@@ -146,7 +147,6 @@ const isLetIn = (call: Call): boolean => {
     case "none":
       return true
     case "ticket":
-    case "end_ticket":
       return Limiting.ofTicket(call, () => shownKey(call))
     default:
       return Limiting.ofAddress(call)

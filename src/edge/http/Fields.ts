@@ -46,9 +46,9 @@ export const isWellFormed = (text: string): boolean => !unpaired.test(text)
 
 /**
  * Characters that are invisible or affect how others are displayed: control and formatting characters, lone surrogates, line breaks, and
- * letters and fillers of which fonts show nothing. A variation selector is none of them: it belongs to the emoji before it.
+ * letters and fillers of which fonts show nothing. A variation selector behind an emoji is none of them: it belongs to that.
  */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u
+const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?!(?<=\p{Emoji})[\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u
 /** Marks that stand on nothing, or that are piled up over the lines above and below. No language needs more than four to a letter. */
 const piled = /(?:^|\p{Z})\p{M}|[\p{Mn}\p{Me}]{5}/u
 /** What somebody calls something, in a request: 1 to 64 characters on one line. */

@@ -35,13 +35,12 @@ export const ofAddress = (call: Call, at?: number): boolean => {
 }
 
 /**
- * Draws on the limit of the remote address or, where that is used up, on the limit of the key that the request shows a ticket of. Like a
- * key, a ticket works whatever others behind its address do.
+ * Draws on the limit of the remote address or, where that is used up, on that of the tickets of the key of the ticket that the request
+ * shows. So a ticket works whatever others behind its address do, and takes nothing from its key.
  */
 export const ofTicket = (call: Call, shownKey: () => number | undefined): boolean => {
-  const { now, rateLimits: { key: windows, public: ofAddresses } } = call.services
+  const { now, rateLimits } = call.services
   const at = now()
-  const key = ofAddresses.isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
-  if (key === undefined) return ofAddress(call, at)
-  return draw(call, windows, key, call.endpoint.budget === "end_ticket" ? windows.cancelsBeyond : 0, at)
+  const key = rateLimits.public.isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
+  return key === undefined ? ofAddress(call, at) : draw(call, rateLimits.ticket, key, 0, at)
 }

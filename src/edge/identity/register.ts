@@ -151,14 +151,22 @@ export const finishRegistration = Route.effect({
         remoteAddress
       }
       const atEpochMs = services.now()
+      // Only registrations that would open an account count, so that nobody can use up the limit without making a passkey for each.
+      const opensAccount = ceremony.purpose === "open_account"
       const session = Effect.suspend(() =>
-        // Only registrations that would open an account count, so that nobody can use up the limit without making a passkey for each.
-        ceremony.purpose === "open_account" && !services.openings.take(remoteAddress, atEpochMs)
+        opensAccount && !services.openings.take(remoteAddress, atEpochMs)
           ? fail(Errors.accountOpenings(services.openings.secondsLeft(remoteAddress, atEpochMs)))
-          : opened(services, (opening) =>
-            ceremony.purpose === "open_account" || trader === undefined
-              ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })
-              : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, provedBy: ceremony.provedBy, ...opening }))
+          : Effect.tapError(
+            opened(services, (opening) =>
+              opensAccount || trader === undefined
+                ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })
+                : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, provedBy: ceremony.provedBy, ...opening })),
+            // Nothing was opened where the same request may be repeated.
+            ({ description: { retryable } }) =>
+              Effect.sync(() => {
+                if (opensAccount && retryable) services.openings.giveBack(remoteAddress, atEpochMs, services.now())
+              })
+          )
       )
       return yield* Effect.tapError(session, Assertions.failed(services, challengeIdentifier, taken, remoteAddress))
     })

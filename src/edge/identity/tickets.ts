@@ -122,7 +122,7 @@ export const rotateTicket = Route.effect({
 export const endTickets = Route.effect({
   tag: "identity",
   access: "public",
-  budget: "end_ticket",
+  budget: "ticket",
   endpoint: HttpApiEndpoint.del("endTickets", target)
     .setPayload(EndBody)
     .addSuccess(HttpApiSchema.NoContent)

@@ -152,6 +152,17 @@ test("an answer to a challenge that finds no room at the writer is good again", 
   }
 })
 
+test("an account that found no room at the writer is not counted among those that were opened", async () => {
+  const venue = LiveVenue.make(undefined, { openingsPerHour: 1 })
+  const { challengeIdentifier, options } = await creation(venue, { displayName: "laptop" })
+  const credential = new Authenticator().register(options, origin)
+  const request = { target: "/v1/auth/passkeys/registration/verify", body: { challengeIdentifier, credential } }
+  venue.isTurnedAway = () => true
+  for (let time = 0; time < 3; time++) expect((await ask(venue, request)).status).toBe(503)
+  venue.isTurnedAway = () => false
+  expect((await ask(venue, request)).status).toBe(200)
+})
+
 describe("a session", () => {
   test("ends with its sign-out, and does nothing after", async () => {
     const owner = await Owner.open(LiveVenue.make())
