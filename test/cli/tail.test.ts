@@ -223,6 +223,9 @@ describe("beside a writer", () => {
     const seems = new Corrupt({ segment: "journal/1", offset: 512, sequence: 31, reason: "a block cannot be read" })
     const printing = Effect.flip(DirectoryTasks.printed(folder, Stream.fail(seems)))
     expect(await Effect.runPromise(printing)).toMatchObject({ _tag: "JournalReplaced", sequence: 31 })
+    // A file that does not belong there is named, whatever the segments hold.
+    const stray = new Corrupt({ segment: "snapshots/1", offset: 0, sequence: 31, reason: "it is a link", missing: "misplaced" })
+    expect(await Effect.runPromise(Effect.flip(DirectoryTasks.printed(folder, Stream.fail(stray))))).toBe(stray)
     const [segment] = fs.readdirSync(path.join(folder, "journal")).filter((name) => name.endsWith(".seg"))
     const bytes = fs.readFileSync(path.join(folder, "journal", segment!))
     bytes[700]! ^= 1
