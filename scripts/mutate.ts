@@ -179,7 +179,7 @@ const main = async (): Promise<number> => {
   const settings = Settings.parse(process.argv.slice(2))
   const began = performance.now()
   const entries = Equivalent.read(root)
-  const stale = Equivalent.stale(Sites.modulesUnder(root, Sites.folders), entries)
+  const stale = Equivalent.staleIn(root, entries)
   for (const { path: file, source } of stale) print(`${Equivalent.file} names a mutant that is no longer there: ${file}: ${source}`)
   if (settings.changed !== undefined && !Selection.hasRevision(root, settings.changed)) {
     print(`there is no ${settings.changed} to compare with: nothing is mutated`)

@@ -18,6 +18,7 @@ export const usage = `usage: npm run mutate -- [options]
   --sample N | N%     at most N mutants of each file, or that share of all, drawn by --draw
   --draw TEXT         what the sample and the order are drawn from (default 1)
   --seeds N           simulator seeds: those of sim/seeds.json, then from 1 (default 36)
+  --seed SEED,SEED    these instead; SEED:N has calls of its own number
   --steps N           calls that clients begin in each that has no number of its own (default 400)
   --profile NAME      ${Options.profiles.join(" | ")} (default swarm)
   --tests             survivors of the seeds are run against their folder's unit tests
@@ -53,6 +54,13 @@ const withRevision = (words: ReadonlyArray<string>): Array<string> =>
     return word === "--changed" && (next === undefined || next.startsWith("--")) ? [word, "HEAD^"] : [word]
   })
 
+/** Seeds as `npm run sim` takes them. */
+const named = (text: string): ReadonlyArray<string> => {
+  const seeds = text.split(",")
+  if (!seeds.every((seed) => /^[0-9a-zA-Z]{1,64}(:[1-9][0-9]{0,8})?$/.test(seed))) throw new Usage("--seed needs numbers or commit hashes")
+  return seeds
+}
+
 const number = (name: string, text: string, isFine: (value: number) => boolean, what: string): number => {
   const value = Number(text)
   if (text === "" || !isFine(value)) throw new Usage(`--${name} needs ${what}`)
@@ -78,6 +86,7 @@ const values = (words: ReadonlyArray<string>) => {
         sample: { type: "string" },
         draw: { type: "string", default: "1" },
         seeds: { type: "string", default: "36" },
+        seed: { type: "string" },
         steps: { type: "string", default: "400" },
         profile: { type: "string", default: "swarm" },
         tests: { type: "boolean", default: false },
@@ -106,7 +115,7 @@ export const parse = (words: ReadonlyArray<string>): Settings => {
     survivorsOf: given.survivors,
     sample: given.sample === undefined ? undefined : sampleOf(given.sample),
     draw: given.draw,
-    seeds: seedsOf(whole("seeds", given.seeds)),
+    seeds: given.seed === undefined ? seedsOf(whole("seeds", given.seeds)) : named(given.seed),
     steps: whole("steps", given.steps),
     profile,
     tests: given.tests,

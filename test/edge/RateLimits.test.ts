@@ -307,8 +307,8 @@ test("before the venue is ready nothing is counted", async () => {
 test("every route draws on what its access says", () => {
   const drawn = new Set(Contract.endpoints.map(({ access, budget }) => `${access} ${budget}`))
   expect([...drawn].sort()).toEqual(["anyone_or_owner sign_in", "anyone_or_trader public", "key key", "key_read key", "operator operator",
-    "owner key", "public public", "public sign_in", "public ticket", "read key", "system none", "system public",
-    "trade cancel", "trade key"])
+    "owner key", "public public", "public sign_in", "public ticket", "read key", "system none", "system public", "trade cancel",
+    "trade key"])
 })
 
 describe("a realtime ticket", () => {

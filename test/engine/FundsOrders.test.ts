@@ -116,28 +116,33 @@ const hold = ({ number, twin }: Scene, kind: TransferKind): void => {
   }
 }
 
+/** A state, and the facts that led to it. */
+interface Reached {
+  readonly path: ReadonlyArray<string>
+  readonly scene: Scene
+}
+
 /** Explores `depth` facts after some initial ones; returns the number of different states. */
-const explore = (kind: TransferKind, before: ReadonlyArray<string>, depth: number): number => {
+const explore = (kind: TransferKind, given: ReadonlyArray<string>, depth: number): number => {
   const begun = first(kind)
-  for (const name of before) acts[name]!(begun)
+  for (const name of given) acts[name]!(begun)
   const seen = new Set([key(begun)])
-  let frontier: ReadonlyArray<ReadonlyArray<string>> = [[]]
+  let frontier: ReadonlyArray<Reached> = [{ path: [], scene: begun }]
   for (let at = 0; at < depth; at++) {
-    const next: Array<ReadonlyArray<string>> = []
-    for (const path of frontier) {
+    const next: Array<Reached> = []
+    for (const { path, scene: before } of frontier) {
       for (const name of Object.keys(acts)) {
-        const scene = fork(begun)
-        for (const each of path) acts[each]!(scene)
+        const scene = fork(before)
         acts[name]!(scene)
         try {
           hold(scene, kind)
         } catch (error) {
-          throw new Error(`${[...before, ...path, name].join(", ")}: ${error instanceof Error ? error.message : String(error)}`)
+          throw new Error(`${[...given, ...path, name].join(", ")}: ${error instanceof Error ? error.message : String(error)}`)
         }
         const found = key(scene)
         if (seen.has(found)) continue
         seen.add(found)
-        next.push([...path, name])
+        next.push({ path: [...path, name], scene })
       }
     }
     frontier = next

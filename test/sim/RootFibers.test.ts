@@ -3,11 +3,12 @@ import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as Simulation from "../../sim/Simulation.js"
 import * as RootFibers from "../../sim/world/RootFibers.js"
+import { oftenCrashing } from "./Crashing.js"
 
 test("a run lets go of every fiber it began, also of crashed processes, and of no other", () => {
   const before = RootFibers.count()
   const other = Effect.runFork(Effect.never)
-  const report = Simulation.run({ seed: "5", profile: "crash", steps: 150 })
+  const report = Simulation.run({ seed: "2", profile: "crash", steps: 10, options: oftenCrashing("2") })
   expect(report.failure).toBeUndefined()
   expect(report.crashes).toBeGreaterThan(0)
   expect(RootFibers.count()).toBe(before + 1)

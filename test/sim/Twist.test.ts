@@ -217,6 +217,11 @@ const declared = (fields: Fields, at = ""): ReadonlyArray<string> =>
     }
   })
 
+/** The first of each list, then the second of each, and so on. */
+const inTurn = <A>(lists: ReadonlyArray<ReadonlyArray<A>>): ReadonlyArray<A> =>
+  Array.from({ length: Math.max(0, ...lists.map(({ length }) => length)) }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1)))
+    .flat()
+
 /** The fields in which two commands differ; lists are compared entry by entry. */
 const differences = (one: unknown, other: unknown, at: string, into: Set<string>): void => {
   if (Array.isArray(one) && Array.isArray(other)) {
@@ -257,6 +262,7 @@ test("every request that an operation declares is one of the contract's", () => 
 test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s: requests can say every declared field otherwise",
   async (kind, fields) => {
     const found = new Set<string>()
+    const unsaid = () => declared(fields).filter((field) => !found.has(field) && !ofVenue.has(field))
     for (const name of names) {
       const reading = Requests.read(example(name, { account: 0, accountId: "acc_1", key: "" }))
       if (reading._tag !== "asked" || reading.asked.wanted.kind !== kind) continue
@@ -279,7 +285,7 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
       const expected = await made(base)
       const random = SimRandom.make(name)
       const others = [
-        ...Variations.members(name).flatMap((member) => othersOf(base, member).slice(0, 9)),
+        ...inTurn(Variations.members(name).map((member) => othersOf(base, member).slice(0, 9))),
         ...pathsOf(base, random),
         { ...base, idempotencyKey: "another" },
         // The body names the account to credit, and the path the one whose flags are set; it has to exist.
@@ -290,7 +296,8 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
         // Withdrawing a delisting is another method on the same path.
         ...(name === "delistMarket" ? [{ ...base, endpoint: "withdrawDelisting", method: "DELETE" as const, body: "" }] : [])
       ]
-      for (const other of others) differences(expected, await made(other), "", found)
+      // Each takes a venue of its own: no more are tried than it takes to find every field.
+      for (const other of others) if (unsaid().length > 0) differences(expected, await made(other), "", found)
     }
-    expect(declared(fields).filter((field) => !found.has(field) && !ofVenue.has(field))).toEqual([])
+    expect(unsaid()).toEqual([])
   })

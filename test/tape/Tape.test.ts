@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
 import { type DemoAccount, VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Capture from "../../scripts/tape/Capture.js"
 import * as Flow from "../../scripts/tape/Flow.js"
@@ -44,6 +44,9 @@ const verify = async (dataDir: string): Promise<void> => {
   expect(replay.code, replay.stdout + replay.stderr).toBe(0)
 }
 
+/** Directories whose journals are verified by one process behind all the tests. */
+const left: Array<string> = []
+
 /** What holds for every run on a venue of its own. */
 const addsUp = (report: Report): void => {
   expect(report.problems).toEqual([])
@@ -60,19 +63,42 @@ const addsUp = (report: Report): void => {
   )
 }
 
-/** A tape that was played twice, undisturbed, on one venue: both repeated and disturbed runs are compared with it. */
-const playedTwice = async () => {
+const bookOf = async (venue: VenueProcess): Promise<unknown> =>
+  (await fetch(new URL(`/v1/markets/${Market.defaultMarketId(undefined)}/book`, urlOf(venue)))).json()
+
+/**
+ * Tapes that were played one after the other on one venue, since each start of a venue takes longer than most of them: one twice,
+ * undisturbed, with which other runs are compared; one without a recorded index; and one with another account in its way.
+ */
+const playedOnOne = async () => {
   const tape = keep(Synthetic.captures(3, 60))
   const venue = await VenueProcess.start(path.join(tape.folder, "undisturbed"), settings)
   const whole = await Run.run(options(venue, [tape.perpetual, tape.spot]))
-  const book = await (await fetch(new URL(`/v1/markets/${Market.defaultMarketId(undefined)}/book`, urlOf(venue)))).json()
+  const book = await bookOf(venue)
   const again = await Run.run(options(venue, [tape.perpetual, tape.spot]))
-  return { tape, venue, whole, book, again, exit: await venue.stop() }
+  const indexless = keep(Synthetic.captures(4, 70))
+  const limited = await Run.run({ ...options(venue, [indexless.perpetual]), limitSeconds: 2, speed: 10 })
+  const { report: disturbed, status } = await playedBesideAnother(venue)
+  return { tape, dataDir: venue.dataDir, whole, book, again, indexless, limited, disturbed, status, exit: await venue.stop() }
+}
+
+const playedBesideAnother = async (venue: VenueProcess) => {
+  const tape = keep(Synthetic.captures(5, 40))
+  const [other] = await venue.demoAccounts(1)
+  let placed: Promise<number> | undefined
+  const report = await Run.run({
+    ...options(venue, [tape.perpetual, tape.spot]),
+    alone: false,
+    observe: ({ counts }) => {
+      if (counts.bookSteps >= 20) placed ??= intrude(venue, other!)
+    }
+  })
+  return { report, status: await placed }
 }
 
 describe("a made-up tape", () => {
-  const known: { played?: ReturnType<typeof playedTwice> } = {}
-  const undisturbed = () => known.played ??= playedTwice()
+  const known: { played?: ReturnType<typeof playedOnOne> } = {}
+  const onOneVenue = () => known.played ??= playedOnOne()
 
   it("is played by the command on a venue of its own, whose journal then verifies", async () => {
     const tape = keep(Synthetic.captures(1, 90))
@@ -99,7 +125,7 @@ describe("a made-up tape", () => {
   })
 
   it("can be played again on the same venue, and leaves nothing open", async () => {
-    const { again, book, exit, venue, whole } = await undisturbed()
+    const { again, book, dataDir, exit, whole } = await onOneVenue()
     addsUp(whole)
     expect(book).toMatchObject({ bids: [], asks: [] })
     addsUp(again)
@@ -107,11 +133,11 @@ describe("a made-up tape", () => {
     expect(again.fills).toEqual(whole.fills)
     expect(again.touch.afterStep).toEqual(whole.touch.afterStep)
     expect(exit).toBe(0)
-    await verify(venue.dataDir)
+    left.push(dataDir)
   })
 
   it("goes on over a venue that is killed and started again, and nothing is done twice", async () => {
-    const { tape, whole } = await undisturbed()
+    const { tape, whole } = await onOneVenue()
     const dataDir = path.join(tape.folder, "data")
     let venue = await VenueProcess.start(dataDir, settings)
     const { port } = venue
@@ -129,40 +155,26 @@ describe("a made-up tape", () => {
     expect(await venue.stop()).toBe(0)
     expect(killed.connectionsLost).toBeGreaterThan(0)
     addsUp(killed)
-    await verify(dataDir)
+    left.push(dataDir)
     expect(killed.orders).toEqual(whole.orders)
     expect(killed.fills).toEqual(whole.fills)
     expect(killed.money).toEqual(whole.money)
   })
 
   it("without a recorded index takes the perpetual's own middle, and stops at its limit", async () => {
-    const tape = keep(Synthetic.captures(4, 70))
-    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
-    const report = await Run.run({ ...options(venue, [tape.perpetual]), limitSeconds: 2, speed: 10 })
-    expect(await venue.stop()).toBe(0)
+    const { indexless, limited: report } = await onOneVenue()
     addsUp(report)
     expect(report.indexPrices).toBe(1)
     expect(report.tapeSeconds).toBeLessThanOrEqual(2)
     expect(report.tapeSeconds).toBeGreaterThan(1.8)
     expect(report.wallSeconds).toBeGreaterThan(0.18)
-    expect(report.bookSteps).toBeLessThan(tape.bookMessages * 2 / 3)
+    expect(report.bookSteps).toBeLessThan(indexless.bookMessages * 2 / 3)
     expect(report.behind["book step"]!.count).toBe(report.bookSteps)
   })
 
   it("says where another account's order stands in the way, and does not call that a fault", async () => {
-    const tape = keep(Synthetic.captures(5, 40))
-    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
-    const [other] = await venue.demoAccounts(1)
-    let placed: Promise<number> | undefined
-    const report = await Run.run({
-      ...options(venue, [tape.perpetual, tape.spot]),
-      alone: false,
-      observe: ({ counts }) => {
-        if (counts.bookSteps >= 20) placed ??= intrude(venue, other!)
-      }
-    })
-    expect(await placed).toBe(200)
-    expect(await venue.stop()).toBe(0)
+    const { disturbed: report, status } = await onOneVenue()
+    expect(status).toBe(200)
     expect(report.problems).toEqual([])
     expect(report.surprises).toBeGreaterThan(0)
     const { pricesEqual, reasons, samples } = report.touch.afterStep
@@ -174,7 +186,7 @@ describe("a made-up tape", () => {
 
 describe("a tape with leverage", () => {
   it("liquidates takers as its market falls, and every sum is exact", async () => {
-    const tape = keep(Synthetic.captures(7, 160, -8))
+    const tape = keep(Synthetic.captures(7, 100, -13))
     const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
     // Slowly enough for the mark, which is made once a second, to follow the fall.
     const report = await Run.run({
@@ -192,7 +204,7 @@ describe("a tape with leverage", () => {
     expect(risk.parts + risk.takeovers + risk.deleveragings).toBeGreaterThan(0)
     expect(risk.fund.equityBeforeAtoms).toBe("0")
     expect(BigInt(risk.fund.equityAtoms)).toBeGreaterThanOrEqual(0n)
-    await verify(venue.dataDir)
+    left.push(venue.dataDir)
   })
 
   it("gives each taker as much as what it would hold asks for", async () => {
@@ -274,6 +286,11 @@ describe("the recorded market beside this working copy", () => {
     expect(report.bookSteps).toBeGreaterThan(60)
     expect(report.orders.taker).toBeGreaterThan(50)
     expect(report.fills.count).toBeGreaterThan(50)
-    await verify(venue.dataDir)
+    left.push(venue.dataDir)
   })
+})
+
+test("every journal that is left verifies", async () => {
+  const results = await runAll(left.map((dataDir) => line("dist/tools/replay.js", ["--data", dataDir, "--verify"])))
+  for (const [index, { code, stderr, stdout }] of results.entries()) expect(code, `${left[index]}: ${stdout}${stderr}`).toBe(0)
 })
