@@ -254,7 +254,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     indexWatch,
     tokens: new ApiKeys.KnownTokens(),
     rateLimits: RateLimits.make(settings.rateLimits, settings.environment),
-    openings: new RateLimits.Openings(settings.rateLimits),
+    openings: new RateLimits.Openings(settings.rateLimits, settings.environment),
     trustedProxies: settings.trustedProxies,
     identity: yield* identity(settings),
     funds,

@@ -27,7 +27,8 @@ export interface Options {
   /** Attempts of one remote address to sign in or to connect an agent. */
   readonly signInsPerAddress: number
   /**
-   * Accounts opened without a credential within an hour, from all addresses together; a network has a sixteenth of them, or 16. Absent:
+   * Accounts opened without a credential within an hour, from all addresses together; in staging and production a network has a
+   * sixteenth of them, or 16. Absent:
    * `usualOpeningsPerHour`.
    */
   readonly openingsPerHour?: number
@@ -294,14 +295,15 @@ const venue = "venue"
 
 /**
  * Limits how many accounts are opened without a credential in an hour: in the whole venue, and of each network, so that a single customer
- * with a whole network does not take the hour from everybody else.
+ * with a whole network does not take the hour from everybody else. In development and on a testnet a network may take them all: there
+ * many accounts are opened from one place, by tests.
  */
 export class Openings {
   private readonly all: Windows
   private readonly ofNetworks: Windows
 
-  constructor({ openingsPerHour = usualOpeningsPerHour }: Pick<Options, "openingsPerHour">) {
-    const part = Math.max(leastOfNetwork, Math.ceil(openingsPerHour / partsOfOpenings))
+  constructor({ openingsPerHour = usualOpeningsPerHour }: Pick<Options, "openingsPerHour">, environment: Environment) {
+    const part = isPublic(environment) ? Math.max(leastOfNetwork, Math.ceil(openingsPerHour / partsOfOpenings)) : openingsPerHour
     this.all = new Windows(openingsPerHour, hourMs, 1, 1)
     this.ofNetworks = new Windows(Math.min(part, openingsPerHour), hourMs)
   }

@@ -172,7 +172,7 @@ test.each<readonly [string, number, ReadonlyArray<readonly [string, number]>]>([
     ["198.51.100.1", 0]
   ]]
 ])("%s", (_, openingsPerHour, expected) => {
-  const openings = new RateLimits.Openings({ openingsPerHour })
+  const openings = new RateLimits.Openings({ openingsPerHour }, "production")
   const opened = expected.map(([address]) => {
     let count = 0
     // The first of the addresses of a network leaves some to the next.
@@ -182,8 +182,17 @@ test.each<readonly [string, number, ReadonlyArray<readonly [string, number]>]>([
   expect(opened).toEqual(expected)
 })
 
+test("where venues are tried out, one place opens them all", () => {
+  for (const environment of ["development", "testnet"] as const) {
+    const openings = new RateLimits.Openings({ openingsPerHour: 100 }, environment)
+    let count = 0
+    while (openings.take("192.0.2.1", start)) count++
+    expect(count).toBe(100)
+  }
+})
+
 test("the openings of a network are full again after an hour, and it is told how long it waits", () => {
-  const openings = new RateLimits.Openings({ openingsPerHour: 1_000 })
+  const openings = new RateLimits.Openings({ openingsPerHour: 1_000 }, "staging")
   expect(openings.secondsLeft("192.0.2.1", start)).toBe(0)
   while (openings.take("192.0.2.1", start));
   expect([openings.secondsLeft("192.0.2.1", start + 1), openings.secondsLeft("192.0.2.2", start + 1)]).toEqual([60, 0])

@@ -103,7 +103,7 @@ test("accounts are opened without a credential so many an hour in the whole venu
 })
 
 test("one network opens no more than its part of an hour's accounts, also where it answers many challenges at once", async () => {
-  const venue = LiveVenue.make(undefined, { openingsPerHour: 32 })
+  const venue = LiveVenue.make(undefined, { openingsPerHour: 32, environment: "staging" })
   const attempt = async (index: number) => {
     const remoteAddress = `2001:db8:7:${index.toString(16)}::1`
     const { challengeIdentifier, options } = await creation(venue, { displayName: "laptop" })
