@@ -48,7 +48,7 @@ export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAdd
  * How often the tickets of one key may be rotated or ended in a window from addresses that have used up their own limit. It is no part of
  * the key's limit: whoever finds an old ticket could use that up, and keep the key from cancelling.
  */
-export const ticketsPerKey = 60
+const ticketsPerKey = 60
 
 /** The most requests of a key in a window, cancels included, that a staging or production venue lets in. */
 export const mostPerKey = 6_000

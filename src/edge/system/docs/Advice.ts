@@ -79,7 +79,8 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   fees_insufficient: "Operators: move `nearest` at most.",
   account_share:
     "The account has its part of the venue's tables. Room returns as what it holds expires: keys and orders a retention after their end "
-    + "(`GET /v1/limits`), tickets by themselves. `Retry-After` is only when to try next. Cancels of its open orders work: a cancel of all orders that is refused so had none to cancel.",
+    + "(`GET /v1/limits`), tickets by themselves. `Retry-After` is only when to try next. Cancels of its open orders work: a cancel of all "
+    + "orders that is refused so had none to cancel.",
   connection_ended: "Connect again, ask for `cancelOnDisconnect` there, and repeat the same request.",
   connection_limit: "End one of the account's connections that cancel their orders, or connect without.",
   passkey_registration_invalid: "Ask for options anew, and send what the browser makes of those.",
