@@ -6,10 +6,7 @@ import * as Simulation from "../../sim/Simulation.js"
 
 const run = (seed: string, profile: Options.Profile, steps: number): Simulation.Report => Simulation.run({ seed, profile, steps })
 
-/**
- * The seeds of short runs that trade. Together they reach more marks of the venue's code than runs of three times as many calls, with one
- * seed for all profiles, did.
- */
+/** The seeds of short runs that trade, and reach much of the venue's code together. */
 const seeds: Readonly<Record<Options.Profile, string>> = { calm: "9", network: "6", disk: "2", crash: "5", swarm: "2", ruin: "3" }
 const steps = 25
 
