@@ -57,8 +57,10 @@ interface State {
   readonly book: FedBook.FedBook
   clearedAtOnce: number
   readonly undurable: Undurable
-  /** By record, until the feed delivers it. */
+  /** By record, until the feed has delivered it and another one is the last: while a run is quiet the last is looked at again. */
   readonly known: Map<number, Known>
+  /** The last record that the feed has delivered. */
+  fedSequence: number
   /** The last record that became durable. */
   last: Record | undefined
   /** The account whose order was last cancelled by self-trade prevention in the current record. */
@@ -296,6 +298,7 @@ export const band: Property<State> = {
     clearedAtOnce: usualClearedAtOnce,
     undurable: new Undurable(({ kind }) => kind === "PlaceOrders" || kind === "AmendOrder"),
     known: new Map(),
+    fedSequence: 0,
     last: undefined,
     selfTraded: undefined,
     bands: [],
@@ -312,6 +315,7 @@ export const band: Property<State> = {
       const unbacked = new Set(
         [...touchedOrders].flatMap((order) => order.cancelReason === CancelReason.marginUnbacked ? [order.number] : [])
       )
+      if (state.last !== undefined && state.last.sequence <= state.fedSequence) state.known.delete(state.last.sequence)
       state.last = record
       const leaving = leavingOf(model, record)
       if (metEnough.size + unbacked.size + leaving.size > 0) state.known.set(record.sequence, { metEnough, unbacked, leaving })
@@ -327,7 +331,8 @@ export const band: Property<State> = {
       if (verdict !== holds) return verdict
     }
     const refused = refusedVerdict(state, decided)
-    state.known.delete(record.sequence)
+    state.fedSequence = record.sequence
+    if (record.sequence !== state.last?.sequence) state.known.delete(record.sequence)
     return refused ?? edgeVerdict(state, decided)
   }
 }
