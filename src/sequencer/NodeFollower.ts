@@ -18,12 +18,14 @@ export interface Begun {
   readonly memory: SharedArrayBuffer
   /** The lock under which it may write, where one is held. */
   readonly lock: NodeDisk.LockedFile | undefined
+  /** Whether it is the first of its process, which tells whether the state of the last step is lost: it has to read all of it. */
+  readonly isFirst: boolean
 }
 
 /** Messages from the thread; the last one says why it ended. */
 export type Message = Said | { readonly _tag: "Ended"; readonly ended: Ended }
 
-type Where = Pick<Begun, "dataDir" | "lock">
+type Where = Pick<Begun, "dataDir" | "isFirst" | "lock">
 
 const runAt = (where: Where, setting: Setting, told: Told, hear: (said: Said) => void): Effect.Effect<never, Ended> =>
   Effect.async((resume) => {
@@ -60,13 +62,14 @@ const runAt = (where: Where, setting: Setting, told: Told, hear: (said: Said) =>
 /** Follows the writer of this data directory. */
 export const layer = (dataDir: string): Layer.Layer<FollowerHost> =>
   Layer.sync(FollowerHost, () => {
-    let where: Where | undefined
+    let place: Pick<Begun, "dataDir" | "lock"> | undefined
     return {
       run: (setting, told, hear) =>
         Effect.suspend(() => {
           // The first follower begins soon after the writer has taken the lock. Later ones would take another process's for it.
-          where ??= { dataDir, lock: NodeDisk.lockedFile(dataDir, lockPath) }
-          return runAt(where, setting, told, hear)
+          const isFirst = place === undefined
+          place ??= { dataDir, lock: NodeDisk.lockedFile(dataDir, lockPath) }
+          return runAt({ ...place, isFirst }, setting, told, hear)
         })
     }
   })

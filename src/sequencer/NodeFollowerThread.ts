@@ -18,7 +18,7 @@ import { stepLost } from "./StepLost.js"
 
 assert(parentPort !== null, "it is started as a thread")
 const port = parentPort
-const { dataDir, lock, memory, setting } = workerData as Begun
+const { dataDir, isFirst, lock, memory, setting } = workerData as Begun
 
 const say = (message: Message): void => port.postMessage(message)
 
@@ -31,7 +31,7 @@ const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(ca
 const tellStepLost = Effect.flatMap(stepLost, (text) => text === undefined ? Effect.void : Effect.logWarning(text))
 
 const program = Effect.sync(stepBack).pipe(
-  Effect.zipRight(Effect.forkDaemon(Effect.ignore(tellStepLost))),
+  Effect.zipRight(isFirst ? Effect.forkDaemon(Effect.ignore(tellStepLost)) : Effect.void),
   Effect.zipRight(Effect.either(follow(setting, new Told(memory), say))),
   Effect.provide(
     Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(setting.capacity)), NodeDisk.layerBeside(dataDir, lock))
