@@ -62,6 +62,15 @@ export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
   }
 }
 
+/** The same by tag, for every way in which a data directory's journal cannot be read. */
+export const endedUnreadable = {
+  JournalCorrupt: unreadable,
+  JournalNewerFormat: unreadable,
+  JournalOlderFormat: unreadable,
+  JournalReplaced: unreadable,
+  DiskError: unreadable
+} as const
+
 /** A journal whose newest snapshot shows that its end is missing. */
 export const missingEnd = ({ message }: JournalBehind | SnapshotUnexplained): Ended =>
   new Ended({ code: unreadableCode, text: `incomplete: ${message}` })

@@ -2,9 +2,10 @@
  * Output of texts that somebody else chose: characters that are invisible, or that change how others are displayed, are printed as JSON
  * escapes. A terminal would obey them, and a reader of a journal would see lines that nobody has written.
  */
+import { unseen } from "../domain/Unseen.js"
 
 /** The characters that `Fields.Label` refuses at the edge; a journal may contain texts that are no labels. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?!(?<=\p{Emoji})[\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu
+const anyUnseen = new RegExp(unseen.source, "gu")
 /** The same characters, or a whole colour code of the parser. */
 const unseenOrColour = new RegExp(`\\x1b\\[[\\d;]*m|${unseen.source}`, "gu")
 
@@ -12,7 +13,7 @@ const escaped = (character: string): string =>
   Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")
 
 /** Escapes a text within a line, so that it cannot end the line. */
-export const inLine = (text: string): string => text.replace(unseen, escaped)
+export const inLine = (text: string): string => text.replace(anyUnseen, escaped)
 
 /**
  * Escapes a whole output, apart from its line breaks, tabs and colours. JSON keeps its meaning: it has such characters only within

@@ -28,8 +28,7 @@ export interface Options {
   readonly signInsPerAddress: number
   /**
    * Accounts opened without a credential within an hour, from all addresses together; in staging and production a network has a
-   * sixteenth of them, or 16. Absent:
-   * `usualOpeningsPerHour`.
+   * sixteenth of them, or 16. Absent: `usualOpeningsPerHour`.
    */
   readonly openingsPerHour?: number
   /** Length of a window, ms. A venue has a minute; only simulations differ. */

@@ -11,7 +11,7 @@ import { assert } from "../domain/Assert.js"
 import { Disk, DiskError } from "./Disk.js"
 import type { File } from "./Disk.js"
 import type { Corrupt, NewerFormat } from "./Journal.js"
-import { own } from "./Own.js"
+import { ownIfAny } from "./Own.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import * as SnapshotStore from "./SnapshotStore.js"
@@ -43,12 +43,12 @@ const copyFile = (from: File, to: File, bytes: number, size: number): Effect.Eff
     yield* to.dataSync
   })
 
-const isGone = (error: Corrupt | DiskError): boolean => error instanceof DiskError && error.code === "ENOENT"
+const isGone = ({ code }: DiskError): boolean => code === "ENOENT"
 
 /** Copies snapshots, which only get their names once they are complete; one that is removed meanwhile is skipped. */
 const copySnapshots = (from: Disk["Type"], to: Disk["Type"]): Effect.Effect<number, Corrupt | DiskError> =>
   Effect.gen(function*() {
-    const names = yield* Effect.catchIf(own(from, SnapshotStore.directory, SnapshotStore.isWhole), isGone, () => Effect.succeed([]))
+    const names = yield* ownIfAny(from, SnapshotStore.directory, SnapshotStore.isWhole)
     let copied = 0
     for (const name of names) {
       const path = `${SnapshotStore.directory}/${name}`

@@ -1,6 +1,6 @@
 /** The names in a directory that are the journal's or the snapshots' own. Behind none of them may be anything but a file. */
 import * as Effect from "effect/Effect"
-import type { Disk, DiskError } from "./Disk.js"
+import { type Disk, DiskError } from "./Disk.js"
 import { Corrupt } from "./Journal.js"
 
 /**
@@ -20,3 +20,7 @@ export const own = (
       reason: `it is ${kind}: put the file itself there`,
       missing: "misplaced"
     }))
+
+/** The same; none where there is no such directory. */
+export const ownIfAny: typeof own = (disk, directory, isOwn) =>
+  Effect.catchIf(own(disk, directory, isOwn), (error) => error instanceof DiskError && error.code === "ENOENT", () => Effect.succeed([]))

@@ -18,7 +18,7 @@ import { Disk, DiskError, isLockLost } from "./Disk.js"
 import type { File, Lock, Locked } from "./Disk.js"
 import { Corrupt, Fenced, Full, Journal, lockLost, Unknown } from "./Journal.js"
 import type { Fence, Head, NewerFormat, Room, Space } from "./Journal.js"
-import { own } from "./Own.js"
+import { ownIfAny } from "./Own.js"
 import { reading } from "./Reading.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
@@ -162,13 +162,11 @@ const headOf = (end: Scan.End): Head => ({
   }
 })
 
-const isNoDirectory = (error: Corrupt | DiskError): boolean => error instanceof DiskError && error.code === "ENOENT"
-
 /** Fails where there are snapshots but no journal: it is missing, and a new one would hide that. */
 const nothingSaved = Effect.gen(function*() {
   const disk = yield* Disk
   const isSaved = (name: string): boolean => /\.(?:snap|step)$/.test(name)
-  const names = yield* Effect.catchIf(own(disk, "snapshots", isSaved), isNoDirectory, () => Effect.succeed([]))
+  const names = yield* ownIfAny(disk, "snapshots", isSaved)
   const [saved] = names
   if (saved === undefined) return
   return yield* new Corrupt({

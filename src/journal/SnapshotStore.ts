@@ -15,7 +15,7 @@ import { digestBytes } from "./Block.js"
 import { Disk, DiskError } from "./Disk.js"
 import type { File } from "./Disk.js"
 import type { Corrupt } from "./Journal.js"
-import { own } from "./Own.js"
+import { ownIfAny } from "./Own.js"
 
 /** A named run of bytes. After reading, it begins at a multiple of 8 in its buffer. */
 export interface Section {
@@ -265,8 +265,7 @@ const reading = (disk: DiskService, loading: Loading, save: Save, saveStep: Save
     names: names(disk)
   })
 
-const listed = (disk: DiskService): Effect.Effect<ReadonlyArray<string>, Unlisted> =>
-  Effect.catchIf(own(disk, directory, isWhole), (error) => error instanceof DiskError && error.code === "ENOENT", () => Effect.succeed([]))
+const listed = (disk: DiskService): Effect.Effect<ReadonlyArray<string>, Unlisted> => ownIfAny(disk, directory, isWhole)
 const sequencesOf = (files: ReadonlyArray<string>, pattern: RegExp): ReadonlyArray<number> =>
   files.filter((name) => pattern.test(name)).map((name) => Number(name.slice(0, 20)))
 

@@ -14,7 +14,6 @@ import { assert } from "../domain/Assert.js"
 import type { Reached } from "../domain/Marks.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Stages } from "../domain/Stages.js"
-import { internal, Principal } from "../operations/Header.js"
 import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
 import type { ShownTicket } from "../engine/Reads.js"
@@ -26,6 +25,7 @@ import { Activity } from "./Activity.js"
 import { type Bounds, defaultBounds, Inbox } from "./Inbox.js"
 import type { FollowerDiffers } from "./Followers.js"
 import type { Answer } from "./Submit.js"
+import { markTick } from "./Timers.js"
 import type { Turns } from "./Turns.js"
 
 /** Most blocks written and not yet durable. */
@@ -102,13 +102,12 @@ type Phase = "running" | "draining" | "failed"
  * nothing else is served.
  */
 const hasRoom = (room: Room, command: Command): boolean => {
+  if (room === "all") return true
   if (room === "nothing") return false
   const share = shareOf(command)
   if (share === "placement") return false
   return room !== "requests" || share !== "venue" || command.kind === "StartVenue"
 }
-
-const markTick: Command = { kind: "MarkTick", ...internal(Principal.timer) }
 
 export class Sequencer {
   /** Outcomes of commands, by market. */
@@ -297,7 +296,7 @@ export class Sequencer {
   /** Whether the writer may make marks of its own: the first record of a process is its start's. */
   private mayMark(room: Room): boolean {
     const { engine, journal } = this.leaves
-    return engine.sequence >= journal.opened.nextSequence && (room === "all" || hasRoom(room, markTick))
+    return engine.sequence >= journal.opened.nextSequence && hasRoom(room, markTick)
   }
 
   /** The answer to a command that needs no record, or finds no room for one; undefined where it is to be recorded. */
@@ -305,7 +304,7 @@ export class Sequencer {
     const { engine } = this.leaves
     const admitted = engine.admit(command, atEpochMs, shown)
     if (admitted !== undefined) return admitted
-    if (room !== "all" && !hasRoom(room, command)) return refuse(Refusal.journalFull, engine.sequence, atEpochMs)
+    if (!hasRoom(room, command)) return refuse(Refusal.journalFull, engine.sequence, atEpochMs)
     // The marks that the timer asked for were made while its command waited.
     if (command.kind !== "MarkTick" || engine.nextTickEpochMs(atEpochMs) <= atEpochMs) return undefined
     return { sequence: engine.sequence, atEpochMs, refusal: Refusal.none, replayed: false, entries: [done] }

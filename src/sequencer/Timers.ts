@@ -20,7 +20,7 @@ import type { Answer } from "./Submit.js"
 const longestSleepMs = 500
 
 const passTime: Command = { kind: "PassTime", ...internal(Principal.timer) }
-const markTick: Command = { kind: "MarkTick", ...internal(Principal.timer) }
+export const markTick: Command = { kind: "MarkTick", ...internal(Principal.timer) }
 
 export interface Timers {
   /** Checks what is due next; cheap when that has not changed. Called after every block. */

@@ -11,7 +11,7 @@ import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import type * as Bundle from "../bundle/Bundle.js"
 import { settingTooSmall } from "../Capacity.js"
 import { shownBehind } from "../../sequencer/Recovery.js"
-import { Ended, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
+import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
 import * as Diff from "./Diff.js"
 import * as Format from "./Format.js"
 import { bundleSubject, dataSubject, differsCode, divergedError, readBundle, type Subject, withProgress } from "./Opening.js"
@@ -175,12 +175,8 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
     settingTooSmall,
     Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
     Effect.catchTags({
-      JournalCorrupt: unreadable,
-      JournalNewerFormat: unreadable,
-      JournalOlderFormat: unreadable,
-      JournalReplaced: unreadable,
-      JournalUnknown: unreadable,
-      DiskError: unreadable
+      ...endedUnreadable,
+      JournalUnknown: unreadable
     })
   )
 }
@@ -193,12 +189,9 @@ const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> 
     yield* one(asked, `--verify, ${asking}`)
   }).pipe(
     Effect.catchTags({
+      ...endedUnreadable,
       JournalCorrupt: (error) => new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` }),
-      JournalNewerFormat: unreadable,
-      JournalOlderFormat: unreadable,
-      JournalReplaced: unreadable,
-      JournalUnknown: unreadable,
-      DiskError: unreadable
+      JournalUnknown: unreadable
     })
   )
 

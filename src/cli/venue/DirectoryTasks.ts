@@ -12,7 +12,7 @@ import * as NodeDisk from "../../journal/NodeDisk.js"
 import * as Scan from "../../journal/Scan.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import { capacity, settingTooSmall } from "../Capacity.js"
-import { Ended, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
+import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
 import { refusedCode } from "./Against.js"
 import * as Audit from "./Audit.js"
 import * as BundleTask from "./BundleTask.js"
@@ -22,15 +22,6 @@ import * as JournalTasks from "./JournalTasks.js"
 import type * as Options from "./Options.js"
 import { beSure } from "./Sure.js"
 import * as Tail from "./Tail.js"
-
-/** Ends the tool where a data directory's journal cannot be read. */
-const endedUnreadable = {
-  JournalCorrupt: unreadable,
-  JournalNewerFormat: unreadable,
-  JournalOlderFormat: unreadable,
-  JournalReplaced: unreadable,
-  DiskError: unreadable
-} as const
 
 /** Runs a task on an existing data directory. */
 const onDisk = <A, E>(

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
+import { unseen } from "../../domain/Unseen.js"
 
 /** `*Atoms` that cannot be negative: a string of digits. */
 export const Atoms = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]*)$/)).annotations({ identifier: "Atoms" })
@@ -44,11 +45,6 @@ const unpaired = /\p{Cs}/u
 /** Whether a text has no lone surrogates: one that has cannot be encoded, in a path or in UTF-8. */
 export const isWellFormed = (text: string): boolean => !unpaired.test(text)
 
-/**
- * Characters that are invisible or affect how others are displayed: control and formatting characters, lone surrogates, line breaks, and
- * letters and fillers of which fonts show nothing. A variation selector behind an emoji is none of them: it belongs to that.
- */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?!(?<=\p{Emoji})[\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u
 /** Marks that stand on nothing, or that are piled up over the lines above and below. No language needs more than four to a letter. */
 const piled = /(?:^|\p{Z})\p{M}|[\p{Mn}\p{Me}]{5}/u
 /** What somebody calls something, in a request: 1 to 64 characters on one line. */
