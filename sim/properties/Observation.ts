@@ -275,6 +275,8 @@ export type Observation =
   | {
     readonly _tag: "Taken"
     readonly command: Command
+    /** Whether it came out of the inbox; false: the turn made it itself. */
+    readonly waited: boolean
     readonly sequence: number
     readonly atEpochMs: number
     readonly answered: Outcome | undefined

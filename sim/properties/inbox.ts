@@ -101,9 +101,9 @@ export const inbox: Property<State> = {
       if (seen.taken) waiting.push({ command, behind: !ends && (own || mayAddRisk(command)), ends })
     }
     if (seen._tag === "Taken") {
+      // The writer makes the first marks of a market that is back by ticks of its own, and nothing else.
+      if (!seen.waited) return seen.command.kind === "MarkTick" ? holds : broken(`the writer made a ${seen.command.kind} itself`)
       const taken = waiting.find(({ command }) => command === seen.command)
-      // The writer makes the first marks of a market that is back by ticks of its own, which never wait.
-      if (taken === undefined && seen.command.kind === "MarkTick" && seen.answered === undefined) return holds
       if (taken === undefined) return broken(`a ${seen.command.kind} was decided that does not wait`)
       const why = outOfTurn(state, taken)
       if (why !== undefined) return broken(why)

@@ -350,7 +350,11 @@ export class Host {
       taken: (command, sequence, atEpochMs, answered) => {
         if (incarnation !== this.#incarnation) return
         const preview = answered === undefined ? this.#previewed(command, atEpochMs) : undefined
-        witness.see({ _tag: "Taken", command, sequence, atEpochMs, answered, preview, model })
+        witness.see({ _tag: "Taken", command, waited: true, sequence, atEpochMs, answered, preview, model })
+      },
+      made: (command, sequence, atEpochMs) => {
+        if (incarnation !== this.#incarnation) return
+        witness.see({ _tag: "Taken", command, waited: false, sequence, atEpochMs, answered: undefined, preview: undefined, model })
       }
     }
   }

@@ -53,11 +53,10 @@ export type Failure = Fenced | Unknown | Full | FollowerDiffers | { readonly _ta
 export interface Watch {
   /** A command arrived, and was queued or refused because the inbox was full. */
   readonly offered: (command: Command, taken: boolean) => void
-  /**
-   * A turn took a command at this time, after this record, or made marks by one of its own: `answered` without a record of its own, or
-   * decided by the next.
-   */
+  /** A turn took a queued command at this time, after this record: `answered` without a record of its own, or decided by the next. */
   readonly taken: (command: Command, sequence: number, atEpochMs: number, answered: Outcome | undefined) => void
+  /** A turn made a command of its own, which never was in the queue, and the record after this one decides it. */
+  readonly made: (command: Command, sequence: number, atEpochMs: number) => void
 }
 
 /** What the writer depends on. */
@@ -251,7 +250,7 @@ export class Sequencer {
     while (entries < maxEntries && this.builder.count < maxRecords && this.builder.byteLength < fullBytes) {
       if (engine.isMarkAwaited(atEpochMs) && this.mayMark(room)) {
         this.leaves.reached?.("a market that was back was marked before the next command")
-        this.leaves.watch?.taken(markTick, engine.sequence, atEpochMs, undefined)
+        this.leaves.watch?.made(markTick, engine.sequence, atEpochMs)
         this.record(markTick, atEpochMs, block)
         entries += entriesOf(markTick)
         continue

@@ -49,7 +49,8 @@ const start = async (on: SimDisk.SimDisk, market: ListedMarket, afterMs = 0) => 
     offered: (command: Command) => {
       if (command.kind === "SetMarketSession") said.push(command)
     },
-    taken: () => {}
+    taken: () => {},
+    made: () => {}
   }
   const venue = new VenueOver(on.mount(), { markets: [market], watch }, from + afterMs)
   const started = await venue.started

@@ -20,6 +20,6 @@ test.each([
   ["EndConnection", expect.stringContaining("EndConnection was refused behind record 7 for a halt")]
 ])("%s is refused under a halt", (kind, expected) => {
   const answered = { refusal: Refusal.engineHalted } as Outcome
-  const taken = { sequence: 7, atEpochMs: 1_700_000_000_000, answered, preview: undefined, model: new NaiveVenue() }
+  const taken = { waited: true, sequence: 7, atEpochMs: 1_700_000_000_000, answered, preview: undefined, model: new NaiveVenue() }
   expect(Property.watch(cancel).observe({ _tag: "Taken", command: commandOf(kind), ...taken })).toEqual(expected)
 })
