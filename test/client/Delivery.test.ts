@@ -150,6 +150,12 @@ describe("an answer as scripted", () => {
     expect(venue.seen).toHaveLength(3)
   })
 
+  it("a limit that waiting does not lift, such as that of an account's keys, is not asked again", async () => {
+    venue.script(failed(429, "rate_limited", false), answered({ done: true }))
+    await expect(switchOff()).rejects.toMatchObject({ name: "RateLimitExceeded" })
+    expect(venue.seen).toHaveLength(1)
+  })
+
   it("a command is not sent again once the venue may have forgotten its key", async () => {
     venue.script(failed(503, "overloaded", true), answered({ done: true }))
     made()

@@ -187,7 +187,7 @@ export class Delivery extends Exchange {
         const told = isRefused(error) ? error.details : undefined
         const isLost = told === undefined ? isTransport(error) : told.code === "internal_error"
         if (isLost) lost()
-        const mayHelp = told === undefined ? isLost : told.retryable || told.status === 429
+        const mayHelp = told === undefined ? isLost : told.retryable
         if (!mayHelp || attempt >= attempts) throw error
         const patienceMs = this.safeInteger(this.options, "retryDelayMs", 0) * 2 ** (attempt - 1)
         await this.sleep(told?.retryAfterMs ?? patienceMs)

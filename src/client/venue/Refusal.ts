@@ -23,7 +23,7 @@ export class Refusal extends Error {
 
   /** Whether the same request may be accepted later. */
   get isRetryable(): boolean {
-    return this.envelope.retryable || this.code === "rate_limited"
+    return this.envelope.retryable
   }
 
   /** Whether the key belongs to another body: that one was decided, but this refusal does not tell its outcome. */

@@ -20,7 +20,7 @@ const refusal = (code: string, more: object = {}): object => ({
 
 const overloaded: Given = { status: 503, body: refusal("overloaded", { retryable: true }) }
 const rejected: Given = { status: 422, body: refusal("order_rejected", { rejectionGuard: "margin_insufficient" }) }
-const limited: Given = { status: 429, body: refusal("rate_limited"), headers: { "retry-after": "7" } }
+const limited: Given = { status: 429, body: refusal("rate_limited", { retryable: true }), headers: { "retry-after": "7" } }
 const defect: Given = { status: 500, body: refusal("internal_error") }
 const placed: Given = { body: { orderId: "ord_1", status: "open" } }
 const seen = (outcome: string): Given => ({ body: { outcome, decisions: [], fenced: false } })
@@ -54,6 +54,14 @@ test("a refusal in the envelope of /v2 is one, and is not asked again", async ()
   expect(platform.requests).toHaveLength(1)
   // An answer without an envelope is not the venue's.
   expect(await platform.finish(client.rest.get("/v2/orders/ord_1"))).toMatchObject({ orderId: "ord_1" })
+})
+
+test("a limit that waiting does not lift, such as that of an account's keys, is not asked again", async () => {
+  const full: Given = { status: 429, body: refusal("rate_limited", { rejectionGuard: "key_limit" }) }
+  const { client, platform } = scripted([full, placed])
+  const refused = await platform.finish(client.rest.get("/v1/keys").catch((cause: unknown) => cause))
+  expect(refused).toMatchObject({ status: 429, code: "rate_limited", isRetryable: false })
+  expect(platform.requests).toHaveLength(1)
 })
 
 test("a command is sent once where it is answered, under an identity of its own", async () => {
