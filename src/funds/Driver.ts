@@ -73,8 +73,8 @@ export class Driver {
   private readonly reading = Effect.unsafeMakeSemaphore(1)
   /** The journal's last sequence when this process began. */
   private readonly beganAtSequence: number
-  /** The ledger's end when this process first needed it. */
-  private firstEnd: number | undefined
+  /** The ledger's end when this process first needed it, or first since the ledger went back. */
+  private firstEnd: { readonly offset: number; readonly times: number } | undefined
   private bound: Bound | undefined
   /** Whether any transfer needed the venue's work in the last round. */
   private isBusy = false
@@ -318,8 +318,12 @@ export class Driver {
 
   /** Completes when everything has been read that the ledger had done when this process first asked. */
   private readonly caughtUp: Effect.Effect<void, Trouble> = Effect.gen(this, function*() {
-    const end = this.firstEnd ??= (yield* Effect.mapError(this.parts.ledger.end, ofLedger)).offset
-    if ((this.reader?.offset ?? 0) < end) yield* this.readThrough(end)
+    const times = this.bound?.offsets.times ?? 0
+    if (this.firstEnd?.times !== times) {
+      this.firstEnd = { offset: (yield* Effect.mapError(this.parts.ledger.end, ofLedger)).offset, times }
+    }
+    const { offset } = this.firstEnd
+    if ((this.reader?.offset ?? 0) < offset) yield* this.readThrough(offset)
   })
 
   /** Continues reading until an offset has been reached. */

@@ -10,10 +10,11 @@ import type { NoteCompletion } from "../operations/funds/NoteCompletion.js"
 import { elsewhere, placeOf } from "./Elsewhere.js"
 import type { StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
+import { wentBack } from "./Offsets.js"
 import { type Bound, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
-/** Completions per page, and most pages per search; the next search continues from there. */
+/** Completions per page, and most pages per search unless it has to be in one go; the next search continues from there. */
 const pageLimit = 200
 const mostPages = 64
 
@@ -30,6 +31,8 @@ export interface Looked extends Place {
   readonly isAccepted: boolean
   /** Whether the search reached the ledger's end as of its beginning. */
   readonly isWhole: boolean
+  /** Whether it began where the step is bound, so that no earlier search is part of what it shows. */
+  readonly isInOneGo: boolean
 }
 
 type Fields = Omit<NoteCompletion, "kind" | "principal" | "account" | "credential" | "operation" | "idempotencyKey" | "fingerprint">
@@ -57,28 +60,32 @@ const ofCompletions = (error: Ledger.LedgerError): Trouble =>
 /**
  * Reads from a place to the ledger's end, and journals what it finds about the step's command. Nothing is read for a step bound to
  * another participant, since offsets are specific to each, nor for one of another treasury. For one bound to another synchronizer
- * an acceptance is found but nothing else is reported, since the record time read is not that of the step.
+ * an acceptance is found but nothing else is reported, since the record time read is not that of the step; likewise where the
+ * ledger went back. Without a place the search begins where the step is bound.
  */
 export const through = (
   { ledger, reads, submit }: Parts,
   bound: Bound,
   transfer: TransferView,
   step: StepView,
-  from: Place | undefined
+  from: Place | undefined,
+  pages = mostPages
 ): Effect.Effect<Looked, Trouble> =>
   Effect.gen(function*() {
     const { binding } = step
-    if (binding === null) return { throughOffset: 0, recordTimeEpochMs: 0, isAccepted: false, isWhole: false }
+    if (binding === null) return { throughOffset: 0, recordTimeEpochMs: 0, isAccepted: false, isWhole: false, isInOneGo: true }
     const { commandId, ledgerEndOffset, userId } = binding
-    const stopped = elsewhere(placeOf(bound), step)
-    if (stopped !== undefined && stopped.reason !== "synchronizer_changed") return yield* stopped
+    const isElsewhere = elsewhere(placeOf(bound), step)
+    if (isElsewhere !== undefined && isElsewhere.reason !== "synchronizer_changed") return yield* isElsewhere
+    const { known } = bound.offsets
     const end = yield* Effect.mapError(ledger.end, ofLedger)
-    let place: Place = from ?? { throughOffset: ledgerEndOffset, recordTimeEpochMs: 0 }
-    if (end.offset < Math.max(place.throughOffset, ledgerEndOffset)) {
-      return yield* new Stopped({ reason: "ledger_went_back", detail: `its end is ${end.offset}, and ${place.throughOffset} was read` })
-    }
+    bound.offsets.told(end.offset, known)
+    if (end.offset < ledgerEndOffset) return yield* wentBack(`its end is ${end.offset}, and the step is bound to ${ledgerEndOffset}`)
+    const stopped = isElsewhere ?? bound.offsets.doubt(step)
+    const isInOneGo = from === undefined || end.offset < from.throughOffset || stopped !== undefined
+    let place: Place = isInOneGo ? { throughOffset: ledgerEndOffset, recordTimeEpochMs: 0 } : from
     const parties = [actorOf(bound.custody.treasury, transfer, step)]
-    for (let page = 0; page < mostPages; page++) {
+    for (let page = 0; page < pages; page++) {
       const { completions, recordTimeEpochMs, throughOffset } = yield* Effect.mapError(
         ledger.completions({ userId, parties, beginExclusive: place.throughOffset, limit: pageLimit }),
         ofCompletions
@@ -92,23 +99,29 @@ export const through = (
       }
       const isAccepted = own.some(({ outcome }) => outcome._tag === "Accepted") || isConfirmed(reads.transfer(transfer.number), step)
       const isWhole = place.throughOffset >= end.offset
-      if (isAccepted) return { ...place, isAccepted, isWhole }
-      if (isWhole || isStill) return stopped === undefined ? { ...place, isAccepted, isWhole } : yield* stopped
+      if (isAccepted) return { ...place, isAccepted, isWhole, isInOneGo }
+      if (isWhole || isStill) return stopped === undefined ? { ...place, isAccepted, isWhole, isInOneGo } : yield* stopped
     }
     if (stopped !== undefined) return yield* stopped
-    return { ...place, isAccepted: false, isWhole: false }
+    return { ...place, isAccepted: false, isWhole: false, isInOneGo }
   })
 
 const isConfirmed = (transfer: TransferView | undefined, { name }: StepView): boolean =>
   transfer?.steps.some((step) => step.name === name && step.confirmation !== null) ?? false
 
-/** Looks up the acceptance of the step's transaction by its hash, where the ledger supports it. Returns whether there is one. */
-export const byHash = ({ ledger, submit }: Parts, { binding, preparation }: StepView): Effect.Effect<boolean, Trouble> =>
+/**
+ * Looks up the acceptance of the step's transaction by its hash, where the ledger supports it. Returns whether there is one. One that
+ * is not behind where the step is bound cannot be journaled as the step's: the ledger has numbered its events anew since.
+ */
+export const byHash = ({ ledger, submit }: Parts, { binding, name, preparation }: StepView): Effect.Effect<boolean, Trouble> =>
   Effect.gen(function*() {
     if (binding === null || preparation === null) return false
     // A failure here means nothing: the completions will decide.
     const found = yield* Effect.orElseSucceed(ledger.completionByHash(Buffer.from(preparation.hash, "hex")), () => undefined)
     if (found === undefined || found.outcome._tag !== "Accepted" || found.commandId !== binding.commandId) return false
+    if (found.offset <= binding.ledgerEndOffset && name !== "owner_account_acceptance") {
+      return yield* wentBack(`it accepted the step at ${found.offset}, and the step is bound to ${binding.ledgerEndOffset}`)
+    }
     yield* note({ submit }, "NoteCompletion", factOf(found))
     return true
   })

@@ -11,6 +11,7 @@ import type { Ledger, LedgerError } from "../ledger/Ledger.js"
 import type { Custody } from "../ledger/Planned.js"
 import type { Barrier, Submit } from "../sequencer/Submit.js"
 import type { PartySigner, SignerError } from "../signer/PartySigner.js"
+import { Offsets } from "./Offsets.js"
 import type { Pinning } from "./Pinning.js"
 import { Spending } from "./Spending.js"
 import { Unreachable } from "./Trouble.js"
@@ -37,6 +38,7 @@ export interface Bound {
   readonly participantId: string
   readonly treasuryKeyId: string
   readonly spending: Spending
+  readonly offsets: Offsets
 }
 
 /** The trouble for a ledger error where nothing was submitted: another attempt may succeed. */
@@ -77,5 +79,5 @@ export const bind = ({ ledger, reads, setting, signer }: Parts): Effect.Effect<B
       ({ partyId }) => partyId
     )
     const treasury = yield* Effect.mapError(allocated, (error) => error._tag === "Unreachable" ? error : ofLedger(error))
-    return { custody: { ...setting, treasury }, participantId, treasuryKeyId, spending: new Spending(reads) }
+    return { custody: { ...setting, treasury }, participantId, treasuryKeyId, spending: new Spending(reads), offsets: new Offsets(reads) }
   })

@@ -62,7 +62,25 @@ const look = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView
     }))
 }
 
-/** Journals that there is no acceptance, where the search proves it. Returns whether the state has changed. */
+/**
+ * Journals that there is no acceptance, where a search in one go proves it. What several searches have read in turn proves nothing: a
+ * participant restored in between tells what came behind the one place at an offset before it.
+ */
+const prove = (
+  parts: Parts,
+  bound: Bound,
+  transfer: TransferView,
+  step: StepView,
+  looked: Looking.Looked,
+  isProof: (looked: Looking.Looked) => boolean
+): Effect.Effect<"on" | "waits", Trouble> =>
+  Effect.gen(function*() {
+    const whole = looked.isInOneGo ? looked : yield* Looking.through(parts, bound, transfer, step, undefined, Infinity)
+    if (whole.isAccepted) return "on"
+    return isProof(whole) && (yield* noteScan(parts, transfer, step, whole)) ? "on" : "waits"
+  })
+
+/** Journals that a search has found no acceptance. Returns whether the state has changed. */
 const noteScan = (
   { submit }: Parts,
   { number }: TransferView,
@@ -84,7 +102,7 @@ const scan = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView
     const looked = yield* look(parts, bound, transfer, step, memory)
     if (looked.isAccepted) return "on"
     if (!looked.isWhole) return "waits"
-    return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
+    return yield* prove(parts, bound, transfer, step, looked, ({ isWhole }) => isWhole)
   })
 
 /**
@@ -115,7 +133,7 @@ const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepV
     if (yield* Looking.byHash(parts, step)) return "on"
     const looked = yield* look(parts, bound, transfer, step, memory)
     if (looked.isAccepted) return "on"
-    if (isPassed(step, looked)) return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
+    if (isPassed(step, looked)) return yield* prove(parts, bound, transfer, step, looked, (again) => isPassed(step, again))
     // The search may have found refusals, which change the step's phase.
     if (parts.reads.transfer(transfer.number)?.awaits !== "resolution") return "on"
     if (isFresh(step, memory, yield* Clock.currentTimeMillis)) return "waits"
@@ -133,7 +151,8 @@ const renew = (parts: Parts, bound: Bound, transfer: TransferView, step: StepVie
     yield* here(bound, step)
     if (preparation === null || preparation.maxRecordTimeEpochMs >= (yield* Clock.currentTimeMillis)) return "over"
     const looked = yield* look(parts, bound, transfer, step, memory)
-    return isPassed(step, looked) && (yield* noteScan(parts, transfer, step, looked)) ? "on" : "over"
+    if (!isPassed(step, looked)) return "over"
+    return (yield* prove(parts, bound, transfer, step, looked, (again) => isPassed(step, again))) === "on" ? "on" : "over"
   })
 
 const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory, manner: Manner): Effect.Effect<Turn, Trouble> => {

@@ -107,7 +107,9 @@ export const prepare = (
       return
     }
     // Read before the preparation: whatever becomes of the transaction comes after it.
+    const { known } = bound.offsets
     const end = yield* Effect.mapError(ledger.end, ofLedger)
+    bound.offsets.told(end.offset, known)
     const claims = needsTurn(step) ? yield* bound.spending.claims : undefined
     yield* preparedAs(parts, bound, transfer, step, { facts, claims, end, behindOffset: Math.min(end.offset, readThrough ?? end.offset) })
   })

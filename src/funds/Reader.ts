@@ -22,6 +22,8 @@ const journalEveryMs = 60_000
 export class Reader {
   /** The offset up to which everything was read; undefined before the first page. */
   private throughOffset: number | undefined
+  /** How often the ledger had gone back when that was read. */
+  private times = 0
   /** The ledger's end as last reported. */
   private endOffset = 0
   private journaledAtEpochMs = 0
@@ -71,16 +73,30 @@ export class Reader {
     return offset > 0 ? offset : this.firstNeeded() ?? end
   }
 
+  /**
+   * Where the ledger went back, what was read is numbered anew: reading begins again where the first open step could be, so that the
+   * books can be compared. The steps themselves know of it (`Offsets.ts`).
+   */
+  private beginAgain(end: number): Effect.Effect<void> {
+    const read = this.throughOffset ?? this.parts.reads.funds.offset
+    this.times = this.bound.offsets.times
+    this.throughOffset = Math.min(end, this.firstNeeded() ?? end)
+    return Effect.logError(
+      `the ledger went back: its end is ${end}, ${read} was read, and completions are read again from ${this.throughOffset}`
+    )
+  }
+
   /** Reads one page. Returns whether there may be more at once. */
   page(nowEpochMs: number): Effect.Effect<boolean, Trouble> {
     return Effect.gen(this, function*() {
       const { ledger, submit } = this.parts
+      const { offsets } = this.bound
+      const { known } = offsets
       const end = yield* Effect.mapError(ledger.end, ofLedger)
+      offsets.told(end.offset, known)
       this.endOffset = end.offset
-      const from = this.throughOffset ??= this.begin(end.offset)
-      if (end.offset < from) {
-        return yield* new Stopped({ reason: "ledger_went_back", detail: `its end is ${end.offset}, and ${from} was read` })
-      }
+      if (end.offset < (this.throughOffset ??= this.begin(end.offset)) || offsets.times > this.times) yield* this.beginAgain(end.offset)
+      const from = this.throughOffset
       const asked = this.watched()
       const page = yield* ledger.completions({
         userId: this.bound.custody.userId,

@@ -26,7 +26,7 @@ const stopReasons = [
   "synchronizer_changed",
   /** The step is of another treasury than the one whose key the signer has, whose completions say nothing about the step. */
   "treasury_changed",
-  /** The ledger's end is before what has been read of it. */
+  /** The ledger's end was before what had been read of it, after the step was submitted. */
   "ledger_went_back",
   /** The signer refuses to repeat a signature that it has given, or to sign the venue's own step, or to make a key. */
   "signer_refused",
