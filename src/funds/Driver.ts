@@ -306,8 +306,8 @@ export class Driver {
 
   /**
    * Whether the ledger has done a step that this journal has not prepared is known once its completions have been read. Returns whether
-   * they have been read for a transfer. Where the ledger does not tell them any more, the transfer goes on without: others are worked
-   * on then, too.
+   * they have been read for a transfer. Where the ledger does not tell any, the transfer goes on without: others are worked on then,
+   * too.
    */
   private readFirst(number: number): Effect.Effect<boolean, Trouble> {
     const isUnprepared = this.parts.reads.transfer(number)?.stepAtHand?.binding === null

@@ -121,20 +121,21 @@ export class Reader {
     })
   }
 
-  /** Skips completions that the ledger has pruned, where none of them can belong to an open step. */
+  /**
+   * Skips completions that the ledger has pruned. Where one of them can belong to an open step, that step is searched for individually
+   * and stops; all other transfers, and the comparison of books, depend on what comes after.
+   */
   private pruned(error: Ledger.LedgerError, from: number, end: number): Effect.Effect<undefined, Trouble> {
     if (error._tag !== "Refused" || error.code !== Ledger.codes.pruned) return ofLedger(error)
-    const next = this.firstNeeded() ?? end
+    const needed = this.firstNeeded() ?? end
+    const earliest = Number(error.context["earliest_offset"])
+    const next = needed > from ? needed : Number.isSafeInteger(earliest) && earliest > from ? Math.min(earliest, end) : end
     if (next <= from) return new Stopped({ reason: "completions_pruned", detail: error.message })
-    return Effect.as(
-      Effect.tap(
-        Effect.logWarning(
-          `the ledger has forgotten completions behind ${from}: none is of a step that is prepared, and reading goes on at ${next}`
-        ),
-        () => Effect.sync(() => void (this.throughOffset = next))
-      ),
-      undefined
-    )
+    const said = `the ledger has forgotten completions behind ${from}:`
+    const told = needed > from
+      ? Effect.logWarning(`${said} none is of a step that is prepared, and reading goes on at ${next}`)
+      : Effect.logError(`${said} some may be of open steps, which wait for an operator, and reading goes on at ${next}`)
+    return Effect.as(Effect.tap(told, () => Effect.sync(() => void (this.throughOffset = next))), undefined)
   }
 
   /** Journals the place reached: with anything found, and otherwise now and then. */

@@ -226,6 +226,8 @@ export class Bank {
     await this.venue.run(Effect.provide(
       Effect.gen(function*() {
         const ledger = yield* Ledger
+        // As far back as the ledger still deduplicates, whatever it has pruned.
+        const { offset: deduplicateFromOffset } = yield* ledger.end
         const prepared = yield* ledger.prepare(plan({ ...custody, treasury: partyId }, facts), maxRecordTimeEpochMs)
         const signature = Ed25519.sign(treasury, prepared.hash)
         yield* ledger.execute({
@@ -235,7 +237,7 @@ export class Bank {
           party: partyId,
           submissionId: facts.transferId,
           userId: custody.userId,
-          deduplicateFromOffset: 0
+          deduplicateFromOffset
         })
       }),
       this.ledger.layer
