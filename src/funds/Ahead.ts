@@ -21,6 +21,12 @@ import type { Withheld } from "./Trouble.js"
  */
 export const isFromBefore = (number: number, beganAtSequence: number): boolean => sequenceOf(number) <= beganAtSequence
 
+/**
+ * How far the ledger's clock and the journal's time may be apart, in ms: the clocks of two machines, or a venue whose clock ran ahead
+ * and was put right, after which the journal's time stands still for as long.
+ */
+const clocksApartMs = 10 * 60 * 1000
+
 interface Unprepared {
   readonly transfer: TransferView
   readonly step: StepName
@@ -49,8 +55,8 @@ export class Ahead {
 
   /**
    * Notes a completion of a command of which the journal knows nothing, if it accepts a step that is not prepared: binds the step to
-   * the place right before it, without a transaction, and then confirms it. One that the ledger recorded before the transfer was
-   * requested belongs to a lost transfer that had the same id.
+   * the place right before it, without a transaction, and then confirms it. One that the ledger recorded long before the transfer was
+   * requested seems to belong to a lost transfer that had the same id, unless a clock was wrong.
    */
   note(completion: Ledger.Completion): Effect.Effect<Noted, Withheld> {
     return Effect.gen(this, function*() {
@@ -59,8 +65,10 @@ export class Ahead {
       const found = (this.commands ??= this.unprepared()).get(commandId)
       if (found === undefined) return "unknown"
       const { step, transfer: { id, number, requestedAtEpochMs } } = found
-      if (recordTimeEpochMs !== undefined && recordTimeEpochMs < requestedAtEpochMs) {
-        yield* Effect.logWarning(`${id}: an acceptance of its ${step}, at ${offset}, is from before its request, so of a lost transfer`)
+      const isBefore = recordTimeEpochMs !== undefined && recordTimeEpochMs < requestedAtEpochMs - clocksApartMs
+      const said = `${id}: an acceptance of its ${step}, at ${offset}, is from long before its request`
+      if (isBefore && step !== "treasury_withdrawal") {
+        yield* Effect.logWarning(`${said}, so of a lost transfer`)
         return "unknown"
       }
       const { custody: { synchronizerId, userId }, participantId } = this.bound
@@ -77,6 +85,11 @@ export class Ahead {
         ledgerEndOffset: offset - 1,
         maxRecordTimeEpochMs: 0
       })
+      if (isBefore) {
+        yield* Effect.logError(`${said}: it may be of a lost withdrawal, or this one be paid, and withdrawals stop until an operator knows`)
+        yield* note(this.parts, "RejectStep", { transfer: number, step, stage: "approval", guard: "accepted_before_request" })
+        return yield* note(this.parts, "NoteCompletion", factOf(completion))
+      }
       const noted = yield* note(this.parts, "NoteCompletion", factOf(completion))
       if (noted === "noted") {
         yield* Effect.logWarning(`${id}: the ledger has done its ${step}, which this journal, an older copy, has not prepared`)

@@ -108,15 +108,17 @@ export class Reader {
       // Parties that appeared meanwhile were not asked for, so the page says nothing about them.
       if ([...this.watched()].some((party) => !asked.has(party))) return true
       const ahead = new Ahead(this.parts, this.bound, this.beganAtSequence)
-      let isOurs = false
+      let isToJournal = false
       for (const completion of page.completions) {
         const known = yield* note({ submit }, "NoteCompletion", factOf(completion))
         const noted = known === "unknown" ? yield* ahead.note(completion) : known
         if (noted === "unknown") this.unknownCompletions++
-        isOurs ||= noted === "noted"
+        // One that nobody knows may be of a lost transfer, whose id a new one will get: no later process may read it again, and take it
+        // for the new one's.
+        isToJournal ||= noted === "noted" || (noted === "unknown" && completion.outcome._tag === "Accepted")
       }
       this.throughOffset = Math.max(from, page.throughOffset)
-      yield* this.journal(isOurs, page.recordTimeEpochMs ?? 0, nowEpochMs)
+      yield* this.journal(isToJournal, page.recordTimeEpochMs ?? 0, nowEpochMs)
       return page.completions.length > 0 && page.throughOffset > from
     })
   }
@@ -139,11 +141,11 @@ export class Reader {
   }
 
   /** Journals the place reached: with anything found, and otherwise now and then. */
-  private journal(isOurs: boolean, recordTimeEpochMs: number, nowEpochMs: number): Effect.Effect<void, Trouble> {
+  private journal(isFound: boolean, recordTimeEpochMs: number, nowEpochMs: number): Effect.Effect<void, Trouble> {
     const { reads, submit } = this.parts
     const offset = this.throughOffset ?? 0
     const ahead = offset - reads.funds.offset
-    const isDue = isOurs || ahead >= journalEveryOffsets || nowEpochMs - this.journaledAtEpochMs >= journalEveryMs
+    const isDue = isFound || ahead >= journalEveryOffsets || nowEpochMs - this.journaledAtEpochMs >= journalEveryMs
     if (ahead <= 0 || !isDue) return Effect.void
     this.journaledAtEpochMs = nowEpochMs
     return Effect.asVoid(note({ submit }, "NoteLedgerOffset", { offset, recordTimeEpochMs }))

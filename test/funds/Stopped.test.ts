@@ -21,7 +21,10 @@ test("a step whose completions are pruned stops, and the books are compared all 
   await bank.take(40_000_000)
   expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-40000000", withdrawalsStopped: true })
   const request = { asset: "USDC", amountAtoms: "10000000", destinationPartyId: await owner.party }
-  expect((await other.ask("POST", "/v1/accounts/{account}/withdrawals", request)).status).not.toBe(200)
+  expect(await other.ask("POST", "/v1/accounts/{account}/withdrawals", request, "another")).toMatchObject({
+    status: 422,
+    json: { rejectionGuard: "withdrawals_stopped" }
+  })
   expect(await details(bank)).toMatchObject({ transfersForTheOperator: `${id}: completions_pruned` })
   await bank.venue.stop()
 })
