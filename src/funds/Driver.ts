@@ -50,6 +50,8 @@ interface Tended {
   waitsSinceEpochMs: number
   waitMs: number
   trouble: Trouble | undefined
+  /** The step and transaction in which it was met. */
+  troubled: string
   /** The attempt in progress. */
   underWay: Fiber.RuntimeFiber<void, Trouble> | undefined
   /** Whether that is waiting for its turn to spend from the treasury. */
@@ -102,9 +104,17 @@ export class Driver {
     return this.bound?.custody.treasury
   }
 
-  /** Transfers that wait for an operator. */
+  /** Transfers that wait for an operator. One that has gone on since, by what the ledger has told, does not wait any more. */
   get stopped(): ReadonlyArray<StoppedTransfer> {
-    return [...this.tended].flatMap(([transfer, { trouble }]) => trouble?._tag === "Stopped" ? [{ transfer, reason: trouble.reason }] : [])
+    return [...this.tended].flatMap(([transfer, { trouble, troubled }]) =>
+      trouble?._tag === "Stopped" && troubled === this.atHand(transfer) ? [{ transfer, reason: trouble.reason }] : []
+    )
+  }
+
+  /** The step at hand of a transfer, with its transaction. */
+  private atHand(number: number): string {
+    const step = this.parts.reads.transfer(number)?.stepAtHand
+    return `${step?.name} ${step?.preparation?.hash}`
   }
 
   /** The participant, user and key with which the venue acts on the ledger: determined once, and shared by all. */
@@ -128,6 +138,7 @@ export class Driver {
       waitsSinceEpochMs: 0,
       waitMs: 0,
       trouble: undefined,
+      troubled: "",
       underWay: undefined,
       waitsForTurn: false
     }
@@ -206,10 +217,12 @@ export class Driver {
       const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, sequenceOf(number))
       tended.waitsSinceEpochMs = now
       tended.waitMs = trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs
-      if (trouble?._tag === "Stopped" && tended.trouble?._tag !== "Stopped") {
+      const wasStopped = tended.trouble?._tag === "Stopped" && tended.troubled === this.atHand(number)
+      if (trouble?._tag === "Stopped" && !wasStopped) {
         yield* Effect.logError(`transfer ${this.parts.reads.transfer(number)?.id} waits for an operator: ${trouble.message}`)
       }
       tended.trouble = trouble
+      tended.troubled = this.atHand(number)
       if (Exit.isFailure(exit) && Cause.isDie(exit.cause)) yield* Effect.logError("a transfer met a defect", exit.cause)
       yield* this.wake
     })

@@ -62,6 +62,19 @@ export const elsewhere = (place: Place, step: Bindable): Stopped | undefined => 
   })
 }
 
+/**
+ * Why a step cannot be prepared from here: besides the above, the engine takes no other user for a bound step, since a ledger
+ * deduplicates by user. What is prepared already continues under its own user.
+ */
+export const unpreparable = (bound: Bound, step: Bindable): Stopped | undefined => {
+  const { binding } = step
+  const { userId } = bound.custody
+  return elsewhere(placeOf(bound), step) ?? (binding === null || binding.userId === userId ? undefined : new Stopped({
+    reason: "user_changed",
+    detail: `the step is bound to the user ${binding.userId}, and not to ${userId}`
+  }))
+}
+
 /** Fails for a step that is bound elsewhere. */
 export const here = (bound: Bound, step: Bindable): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => elsewhere(placeOf(bound), step) ?? Effect.void)

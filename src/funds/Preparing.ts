@@ -6,10 +6,10 @@ import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
-import type * as Ledger from "../ledger/Ledger.js"
+import * as Ledger from "../ledger/Ledger.js"
 import * as Planned from "../ledger/Planned.js"
 import { check } from "../ledger/prepared/Check.js"
-import { here } from "./Elsewhere.js"
+import { unpreparable } from "./Elsewhere.js"
 import { factsOf, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
@@ -99,7 +99,7 @@ export const prepare = (
     const { custody } = bound
     const { account, number } = transfer
     const { name } = step
-    yield* here(bound, step)
+    yield* Effect.suspend(() => unpreparable(bound, step) ?? Effect.void)
     const facts = factsOf(name, { ...transfer, accountId: reads.accountId(account) })
     // The withdrawal was requested before the treasury's party was known.
     if (Planned.paysItself(custody.treasury, facts)) {
@@ -125,6 +125,15 @@ interface Basis {
   readonly behindOffset: number
 }
 
+/**
+ * The trouble where the ledger definitely does not prepare a step. An owner is told, and may try again; the venue's own step after the
+ * end of its transfer has nobody else who could look for the offer that the ledger does not find.
+ */
+const declined = ({ end }: TransferView, { cause, code, context }: Ledger.Refused): Declined | Stopped =>
+  end !== null && code === Ledger.codes.notFound
+    ? new Stopped({ reason: "offer_not_found", detail: cause })
+    : new Declined({ code, detail: cause, largestAtoms: context["largestAtoms"] })
+
 /** The same on a given basis. */
 const preparedAs = (
   { ledger, submit }: Parts,
@@ -141,7 +150,7 @@ const preparedAs = (
       ledger.prepare(planned, maxRecordTimeEpochMs, claims),
       (error) =>
         error._tag === "Refused"
-          ? new Declined({ code: error.code, detail: error.cause, largestAtoms: error.context["largestAtoms"] })
+          ? declined(transfer, error)
           : ofLedger(error)
     )
     const found = check({ ...made, maxRecordTimeEpochMs }, planned)

@@ -33,7 +33,11 @@ const stopReasons = [
   /** The signer's record of the account has pinned none of the account's passkeys, so it makes no key for it. */
   "passkeys_not_pinned",
   /** The ledger prepares something else than the venue's own step. */
-  "prepared_mismatch"
+  "prepared_mismatch",
+  /** The venue acts for another user of the ledger than the one to which the step is bound, and it has to be prepared again. */
+  "user_changed",
+  /** The ledger does not find the offer that the venue's own step withdraws. */
+  "offer_not_found"
 ] as const
 
 export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {

@@ -130,7 +130,7 @@ const tooLongCode = "TRANSACTION_TOO_LONG"
 const isTooLong = (error: LedgerError): boolean =>
   error._tag === "Refused" && (error.code === tooLongCode || error.code === "INVALID_ARGUMENT")
 
-const missing = (cause: string): Refused => new Refused({ code: "CONTRACT_NOT_FOUND", cause, context: {} })
+const missing = (cause: string): Refused => new Refused({ code: codes.notFound, cause, context: {} })
 
 class JsonLedger {
   constructor(private readonly asking: Asking, private readonly settings: Settings) {}

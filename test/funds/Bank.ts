@@ -141,15 +141,19 @@ export class Bank {
     await this.started()
   }
 
-  /** The same over another connection to the ledger, possibly on another synchronizer. */
-  async restartOver(way: (transport: Transport) => Transport, synchronizerId = setting.synchronizerId): Promise<void> {
+  /** The same over another connection to the ledger, possibly on another synchronizer or as another user. */
+  async restartOver(
+    way: (transport: Transport) => Transport,
+    synchronizerId = setting.synchronizerId,
+    userId = custody.userId
+  ): Promise<void> {
     await this.venue.stop()
     const transport = way(this.ledger.transport)
     const ledger = Layer.merge(
       Layer.effect(Ledger, JsonLedger.make(transport, { ...setting, synchronizerId })),
       Layer.succeed(Faucet, faucet(transport))
     )
-    this.money = { ledger, custody: { ...custody, synchronizerId } }
+    this.money = { ledger, custody: { ...custody, synchronizerId, userId } }
     this.venue = this.over(this.venue.epochMs)
     await this.started()
   }

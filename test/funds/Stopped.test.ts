@@ -1,5 +1,8 @@
 /** Transfers that only an operator can settle: what he is told of them and for how long, and that nothing else waits with them. */
-import { describe, expect, test } from "vitest"
+import { Effect } from "effect"
+import { expect, test } from "vitest"
+import { setting } from "../../src/ledger/development/Setting.js"
+import type { Transport } from "../../src/ledger/Transport.js"
 import { Bank, Owner } from "./Bank.js"
 
 const details = async (bank: Bank) => (await bank.venue.ask("GET", "/readyz")).json.details
@@ -26,5 +29,81 @@ test("a step whose completions are pruned stops, and the books are compared all 
     json: { rejectionGuard: "withdrawals_stopped" }
   })
   expect(await details(bank)).toMatchObject({ transfersForTheOperator: `${id}: completions_pruned` })
+  await bank.venue.stop()
+})
+
+/** Confirms a deposit until its owner has approved the first step, which is the venue's offer. */
+const offered = async (bank: Bank, owner: Owner): Promise<string> => {
+  await bank.give(await owner.party, 50_000_000)
+  const id = await owner.request("deposit", 50_000_000)
+  const approvals: Array<string> = []
+  for (let turn = 0; approvals.length < 1 && turn < 30; turn++) {
+    await owner.turn("deposit", id, approvals)
+    await bank.venue.leap(5_000, 2_500)
+  }
+  return id
+}
+
+test("a step that another user cannot prepare again stops, and goes on once the user is what it was", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const id = await owner.request("withdrawal", 60_000_000, await owner.party)
+  const ask = () => owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
+  expect((await ask()).json).toMatchObject({ status: "approval_required" })
+  const same = (transport: Transport) => transport
+  await bank.restartOver(same, setting.synchronizerId, "another")
+  // What is prepared continues under its own user: only afterwards is anything in the way.
+  expect((await ask()).json).toMatchObject({ status: "approval_required" })
+  await bank.venue.leap(900_000, 5_000)
+  expect(await ask()).toMatchObject({ status: 503, json: { retryable: false } })
+  expect(await details(bank)).toMatchObject({ ledger: "live", transfersForTheOperator: `${id}: user_changed` })
+  await bank.restartOver(same)
+  expect(await owner.confirm("withdrawal", id)).toBe("ledger_confirmed")
+  expect(await details(bank)).toMatchObject({ transfersForTheOperator: "" })
+  await bank.venue.stop()
+})
+
+test("an offer that the ledger does not find is told to the operator, and taken back once it does", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const id = await offered(bank, owner)
+  await bank.venue.leap(20_000)
+  // As under another package: its template has no such offer.
+  await bank.restartOver((transport) => (question) =>
+    question.path.includes("active-contracts") && JSON.stringify(question.body).includes("Offer")
+      ? Effect.map(transport(question),
+        (reply) => ({ ...reply, body: { ...reply.body as object, activeContracts: [], nextPageToken: null } }))
+      : transport(question)
+  )
+  expect((await owner.ask("DELETE", `/v1/accounts/{account}/deposits/${id}`)).json).toMatchObject({ status: "rejected" })
+  await bank.venue.leap(60_000)
+  expect(await details(bank)).toMatchObject({ openTransfers: 1, transfersForTheOperator: `${id}: offer_not_found` })
+  expect(bank.said.filter((line) => line.includes(`transfer ${id} waits for an operator: stopped (offer_not_found)`))).toHaveLength(1)
+  await bank.restartOver((transport) => transport)
+  await bank.venue.leap(60_000)
+  expect(await details(bank)).toMatchObject({ openTransfers: 0, transfersForTheOperator: "" })
+  await bank.venue.stop()
+})
+
+test("a transfer that has gone on by what the ledger told does not wait for the operator any more", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  await bank.script([
+    { on: "execute", step: "treasury_offer", skip: 0, times: 1, fault: { name: "complete_after", afterMs: 90_000 } },
+    {
+      on: "execute",
+      step: "treasury_offer",
+      skip: 0,
+      times: 1,
+      fault: { name: "refuse", code: "INVALID_DEDUPLICATION_PERIOD", cause: "too far back" }
+    }
+  ])
+  const id = await offered(bank, owner)
+  await bank.venue.leap(30_000)
+  expect(await details(bank)).toMatchObject({ transfersForTheOperator: `${id}: deduplication_period` })
+  await bank.venue.leap(120_000)
+  expect(await owner.must("GET", `/v1/accounts/{account}/deposits/${id}`)).toMatchObject({ status: "bound" })
+  expect(await details(bank)).toMatchObject({ openTransfers: 1, transfersForTheOperator: "" })
+  expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_stopped_transfers 0\n")
   await bank.venue.stop()
 })
