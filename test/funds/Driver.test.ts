@@ -136,7 +136,7 @@ describe("among many deposits over a slow ledger", () => {
             return Effect.fail({ _tag: "Refused", code: "X", cause: "x", context: {} })
           })
       },
-      reads: { accountId: String, openTransfers: () => [], transfer },
+      reads: { accountId: String, funds: { offset: 0 }, openTransfers: () => [], transfer },
       setting: { token: {} },
       signer: { treasuryKey: Effect.succeed({ keyId: "k", publicKey: new Uint8Array(32) }) }
     })
@@ -199,6 +199,7 @@ test("transfers that fail together are not all tried again together", async () =
     ledger: { participantId: Effect.succeed("p"), allocateParty: () => Effect.succeed({ partyId: "t::1" }) },
     reads: {
       accountId: String,
+      funds: { offset: 0 },
       withheldFor: () => undefined,
       openTransfers: () => [],
       openTransfersOf: () => [],
@@ -234,7 +235,7 @@ test("several who bind at first have the same, and choose holdings in the same t
     signer: { treasuryKey: Effect.delay(Effect.succeed({ keyId: "k", publicKey: new Uint8Array(32) }), 5) },
     ledger: { participantId: Effect.succeed("p"), allocateParty: () => Effect.succeed({ partyId: "t::1" }) },
     setting: {},
-    reads: { openTransfers: () => [] }
+    reads: { funds: { offset: 0 }, openTransfers: () => [] }
   })
   await Effect.runPromise(Effect.gen(function*() {
     const driver = new Driver(parts, yield* Scope.make())
