@@ -415,8 +415,8 @@ describe("an approval", () => {
     expect(driver.prepare(number, "treasury_withdrawal")).toBe(Refusal.ledgerFactConflict)
     expect(driver.scan(number, "treasury_withdrawal", maxRecordTimeEpochMs + 1)).toBe(Refusal.none)
     expect(driver.transfer(number)).toMatchObject({ status: "requested", awaits: "preparation", ledgerOutcome: undefined })
-    expect(driver.prepare(number, "treasury_withdrawal", { commandId: "another" })).toBe(Refusal.ledgerFactConflict)
-    expect(driver.prepare(number, "treasury_withdrawal", { participantId: "another" })).toBe(Refusal.ledgerFactConflict)
+    for (const other of ["commandId", "participantId", "synchronizerId", "userId"])
+      expect(driver.prepare(number, "treasury_withdrawal", { [other]: "another" })).toBe(Refusal.ledgerFactConflict)
     expect(driver.prepare(number, "treasury_withdrawal", { ledgerEndOffset: 99 })).toBe(Refusal.none)
     // Its completions are still searched for from the offset of the first preparation.
     expect(driver.transfer(number).stepAtHand).toMatchObject({ preparations: 2, binding: { ledgerEndOffset: 50 } })

@@ -3,6 +3,7 @@ import { Clock, Effect, Either, Layer, Schema } from "effect"
 import { describe, expect, test } from "vitest"
 import { setting as plainSetting } from "../../src/ledger/development/Setting.js"
 import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
+import * as Holdings from "../../src/ledger/Holdings.js"
 import { type Claims, codes, Ledger, type LedgerError, Refused } from "../../src/ledger/Ledger.js"
 import * as JsonLedger from "../../src/ledger/JsonLedger.js"
 import { type Facts, plan, templates } from "../../src/ledger/Planned.js"
@@ -253,4 +254,9 @@ test("a participant that refuses what is long is asked for fewer, and one that r
   scene.mostOthers = -1
   expect(await spends(scene, usdc)).toBe("INVALID_ARGUMENT")
   expect(await spends(scene, 3 * usdc)).toBe("INVALID_ARGUMENT")
+})
+
+test.each([[32, 1], [33, 6]])("of %i holdings that a treasury has, a withdrawal of the value of one spends %i", (pieces, spent) => {
+  const least = Array.from({ length: pieces }, (_, at) => ({ contractId: String(at), atoms: 5n }))
+  expect(Holdings.choicesOf(least, 5n, nobody)[0]).toHaveLength(spent)
 })
