@@ -397,6 +397,16 @@ describe("an answer as scripted", () => {
       expect(methods()).toEqual(["GET", "GET", "GET"])
     })
 
+    it("an order is not placed where the venue lacks what is older than an upgrade", async () => {
+      made().setMarkets([market])
+      venue.script(forgotten, answered({ outcome: "unknown_expired", completeSinceEpochMs: exchange.milliseconds() - 86_400_000 }))
+      await expect(place(exchange, { idempotencyKey: "one" })).rejects.toMatchObject({
+        name: "OutcomeUnknown",
+        message: expect.stringContaining("of orders from before its upgrade")
+      })
+      expect(methods()).toEqual(["GET", "GET"])
+    })
+
     it("an order that the venue never had is placed", async () => {
       made().setMarkets([market])
       venue.script(forgotten, forgotten, answered(native))

@@ -4,7 +4,7 @@
  */
 import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
-import { isTooNewToForget } from "../venue/CommandKey.js"
+import { isTooNewToForget, mayBeMissing } from "../venue/CommandKey.js"
 import { isConflict, isDecision } from "../venue/Refusal.js"
 import { nativeVersion } from "../venue/Rest.js"
 import { Allowance } from "./Allowance.js"
@@ -317,9 +317,23 @@ export class Delivery extends Exchange {
   protected async orderNamed(path: string, idempotencyKey: string, name: string, entry?: number): Promise<Dict | undefined> {
     const target = { accountId: await this.loadAccountId(), clientOrderId: name }
     const asked: Request = [Description.outcomesPath, "private", "GET", target, undefined, undefined, {}]
-    const order: Dict | undefined = this.safeDict(this.asDict(await this.repeat(asked, () => {})), "order")
+    const seen = this.asDict(await this.repeat(asked, () => {}))
+    const order: Dict | undefined = this.safeDict(seen, "order")
+    const completeSinceEpochMs = this.safeInteger(seen, "completeSinceEpochMs")
+    if (order === undefined && mayBeMissing(completeSinceEpochMs, this.milliseconds())) throw this.unproven(path, idempotencyKey, name)
     if (order === undefined || order["idempotencyKey"] === idempotencyKey || name === clientOrderIdOf(idempotencyKey, entry)) return order
     throw this.forgotten(path, idempotencyKey, order)
+  }
+
+  private unproven(path: string, idempotencyKey: string, name: string): OutcomeUnknown {
+    const why = new ExchangeError(
+      `the venue has forgotten the key, and of orders from before its upgrade it may lack the one named ${name}`
+    )
+    return new OutcomeUnknown(
+      `${this.id} ${path}: whether it was done under ${idempotencyKey} is unknown, and it was not sent again: ${why.message}`,
+      idempotencyKey,
+      why
+    )
   }
 
   private forgotten(path: string, idempotencyKey: string, { clientOrderId, orderId, status }: Dict): OutcomeUnknown {

@@ -18,3 +18,13 @@ export const isTooNewToForget = (madeAtEpochMs: number | undefined, nowEpochMs: 
   const ageMs = nowEpochMs - madeAtEpochMs
   return ageMs >= 0 && ageMs < shortestRetentionMs
 }
+
+/** The longest retention that a venue can be set to, in milliseconds: a key of the caller's is taken to be no older. */
+const longestRetentionMs = 30 * 86_400_000
+
+/**
+ * Whether an order under a key of the caller's may have been placed although the venue does not find it: where it says that its orders
+ * are complete only since a time (`completeSinceEpochMs`) at which the key may have been in use already.
+ */
+export const mayBeMissing = (completeSinceEpochMs: number | undefined, nowEpochMs: number): boolean =>
+  completeSinceEpochMs !== undefined && completeSinceEpochMs > nowEpochMs - longestRetentionMs

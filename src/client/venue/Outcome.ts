@@ -3,7 +3,7 @@
  * what the venue reported, and never a guess.
  */
 import { clientOrderIdOf } from "./ClientOrderId.js"
-import { type CommandKey, isTooNewToForget } from "./CommandKey.js"
+import { type CommandKey, isTooNewToForget, mayBeMissing } from "./CommandKey.js"
 import type * as Contract from "./Contract.js"
 import type { Refusal } from "./Refusal.js"
 import { Unanswered } from "./Refusal.js"
@@ -43,7 +43,7 @@ export interface NeverArrived {
  * has passed since it was first sent. After that this still holds for orders, which are looked up by their `clientOrderId` before they are
  * sent, but any other command would be done again. It is also the outcome where the key belongs to another body (`cause` is a `Refusal`
  * with `isConflict`), or where the venue has forgotten it but has an order with its name (`cause` is `Forgotten`): then `seen` holds what
- * was done, and repeating tells no more.
+ * was done, and repeating tells no more. Nor does it where the venue's orders do not reach back far enough (`cause` is `Unproven`).
  */
 export interface Unknown {
   readonly kind: "unknown"
@@ -63,6 +63,19 @@ export class Forgotten extends Error {
 
   constructor(idempotencyKey: string, { clientOrderId = "", orderId }: Contract.Order) {
     super(`the venue has forgotten what was decided under ${idempotencyKey}, and has ${orderId} of the name ${clientOrderId}`)
+  }
+}
+
+/**
+ * The venue has forgotten what was decided under a key, and its orders are complete only since an upgrade that is less than 30 days ago:
+ * that it finds no order with the command's names does not prove that there was none. Nothing was sent.
+ */
+export class Unproven extends Error {
+  override readonly name = "Unproven"
+  readonly isRetryable = false
+
+  constructor(idempotencyKey: string, readonly completeSinceEpochMs: number | undefined) {
+    super(`the venue has forgotten what was decided under ${idempotencyKey}, and does not have all orders from before its upgrade`)
   }
 }
 
@@ -122,7 +135,7 @@ export class Outcomes {
   /**
    * What is known of orders about to be sent under a key of the caller's; undefined where they may be sent. Decisions under the key may be
    * forgotten, so that the venue would take the orders for new ones. But it finds every order by its name, however old: where there is none
-   * with these names, they were not placed.
+   * with these names, they were not placed, unless the venue says that it does not have all of them.
    */
   async earlier<A>({ idempotencyKey, madeAtEpochMs }: CommandKey, { isBatch, names }: Placing): Promise<Outcome<A> | undefined> {
     if (madeAtEpochMs !== undefined) return undefined
@@ -130,7 +143,10 @@ export class Outcomes {
       if ((await this.lookUp(idempotencyKey)).outcome !== "unknown_expired") return undefined
       for (const clientOrderId of names) {
         const seen = await this.seenUnder({ clientOrderId })
-        if (seen.order === undefined) continue
+        if (seen.order === undefined) {
+          if (!mayBeMissing(seen.completeSinceEpochMs, this.rest.platform.nowEpochMs())) continue
+          return { kind: "unknown", idempotencyKey, cause: new Unproven(idempotencyKey, seen.completeSinceEpochMs), seen }
+        }
         const isOfKey = clientOrderId === clientOrderIdOf(idempotencyKey, undefined) || seen.order.idempotencyKey === idempotencyKey
         // The caller's own name may be that of another order, and a batch's answer would have to cover each of its orders.
         if (isOfKey && !isBatch) return { kind: "accepted", idempotencyKey, value: seen.order as A }

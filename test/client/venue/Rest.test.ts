@@ -349,6 +349,26 @@ test("an order under a key that the venue may have forgotten is placed where it 
   expect(half.left).toEqual([])
 })
 
+test.each<readonly [what: string, days: number, isPlaced: boolean]>([
+  ["was upgraded a day ago, and is not placed", 1, false],
+  ["was upgraded longer ago than a key is used, and is placed", 31, true]
+])("an order of which the venue has no trace, as it lacks what is older than an upgrade: it %s", async (_, days, isPlaced) => {
+  const without = (nowEpochMs: number): Given => ({
+    body: { outcome: "unknown_expired", decisions: [], completeSinceEpochMs: nowEpochMs - days * 86_400_000 }
+  })
+  const nowEpochMs = scripted([]).platform.nowEpochMs()
+  const { client, left, platform } = scripted([forgotten, without(nowEpochMs), ...isPlaced ? [placed] : []])
+  const told = await client.place(order, { idempotencyKey: "one" })
+  if (isPlaced) expect(told).toMatchObject({ kind: "accepted" })
+  else expect(told).toMatchObject({
+      kind: "unknown",
+      cause: { name: "Unproven", isRetryable: false },
+      seen: { outcome: "unknown_expired" }
+    })
+  expect(left).toEqual([])
+  expect(platform.requests.filter(({ method }) => method !== "GET")).toHaveLength(isPlaced ? 1 : 0)
+})
+
 const name = { orderId: "ord_1", marketId: "M" }
 
 test.each<readonly [string, (client: Client, identity: Identity) => Promise<Outcome<unknown>>]>([
