@@ -392,6 +392,7 @@ const historiesOf = (
       durableSequence,
       digestAt: (sequence) => JournalReading.digestAt(links, sequence),
       stepSequence: SnapshotStore.latestStepSequence(Context.get(writing, SnapshotStore.SnapshotStore)),
+      firstStepSequence: SnapshotStore.firstStepSequence(Context.get(writing, SnapshotStore.SnapshotStore)),
       environment
     }, how)
   })

@@ -67,6 +67,9 @@ export const make = (random: SimRandom): SimHistories => {
       }),
       setAside: Effect.sync(() => {
         kept = undefined
+      }),
+      discard: Effect.sync(() => {
+        kept = undefined
       })
     }),
     left: () => kept,

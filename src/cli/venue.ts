@@ -118,7 +118,7 @@ const audit = Cli.make("audit", Options.audit, (parsed) => Effect.flatMap(direct
 
 const journalCopy = Cli.make("copy", Options.copy, (parsed) => Effect.flatMap(directory, (tasks) => tasks.copy(parsed))).pipe(
   Cli.withDescription(
-    "Copies the journal and the snapshots as they are now, also beside a running venue; the copy is checked and started from"
+    "Copies the journal, the snapshots and the histories as they are now, also beside a running venue; the copy is checked and started from"
   )
 )
 
@@ -129,7 +129,8 @@ const journal = Cli.make("journal").pipe(
   Cli.withSubcommands(journalCommands)
 )
 
-const historiesRebuild = Cli.make("rebuild", Options.info, (parsed) => Effect.flatMap(directory, (tasks) => tasks.rebuildHistories(parsed)))
+const historiesRebuild = Cli.make("rebuild", Options.rebuild,
+  (parsed) => Effect.flatMap(directory, (tasks) => tasks.rebuildHistories(parsed)))
   .pipe(
     Cli.withDescription(
       "Makes a data directory's histories anew from its journal; a running venue does so by itself where they are no good"

@@ -95,6 +95,7 @@ type Unlisted = Corrupt | DiskError
 interface Names {
   /** Ascending. */
   readonly snapshots: ReadonlyArray<number>
+  readonly firstStep: number | undefined
   readonly lastStep: number | undefined
 }
 
@@ -272,10 +273,14 @@ const sequencesOf = (files: ReadonlyArray<string>, pattern: RegExp): ReadonlyArr
 const list = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, namePattern))
 const listSteps = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, stepPattern))
 const names = (disk: DiskService): Effect.Effect<Names, Unlisted> =>
-  Effect.map(listed(disk), (files) => ({
-    snapshots: sequencesOf(files, namePattern),
-    lastStep: sequencesOf(files, stepPattern).at(-1)
-  }))
+  Effect.map(listed(disk), (files) => {
+    const steps = sequencesOf(files, stepPattern)
+    return { snapshots: sequencesOf(files, namePattern), firstStep: steps[0], lastStep: steps.at(-1) }
+  })
+
+/** The sequence of the record of the first step, by the names of the files; undefined where there is none. */
+export const firstStepSequence = ({ names }: SnapshotStore["Type"]): Effect.Effect<number | undefined, Unlisted> =>
+  Effect.map(names, ({ firstStep }) => firstStep === undefined ? undefined : firstStep + 1)
 
 /** The sequence of the record of the last step, whose state is stored; undefined where there is none or it cannot be read. */
 export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, Unlisted> =>

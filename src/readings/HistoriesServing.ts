@@ -11,7 +11,7 @@ import { assert } from "../domain/Assert.js"
 import type { Capacity } from "../engine/State.js"
 import { Disk } from "../journal/Disk.js"
 import * as JournalReading from "../journal/Reading.js"
-import { latestStepSequence, SnapshotStore } from "../journal/SnapshotStore.js"
+import { firstStepSequence, latestStepSequence, SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Histories from "../readmodel/Histories.js"
 import { HistoriesDatabase } from "../readmodel/HistoriesDatabase.js"
 import * as Feed from "../sequencer/Feed.js"
@@ -114,6 +114,7 @@ export const serve = (
         durableSequence,
         digestAt: (sequence) => JournalReading.digestAt(journal.links, sequence),
         stepSequence: latestStepSequence(snapshots),
+        firstStepSequence: firstStepSequence(snapshots),
         environment,
         hasBegun,
         reached: (reached) => say({ _tag: "Reached", reached })

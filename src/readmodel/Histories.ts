@@ -4,7 +4,8 @@
  * A fiber follows the feed and writes its results in batches, each with its place in the journal. It applies a bounded amount at a
  * time and pauses between batches, so that the writer never waits for it. A database that is unreadable, belongs to another journal
  * or environment, or continues where the journal does not, is set aside and rebuilt; until that has caught up, only reads that
- * report this themselves are served.
+ * report this themselves are served. Where another version decided the journal's first records, so that this one cannot replay them,
+ * the new one begins behind them, and says so with everything that is read from it.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -61,6 +62,8 @@ export interface Standing {
   readonly isReplaying: boolean
   /** Likewise, having begun with the journal's first record. */
   readonly isRebuilding: boolean
+  /** Where they begin, if not with the journal's first record: what had been forgotten before is not in them. */
+  readonly beginning?: Tables.Beginning | undefined
 }
 
 /** Selects candles: the first `limit` from a time on or, without one, the latest. */
@@ -185,6 +188,8 @@ export interface Parts {
   readonly digestAt: (sequence: number) => Effect.Effect<string | undefined, ReadError>
   /** The record by which this version of the rules took over; undefined where it has decided the whole journal. */
   readonly stepSequence: Effect.Effect<number | undefined, ReadError>
+  /** The record by which any later version than the one that began the journal first took over; without it, there is none. */
+  readonly firstStepSequence?: Effect.Effect<number | undefined, ReadError>
   readonly environment: string
   /** Whether this process has worked on the database before: a mismatch of its place is then another process's doing. */
   readonly hasBegun?: boolean
@@ -201,6 +206,8 @@ export interface Reached {
   readonly behindSinceEpochMs: number | undefined
   readonly isReplaying: boolean
   readonly isRebuilding: boolean
+  /** Where the rows begin, if not with the journal's first record. */
+  readonly beginning?: Tables.Beginning | undefined
 }
 
 /** An opened database. */
@@ -235,7 +242,7 @@ export class Standstill {
 
 /** The progress as reported, given the durable end of the journal and the length of a standstill. */
 export const standingOf = (
-  { behindSinceEpochMs, fills, isRebuilding, isReplaying, place: { atEpochMs, sequence } }: Reached,
+  { beginning, behindSinceEpochMs, fills, isRebuilding, isReplaying, place: { atEpochMs, sequence } }: Reached,
   durableSequence: number,
   nowEpochMs: number,
   stoodMs: number
@@ -247,7 +254,8 @@ export const standingOf = (
     fills,
     lagMs: isBehind ? Math.max(0, nowEpochMs - (behindSinceEpochMs ?? nowEpochMs), stoodMs) : 0,
     isReplaying: isReplaying && isBehind,
-    isRebuilding: isRebuilding && isReplaying && isBehind
+    isRebuilding: isRebuilding && isReplaying && isBehind,
+    beginning
   }
 }
 
@@ -299,6 +307,8 @@ class Follower {
   private hasBegun: boolean
   /** Whether the first records were decided by another version. */
   private isOthers = false
+  /** Whether the present database was empty when it was opened: everything in it can be made again. */
+  private isOwn = false
   private readonly standstill: Standstill
 
   /** `turn`: held for each batch and each read, so that a read is consistent with one place in the journal. */
@@ -471,7 +481,7 @@ class Follower {
     if (!this.isOthers && isRead(failure) && isOfOthers(failure)) {
       this.isOthers = true
       return Effect.logWarning(`the histories begin where this version took over: ${textOf(failure)}`).pipe(
-        Effect.zipRight(database.setAside),
+        Effect.zipRight(this.isOwn ? database.discard : database.setAside),
         Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
       )
     }
@@ -507,6 +517,7 @@ class Follower {
       const sql = yield* database.open
       yield* this.seed(sql)
       const place = yield* Tables.begin(sql, environment)
+      this.isOwn = typeof place !== "string" && place.sequence === 0
       const foreign = typeof place === "string" ? place : yield* this.denied(place)
       if (typeof place === "string" || foreign !== undefined) return yield* new Foreign({ reason: `it is ${foreign}` })
       const projection = new Projection({
@@ -518,7 +529,16 @@ class Follower {
         fills: place.fills
       })
       const { fills } = place
-      const opened: Opened = { sql, place, fills, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.isUnfinished }
+      const beginning = place.beginning === "untold" ? yield* this.told(sql, place) : place.beginning
+      const opened: Opened = {
+        sql,
+        place,
+        fills,
+        behindSinceEpochMs: undefined,
+        isReplaying: true,
+        isRebuilding: place.isUnfinished,
+        beginning
+      }
       yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
       this.damage = undefined
       this.hasBegun = true
@@ -535,6 +555,15 @@ class Follower {
         yield* this.undamaged
       }
     })
+  }
+
+  /**
+   * Where a database that an earlier version made begins: with the journal's first record, unless a still earlier one had decided that,
+   * which shows in a step that the database has behind it.
+   */
+  private told(sql: SqlClient.SqlClient, { sequence }: Tables.Place): Effect.Effect<Tables.Beginning | undefined, Failure> {
+    const { firstStepSequence = Effect.succeed(undefined) } = this.parts
+    return Effect.flatMap(firstStepSequence, (first) => Tables.tellBeginning(sql, first === undefined || sequence < first))
   }
 
   /** Whether another batch should follow at once, so that a venue that is busy all day does not leave the histories behind. */

@@ -1,6 +1,7 @@
 /**
- * The storage of the histories: a SQLite database of their own. It can be rebuilt from the journal, so nothing in it has to be
- * repaired: a database that is unreadable or belongs to something else is set aside.
+ * The storage of the histories: a SQLite database of their own. Nothing in it is repaired: one that is unreadable or belongs to
+ * something else is set aside, and another is made from the journal as far as this version can replay that. What it cannot replay is
+ * in what was set aside alone, so nothing of that is ever removed or overwritten here.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
@@ -25,8 +26,25 @@ export class HistoriesDatabase extends Context.Tag("venue/readmodel/HistoriesDat
   readonly name: string
   /** Opens the database, creating it if need be; closed with the scope. */
   readonly open: Effect.Effect<SqlClient.SqlClient, DatabaseUnusable, Scope.Scope>
-  /** Moves the existing database out of the way, so that the next opening creates a new one. It must be closed. */
+  /**
+   * Moves the existing database out of the way, under a name of its own, so that the next opening creates a new one. It must be
+   * closed. Fails where too many have been set aside already.
+   */
   readonly setAside: Effect.Effect<void, DatabaseUnusable>
+  /** Removes the existing database, which this process has begun and has not completed. It must be closed. */
+  readonly discard: Effect.Effect<void, DatabaseUnusable>
+}>() {}
+
+/** A second database, made beside the existing one, which stays as it is until the new one is complete. */
+export class HistoriesAnew extends Context.Tag("venue/readmodel/HistoriesAnew")<HistoriesAnew, {
+  /** Fails where the existing database could not be set aside in the end. */
+  readonly ready: Effect.Effect<void, DatabaseUnusable>
+  /** Opens an empty database; closed with the scope. */
+  readonly open: Effect.Effect<SqlClient.SqlClient, DatabaseUnusable, Scope.Scope>
+  /** Sets the existing database aside, and puts the new one, which must be closed, in its place. */
+  readonly adopt: Effect.Effect<void, DatabaseUnusable>
+  /** Removes the new one. It must be closed. */
+  readonly drop: Effect.Effect<void, DatabaseUnusable>
 }>() {}
 
 /** How long a statement waits for another connection, in ms: a blocked thread handles nothing else, so callers retry later. */
@@ -48,5 +66,6 @@ export const openAt = (filename: string): Effect.Effect<SqlClient.SqlClient, Dat
 export const layerMemory: Layer.Layer<HistoriesDatabase> = Layer.succeed(HistoriesDatabase, {
   name: "the histories in memory",
   open: openAt(":memory:"),
-  setAside: Effect.void
+  setAside: Effect.void,
+  discard: Effect.void
 })

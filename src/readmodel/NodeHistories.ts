@@ -1,13 +1,21 @@
-/** The histories' database as a file of the data directory. A file set aside is kept until the next one is set aside. */
+/**
+ * The histories' database as a file of the data directory. Files set aside are never removed, since they may contain what cannot be
+ * made from the journal any more; a limit to their number keeps a failing disk from being filled with them.
+ */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as NodePrivateFile from "../NodePrivateFile.js"
-import { DatabaseUnusable, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
+import { DatabaseUnusable, HistoriesAnew, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
+import { run, textOf } from "./Sql.js"
 
 /** The file's name in the data directory. */
-const fileName = "histories.db"
+export const fileName = "histories.db"
+
+/** Most files set aside in a directory. */
+const mostAside = 16
 
 /** Suffixes of the database file and of the files that SQLite keeps beside it. */
 const companions = ["", "-wal", "-shm"]
@@ -15,40 +23,101 @@ const companions = ["", "-wal", "-shm"]
 const unusable = (cause: unknown): DatabaseUnusable =>
   new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })
 
+const trying = (act: () => void): Effect.Effect<void, DatabaseUnusable> => Effect.try({ try: act, catch: unusable })
+
+/** The names for files set aside, in the order in which they are used. */
+const asideNames = (file: string): ReadonlyArray<string> =>
+  Array.from({ length: mostAside }, (_, index) => `${file}.set-aside${index === 0 ? "" : `-${index + 1}`}`)
+
+/** Whether any file of a database exists. */
+const exists = (file: string): boolean => companions.some((companion) => fs.existsSync(`${file}${companion}`))
+
+/** A name for a file to be set aside that no other one has. */
+const freeName = (file: string): string => {
+  const free = asideNames(file).find((name) => !exists(name))
+  if (free !== undefined) return free
+  throw new Error(`${mostAside} of them have been set aside already (${path.basename(file)}.set-aside...): move these to another place`)
+}
+
+const move = (from: string, to: string): void => {
+  for (const companion of companions) if (fs.existsSync(`${from}${companion}`)) fs.renameSync(`${from}${companion}`, `${to}${companion}`)
+}
+
+const remove = (file: string): void => {
+  for (const companion of companions) fs.rmSync(`${file}${companion}`, { force: true })
+}
+
+const setAside = (file: string): void => {
+  if (exists(file)) move(file, freeName(file))
+}
+
 /**
  * Histories contain everybody's orders, and the addresses from which owners signed in. Files that SQLite creates beside a database get
  * its mode.
  */
 const keepPrivate = (file: string): void => {
   NodePrivateFile.keep(file)
-  for (const kept of [file, `${file}.set-aside`]) for (const companion of companions) NodePrivateFile.restrict(`${kept}${companion}`)
+  for (const kept of [file, ...asideNames(file)]) for (const companion of companions) NodePrivateFile.restrict(`${kept}${companion}`)
 }
 
 /** Opens the file in the current thread. */
-export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase> => {
+export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase | HistoriesAnew> => {
   const file = path.join(dataDir, fileName)
-  return Layer.succeed(HistoriesDatabase, {
-    name: file,
-    open: Effect.zipRight(
-      Effect.try({
-        try: () => {
-          fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const anew = `${file}.new`
+  const makeDirectory = (): void => void fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  return Layer.succeedContext(Context.merge(
+    Context.make(HistoriesDatabase, {
+      name: file,
+      open: Effect.zipRight(
+        trying(() => {
+          makeDirectory()
           keepPrivate(file)
-        },
-        catch: unusable
+        }),
+        openAt(file)
+      ),
+      setAside: trying(() => setAside(file)),
+      discard: trying(() => remove(file))
+    }),
+    Context.make(HistoriesAnew, {
+      ready: trying(() => {
+        if (exists(file)) freeName(file)
       }),
-      openAt(file)
-    ),
-    setAside: Effect.try({
-      try: () => {
-        for (const companion of companions) {
-          const from = `${file}${companion}`
-          const to = `${file}.set-aside${companion}`
-          if (fs.existsSync(from)) fs.renameSync(from, to)
-          else fs.rmSync(to, { force: true })
-        }
-      },
-      catch: unusable
+      open: Effect.zipRight(
+        trying(() => {
+          makeDirectory()
+          // Left behind where an earlier one was interrupted.
+          remove(anew)
+          NodePrivateFile.keep(anew)
+        }),
+        openAt(anew)
+      ),
+      adopt: trying(() => {
+        setAside(file)
+        move(anew, file)
+      }),
+      drop: trying(() => remove(anew))
     })
-  })
+  ))
 }
+
+/**
+ * Copies the database as it is at one moment to another directory; a venue may write to it meanwhile. A copy of the journal that is made
+ * after this one reaches at least as far. Returns whether there is a database. A failed copy leaves nothing behind.
+ */
+export const copy = (dataDir: string, toDir: string): Effect.Effect<boolean, DatabaseUnusable> => {
+  const file = path.join(dataDir, fileName)
+  const to = path.join(toDir, fileName)
+  if (!fs.existsSync(file)) return Effect.succeed(false)
+  const empty = trying(() => {
+    fs.mkdirSync(toDir, { recursive: true, mode: 0o700 })
+    NodePrivateFile.keep(to)
+  })
+  // One statement reads one state: a copy by pages would begin anew whenever the venue writes.
+  const copied = Effect.scoped(Effect.flatMap(openAt(file), (sql) => run(sql, "VACUUM INTO ?", [to]))).pipe(
+    Effect.catchTag("SqlError", (error) => new DatabaseUnusable({ reason: textOf(error) }))
+  )
+  return Effect.as(Effect.onError(Effect.zipRight(empty, copied), () => Effect.sync(() => remove(to))), true)
+}
+
+/** Removes such a copy. */
+export const removeCopy = (toDir: string): Effect.Effect<void> => Effect.ignore(trying(() => remove(path.join(toDir, fileName))))

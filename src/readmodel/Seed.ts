@@ -13,11 +13,11 @@ import type { FillRow } from "./Fills.js"
 import { placed } from "./Money.js"
 import type { OrderRow } from "./Orders.js"
 import { type Kept, venuesOwn } from "./Projection.js"
-import type { Batch, Place } from "./Tables.js"
+import type { Batch, Beginning, Place } from "./Tables.js"
 
 /** The initial rows as one batch, with their place in the journal. */
 interface Seed {
-  readonly batch: Batch
+  readonly batch: Batch & { readonly beginning: Beginning }
   readonly place: Place
 }
 
@@ -110,7 +110,12 @@ const seedOf = ({ digest, engine }: Before): Seed => {
       money: moneyOf(engine, accounts),
       transfers: engine.state.funds.transfers.allEnded(),
       notes: engine.state.identity.security.all().filter(({ account }) => account >= 0),
-      flags: accounts.map((account) => [account, flagsOf(account)] as const).filter(([, flags]) => flags !== 0)
+      flags: accounts.map((account) => [account, flagsOf(account)] as const).filter(([, flags]) => flags !== 0),
+      beginning: {
+        sequence: engine.sequence,
+        atEpochMs: engine.state.atEpochMs,
+        ordersSinceEpochMs: accounts.some((account) => engine.hasForgotten(account, "")) ? engine.state.atEpochMs : 0
+      }
     },
     place: { sequence: engine.sequence, atEpochMs: engine.state.atEpochMs, digest }
   }

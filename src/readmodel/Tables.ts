@@ -20,6 +20,7 @@ import * as OrderTables from "./OrderTables.js"
 import type { ScoreRow } from "./Scores.js"
 import * as SecurityTables from "./SecurityTables.js"
 import { inOne, put, run, table } from "./Sql.js"
+import { bucketOf } from "./Timeframes.js"
 import * as TransferTables from "./TransferTables.js"
 
 type Block = Committed["block"]
@@ -50,8 +51,19 @@ export const placeBehind = ({ digest, lastSequence, records }: Block): Place => 
   digest: Buffer.from(digest).toString("hex")
 })
 
+/** Where the rows begin, if not with the journal's first record: with the state behind a record, before which much was forgotten. */
+export interface Beginning {
+  /** That record and its time. The record is 0 where only the time is known. */
+  readonly sequence: number
+  readonly atEpochMs: number
+  /** Orders placed at this time or later are all there; 0 where those placed before are too, since none had been forgotten. */
+  readonly ordersSinceEpochMs: number
+}
+
 /** A place, with the counters that continue from there. */
 export interface Begun extends Place {
+  /** Undefined where they begin with the first record, and `untold` in a database of a version that did not say so. */
+  readonly beginning: Beginning | undefined | "untold"
   /** Episodes and fills that the venue has ever had. */
   readonly born: number
   readonly fills: number
@@ -59,7 +71,7 @@ export interface Begun extends Place {
   readonly isUnfinished: boolean
 }
 
-const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", born: 0, fills: 0, isUnfinished: true }
+const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", beginning: undefined, born: 0, fills: 0, isUnfinished: true }
 
 /** The mark in the file until it has been complete once, which may take several processes. */
 const unfinished = 1
@@ -79,11 +91,16 @@ const indexes = (name: string, where: string): ReadonlyArray<string> => [
   `CREATE INDEX episode${name}_of_market ON episode (account, market, close_rank, opened_at, born)${where}`
 ]
 
+/** The columns of a beginning: all 0 where it is the journal's. Databases that earlier versions made have none of them. */
+const beginningColumns = ["begins_behind", "begins_at_epoch_ms", "orders_since_epoch_ms"].map((name) =>
+  `${name} INTEGER NOT NULL DEFAULT 0`
+)
+
 const statements: ReadonlyArray<string> = [
   `CREATE TABLE place (
     id INTEGER PRIMARY KEY CHECK (id = 1), environment TEXT NOT NULL,
     sequence INTEGER NOT NULL, at_epoch_ms INTEGER NOT NULL, digest TEXT NOT NULL, born INTEGER NOT NULL,
-    fills INTEGER NOT NULL
+    fills INTEGER NOT NULL, ${beginningColumns.join(", ")}
   ) STRICT`,
   `CREATE TABLE candle (
     series INTEGER NOT NULL, market INTEGER NOT NULL, timeframe INTEGER NOT NULL, open_time INTEGER NOT NULL,
@@ -127,7 +144,7 @@ const make = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<void
       yield* run(sql, marks(unfinished))
       if ((yield* objectCount(sql)) > 0) return yield* new Overtaken()
       yield* Effect.forEach(statements, (statement) => run(sql, statement), { discard: true })
-      yield* run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '', 0, 0)", [environment])
+      yield* run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '', 0, 0, 0, 0, 0)", [environment])
     })
   )
 
@@ -149,21 +166,61 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
       return nowhere
     }
     if (version?.user_version !== schemaVersion) return "another version's"
-    const [place] = yield* run<{
-      readonly environment: string
-      readonly sequence: number
-      readonly at_epoch_ms: number
-      readonly digest: string
-      readonly born: number
-      readonly fills: number
-    }>(sql, "SELECT * FROM place")
+    const [place] = yield* run<StoredPlace>(sql, "SELECT * FROM place")
     if (place === undefined) return "another version's"
     if (place.environment !== environment) return "another environment's"
     for (const index of formerIndexes) yield* run(sql, `DROP INDEX IF EXISTS ${index}`)
     const { at_epoch_ms: atEpochMs, born, digest, fills, sequence } = place
     const [marked] = yield* run<{ readonly application_id: number }>(sql, "PRAGMA application_id")
-    return { sequence, atEpochMs, digest, born, fills, isUnfinished: marked?.application_id === unfinished }
+    const beginning = beginningOf(place)
+    return { sequence, atEpochMs, digest, beginning, born, fills, isUnfinished: marked?.application_id === unfinished }
   })
+
+interface StoredPlace {
+  readonly environment: string
+  readonly sequence: number
+  readonly at_epoch_ms: number
+  readonly digest: string
+  readonly born: number
+  readonly fills: number
+  readonly begins_behind?: number
+  readonly begins_at_epoch_ms?: number
+  readonly orders_since_epoch_ms?: number
+}
+
+const beginningOf = (
+  { begins_at_epoch_ms: atEpochMs, begins_behind: sequence, orders_since_epoch_ms: ordersSinceEpochMs }: StoredPlace
+): Begun["beginning"] => {
+  if (sequence === undefined || atEpochMs === undefined || ordersSinceEpochMs === undefined) return "untold"
+  return atEpochMs === 0 ? undefined : { sequence, atEpochMs, ordersSinceEpochMs }
+}
+
+const setBeginning = (sql: SqlClient.SqlClient, { atEpochMs, ordersSinceEpochMs, sequence }: Beginning): Effect.Effect<unknown, SqlError> =>
+  run(sql, "UPDATE place SET begins_behind = ?, begins_at_epoch_ms = ?, orders_since_epoch_ms = ?", [sequence, atEpochMs,
+    ordersSinceEpochMs])
+
+/**
+ * Says where the rows of a database begin that does not say so itself: with the first record, or in the midst of the journal. Then the
+ * time of the first candle shows from when on they are complete, since candles begin with the rows and are made all the time.
+ */
+export const tellBeginning = (
+  sql: SqlClient.SqlClient,
+  isWhole: boolean
+): Effect.Effect<Beginning | undefined, SqlError | Overtaken> =>
+  inOne(
+    sql,
+    Effect.gen(function*() {
+      for (const column of beginningColumns) yield* run(sql, `ALTER TABLE place ADD COLUMN ${column}`)
+      if (isWhole) return undefined
+      const [first] = yield* run<{ readonly at: number | null }>(sql, "SELECT min(open_time) AS at FROM candle WHERE timeframe = 0")
+      const [place] = yield* run<{ readonly at: number }>(sql, "SELECT at_epoch_ms AS at FROM place")
+      // The first candle may have begun before the rows did.
+      const atEpochMs = first?.at === null || first === undefined ? place?.at ?? 0 : bucketOf("1m", first.at).toEpochMs
+      const beginning = { sequence: 0, atEpochMs, ordersSinceEpochMs: atEpochMs }
+      yield* setBeginning(sql, beginning)
+      return beginning
+    })
+  )
 
 /** A market's decimals. */
 export interface Scale {
@@ -192,6 +249,8 @@ export interface Batch {
   /** Episodes and fills that the venue has ever had. */
   readonly born: number
   readonly fillCount: number
+  /** Of a first batch that does not begin with the journal. */
+  readonly beginning?: Beginning
 }
 
 const candleColumns = (
@@ -276,6 +335,7 @@ export const write = (
       const { atEpochMs, digest, sequence } = place
       const columns = "sequence = ?, at_epoch_ms = ?, digest = ?, born = ?, fills = ?"
       yield* change(sql, from, columns, [sequence, atEpochMs, digest, batch.born, batch.fillCount])
+      if (batch.beginning !== undefined) yield* setBeginning(sql, batch.beginning)
       for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
       yield* put(sql, scaleTable, batch.rescaled)
       yield* putCandles(sql, batch.candles)

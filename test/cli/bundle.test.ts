@@ -65,7 +65,7 @@ const followed = (bytes: Uint8Array): Promise<Engine> => {
 const noSnapshots = SnapshotStore.of({
   saveStep: () => Effect.void,
   latestStep: Effect.succeed(undefined),
-  names: Effect.succeed({ snapshots: [], lastStep: undefined }),
+  names: Effect.succeed({ snapshots: [], firstStep: undefined, lastStep: undefined }),
   save: () => Effect.void,
   latest: Effect.succeed(undefined),
   list: Effect.succeed([]),

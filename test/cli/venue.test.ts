@@ -718,6 +718,23 @@ describe("the command", () => {
     expect(database.prepare("SELECT count(*) FROM candle WHERE timeframe = 0 AND series = 0").pluck().get()).toBeGreaterThan(0)
     database.close()
     expect(fs.readFileSync(path.join(folder, "histories.db.set-aside"), "utf8")).toBe("no database")
+
+    const copyTo = (name: string) => run(program, ["journal", "copy", "--data", folder, "--out", path.join(folder, name)])
+    const copied = await copyTo("copy")
+    expect([copied.code, copied.stdout.split("\n").at(-2)]).toEqual([0, "histories  histories.db"])
+    const copy = path.join(folder, "copy", "histories.db")
+    expect((fs.statSync(copy).mode & 0o777).toString(8)).toBe("600")
+    const ofCopy = new SqliteDatabase(copy, { readonly: true })
+    expect(ofCopy.prepare("SELECT sequence FROM place").pluck().get()).toBe(lastSequence)
+    ofCopy.close()
+    // Histories that cannot be read do not keep anybody from copying the journal.
+    fs.writeFileSync(path.join(folder, "histories.db"), "no database")
+    const half = await copyTo("half")
+    expect([half.code, half.stderr]).toEqual([
+      2,
+      "the journal is copied, but not the histories (histories.db): file is not a database\n"
+    ])
+    expect(fs.readdirSync(path.join(folder, "half")).sort()).toEqual(["journal", "snapshots"])
   })
 
   it("does not cut under a running venue, nor unasked, nor without a journal", async () => {

@@ -100,7 +100,7 @@ describe("bots are ranked", () => {
       const flags = [[bot, flagBit("bot")], [loadHarness, loader | flagBit("bot")], [fund, venuesOwn]] as const
       yield* inOne(sql, BoardTables.write(sql, rows, flags))
       const histories = yield* Histories.make({
-        database: { name: "a database", open: Effect.succeed(sql), setAside: Effect.void },
+        database: { name: "a database", open: Effect.succeed(sql), setAside: Effect.void, discard: Effect.void },
         feed: { ...Feed.none, from: () => Stream.never },
         durableSequence: () => 0,
         digestAt: () => Effect.succeed(undefined),
@@ -134,7 +134,7 @@ test("a board that cannot be made is tried again, and no other one is made anew 
     yield* Tables.begin(sql, "development")
     yield* sql`CREATE TRIGGER spoiled BEFORE INSERT ON board WHEN NEW.window = 3 BEGIN SELECT RAISE(ABORT, 'spoiled'); END`
     yield* Histories.make({
-      database: { name: "a database", open: Effect.succeed(sql), setAside: Effect.void },
+      database: { name: "a database", open: Effect.succeed(sql), setAside: Effect.void, discard: Effect.void },
       feed: { ...Feed.none, from: () => Stream.never },
       durableSequence: () => 0,
       digestAt: () => Effect.succeed(undefined),

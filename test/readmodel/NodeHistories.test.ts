@@ -92,3 +92,27 @@ test("nobody else may read it, whatever the directory's mode, nor one that an ea
   fs.writeFileSync(`${file}.set-aside`, "", { mode: 0o644 })
   expect(await modes()).toEqual(expect.arrayContaining([["histories.db", "600"], ["histories.db.set-aside", "600"]]))
 })
+
+test("what is set aside never takes the place of what was, and there is a limit to it that is told", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  const file = path.join(directory, "histories.db")
+  const setAside = Effect.flatMap(HistoriesDatabase, (database) => database.setAside).pipe(Effect.provide(NodeHistories.layer(directory)))
+  const contents = (): ReadonlyArray<string> =>
+    fs.readdirSync(directory).map((name) => fs.readFileSync(path.join(directory, name), "utf8")).sort((one, other) =>
+      Number(one) - Number(other)
+    )
+  const all = Array.from({ length: 17 }, (_, index) => String(index))
+  for (const content of all) {
+    fs.writeFileSync(file, content)
+    if (content !== "16") await Effect.runPromise(setAside)
+  }
+  const refused = await Effect.runPromise(Effect.flip(setAside))
+  expect(refused.message).toBe("16 of them have been set aside already (histories.db.set-aside...): move these to another place")
+  expect(contents()).toEqual(all)
+  expect(fs.readFileSync(file, "utf8")).toBe("16")
+  // Where there is none, nothing is set aside, and nothing of what was is removed.
+  fs.rmSync(file)
+  await Effect.runPromise(setAside)
+  expect(contents()).toEqual(all.slice(0, 16))
+})

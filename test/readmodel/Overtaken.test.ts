@@ -100,7 +100,8 @@ const over = async (world: World, file: string) => {
         seen.opened++
         return openAt(file)
       }),
-      setAside: Effect.sync(() => void seen.setAside++)
+      setAside: Effect.sync(() => void seen.setAside++),
+      discard: Effect.void
     },
     feed: Context.get(context, Feed),
     durableSequence: Context.get(context, Barrier).durableSequence,

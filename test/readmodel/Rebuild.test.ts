@@ -152,7 +152,7 @@ test("histories that are made anew answer byte for byte as those that were kept"
   for (const directory of [kept, anew]) fs.mkdirSync(directory)
   const journal = bank.disk.read()
   fs.copyFileSync(path.join(living, "histories.db"), path.join(kept, "histories.db"))
-  const command = rebuilt(capacity).pipe(
+  const command = rebuilt(capacity, false).pipe(
     Effect.provide(NodeHistories.layer(anew)),
     Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, memoryDisk(journal).layer))
   )

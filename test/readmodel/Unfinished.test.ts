@@ -27,7 +27,7 @@ const begunAt5 = async (isFinished: boolean) => {
   })))
   return Effect.runPromise(Effect.scoped(Effect.gen(function*() {
     const histories = yield* Histories.make({
-      database: { name: "histories.db", open, setAside: Effect.void },
+      database: { name: "histories.db", open, setAside: Effect.void, discard: Effect.void },
       feed: { from: () => Stream.never },
       durableSequence: () => durableSequence,
       digestAt: () => Effect.succeed("aa"),
@@ -59,7 +59,12 @@ test("of a database that cannot be opened it is told that there is nothing to re
   const told = await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
     const reached = yield* Deferred.make<unknown>()
     yield* Histories.make({
-      database: { name: "histories.db", open: Effect.fail(new DatabaseUnusable({ reason: "no permission" })), setAside: Effect.void },
+      database: {
+        name: "histories.db",
+        open: Effect.fail(new DatabaseUnusable({ reason: "no permission" })),
+        setAside: Effect.void,
+        discard: Effect.void
+      },
       reached: (said: unknown) => Deferred.unsafeDone(reached, Exit.succeed(said))
     } as never)
     return yield* Deferred.await(reached)

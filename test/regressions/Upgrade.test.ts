@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
 import { Effect, Layer, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { type Exchange, unpack, withoutRequestId } from "../../scripts/fixtures/Version.js"
@@ -362,11 +363,93 @@ test.each(["rules-6", "rules-7"] as const)("histories that %s left go on, and ar
         const { episodes, freshness } = JSON.parse(body)
         expect(freshness).toMatchObject({ status: "fresh", backfillStatus: "live" })
         expect(episodes.length).toBeGreaterThan(0)
+        // They were made of the whole journal.
+        expect(body).not.toContain("completeSinceEpochMs")
       })
     }
     expect(running.logged.filter((line) => line.includes("histories"))).toEqual([])
     await running.stop()
     expect(fs.readdirSync(directory).filter((name) => name.includes("set-aside"))).toEqual([])
+  } finally {
+    fs.rmSync(directory, { recursive: true })
+  }
+})
+
+/** The database of a data directory's histories, for one use. */
+const inHistories = <A>(directory: string, use: (database: SqliteDatabase.Database) => A, name = "histories.db"): A => {
+  const database = new SqliteDatabase(path.join(directory, name))
+  try {
+    return use(database)
+  } finally {
+    database.close()
+  }
+}
+
+/** What lists of an account say of from when on they are complete, once the histories can be read. */
+const completeSince = async (running: Kept.Running, { accountId, apiKey }: Kept.Trader): Promise<ReadonlyArray<number | undefined>> => {
+  const ask = (rest: string) =>
+    vi.waitFor(async () => {
+      const target = `/v1/accounts/${accountId}/${rest}`
+      const { body, status } = await running.ask({ method: "GET", target, headers: { authorization: `Bearer ${apiKey}` } })
+      expect(status, body).toBe(200)
+      const told = JSON.parse(body)
+      expect(told.freshness?.backfillStatus ?? "live").toBe("live")
+      return told
+    })
+  const { completeSinceEpochMs } = await ask("positions/history")
+  const lists = ["ledger", "funding-payments", "fills", "orders", "outcomes?clientOrderId=none-such"]
+  return [completeSinceEpochMs, ...(await Promise.all(lists.map(ask))).map((list) => list.completeSinceEpochMs)]
+}
+
+test("histories that cannot be made again are kept, whatever is done, and new ones say from when on they are complete", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+  try {
+    unpack(path.join(Kept.directoryOf("rules-1"), "data"), directory)
+    const start = (afterMs: number) =>
+      Effect.runPromise(Kept.start(NodeDisk.layer(directory), soonAfterMs + afterMs, {}, NodeHistories.layer(directory)))
+    const stop = async (running: Kept.Running): Promise<void> => {
+      // What was begun with the first record and could not go on is not worth a place among what was set aside.
+      await running.stop()
+      expect(fs.readdirSync(directory).filter((name) => name.includes("set-aside"))).toEqual([])
+    }
+    const first = await start(0)
+    const since = first.venue.reads.atEpochMs
+    const told = await completeSince(first, alice)
+    // Every order and fill was still remembered at the step; the ledger of version 0.1.0 was not kept at all.
+    expect(told).toEqual([expect.any(Number), told[0], told[0], undefined, undefined, undefined])
+    expect(told[0]).toBeLessThan(since)
+    await stop(first)
+
+    inHistories(directory, (database) => database.exec("CREATE TABLE marker (x)"))
+    const rebuild = (...more: ReadonlyArray<string>) => run("dist/tools/venue.js", ["histories", "rebuild", "--data", directory, ...more])
+    const before = fs.readFileSync(path.join(directory, "histories.db"))
+    const refused = await rebuild()
+    expect([refused.code, refused.stdout]).toEqual([1, ""])
+    expect(refused.stderr).toContain(`refused: the records before ${takenOverAt + 1} were decided by an earlier version`)
+    expect(fs.readFileSync(path.join(directory, "histories.db"))).toEqual(before)
+    expect(fs.readdirSync(directory).filter((name) => /set-aside|new/.test(name))).toEqual([])
+    const done = await rebuild("--from-step")
+    expect([done.code, done.stderr]).toEqual([0, ""])
+    expect(done.stdout).toContain(`made anew from the state behind record ${takenOverAt}, and `)
+    const tables = (name: string): ReadonlyArray<unknown> =>
+      inHistories(directory, (database) => database.prepare("SELECT name FROM sqlite_schema WHERE name = 'marker'").all(), name)
+    expect([tables("histories.db"), tables("histories.db.set-aside")]).toEqual([[], [{ name: "marker" }]])
+
+    const second = await start(5_000)
+    expect(await completeSince(second, alice)).toEqual(told)
+    await second.stop()
+    // A database of a version that did not say where it begins: if it may have begun at an earlier step, its first candle shows when.
+    const firstCandle = inHistories(directory, (database) => {
+      for (const name of ["begins_behind", "begins_at_epoch_ms", "orders_since_epoch_ms"])
+        database.exec(`ALTER TABLE place DROP COLUMN ${name}`)
+      const at = Math.floor(since / 60_000) * 60_000 - 3_600_000
+      database.exec(`INSERT INTO candle VALUES (0, 0, 0, ${at}, 1, 1, 1, 1, '0'), (0, 0, 0, ${at + 60_000}, 1, 1, 1, 1, '0')`)
+      return at
+    })
+    const third = await start(10_000)
+    const untold = firstCandle + 60_000
+    expect(await completeSince(third, alice)).toEqual([untold, untold, untold, undefined, untold, untold])
+    await third.stop()
   } finally {
     fs.rmSync(directory, { recursive: true })
   }

@@ -124,7 +124,7 @@ describe("a state before a sequence", () => {
     list: Effect.succeed([older.sequence, newer.sequence]),
     load: (sequence) => Effect.succeed([older, newer].find((each) => each.sequence === sequence) ?? "it is gone"),
     latestStep: Effect.succeed(step),
-    names: Effect.succeed({ snapshots: [older.sequence, newer.sequence], lastStep: step.sequence })
+    names: Effect.succeed({ snapshots: [older.sequence, newer.sequence], firstStep: step.sequence, lastStep: step.sequence })
   })
 
   test.each([

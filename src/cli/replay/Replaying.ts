@@ -203,7 +203,7 @@ const noSnapshots: SnapshotsService = {
   load: () => Effect.succeed("a bundle has no snapshots"),
   saveStep: () => Effect.dieMessage("a bundle is only read"),
   latestStep: Effect.succeed(undefined),
-  names: Effect.succeed({ snapshots: [], lastStep: undefined })
+  names: Effect.succeed({ snapshots: [], firstStep: undefined, lastStep: undefined })
 }
 
 const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bundle }, Ended>, { invariantsEvery, json }: Parsed) =>

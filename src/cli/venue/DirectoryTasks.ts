@@ -1,6 +1,7 @@
 /** Tasks for a data directory's journal. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
@@ -79,11 +80,20 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
 const hasFiles = (place: string): boolean =>
   fs.existsSync(place) && fs.readdirSync(place, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory())
 
-/** Copies the journal and the snapshots to a directory of their own. */
+/**
+ * Copies the histories, the journal and the snapshots to a directory of their own. The histories come first: the venue sets aside those
+ * that are ahead of their journal. Where they cannot be copied, the journal is all the same.
+ */
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
     if (hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
-    yield* sayReport(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
+    const histories = yield* Effect.either(NodeHistories.copy(data, out))
+    const report = yield* Effect.onError(onDisk(data, JournalTasks.copy(NodeDisk.layer(out))), () => NodeHistories.removeCopy(out))
+    const lines = Either.isRight(histories) && histories.right ? [...report.lines, `histories  ${NodeHistories.fileName}`] : report.lines
+    yield* sayReport({ ...report, lines })
+    if (Either.isRight(histories)) return
+    const text = `the journal is copied, but not the histories (${NodeHistories.fileName}): ${histories.left.message}`
+    return yield* new Ended({ code: unreadableCode, text })
   }).pipe(Effect.catchTags(endedUnreadable))
 
 /** Ends a tool that follows a journal and cannot read any further. */
@@ -97,9 +107,9 @@ const endedFollowing = {
 } as const
 
 /** Rebuilds the histories. */
-export const rebuildHistories = ({ data }: Options.Of<typeof Options.info>) =>
+export const rebuildHistories = ({ data, fromStep }: Options.Of<typeof Options.rebuild>) =>
   Effect.gen(function*() {
-    const task = Histories.rebuilt(yield* capacity).pipe(Effect.provide(NodeHistories.layer(data)))
+    const task = Histories.rebuilt(yield* capacity, fromStep).pipe(Effect.provide(NodeHistories.layer(data)))
     yield* sayLines(yield* onOwnDisk(data, task))
   }).pipe(Effect.provide(warningsAside), settingTooSmall, Effect.catchTags({ Locked: lockedError, ...endedFollowing }))
 

@@ -9,13 +9,14 @@ import { Disk } from "../../journal/Disk.js"
 import * as Following from "../../journal/Following.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import { latestStepSequence, SnapshotStore } from "../../journal/SnapshotStore.js"
-import { HistoriesDatabase } from "../../readmodel/HistoriesDatabase.js"
-import { rebuild } from "../../readmodel/Rebuild.js"
+import { HistoriesAnew, HistoriesDatabase } from "../../readmodel/HistoriesDatabase.js"
+import { type BeginsAtStep, rebuild } from "../../readmodel/Rebuild.js"
 import * as Sql from "../../readmodel/Sql.js"
 import * as Feed from "../../sequencer/Feed.js"
 import { Ended, unreadableCode } from "../Exit.js"
 import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
+import { refusedCode } from "./Against.js"
 
 /** Shows progress at a terminal. */
 const withBar = <A, E>(records: number, use: (taken: (sequence: number) => void) => Effect.Effect<A, E>): Effect.Effect<A, E> => {
@@ -35,11 +36,20 @@ const withBar = <A, E>(records: number, use: (taken: (sequence: number) => void)
 const failed = (error: { readonly message: string }): Ended =>
   new Ended({ code: unreadableCode, text: `the histories cannot be written: ${error.message}` })
 
+/** What the existing ones have of the records before a step cannot be made again, so nobody may lose it unawares. */
+const beginsAtStep = ({ stepSequence }: BeginsAtStep): Ended =>
+  new Ended({
+    code: refusedCode,
+    text:
+      `refused: the records before ${stepSequence} were decided by an earlier version, and this one cannot replay them. Histories made anew `
+      + "would begin there, without what had been forgotten by then; what there is stays as it is. --from-step makes them all the same"
+  })
+
 /**
- * Rebuilds the histories and reports how far they reach. Fails while a venue runs on the directory, and where another version decided
- * everything.
+ * Rebuilds the histories and reports how far they reach. Fails while a venue runs on the directory, where another version decided
+ * everything and, unless `fromStep`, where they would begin in the midst of the journal.
  */
-export const rebuilt = (capacity: Capacity) =>
+export const rebuilt = (capacity: Capacity, fromStep: boolean) =>
   Effect.scoped(Effect.gen(function*() {
     yield* (yield* Disk).lock(SegmentJournal.lockPath)
     const following = yield* Following.open
@@ -54,13 +64,21 @@ export const rebuilt = (capacity: Capacity) =>
     const standing = last === 0 ? Option.none() : yield* Stream.runHead(feed.standingFrom(last))
     const environment = Option.match(standing, { onNone: () => "", onSome: ({ engine }) => engine.environment })
     const stepSequence = yield* latestStepSequence(snapshots)
-    const database = yield* HistoriesDatabase
-    yield* withBar(last, (taken) => rebuild(database, { feed, stepSequence, last, environment }, taken)).pipe(
+    const anew = yield* HistoriesAnew
+    const asked = { feed, stepSequence, last, environment, mayBeginAtStep: fromStep }
+    const beginning = yield* withBar(last, (taken) => rebuild(anew, asked, taken)).pipe(
       Effect.catchTags({
+        HistoriesBeginAtStep: beginsAtStep,
         HistoriesDatabaseUnusable: failed,
         HistoriesOvertaken: failed,
         SqlError: (error) => failed({ message: Sql.textOf(error) })
       })
     )
-    return [`histories  made anew from ${Format.count(last)} records: ${database.name}`]
+    const { name } = yield* HistoriesDatabase
+    if (beginning === undefined) return [`histories  made anew from ${Format.count(last)} records: ${name}`]
+    const { atEpochMs, sequence } = beginning
+    return [
+      `histories  made anew from the state behind record ${sequence}, and ${Format.count(last - sequence)} records after it: ${name}`,
+      `begin      ${Format.time(atEpochMs)}: what had been forgotten by then is not in them, but in what was set aside`
+    ]
   }))

@@ -55,6 +55,13 @@ export const status = {
 
 export const info = { data }
 
+export const rebuild = {
+  data,
+  fromStep: CliOptions.boolean("from-step").pipe(
+    CliOptions.withDescription("Where an earlier version decided the first records and this one cannot replay them: begins behind them")
+  )
+}
+
 export const put = {
   ...remote,
   file: Args.text({ name: "file" }).pipe(Args.withDescription("As `market show --json` prints it, and as fixtures/market.json")),

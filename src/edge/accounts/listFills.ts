@@ -8,6 +8,7 @@ import type * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
 import * as Units from "../../domain/Units.js"
 import type { Fill } from "../../engine/Reads.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -41,10 +42,11 @@ const FillList = Schema.Struct({
   version: Schema.Literal("external-fill-list/v1"),
   accountId: Fields.Text,
   fills: Schema.Array(AccountFill),
-  nextCursor: Fields.NextCursor
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
 }).annotations({
   identifier: "FillList",
-  description: "Newest first, back to the account's first."
+  description: "Newest first, back to the account's first or `completeSinceEpochMs`."
 })
 
 const Fee = Schema.Struct({ cost: Fields.Signed, currency: Fields.Text, rate: Fields.Amount })
@@ -138,7 +140,8 @@ export const listFills = Route.effect({
               json({
                 version: "external-fill-list/v1",
                 accountId,
-                ...page("fills", limit, fills, (fill) => ownFill(state.market(fill.market).parameters, accountId, account, fill))
+                ...page("fills", limit, fills, (fill) => ownFill(state.market(fill.market).parameters, accountId, account, fill)),
+                ...completeSince(services, state.oldestFill().ordinal > 0)
               }))
           })))
   }

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Units from "../../domain/Units.js"
 import type { MarketView, PlacedPayment } from "../../engine/Reads.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -38,11 +39,12 @@ const FundingPaymentList = Schema.Struct({
   accountId: Fields.Text,
   payments: Schema.Array(FundingPayment),
   nextCursor: Fields.NextCursor,
+  ...CompleteSince,
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "FundingPaymentList",
   description:
-    "Newest first, back to the account's first, or with `since` to the first at or after that time: where a page goes on, `since` is to be "
+    "Newest first, back to the account's first or `completeSinceEpochMs`, or with `since` to the first at or after that time: where a page goes on, `since` is to be "
     + "given again."
 })
 
@@ -85,6 +87,7 @@ export const listFundingPayments = Route.effect({
             version: "external-funding-payment-list/v1",
             accountId,
             ...pageByPlace("payments", limit, rows, (each) => payment(state.market(each.market), each)),
+            ...completeSince(services),
             journalSequence: state.sequence
           })))
       }))

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { none } from "../../domain/None.js"
 import { type BalanceChangeView, balanceCauses, type Reads } from "../../engine/Reads.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -36,10 +37,11 @@ const Ledger = Schema.Struct({
   version: Schema.Literal("external-ledger/v1"),
   accountId: Fields.Text,
   entries: Schema.Array(LedgerEntry),
-  nextCursor: Fields.NextCursor
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
 }).annotations({
   identifier: "Ledger",
-  description: "Newest first, back to the account's first."
+  description: "Newest first, back to the account's first or `completeSinceEpochMs`."
 })
 
 const entry = (state: Reads, view: BalanceChangeView): typeof LedgerEntry.Type => ({
@@ -73,7 +75,8 @@ export const listLedger = Route.effect({
               json({
                 version: "external-ledger/v1",
                 accountId,
-                ...pageByPlace("entries", limit, rows, (each) => entry(state, each))
+                ...pageByPlace("entries", limit, rows, (each) => entry(state, each)),
+                ...completeSince(services)
               })))
           })))
   }

@@ -8,6 +8,7 @@ import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
 import { closeReasons, type Episode } from "../../readmodel/Episodes.js"
 import { episodeStatuses } from "../../readmodel/Tables.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
@@ -45,7 +46,9 @@ const PositionEpisode = Schema.Struct({
 }).annotations({
   identifier: "PositionEpisode",
   description: "A position from its first fill until it is flat again; a flip ends one and begins the next. `avgEntryPrice` is of all that "
-    + "opened and grew it, rounded half up to the market's grid. The fee of a liquidation is no part of `feesPaid`: the ledger has it."
+    + "opened and grew it, rounded half up to the market's grid. The fee of a liquidation is no part of `feesPaid`: the ledger has it. "
+    + "Of one that was open at `completeSinceEpochMs`, what had happened to it by then is in `realizedPnl`, `feesPaid` and `fundingPaid` "
+    + "alone: the averages and `maxQuantity` begin with the position as it stood then."
 })
 
 const PositionHistory = Schema.Struct({
@@ -55,6 +58,7 @@ const PositionHistory = Schema.Struct({
   status: Schema.NullOr(Status).annotations({ description: "The status that was asked for; null for all." }),
   episodes: Schema.Array(PositionEpisode),
   nextCursor: Fields.NextCursor,
+  ...CompleteSince,
   freshness: Freshness
 }).annotations({
   identifier: "PositionHistory",
@@ -97,30 +101,32 @@ export const listPositionHistory = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Positions from their first fill until they were flat again"),
   example: { target: `/v1/accounts/${Example.accountId}/positions/history?status=closed&limit=20` },
-  handler: ({ histories, state }) => ({ trader, path: { accountId }, urlParams: { cursor, limit, marketId, status } }) =>
-    withContractAccount(state, trader, accountId, (account) =>
-      withFilter(state, { marketId }, (market) =>
-        withEpisode(cursor, (after) =>
-          histories.episodes({
-            account,
-            market: market === anyMarket ? undefined : market,
-            status,
-            after,
-            limit: pageLimit(limit) + 1
-          }).pipe(
-            Effect.mapError(() =>
-              Errors.historiesUnavailable
-            ),
-            Effect.flatMap(({ found, standing }) =>
-              json({
-                version: "external-position-history/v1",
-                accountId,
-                marketId: marketId ?? null,
-                status: status ?? null,
-                ...pageOfEpisodes(pageLimit(limit), found,
-                  (episode) => episodeAs(accountId, state.market(episode.market).parameters, episode)),
-                freshness: freshness(standing)
-              })
-            )
-          ))))
+  handler: (services) => ({ trader, path: { accountId }, urlParams: { cursor, limit, marketId, status } }) => {
+    const { histories, state } = services
+    return withContractAccount(state, trader, accountId,
+      (account) =>
+        withFilter(state, { marketId }, (market) =>
+          withEpisode(cursor, (after) =>
+            histories.episodes({
+              account,
+              market: market === anyMarket ? undefined : market,
+              status,
+              after,
+              limit: pageLimit(limit) + 1
+            }).pipe(
+              Effect.mapError(() => Errors.historiesUnavailable),
+              Effect.flatMap(({ found, standing }) =>
+                json({
+                  version: "external-position-history/v1",
+                  accountId,
+                  marketId: marketId ?? null,
+                  status: status ?? null,
+                  ...pageOfEpisodes(pageLimit(limit), found,
+                    (episode) => episodeAs(accountId, state.market(episode.market).parameters, episode)),
+                  ...completeSince(services),
+                  freshness: freshness(standing)
+                })
+              )
+            ))))
+  }
 })

@@ -7,6 +7,7 @@ import * as Ids from "../../domain/Ids.js"
 import { Operation } from "../../operations/Operations.js"
 import { withAccount, withContractAccount } from "../accounts/Own.js"
 import type { Services } from "../http/Call.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -56,8 +57,9 @@ const DepositList = Schema.Struct({
   version: Schema.Literal("external-deposit-list/v1"),
   accountId: Fields.Text,
   deposits: Schema.Array(Deposit),
-  nextCursor: Fields.NextCursor
-}).annotations({ identifier: "DepositList", description: "Newest first, back to the account's first." })
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
+}).annotations({ identifier: "DepositList", description: "Newest first, back to the account's first or `completeSinceEpochMs`." })
 
 export const listDeposits = Route.effect({
   tag: "funds",
@@ -79,7 +81,8 @@ export const listDeposits = Route.effect({
           return json({
             version: "external-deposit-list/v1",
             accountId,
-            ...page("deposits", limit, rows, ({ transfer }) => deposit(services, transfer))
+            ...page("deposits", limit, rows, ({ transfer }) => deposit(services, transfer)),
+            ...completeSince(services, services.state.forgottenTransfers(account).knownFrom > 0)
           })
         }))
       }))

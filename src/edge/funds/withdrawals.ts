@@ -8,6 +8,7 @@ import { partyIdPattern } from "../../ledger/Planned.js"
 import { Operation } from "../../operations/Operations.js"
 import { withAccount } from "../accounts/Own.js"
 import type { Services } from "../http/Call.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -67,8 +68,9 @@ const WithdrawalList = Schema.Struct({
   version: Schema.Literal("external-withdrawal-list/v1"),
   accountId: Fields.Text,
   withdrawals: Schema.Array(Withdrawal),
-  nextCursor: Fields.NextCursor
-}).annotations({ identifier: "WithdrawalList", description: "Newest first, back to the account's first." })
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
+}).annotations({ identifier: "WithdrawalList", description: "Newest first, back to the account's first or `completeSinceEpochMs`." })
 
 export const listWithdrawals = Route.effect({
   tag: "funds",
@@ -90,7 +92,8 @@ export const listWithdrawals = Route.effect({
           return json({
             version: "external-withdrawal-list/v1",
             accountId,
-            ...page("withdrawals", limit, rows, ({ transfer }) => withdrawal(services, transfer))
+            ...page("withdrawals", limit, rows, ({ transfer }) => withdrawal(services, transfer)),
+            ...completeSince(services, services.state.forgottenTransfers(account).knownFrom > 0)
           })
         }))
       }))

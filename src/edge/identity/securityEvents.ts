@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { securityKinds, type SecurityEventView } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -28,8 +29,9 @@ const SecurityEvents = Schema.Struct({
   version: Schema.Literal("external-security-events/v1"),
   accountId: Fields.Text,
   events: Schema.Array(SecurityEvent),
-  nextCursor: Fields.NextCursor
-}).annotations({ identifier: "SecurityEvents", description: "Newest first, back to the account's first." })
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
+}).annotations({ identifier: "SecurityEvents", description: "Newest first, back to the account's first or `completeSinceEpochMs`." })
 
 const orNull = (text: string): string | null => text === "" ? null : text
 
@@ -58,6 +60,11 @@ export const listSecurityEvents = Route.effect({
       withCursor("events", urlParams.cursor, (before) => {
         const limit = pageLimit(urlParams.limit)
         return Effect.flatten(securityEventsBefore(services, { account, before, limit: limit + 1 }, (rows) =>
-          json({ version: "external-security-events/v1", accountId, ...page("events", limit, rows, event) })))
+          json({
+            version: "external-security-events/v1",
+            accountId,
+            ...page("events", limit, rows, event),
+            ...completeSince(services)
+          })))
       }))
 })

@@ -9,6 +9,7 @@ import * as Order from "../../domain/Order.js"
 import type { OrderFilter, OrderPage, OrderView, Reads } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
 import type { Services } from "../http/Call.js"
+import { CompleteSince, memberOf, ordersCompleteSince } from "../http/Complete.js"
 import * as Cursor from "../http/Cursor.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -28,7 +29,8 @@ const OrderList = Schema.Struct({
   version: Schema.Literal("external-order-list/v1"),
   accountId: Fields.Text,
   orders: Schema.Array(OrderRecord),
-  nextCursor: Fields.NextCursor
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
 }).annotations({ identifier: "OrderList", description: "Newest first. A page may be short and still have a next one." })
 
 const statusCode = (name: (typeof Order.statuses)[number] | undefined): Order.Status | undefined =>
@@ -219,7 +221,7 @@ export const listOrders = Route.effect({
               const nextCursor = nextBefore === undefined ? "null" : `"${Cursor.encode("orders", nextBefore)}"`
               return new Rendered(
                 `{"version":"external-order-list/v1","accountId":${quote(accountId)}`
-                  + `,"orders":[${texts.join(",")}],"nextCursor":${nextCursor}}`
+                  + `,"orders":[${texts.join(",")}],"nextCursor":${nextCursor}${memberOf(ordersCompleteSince(services))}}`
               )
             }))))
   }

@@ -10,6 +10,8 @@ import type { Refused } from "../../operations/Outcome.js"
 import * as Refusal from "../../domain/Refusal.js"
 import type { OrderView, Reads, RememberedOutcome } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
+import type { Services } from "../http/Call.js"
+import { CompleteSince, memberOf, ordersCompleteSince } from "../http/Complete.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -59,12 +61,14 @@ const OutcomeLookup = Schema.Struct({
     entries: Schema.Array(DecidedEntry)
   })).annotations({ description: "One for each operation that the key was used in; empty for a clientOrderId." }),
   order: Fields.optional(OrderRecord).annotations({ description: "The order of a clientOrderId, as it is now." }),
+  ...CompleteSince,
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "OutcomeLookup",
   description: "`accepted`: at least one entry was; `refused`: all were. `never_seen` is said only while nothing of the account "
     + "was forgotten, and an original that is still on its way may act after it: fence the identity first. "
     + "A refused order leaves nothing under its clientOrderId: look its Idempotency-Key up. "
+    + "Without an `order`, none was ever accepted under a clientOrderId, or none at `completeSinceEpochMs` or later. "
     + "A cancel, of one order or several, that found none of them open leaves nothing under either: `never_seen`."
 })
 
@@ -130,7 +134,7 @@ const ofKey = (
 
 /** `external-outcome/v1` of a clientOrderId, as JSON. */
 const ofClientOrder = (
-  state: Reads,
+  { histories, state }: Pick<Services, "histories" | "state">,
   account: number,
   accountId: string,
   clientOrderId: string,
@@ -139,7 +143,9 @@ const ofClientOrder = (
   `{"version":"external-outcome/v1","accountId":${quote(accountId)},"clientOrderId":"${clientOrderId}"`
   + `,"outcome":"${order === undefined ? absent(state, account, "") : "accepted"}"`
   + `,"fenced":${state.isFenced(account, "", clientOrderId)},"decisions":[]`
-  + (order === undefined ? "" : `,"order":${OrderText.order(accountId, state.market(order.market).parameters, order)}`)
+  + (order === undefined
+    ? memberOf(ordersCompleteSince({ histories }))
+    : `,"order":${OrderText.order(accountId, state.market(order.market).parameters, order)}`)
   + `,"journalSequence":${state.sequence}}`
 
 export const lookUpOutcome = Route.effect({
@@ -165,7 +171,7 @@ export const lookUpOutcome = Route.effect({
       return idempotencyKey !== undefined
         ? Effect.succeed(new Rendered(ofKey(state, account, accountId, idempotencyKey)))
         : Effect.map(findClientOrder(services, account, clientOrderId!),
-          (order) => new Rendered(ofClientOrder(state, account, accountId, clientOrderId!, order)))
+          (order) => new Rendered(ofClientOrder(services, account, accountId, clientOrderId!, order)))
     })
   }
 })
