@@ -4,7 +4,7 @@
  * under the root sum up to the accounts' equity, and the treasury is compared with the same journal. Each tree salts an account's leaf
  * differently: a leaf that was once shown cannot be recognized in another tree.
  */
-import { verifyProof } from "../../src/client/solvency/Solvency.js"
+import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency.js"
 import { marginOf } from "../model/NaiveMoney.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -124,11 +124,24 @@ const inItself = (what: string, json: Json): Verdict => {
   return firstDifference(what, pairs, ["answer", "sums"])
 }
 
+/** Checks that who verifies a report finds what these sums are: whether it adds up, and whether the treasury covers what is owed. */
+const judged = (what: string, json: Json): Verdict => {
+  const { treasury } = json
+  let expected = [true, true, false]
+  if (isObject(treasury)) {
+    const [held, uncredited] = [atomsIn(treasury, "heldAtoms"), atomsIn(treasury, "uncreditedDepositsAtoms")]
+    const owed = ["balancesAtoms", "reservedAtoms", "fundingPoolAtoms"].reduce((sum, name) => sum + atomsIn(json, name), uncredited)
+    expected = [true, true, atomsIn(treasury, "unattributedAtoms") === 0n, held + atomsIn(json, "creditedAtoms") >= owed]
+  }
+  const found = verifyPublished(json, { acceptsCredits: true }).findings.map((finding) => finding.holds)
+  return firstDifference(what, [["what a verifier finds", found.join(", "), expected.join(", ")]], ["verifier", "sums"])
+}
+
 const published = (state: State, { answer: { json, text }, call }: Answered): Verdict => {
   const told = json as Json
   const sequence = Number(told["journalSequence"])
   const what = `${call.target} at record ${sequence}`
-  const verdict = inItself(what, told)
+  const verdict = inItself(what, told) ?? judged(what, told)
   if (verdict !== undefined) return verdict
   const sums = state.sums.get(sequence)
   if (sums !== undefined) {

@@ -68,6 +68,18 @@ describe("verify-solvency", () => {
     expect(code).toBe(1)
   })
 
+  test("ends with 1 where credits stand for money, unless it is test money, and where the proof is another's", async () => {
+    const held = { ...published.treasury, heldAtoms: "0" }
+    const lost = fileOf("lost.json", { ...published, creditedAtoms: "5000000", confirmedDepositsAtoms: "0", treasury: held })
+    const file = fileOf("proof.json", proof)
+    const { code, stdout } = await verify("--proof", file, "--published", lost)
+    expect(stdout).toContain("FAILS  5.000000 USDC are owed, and only 0.000000 USDC stand behind it; 5.000000 USDC were credited without")
+    expect(code).toBe(1)
+    expect((await verify("--proof", file, "--published", lost, "--test-money", "--account", "acc_1s")).code).toBe(0)
+    const others = await verify("--proof", file, "--published", lost, "--test-money", "--account", "acc_2s")
+    expect([others.code, others.stdout.split("\n")[0]]).toEqual([1, "FAILS  the proof is of acc_1s, and not of acc_2s"])
+  })
+
   test("ends with 3 without a place where something was published, and where a file is none", async () => {
     const file = fileOf("proof.json", proof)
     expect((await verify("--proof", file)).code).toBe(3)

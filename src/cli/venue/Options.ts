@@ -205,7 +205,11 @@ export const verifySolvency = {
     CliOptions.withDescription("A file with the answer of GET /v1/accounts/{accountId}/solvency-proof")
   ),
   published: named("published", "A file with the answer of GET /v1/solvency of the same sequence"),
-  url: named("url", "Where the venue listens, to be asked for what it published instead")
+  url: named("url", "Where the venue listens, to be asked for what it published instead"),
+  account: named("account", "The account that the proof has to be of (acc_...); without it, anybody's proof holds"),
+  testMoney: CliOptions.boolean("test-money").pipe(
+    CliOptions.withDescription("Counts what was credited without a deposit as if the treasury held it: of a venue with test money")
+  )
 }
 
 export const index = { ...remote, marketId, price: Args.text({ name: "price" }) }

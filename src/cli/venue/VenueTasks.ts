@@ -135,7 +135,10 @@ export const verifySolvency = (parsed: Options.Of<typeof Options.verifySolvency>
       : url !== undefined && file === undefined
       ? yield* asked(Operator.solvency(url, VerifySolvency.sequenceOf(proof)))
       : yield* usage("verify-solvency takes --published or --url")
-    const { holds, lines } = VerifySolvency.told(proof, published)
+    const { holds, lines } = VerifySolvency.told(proof, published, {
+      accountId: Option.getOrUndefined(parsed.account),
+      acceptsCredits: parsed.testMoney
+    })
     yield* Console.log(lines.join("\n"))
     if (!holds) return yield* new Ended({ code: refusedCode, text: "not all of it holds" })
   })

@@ -168,8 +168,17 @@ const verdict = (findings: ReadonlyArray<Finding>): Verdict => ({ holds: finding
 
 const finding = (holds: boolean, text: string, otherwise: string): Finding => ({ holds, text: holds ? text : otherwise })
 
+/** How published figures are judged. */
+export interface Judged {
+  /**
+   * Whether what was credited without a deposit counts like money in the treasury: of a venue with test money. By default it does not,
+   * since nothing but the venue's word stands behind it.
+   */
+  readonly acceptsCredits?: boolean
+}
+
 /** Whether the published figures are consistent, and whether the treasury covers the liabilities. */
-export const verifyPublished = (published: unknown): Verdict => {
+export const verifyPublished = (published: unknown, { acceptsCredits = false }: Judged = {}): Verdict => {
   if (!isPublished(published)) return verdict([{ holds: false, text: "what was published is not an answer of GET /v1/solvency" }])
   const atoms = (name: Exclude<keyof PublishedSolvency, "treasury">): bigint => BigInt(published[name])
   const equities = atoms("collateralAtoms") + atoms("entryImbalanceAtoms")
@@ -187,11 +196,11 @@ export const verifyPublished = (published: unknown): Verdict => {
       `what is inside the venue differs from what came in less what went out by ${usdc(inside - brought)}`
     )
   ]
-  return verdict([...findings, ...treasuryFindings(published)])
+  return verdict([...findings, ...treasuryFindings(published, acceptsCredits)])
 }
 
 /** The treasury's holdings against the liabilities: to owners and the insurance fund, and for funding not yet paid out. */
-const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> => {
+const treasuryFindings = (published: PublishedSolvency, acceptsCredits: boolean): ReadonlyArray<Finding> => {
   const { treasury } = published
   if (treasury === null) {
     return [{ holds: false, text: "the ledger could not be asked when this was made: nothing is said of what the treasury holds" }]
@@ -201,7 +210,8 @@ const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> 
   const attributed = BigInt(published.confirmedDepositsAtoms) - BigInt(published.confirmedWithdrawalsAtoms) + uncredited
   const credited = BigInt(published.creditedAtoms)
   const owed = BigInt(published.balancesAtoms) + BigInt(published.reservedAtoms) + BigInt(published.fundingPoolAtoms) + uncredited
-  const backed = held + credited
+  const backed = acceptsCredits ? held + credited : held
+  const credits = credited === 0n ? "" : `${usdc(credited)} were credited without a deposit`
   return [
     finding(
       BigInt(treasury.unattributedAtoms) === held - attributed && held === attributed,
@@ -211,20 +221,23 @@ const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> 
     finding(
       backed >= owed,
       `at ledger offset ${treasury.ledgerOffset} ${treasury.partyId} is said to hold ${usdc(held)}`
-        + `${credited === 0n ? "" : `, and ${usdc(credited)} were credited without a deposit`}: all of ${
-          usdc(owed)
-        } that is owed is covered`,
+        + `${acceptsCredits && credits !== "" ? `, and ${credits}` : ""}: all of ${usdc(owed)} that is owed is covered`,
       `${usdc(owed)} are owed, and only ${usdc(backed)} stand behind it`
+        + (acceptsCredits || credits === "" ? "" : `; ${credits}, for which nothing on the ledger stands`)
     )
   ]
 }
 
-/** Whether a proof's balance is included in the published total. */
-export const verifyProof = (proof: unknown, published: unknown): Verdict => {
+/**
+ * Whether a proof's balance is included in the published total. Give the account that the proof has to be of: anybody's proof leads to the
+ * root, and a venue could answer with another's.
+ */
+export const verifyProof = (proof: unknown, published: unknown, accountId?: string): Verdict => {
   if (!isProof(proof)) {
     return verdict([{ holds: false, text: "the proof is not an answer of GET /v1/accounts/{accountId}/solvency-proof" }])
   }
   if (!isPublished(published)) return verifyPublished(published)
+  const isOthers = accountId !== undefined && proof.accountId !== accountId
   const { journalSequence, leafCount, leafIndex } = proof
   const isSame = journalSequence === published.journalSequence
     && leafCount === published.leafCount
@@ -233,6 +246,7 @@ export const verifyProof = (proof: unknown, published: unknown): Verdict => {
   const top = leafIndex < leafCount ? topOf(proof) : undefined
   const isUnder = top !== undefined && rootOf(proof, top) === published.rootHash
   return verdict([
+    ...isOthers ? [{ holds: false, text: `the proof is of ${proof.accountId}, and not of ${accountId}` }] : [],
     finding(
       isSame,
       `the proof is of what was published at sequence ${journalSequence}, a tree of ${leafCount} accounts`,

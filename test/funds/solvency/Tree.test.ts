@@ -187,9 +187,50 @@ test("what was published is held against itself and the treasury", () => {
     "12.000000 USDC are owed, and only 11.999999 USDC stand behind it"
   ])
   expect(failing({ treasury: { ...treasury, heldAtoms: "11999999" } })).toHaveLength(2)
+  // A deposit that the ledger has and the journal has not credited yet is held and owed, and so is funding that waits to be paid out.
+  const early = { ...treasury, heldAtoms: "12000003", uncreditedDepositsAtoms: "3" }
+  expect(failing({ treasury: early })).toEqual([])
+  expect(failing({ treasury: { ...early, uncreditedDepositsAtoms: "0" } })).toEqual([
+    "what the treasury holds differs from what the journal accounts for by 0.000003 USDC"
+  ])
+  expect(failing({ treasury: { ...treasury, uncreditedDepositsAtoms: "3", unattributedAtoms: "-3" } })).toEqual([
+    "what the treasury holds differs from what the journal accounts for by -0.000003 USDC",
+    "12.000003 USDC are owed, and only 12.000000 USDC stand behind it"
+  ])
+  expect(failing({ fundingPoolAtoms: "4", feesAtoms: "-4" })).toEqual([
+    "12.000004 USDC are owed, and only 12.000000 USDC stand behind it"
+  ])
   expect(failing({ treasury: null })).toHaveLength(1)
   expect(failing({ collateralAtoms: "1.5" })).toEqual(["what was published is not an answer of GET /v1/solvency"])
   expect(verifyPublished(undefined).holds).toBe(false)
+})
+
+test("what was credited without a deposit stands behind nothing, unless whoever asks says that it is test money", () => {
+  const published = publishedOf(proofOf(treeOf([5_000_000, 7_000_000]), 0))
+  const credited = {
+    ...published,
+    creditedAtoms: "9000000",
+    confirmedDepositsAtoms: "3000000",
+    treasury: { ...published.treasury, heldAtoms: "3000000" }
+  }
+  const failing = (change: object, acceptsCredits: boolean): ReadonlyArray<string> =>
+    verifyPublished({ ...credited, ...change }, { acceptsCredits }).findings.flatMap(({ holds, text }) => holds ? [] : [text])
+  expect(verifyPublished(credited)).toEqual(verifyPublished(credited, { acceptsCredits: false }))
+  expect(failing({}, false)).toEqual([
+    "12.000000 USDC are owed, and only 3.000000 USDC stand behind it; 9.000000 USDC were credited without a deposit, for which nothing on "
+    + "the ledger stands"
+  ])
+  expect(failing({}, true)).toEqual([])
+  expect(verifyPublished(credited, { acceptsCredits: true }).findings.at(-1)!.text).toContain("9.000000 USDC were credited without a deposit")
+  expect(failing({ reservedAtoms: "1", feesAtoms: "-1" }, true)).toEqual(["12.000001 USDC are owed, and only 12.000000 USDC stand behind it"])
+})
+
+test("a proof of another account holds for nobody who says whose it has to be", () => {
+  const proof = proofOf(treeOf([5, 7]), 0)
+  expect(verifyProof(proof, publishedOf(proof), "acc_0")).toMatchObject({ holds: true })
+  const other = verifyProof(proof, publishedOf(proof), "acc_1")
+  expect(other.holds).toBe(false)
+  expect(other.findings.filter(({ holds }) => !holds).map(({ text }) => text)).toEqual(["the proof is of acc_0, and not of acc_1"])
 })
 
 test("what its README says to take along is one file that needs node:crypto alone", () => {
