@@ -517,8 +517,11 @@ describe("what is unfinished", () => {
     expect(funds.deposits.ended.value?.id).toBe("dep_1")
     expect(funds.balance.value.value?.withdrawable).toBe("125.000000")
     const before = looks(outside)
+    // What may be withdrawn moves with the marks, too.
+    outside.on(`GET ${account}/balance`, ok({ withdrawable: "120.000000" }))
     await funds.refresh()
     expect(looks(outside)).toBe(before)
+    expect(funds.balance.value.value?.withdrawable).toBe("120.000000")
   })
 
   test("is not looked at twice at once", async () => {

@@ -3,9 +3,9 @@
  * answer.
  */
 import fc from "fast-check"
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import type * as Contract from "../../src/client/venue/Contract.js"
-import { Refusal } from "../../src/client/venue/Refusal.js"
+import { Refusal, Unanswered } from "../../src/client/venue/Refusal.js"
 import { LocalBook } from "../../src/client/venue/LocalBook.js"
 import type { HttpRequest } from "../../src/client/venue/Platform.js"
 import { sha256 } from "../../src/client/venue/Sha256.js"
@@ -13,11 +13,12 @@ import { joined } from "../../src/console/state/market/Candles.js"
 import { resultOf } from "../../src/console/state/market/Commands.js"
 import { atomsOf, format, funding, percent, typed } from "../../src/console/state/market/Decimals.js"
 import { checked, type Draft, emptyDraft, parts, suggested, type Terms } from "../../src/console/state/market/Draft.js"
-import { mostTrades } from "../../src/console/state/market/Feed.js"
+import { Feed, mostTrades } from "../../src/console/state/market/Feed.js"
 import { Frames } from "../../src/console/state/market/Frames.js"
 import { depth, ladder } from "../../src/console/state/market/Ladder.js"
 import { told } from "../../src/console/state/market/Ticket.js"
 import { entriesOf, noteOf } from "../../src/console/state/market/Exits.js"
+import * as Failure from "../../src/console/state/Failure.js"
 import * as Places from "../../src/console/state/Places.js"
 import { Store } from "../../src/console/state/Store.js"
 import type { Position, Session, TriggerPair } from "../../src/console/state/Contract.js"
@@ -204,7 +205,31 @@ describe("what is shown", () => {
     expect(joined(known, [])).toBe(known)
     expect(joined([], known)).toEqual(known)
     expect(joined(Array.from({ length: 1_000 }, (_, at) => candle(at, "")), [candle(1_000, "")]).length).toBe(1_000)
+    // A full answer behind what is known: there may be more between, and the last one known may be half of itself.
+    const latest = (from: number) => Array.from({ length: 100 }, (_, at) => candle(from + at, "new"))
+    expect(joined(known, latest(500))).toEqual(latest(500))
+    expect(joined(known, latest(3))).toEqual(latest(3))
+    expect(joined(known, latest(2))).toEqual([candle(1, "a"), ...latest(2)])
+    expect(joined(known, latest(500).slice(1))).toEqual([...known, ...latest(500).slice(1)])
   })
+})
+
+test("that the venue did not answer is told until the market is known, by the stream or by an answer", async () => {
+  const listeners = new Map<string, { snapshot: (frame: object) => void; update: (frame: object) => void }>()
+  const client = {
+    market: () => Promise.reject(new Unanswered("GET /v1/markets/x", undefined)),
+    book: () => ({ changes: async function*() {} }),
+    follow: ({ channel }: { readonly channel: string }, listener: never) => void listeners.set(channel, listener)
+  }
+  const feed = new Feed("BTC-USDC-PERP", new Frames(() => {}), () => 0, () => {})
+  feed.follow(client as never)
+  await expect.poll(() => feed.failure.value?.message).toBe("The venue did not answer.")
+  const status = listeners.get("market.status")!
+  status.snapshot({ data: { marketId: "BTC-USDC-PERP" } })
+  expect([feed.failure.value, feed.market.value]).toEqual([undefined, { marketId: "BTC-USDC-PERP" }])
+  feed.failure.value = Failure.ofEnvelope(refused(404, "market_not_found").body as Contract.Envelope)
+  status.update({ data: [{ marketId: "BTC-USDC-PERP" }] })
+  expect(feed.failure.value).toBeDefined()
 })
 
 test("a market is a place of its own, and any text that is none is none", () => {
@@ -457,6 +482,36 @@ describe("an open market", () => {
     await candles.choose("1h", "index")
     await candles.refresh()
     expect(asked()).toBe(4)
+  })
+
+  test("gives up candles that a sleep has cut off from the latest, and looks back from these", async () => {
+    const { market: { candles }, outside } = await opened()
+    const minuteMs = 60_000
+    const candle = (minute: number) => ({ openTimeEpochMs: minute * minuteMs, close: "1.0" })
+    const upTo = (minute: number) => Array.from({ length: 100 }, (_, at) => candle(minute - 99 + at))
+    const told = [upTo(100_100), upTo(100_000)]
+    outside.platform.answer = () => ({ body: { candles: told.shift() ?? [] } })
+    await candles.choose("1m", "index")
+    await candles.older()
+    let answer: (body: object) => void = () => {}
+    outside.platform.answer = () => new Promise((resolve) => answer = (body) => resolve({ body })) as never
+    const older = candles.older()
+    await vi.waitFor(() => expect(outside.platform.requests.at(-1)!.url).toContain("since="))
+    const early = answer
+    const refreshed = candles.refresh()
+    await vi.waitFor(() => expect(outside.platform.requests.at(-1)!.url).not.toContain("since="))
+    answer({ candles: upTo(100_500) })
+    await refreshed
+    // What was requested of the time before the sleep comes late, and would leave out all that is between.
+    early({ candles: upTo(99_900) })
+    await older
+    await outside.paint()
+    expect(candles.shown.value?.candles).toEqual(upTo(100_500))
+    outside.platform.answer = () => ({ body: { candles: upTo(100_400) } })
+    await candles.older()
+    await outside.paint()
+    expect(candles.shown.value?.candles).toEqual([...upTo(100_400), ...upTo(100_500)])
+    expect(outside.platform.requests.at(-1)!.url).toContain(`since=${(100_401 - 100) * minuteMs}`)
   })
 
   test("asks for older candles where somebody looks, further back where a time had none", async () => {
@@ -828,6 +883,29 @@ describe("an open market", () => {
     expect(histories.funding.list.value.value?.rows).toEqual([payment(marketId, 2)])
     await histories.choose("funding")
     expect(histories.funding.list.value.value?.rows).toEqual([])
+  })
+
+  test("tells what comes in front of older pages, and begins anew where something may be between", async () => {
+    const { market: { histories }, outside } = await opened()
+    const fills = (...ids: ReadonlyArray<number>) => ids.map((id) => ({ tradeId: `trd_${id}` }))
+    const tell = (page: ReadonlyArray<object>): void =>
+      void outside.on(`GET ${account}/fills`, ({ path }) =>
+        path.includes("cursor=older") ? ok({ fills: fills(2, 1), nextCursor: null }) : ok({ fills: page, nextCursor: "older" }))
+    const shown = () => histories.fills.list.value.value
+    tell(fills(4, 3))
+    await histories.choose("fills")
+    await histories.fills.more()
+    tell(fills(6, 5, 4))
+    await histories.refresh()
+    expect(shown()).toEqual({ rows: fills(6, 5, 4, 3, 2, 1), nextCursor: null })
+    await histories.refresh()
+    expect(shown()).toEqual({ rows: fills(6, 5, 4, 3, 2, 1), nextCursor: null })
+    outside.on(`GET ${account}/fills`, undefined)
+    await histories.refresh()
+    expect([histories.fills.list.failure.value?.message, shown()?.rows.length]).toEqual(["The venue did not answer.", 6])
+    tell(fills(9, 8))
+    await histories.refresh()
+    expect([histories.fills.list.failure.value, shown()]).toEqual([undefined, { rows: fills(9, 8), nextCursor: "older" }])
   })
 
   test("is left with nothing under way, and nothing of it stays when its owner signs out", async () => {

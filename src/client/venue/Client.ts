@@ -226,11 +226,12 @@ export class Client {
     return await this.rest.get(`/v1/markets/${segment(marketId)}/trades`, { ...page })
   }
 
+  /** Candles of trades, as on the stream, unless another series is asked for: the route's own default is the index. */
   async candles(
     marketId: string,
     query: Latest & Candles = {}
   ): Promise<Contract.CandleList> {
-    return await this.rest.get(`/v1/markets/${segment(marketId)}/candles`, { ...query })
+    return await this.rest.get(`/v1/markets/${segment(marketId)}/candles`, { series: "trade", ...query })
   }
 
   /** Past funding intervals, newest first. */

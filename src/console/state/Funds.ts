@@ -36,11 +36,12 @@ export class Funds {
     await this.lookAtPins()
   }
 
-  /** Refreshes unfinished transfers; one that has ended has moved money. */
+  /** Refreshes unfinished transfers, and then the balance: what may be withdrawn also moves with the marks of positions. */
   async refresh(): Promise<void> {
     const before = this.settled
     await Promise.all([this.deposits.refresh(), this.withdrawals.refresh()])
-    await this.follow(before)
+    const isRead = this.settled !== before || this.balance.isBusy.value
+    await Promise.all([...(isRead ? [] : [this.balance.load()]), this.follow(before)])
   }
 
   async deposit(amountAtoms: string): Promise<boolean> {

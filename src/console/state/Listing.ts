@@ -14,11 +14,18 @@ export interface Listed<Row> {
 export class Listing<Row> {
   readonly list
   readonly older = new Task()
+  /** The newest page, read for a list to which older pages were added. */
+  private readonly newest
   /** The value that is shown since a page was added. */
   private longer: Listed<Row> | undefined
 
-  constructor(private readonly page: (cursor: string | undefined, goesOn: GoesOn) => Promise<Result<Listed<Row>>>) {
+  /** `keyOf`: what a row is recognized by when the newest page is read again; by default all of it, since most rows never change. */
+  constructor(
+    private readonly page: (cursor: string | undefined, goesOn: GoesOn) => Promise<Result<Listed<Row>>>,
+    private readonly keyOf: (row: Row) => string = (row) => JSON.stringify(row)
+  ) {
     this.list = new Reading((goesOn) => page(undefined, goesOn))
+    this.newest = new Reading((goesOn) => page(undefined, goesOn))
   }
 
   /** Whether there are older rows that can be shown. */
@@ -27,9 +34,16 @@ export class Listing<Row> {
     return shown !== undefined && shown.nextCursor !== null && shown.rows.length < most
   }
 
-  /** Whether older pages have been added: refreshing the newest page would remove them. */
-  get isLonger(): boolean {
-    return this.longer !== undefined && this.longer === this.list.value.value
+  /** Reads the newest page again. Older pages that were added stay behind it, if what is shown reaches up to it. */
+  async refresh(): Promise<void> {
+    const { list, longer, newest } = this
+    if (list.isBusy.value || newest.isBusy.value) return
+    if (longer === undefined || longer !== list.value.value) return void await list.load()
+    const isRead = await newest.load()
+    const { failure, value: { value: page } } = newest
+    if (this.longer !== longer || longer !== list.value.value) return
+    list.failure.value = failure.value
+    if (isRead && page !== undefined) list.value.value = this.longer = this.joined(page, longer)
   }
 
   /** Adds the next page. */
@@ -43,8 +57,17 @@ export class Listing<Row> {
     this.list.value.value = this.longer
   }
 
+  private joined(page: Listed<Row>, { nextCursor, rows }: Listed<Row>): Listed<Row> {
+    const told = new Set(page.rows.map(this.keyOf))
+    const behind = rows.filter((row) => !told.has(this.keyOf(row)))
+    // Without a row in common there may be others between both, which are nowhere: what is shown begins anew.
+    const isApart = told.size > 0 && behind.length === rows.length && rows.length > 0
+    return isApart ? page : { rows: [...page.rows, ...behind].slice(0, most), nextCursor }
+  }
+
   clear(): void {
     this.list.clear()
+    this.newest.clear()
     this.older.forget()
     this.longer = undefined
   }

@@ -369,6 +369,13 @@ test.each<readonly [what: string, days: number, isPlaced: boolean]>([
   expect(platform.requests.filter(({ method }) => method !== "GET")).toHaveLength(isPlaced ? 1 : 0)
 })
 
+test("candles are of trades, as on the stream, unless another series is asked for", async () => {
+  const { client, platform } = scripted([{ body: {} }, { body: {} }])
+  await client.candles("M", { timeframe: "1h" })
+  await client.candles("M", { timeframe: "1h", series: "index" })
+  expect(platform.requests.map(({ url }) => new URL(url).searchParams.get("series"))).toEqual(["trade", "index"])
+})
+
 const name = { orderId: "ord_1", marketId: "M" }
 
 test.each<readonly [string, (client: Client, identity: Identity) => Promise<Outcome<unknown>>]>([

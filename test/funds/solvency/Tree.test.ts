@@ -221,8 +221,12 @@ test("what was credited without a deposit stands behind nothing, unless whoever 
     + "the ledger stands"
   ])
   expect(failing({}, true)).toEqual([])
-  expect(verifyPublished(credited, { acceptsCredits: true }).findings.at(-1)!.text).toContain("9.000000 USDC were credited without a deposit")
-  expect(failing({ reservedAtoms: "1", feesAtoms: "-1" }, true)).toEqual(["12.000001 USDC are owed, and only 12.000000 USDC stand behind it"])
+  expect(verifyPublished(credited, { acceptsCredits: true }).findings.at(-1)!.text).toContain(
+    "9.000000 USDC were credited without a deposit"
+  )
+  expect(failing({ reservedAtoms: "1", feesAtoms: "-1" }, true)).toEqual([
+    "12.000001 USDC are owed, and only 12.000000 USDC stand behind it"
+  ])
 })
 
 test("a proof of another account holds for nobody who says whose it has to be", () => {

@@ -94,7 +94,8 @@ export const Chart = ({ candles, lines, marketId, marks, priceScale }: Props) =>
       />
       <Latest candles={candles} />
       <p class="fine">
-        Drawn with <a href="https://www.tradingview.com/" rel="noopener noreferrer" target="_blank">TradingView’s Lightweight Charts™</a>.
+        Times on the chart are UTC. Drawn with{" "}
+        <a href="https://www.tradingview.com/" rel="noopener noreferrer" target="_blank">TradingView’s Lightweight Charts™</a>.
       </p>
     </section>
   )

@@ -42,10 +42,15 @@ const lengthsMs: Readonly<Record<Timeframe, number>> = {
   "1d": 1_440 * minuteMs
 }
 
-/** The known candles merged with newer ones: each in its latest state. */
+/**
+ * The known candles merged with newer ones: each in its latest state. A full answer that begins after the last known one leaves out what
+ * there was between them, and that last one may be only the beginning of a candle: then what was known is given up.
+ */
 export const joined = (known: ReadonlyArray<Contract.Candle>, told: ReadonlyArray<Contract.Candle>): ReadonlyArray<Contract.Candle> => {
   const first = told[0]
   if (first === undefined) return known
+  const last = known.at(-1)
+  if (told.length >= page && last !== undefined && last.openTimeEpochMs < first.openTimeEpochMs) return told
   return known.filter(({ openTimeEpochMs }) => openTimeEpochMs < first.openTimeEpochMs).concat(told).slice(-most)
 }
 
@@ -59,6 +64,8 @@ export class Candles {
   /** Whether they have to be polled. */
   private isPolled = true
   private turn = 0
+  /** Counts the times that what was known was given up: older ones that were requested before do not belong to the later ones. */
+  private part = 0
   /** From when on all candles are known; undefined before any are. */
   private knownSinceEpochMs: number | undefined
   private isOlder = false
@@ -110,13 +117,13 @@ export class Candles {
 
   /** Requests the period that one answer can cover. Returns whether the search is over. */
   private async lookBack(): Promise<boolean> {
-    const { held, turn } = this
+    const { held, part, turn } = this
     const until = this.knownSinceEpochMs ?? held?.candles[0]?.openTimeEpochMs ?? 0
     if (held === undefined || until === 0 || held.candles.length > most - page) return true
     const timeframe = this.timeframe.value
     const since = Math.max(0, until - page * lengthsMs[timeframe])
     const { candles } = await this.client.candles(this.marketId, { timeframe, series: this.series.value, since })
-    if (turn !== this.turn) return true
+    if (turn !== this.turn || part !== this.part) return true
     this.knownSinceEpochMs = since
     const before = candles.filter(({ openTimeEpochMs }) => openTimeEpochMs < until)
     if (before.length === 0) return false
@@ -154,7 +161,13 @@ export class Candles {
 
   private take(candles: ReadonlyArray<Contract.Candle>): void {
     const { held, name } = this
-    this.held = { name, candles: joined(held?.name === name ? held.candles : [], candles) }
+    const known = held?.name === name ? held.candles : []
+    const both = joined(known, candles)
+    if (known.length > 0 && both === candles) {
+      this.part++
+      this.knownSinceEpochMs = undefined
+    }
+    this.held = { name, candles: both }
     this.frames.ask(this.show)
   }
 

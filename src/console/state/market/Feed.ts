@@ -65,8 +65,8 @@ export class Feed {
       ended: (refusal) => this.ended(refusal)
     })
     client.follow({ channel: "market.status", marketId }, {
-      snapshot: ({ data }) => this.market.value = data,
-      update: ({ data }) => this.market.value = data.at(-1),
+      snapshot: ({ data }) => this.described(data),
+      update: ({ data }) => this.described(data.at(-1)),
       ended: (refusal) => this.ended(refusal)
     })
   }
@@ -87,12 +87,18 @@ export class Feed {
   private async describe(client: Client): Promise<void> {
     try {
       const market = await client.market(this.marketId)
-      this.market.value ??= market
+      this.described(this.market.value ?? market)
     } catch (cause) {
       if (cause instanceof Refusal) return this.ended(cause)
       if (!(cause instanceof Unanswered)) throw cause
       if (this.market.value === undefined) this.failure.value = Failure.unanswered
     }
+  }
+
+  /** A lost answer is forgotten once the market is known, by whatever way. */
+  private described(market: Contract.MarketSnapshot | undefined): void {
+    this.market.value = market
+    if (this.failure.value === Failure.unanswered) this.failure.value = undefined
   }
 
   /** Shows the current book at the next paint after each change. */

@@ -16,8 +16,9 @@ export class Histories {
 
   constructor(client: Client, marketId: string) {
     this.fills = new Listing<Contract.Fill>(async (cursor) => listed(({ fills }) => fills, await client.fills(marketId, cursor)))
-    this.positions = new Listing<Contract.Episode>(async (cursor) =>
-      listed(({ episodes }) => episodes, await client.positionHistory(marketId, cursor))
+    this.positions = new Listing<Contract.Episode>(
+      async (cursor) => listed(({ episodes }) => episodes, await client.positionHistory(marketId, cursor)),
+      ({ positionId }) => positionId
     )
     this.ledger = new Listing<Contract.LedgerEntry>(async (cursor) =>
       listed(({ entries }) => entries, await client.ledger(marketId, cursor))
@@ -33,10 +34,8 @@ export class Histories {
     await this[kind].list.load()
   }
 
-  /** Refreshes the newest page of the shown listing, and of the fills, which are on the chart; unless older pages have been added. */
+  /** Refreshes the newest page of the shown listing, and of the fills, which are on the chart. */
   async refresh(): Promise<void> {
-    await Promise.all([...new Set([this.fills, this[this.shown.value]])].map(async ({ isLonger, list }) => {
-      if (!list.isBusy.value && !isLonger) await list.load()
-    }))
+    await Promise.all([...new Set([this.fills, this[this.shown.value]])].map((listing) => listing.refresh()))
   }
 }
