@@ -40,9 +40,8 @@ const failed = (error: { readonly message: string }): Ended =>
 const beginsAtStep = ({ stepSequence }: BeginsAtStep): Ended =>
   new Ended({
     code: refusedCode,
-    text:
-      `refused: the records before ${stepSequence} were decided by an earlier version, and this one cannot replay them. Histories made anew `
-      + "would begin there, without what had been forgotten by then; what there is stays as it is. --from-step makes them all the same"
+    text: `refused: the records before ${stepSequence} were decided by an earlier version, and this one cannot replay them. Histories made `
+      + "anew would begin there, without what had been forgotten by then; what there is stays as it is. --from-step makes them all the same"
   })
 
 /**

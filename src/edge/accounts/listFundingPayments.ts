@@ -44,8 +44,8 @@ const FundingPaymentList = Schema.Struct({
 }).annotations({
   identifier: "FundingPaymentList",
   description:
-    "Newest first, back to the account's first or `completeSinceEpochMs`, or with `since` to the first at or after that time: where a page goes on, `since` is to be "
-    + "given again."
+    "Newest first, back to the account's first or `completeSinceEpochMs`, or with `since` to the first at or after that time: where a page "
+    + "goes on, `since` is to be given again."
 })
 
 const payment = (
