@@ -207,10 +207,14 @@ export const place = (block: Encoded, position: Position, syncedSequence: number
   writeWhole(bytes, position.segment, segmentAt)
   writeWhole(bytes, position.offset, offsetAt)
   writeWhole(bytes, syncedSequence, syncedAt)
-  checksum(bytes, 0).copy(bytes, checksumAt)
+  bytes.write(checksum(bytes, 0), checksumAt, "latin1")
 }
 
-const checksum = (bytes: Buffer, at: number): Buffer => sha256(bytes.subarray(at + segmentAt, at + headerBytes)).subarray(0, checksumBytes)
+/** SHA-256, a character for each byte: made in half the time that a buffer takes, which is more than the hashing of a small block. */
+const sha256Text = (bytes: Uint8Array): string => crypto.hash("sha256", bytes, "binary")
+
+/** The checksum of the header at `at`, a character for each byte. */
+const checksum = (bytes: Buffer, at: number): string => sha256Text(bytes.subarray(at + segmentAt, at + headerBytes)).slice(0, checksumBytes)
 
 /** A header with a valid checksum: a writer wrote it, though not necessarily for this position. */
 export interface Header {
@@ -230,7 +234,7 @@ export interface Header {
 /** The header at `at`; undefined where there is none or it is damaged. Reads at most one sector. */
 export const readHeader = (bytes: Buffer, at: number): Header | undefined => {
   if (at + headerBytes > bytes.length || magic.compare(bytes, at, at + magic.length) !== 0) return undefined
-  if (checksum(bytes, at).compare(bytes, at + checksumAt, at + checksumAt + checksumBytes) !== 0) return undefined
+  if (checksum(bytes, at) !== bytes.toString("latin1", at + checksumAt, at + checksumAt + checksumBytes)) return undefined
   const codec = bytes.readUInt32LE(at + versionAt)
   if (codec < 1) return undefined
   const firstSequence = readWhole(bytes, at + firstSequenceAt)
@@ -261,10 +265,13 @@ export const claimedDigest = (bytes: Buffer, at: number, { blockBytes }: Header)
 /** The computed digest of the whole block at `at`; undefined where the stored one differs. */
 export const verifiedDigest = (bytes: Buffer, at: number, header: Header): Buffer | undefined => {
   const digestAt = at + header.blockBytes - footerBytes
-  const digest = sha256(bytes.subarray(at + contentAt, digestAt))
-  const intact = digest.compare(bytes, digestAt, digestAt + digestBytes) === 0
+  const intact = sha256Text(bytes.subarray(at + contentAt, digestAt)) === bytes.toString("latin1", digestAt, digestAt + digestBytes)
     && trailer.compare(bytes, digestAt + digestBytes, digestAt + footerBytes) === 0
-  return intact ? digest : undefined
+  if (!intact) return undefined
+  // A copy with memory of its own: whoever keeps it keeps neither the piece that it was read from nor a pool's.
+  const digest = Buffer.alloc(digestBytes)
+  bytes.copy(digest, 0, digestAt)
+  return digest
 }
 
 /** A block with a valid digest whose records this program could not have written. */
