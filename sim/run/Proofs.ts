@@ -185,23 +185,24 @@ export class Proofs {
 
   /** Plants faults that one guard of the start detects, each on the disk as the venue left it, which is restored afterwards. */
   #guardsHold(): void {
-    const { follower, world: { root } } = this
+    const { follower, world: { disk, root } } = this
     follower.paused = true
+    // Each fault is planted in the same journal, which is read for all of them at once.
+    const blocks = Forgery.blocksOf(disk)
     const random = root.split("plants")
-    for (const plant of Plants.draw(random)) this.#plant(plant, random)
+    for (const plant of Plants.draw(random)) this.#plant(plant, blocks, random)
     const further = root.split("further plants")
-    Plants.drawFurther(further).some((plant) => this.#plant(plant, further))
-    this.#probe(root.split("probes"))
+    Plants.drawFurther(further).some((plant) => this.#plant(plant, blocks, further))
+    this.#probe(blocks, root.split("probes"))
     follower.paused = false
   }
 
   /** Works on the disk as the venue left it, which is restored afterwards. */
-  #onGround<A>(random: SimRandom, work: (ground: Plants.Ground) => A): A {
+  #onGround<A>(blocks: Plants.Ground["blocks"], random: SimRandom, work: (ground: Plants.Ground) => A): A {
     const { world: { disk, options } } = this
     const putBack = disk.checkpoint()
     const newest = this.#onSnapshots(Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.latest))
     if (newest === undefined) throw new Error("a venue that stopped in good order left no snapshot")
-    const blocks = Forgery.blocksOf(disk)
     const done = work({ disk, random, capacity: capacityOf(options), blocks, newest, onSnapshots: this.#onSnapshots })
     this.host.process?.crash("kill")
     this.host.process = undefined
@@ -211,8 +212,8 @@ export class Proofs {
   }
 
   /** Plants one fault and starts over it. Returns whether the journal has a place for it. */
-  #plant({ plant, what }: Plants.Plant, random: SimRandom): boolean {
-    return this.#onGround(random, (ground) => {
+  #plant({ plant, what }: Plants.Plant, blocks: Plants.Ground["blocks"], random: SimRandom): boolean {
+    return this.#onGround(blocks, random, (ground) => {
       const planted = plant(ground)
       if (planted !== undefined) this.#startOver(what, planted)
       return planted !== undefined
@@ -220,12 +221,12 @@ export class Proofs {
   }
 
   /** Probes one part of the venue that a start alone does not test: most often the one that needs no start of its own. */
-  #probe(random: SimRandom): void {
+  #probe(blocks: Plants.Ground["blocks"], random: SimRandom): void {
     const starts = [
       (ground: Plants.Ground): void => this.#readOverForged(ground),
       this.world.options.follower?.isThere === true ? (): void => this.#followerLies() : undefined
     ]
-    this.#onGround(random, starts[random.below(probeDraws)] ?? ((ground): void => this.#offerBlocks(ground)))
+    this.#onGround(blocks, random, starts[random.below(probeDraws)] ?? ((ground): void => this.#offerBlocks(ground)))
   }
 
   /** Offers the journal blocks that do not follow it. */

@@ -196,12 +196,7 @@ export class DiskMount {
           mode === "read" ? error("writeAt", path, "EBADF") : this.#writeAt(path, node, position, bytes, isDurable(mode))),
       dataSync: whenOpen("dataSync", this.#dataSync(path, node)),
       readAt: (position, length) => reading("readAt", () => node.current.slice(position, position + length)),
-      readInto: (position, into) =>
-        reading("readAt", () => {
-          const found = node.current.slice(position, position + into.length)
-          into.set(found)
-          return found.length
-        }),
+      readInto: (position, into) => reading("readAt", () => node.current.copyTo(into, position)),
       size: reading("size", () => node.current.length)
     }
   }

@@ -14,12 +14,13 @@ export interface Placed {
 }
 
 /** The blocks of the journal, oldest first. */
-export const blocksOf = (disk: SimDisk): ReadonlyArray<Placed> =>
-  JournalTap.sealed(disk).map((sealed) => {
-    const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
-    const header = Block.readHeader(bytes, 0)!
-    return { block: Block.read(bytes, 0, header, Block.verifiedDigest(bytes, 0, header)!), header }
-  })
+export const blocksOf = (disk: SimDisk): ReadonlyArray<Placed> => {
+  const found: Array<Placed> = []
+  JournalTap.make(disk, (bytes, _place, _previousDigest, block) => {
+    found.push({ block, header: Block.readHeader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), 0)! })
+  }).next()
+  return found
+}
 
 /** The path of the segment that a block lies in. */
 export const pathOf = ({ header }: Placed): string => Segment.pathOf(header.position.segment)

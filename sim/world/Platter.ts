@@ -48,6 +48,13 @@ export class Bytes {
     return this.held.slice(Math.min(start, this.length), Math.min(end, this.length))
   }
 
+  /** Copies what there is from `start` on into other memory, as much as fits. Returns how many bytes that are. */
+  copyTo(into: Uint8Array, start: number): number {
+    const found = this.held.subarray(Math.min(start, this.length), Math.min(start + into.length, this.length))
+    into.set(found)
+    return found.length
+  }
+
   flip(byte: number, bit: number): void {
     this.held[byte]! ^= 1 << bit
   }
