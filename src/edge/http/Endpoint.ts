@@ -1,6 +1,7 @@
 /** Endpoints of a contract as the edge serves them: the parts of an `HttpApi` that the router, the routes and the tests need. */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiError from "@effect/platform/HttpApiError"
+import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Context from "effect/Context"
@@ -87,13 +88,17 @@ const budgetOf = (name: string, annotations: Context.Context<never>): Budget => 
   return budget.value
 }
 
-/** Every endpoint of a contract, in its order. */
-export const describe = (api: Api): ReadonlyArray<Described> => {
-  const described: Array<Described> = []
+type Answering = Pick<Described, "answers" | "isEmpty">
+
+/** How an endpoint of a contract answers. */
+const answeringOf = (api: Api, of: HttpApiEndpoint.HttpApiEndpoint.Any): Answering => {
+  const answers = new Map<number, Answer>()
+  let isEmpty = false
   HttpApi.reflect(api, {
+    predicate: ({ endpoint }) => endpoint.name === of.name,
     onGroup: () => {},
-    onEndpoint: ({ endpoint, errors, successes }) => {
-      const answers = new Map<number, Answer>()
+    onEndpoint: ({ errors, successes }) => {
+      isEmpty = successes.has(204)
       for (const [status, { ast }] of [...errors, ...successes]) {
         if (Option.isSome(ast)) {
           const envelope = answers.get(status)
@@ -104,23 +109,46 @@ export const describe = (api: Api): ReadonlyArray<Described> => {
           )
         }
       }
-      described.push({
-        name: endpoint.name,
-        method: endpoint.method,
-        path: endpoint.path,
-        family: familyOf(endpoint.path),
-        access: accessOf(endpoint.name, endpoint.annotations),
-        budget: budgetOf(endpoint.name, endpoint.annotations),
-        feature: Option.getOrUndefined(Context.getOption(endpoint.annotations, Feature)),
-        bodyIsOptional: Option.isSome(Context.getOption(endpoint.annotations, BodyIsOptional)),
-        pathSchema: Option.getOrUndefined(endpoint.pathSchema) as Described["pathSchema"],
-        urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
-        headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],
-        payloadSchema: Option.getOrUndefined(endpoint.payloadSchema) as Described["payloadSchema"],
-        isEmpty: successes.has(204),
-        answers
-      })
     }
   })
-  return described
+  return { answers, isEmpty }
 }
+
+/** The endpoints of a contract, in its order. */
+const endpointsOf = (api: Api): ReadonlyArray<HttpApiEndpoint.HttpApiEndpoint.AnyWithProps> => {
+  const endpoints: Array<HttpApiEndpoint.HttpApiEndpoint.AnyWithProps> = []
+  // None is chosen: what the platform would reckon of an endpoint is not wanted here.
+  const predicate = ({ endpoint }: { readonly endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps }): boolean => {
+    endpoints.push(endpoint)
+    return false
+  }
+  HttpApi.reflect(api, { predicate, onGroup: () => {}, onEndpoint: () => {} })
+  return endpoints
+}
+
+/** Every endpoint of a contract, in its order. */
+export const describe = (api: Api): ReadonlyArray<Described> =>
+  endpointsOf(api).map((endpoint): Described => {
+    // Found when first asked for: to find it for every endpoint takes longer than most of a start, and few are called soon.
+    let answering: Answering | undefined
+    return {
+      name: endpoint.name,
+      method: endpoint.method,
+      path: endpoint.path,
+      family: familyOf(endpoint.path),
+      access: accessOf(endpoint.name, endpoint.annotations),
+      budget: budgetOf(endpoint.name, endpoint.annotations),
+      feature: Option.getOrUndefined(Context.getOption(endpoint.annotations, Feature)),
+      bodyIsOptional: Option.isSome(Context.getOption(endpoint.annotations, BodyIsOptional)),
+      pathSchema: Option.getOrUndefined(endpoint.pathSchema) as Described["pathSchema"],
+      urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
+      headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],
+      payloadSchema: Option.getOrUndefined(endpoint.payloadSchema) as Described["payloadSchema"],
+      get isEmpty() {
+        return (answering ??= answeringOf(api, endpoint)).isEmpty
+      },
+      get answers() {
+        return (answering ??= answeringOf(api, endpoint)).answers
+      }
+    }
+  })
