@@ -71,26 +71,26 @@ const bookOf = async (venue: VenueProcess): Promise<unknown> =>
  * undisturbed, with which other runs are compared; one without a recorded index; and one with another account in its way.
  */
 const playedOnOne = async () => {
-  const tape = keep(Synthetic.captures(3, 60))
+  const tape = keep(Synthetic.captures(3, 30))
   const venue = await VenueProcess.start(path.join(tape.folder, "undisturbed"), settings)
   const whole = await Run.run(options(venue, [tape.perpetual, tape.spot]))
   const book = await bookOf(venue)
   const again = await Run.run(options(venue, [tape.perpetual, tape.spot]))
-  const indexless = keep(Synthetic.captures(4, 70))
-  const limited = await Run.run({ ...options(venue, [indexless.perpetual]), limitSeconds: 2, speed: 10 })
+  const indexless = keep(Synthetic.captures(4, 36))
+  const limited = await Run.run({ ...options(venue, [indexless.perpetual]), limitSeconds: 1, speed: 10 })
   const { report: disturbed, status } = await playedBesideAnother(venue)
   return { tape, dataDir: venue.dataDir, whole, book, again, indexless, limited, disturbed, status, exit: await venue.stop() }
 }
 
 const playedBesideAnother = async (venue: VenueProcess) => {
-  const tape = keep(Synthetic.captures(5, 40))
+  const tape = keep(Synthetic.captures(5, 20))
   const [other] = await venue.demoAccounts(1)
   let placed: Promise<number> | undefined
   const report = await Run.run({
     ...options(venue, [tape.perpetual, tape.spot]),
     alone: false,
     observe: ({ counts }) => {
-      if (counts.bookSteps >= 20) placed ??= intrude(venue, other!)
+      if (counts.bookSteps >= 10) placed ??= intrude(venue, other!)
     }
   })
   return { report, status: await placed }
@@ -101,7 +101,7 @@ describe("a made-up tape", () => {
   const onOneVenue = () => known.played ??= playedOnOne()
 
   it("is played by the command on a venue of its own, whose journal then verifies", async () => {
-    const tape = keep(Synthetic.captures(1, 90))
+    const tape = keep(Synthetic.captures(1, 45))
     const dataDir = path.join(tape.folder, "data")
     const json = path.join(tape.folder, "report.json")
     const command = await run("dist/scripts/tape.js", [tape.perpetual, tape.spot, "--spawn", dataDir, "--takers", "3", "--json", json])
@@ -145,7 +145,7 @@ describe("a made-up tape", () => {
     const killed = await Run.run({
       ...options(venue, [tape.perpetual, tape.spot]),
       observe: ({ counts }) => {
-        if (counts.bookSteps < 30 || restarted !== undefined) return
+        if (counts.bookSteps < 15 || restarted !== undefined) return
         restarted = venue.kill().then(async () => {
           venue = await VenueProcess.start(dataDir, { ...settings, PORT: String(port) })
         })
@@ -165,9 +165,9 @@ describe("a made-up tape", () => {
     const { indexless, limited: report } = await onOneVenue()
     addsUp(report)
     expect(report.indexPrices).toBe(1)
-    expect(report.tapeSeconds).toBeLessThanOrEqual(2)
-    expect(report.tapeSeconds).toBeGreaterThan(1.8)
-    expect(report.wallSeconds).toBeGreaterThan(0.18)
+    expect(report.tapeSeconds).toBeLessThanOrEqual(1)
+    expect(report.tapeSeconds).toBeGreaterThan(0.9)
+    expect(report.wallSeconds).toBeGreaterThan(0.09)
     expect(report.bookSteps).toBeLessThan(indexless.bookMessages * 2 / 3)
     expect(report.behind["book step"]!.count).toBe(report.bookSteps)
   })
@@ -280,12 +280,12 @@ describe("the recorded market beside this working copy", () => {
   it.skipIf(!recorded.every((file) => fs.existsSync(file)))("plays its first seconds and adds up", async () => {
     const { folder } = keep({ folder: Synthetic.newFolder() })
     const venue = await VenueProcess.start(path.join(folder, "data"), settings)
-    const report = await Run.run({ ...options(venue, recorded), limitSeconds: 6 })
+    const report = await Run.run({ ...options(venue, recorded), limitSeconds: 3 })
     expect(await venue.stop()).toBe(0)
     addsUp(report)
-    expect(report.bookSteps).toBeGreaterThan(60)
-    expect(report.orders.taker).toBeGreaterThan(50)
-    expect(report.fills.count).toBeGreaterThan(50)
+    expect(report.bookSteps).toBeGreaterThan(30)
+    expect(report.orders.taker).toBeGreaterThan(25)
+    expect(report.fills.count).toBeGreaterThan(25)
     left.push(venue.dataDir)
   })
 })
