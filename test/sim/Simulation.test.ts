@@ -109,7 +109,9 @@ describe("a run", () => {
       expect(sooner.length).toBeGreaterThan(2)
       // More is reached behind it, so that it does matter where a run ends.
       expect(sooner.length).toBeLessThan(Object.keys(first.marks).length)
-      expect(Object.keys(run(seeds.swarm, "swarm", 15).marks)).toEqual(expect.arrayContaining(sooner))
+      // What was reached by then does not depend on the proofs at a run's end.
+      const { marks } = Simulation.run({ seed: seeds.swarm, profile: "swarm", steps: 15, unproven: true })
+      expect(Object.keys(marks)).toEqual(expect.arrayContaining(sooner))
     })
 
   test("puts back what it took from the JavaScript world", () => {
