@@ -1,6 +1,7 @@
 /**
  * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
  * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
+ * What it says of the histories is of the end of a block that is durable, and they lag no less than they do.
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -21,6 +22,9 @@ interface Counts {
   readonly answered: Map<string, number>
   failures: number
   limited: number
+  /** How many entries of batches were refused in them, which are no failures of their requests, and how many are internal errors. */
+  refusedEntries: number
+  defects: number
   /** The highest record that an answer named. */
   durable: number
   /** Placements and amendments refused without a record, by market and guard. */
@@ -45,9 +49,16 @@ interface Process {
   readonly refused: Map<string, number>
 }
 
+interface Durable {
+  readonly blockEnds: Set<number>
+  readonly times: Map<number, number>
+}
+
 /** The present process; undefined before the first. */
 interface State {
   process: Process | undefined
+  /** The times of all records that became durable, and the last records of their blocks. */
+  readonly durable: Durable
 }
 
 /** For how long a text is served again, ms. */
@@ -63,7 +74,7 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   since: 0,
   underWay: new Set(),
   taken: 0,
-  counts: { answered: new Map(), failures: 0, limited: 0, durable: 0, refused: new Map() },
+  counts: { answered: new Map(), failures: 0, limited: 0, refusedEntries: 0, defects: 0, durable: 0, refused: new Map() },
   made: undefined,
   refused: new Map()
 })
@@ -79,6 +90,16 @@ const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observati
   process.made = { counts: { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }, atEpochMs }
 }
 
+/** Requests whose answers have an outcome for each of several entries. */
+const batches: ReadonlySet<string> = new Set(["placeOrderBatch", "cancelOrderBatch", "createOrders"])
+
+/** How many entries of a batch an answer refuses. */
+const refusedIn = ({ json, status }: Answer, { endpoint }: Call): number => {
+  if (status !== 200 || !batches.has(endpoint)) return 0
+  const entries = Array.isArray(json) ? json : (json as { readonly outcomes: ReadonlyArray<unknown> }).outcomes
+  return (entries as ReadonlyArray<{ readonly accepted: boolean }>).filter(({ accepted }) => !accepted).length
+}
+
 /** Notes that a client has its answer. */
 const answered = (
   { affiliates, counts, underWay }: Process,
@@ -90,6 +111,8 @@ const answered = (
   counts.durable = Math.max(counts.durable, recordNamed(answer) ?? 0)
   if (answer.status >= 400 && call.endpoint !== readiness) counts.failures++
   if (isLimited(answer)) counts.limited++
+  if (answer.status === 500) counts.defects++
+  counts.refusedEntries += refusedIn(answer, call)
 }
 
 /**
@@ -176,7 +199,7 @@ class Told {
 }
 
 /** Checks counts of requests: at least what clients have, at most what the process took up. */
-const requests = (told: Told, { answered, failures, limited }: Counts, taken: number): void => {
+const requests = (told: Told, { answered, defects, failures, limited, refusedEntries }: Counts, taken: number): void => {
   const counted = told.by("venue_http_requests_total", ["route", "status"])
   const byRoute = new Map<string, number>()
   let failed = 0
@@ -195,7 +218,17 @@ const requests = (told: Told, { answered, failures, limited }: Counts, taken: nu
   }
   if (all > taken) told.refuse(`${all} requests are told of, and ${taken} came`)
   const refusals = told.sum("venue_refusals_total")
-  if (refusals < Math.max(failed, failures)) told.refuse(`${refusals} refusals are told of, and ${failures} were answered`)
+  const least = Math.max(failed, failures) + refusedEntries
+  if (refusals < least) told.refuse(`${refusals} refusals are told of, and ${least} were answered`)
+  // An alert on the first defect needs a value before it.
+  const byName = told.by("venue_refusals_total", ["name"])
+  const named = (name: string, least: number): void => {
+    const value = byName.get(name)
+    if (value === undefined || value < least)
+      told.refuse(`${value ?? "nothing"} is told of refusals as ${name}, and ${least} were answered`)
+  }
+  named("InternalError", defects)
+  if (limited > 0) named("RateLimited", limited)
   const refused = told.sum("venue_rate_limited_total")
   if (refused < limited) told.refuse(`${refused} requests are told to be limited, and ${limited} were`)
   told.same("the requests timed", told.by("venue_http_request_duration_seconds", ["route"], "_count"), byRoute)
@@ -279,11 +312,30 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   told.is("venue_ledger_offset", funds.offset)
   told.is("venue_reconciliation_accepted_atoms", funds.accepted)
   told.is("venue_unknown_submissions", unknown)
+  if (told.sum("venue_ledger_alarms_total") !== funds.contradictions)
+    told.refuse(`${told.sum("venue_ledger_alarms_total")} alarms of the ledger are told of, and there were ${funds.contradictions}`)
+}
+
+/**
+ * Checks that the histories stand at the end of a block that the process knows to be durable, and that they lag for as long as there has
+ * been a record behind it. `fromEpochMs`: the text was made no earlier, by the process's clock; undefined where that is not known.
+ */
+const ofHistories = (told: Told, { blockEnds, times }: Durable, fromEpochMs: number | undefined): void => {
+  const at = told.one("venue_histories_sequence")
+  const durable = told.one("venue_durable_sequence")!
+  if (at === undefined) return
+  if (at !== 0 && !blockEnds.has(at)) told.refuse(`the histories are told to stand at record ${at}, at which no block ends`)
+  if (at > durable) told.refuse(`the histories are told to stand at record ${at}, which is not durable`)
+  // Since when there is more is not known before the first of it was read.
+  if (at >= durable || fromEpochMs === undefined || told.one("venue_histories_replaying") !== 0) return
+  const [least, lag] = [fromEpochMs - (times.get(at + 1) ?? fromEpochMs), told.one("venue_histories_lag_ms")!]
+  if (lag < least)
+    told.refuse(`the histories are told to stand at record ${at} of ${durable} and to lag ${lag} ms, must be ${least} at least`)
 }
 
 /** Checks the metrics of the whole venue. */
 const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number): void => {
-  const { accounts, atEpochMs, fund, orders, sequence } = model
+  const { accounts, atEpochMs, fund, identity, orders, sequence } = model
   const clients = accounts.filter((account) => account !== fund)
   told.lies("venue_durable_sequence", durable, sequence)
   told.is("venue_halted", model.halted ? 1 : 0)
@@ -293,6 +345,8 @@ const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number)
   told.lies("venue_idempotency_entries", model.keptKeys(atEpochMs).keys, model.mostKeys)
   told.is("venue_idempotency_capacity", bounds.idempotencyKeys)
   told.is("venue_accounts", accounts.length)
+  told.is("venue_api_keys", identity.keys.filter(({ isForgotten }) => !isForgotten).length)
+  told.is("venue_insurance_fund_equity_atoms", fund === undefined ? 0 : Number(model.margin(fund, undefined).equity))
   told.is("venue_accounts_under_liquidation", clients.filter(({ liquidation }) => liquidation !== undefined).length)
   told.is("venue_inbox_capacity", bounds.inbox.capacity)
 }
@@ -304,7 +358,11 @@ const allRefused = (process: Process, { refused }: Counts): ReadonlyMap<string, 
   return all
 }
 
-const judge = (process: Process, { answer: { status, text }, leftBehind, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
+const judge = (
+  process: Process,
+  durable: Durable,
+  { answer: { status, text }, clock, leftBehind, model }: Observation & { readonly _tag: "Answered" }
+): Verdict => {
   const { bounds, made, since, taken } = process
   if (status !== 200 || made === undefined || since === 0) return holds
   const families = Exposition.read(text)
@@ -312,6 +370,7 @@ const judge = (process: Process, { answer: { status, text }, leftBehind, model }
   const told = new Told(families)
   requests(told, made.counts, taken)
   histograms(told)
+  ofHistories(told, durable, clock === undefined ? undefined : clock[0] - keptMs)
   const sequence = told.one("venue_engine_sequence") ?? -1
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
   // The text is of an earlier record where the venue has gone on meanwhile.
@@ -324,7 +383,7 @@ const judge = (process: Process, { answer: { status, text }, leftBehind, model }
 }
 
 /** Applies an event to a process. */
-const come = (process: Process, seen: Observation): Verdict => {
+const come = (process: Process, durable: Durable, seen: Observation): Verdict => {
   switch (seen._tag) {
     case "Asked":
       process.underWay.add(`${seen.call.id}.${seen.attempt}`)
@@ -336,12 +395,14 @@ const come = (process: Process, seen: Observation): Verdict => {
       process.taken++
       return holds
     case "Answered": {
-      const verdict = seen.call.endpoint === "getMetrics" ? judge(process, seen) : holds
+      const verdict = seen.call.endpoint === "getMetrics" ? judge(process, durable, seen) : holds
       answered(process, seen)
       return verdict
     }
     case "Committed": {
-      const { decision: { outcomes }, record: { command, sequence } } = seen
+      const { block: { count, firstSequence }, decision: { outcomes }, record: { atEpochMs, command, sequence } } = seen
+      durable.blockEnds.add(firstSequence + count - 1)
+      durable.times.set(sequence, atEpochMs)
       if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
         process.since = sequence
         // Those before it belong to the previous process.
@@ -367,9 +428,9 @@ export const metrics: Property<State> = {
   name: "metrics-tell-what-is",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ process: undefined }),
+  initial: () => ({ process: undefined, durable: { blockEnds: new Set(), times: new Map() } }),
   observe: (state, seen) => {
     if (seen._tag === "Started") state.process = started(seen.bounds, seen.set.affiliates)
-    return state.process === undefined ? holds : come(state.process, seen)
+    return state.process === undefined ? holds : come(state.process, state.durable, seen)
   }
 }

@@ -2,16 +2,18 @@
  * Safety (contract). The readiness report gives the state of each index: how long ago its source observed it, by the process's clock and
  * not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and whether the last relevant sample
  * was a step that waits for confirmation. Checked where everything decided is durable: there the model stands where the engine does.
+ * `/metrics` says the same.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { sessionOf } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { mostBehindMs } from "../model/Shown.js"
+import * as Exposition from "../reading/Exposition.js"
 import { isListed } from "../reading/MarketRules.js"
 import { difference } from "./Difference.js"
 import type { Observation } from "./Observation.js"
-import { holds, type Property, type Verdict } from "./Property.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
   model: NaiveVenue | undefined
@@ -76,6 +78,45 @@ const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { re
     ?? difference(`the stale markets at ${atEpochMs}`, staleMarkets, expected.filter(({ indexStale }) => indexStale).length)
 }
 
+/** For how long a text of metrics is served again, ms. */
+const keptMs = 200
+
+/** The first fault in what metrics say of one index; they were made at some time between two readings of the clock. */
+const gaugeFault = (
+  market: NaiveMarket,
+  { age, held, stale }: { readonly age: number | undefined; readonly held: number | undefined; readonly stale: number | undefined },
+  isHeld: boolean,
+  [from, to]: readonly [number, number],
+  recordsEpochMs: number
+): string | undefined => {
+  const [youngest, oldest] = [ageOf(market, from), ageOf(market, to)]
+  const mayBeStale: ReadonlyArray<number> = [from, to].map((at) => isStale(market, at, recordsEpochMs) ? 1 : 0)
+  if (held !== (isHeld ? 1 : 0)) return `held as ${held}, must be ${isHeld ? 1 : 0}`
+  if (stale === undefined || !mayBeStale.includes(stale)) return `stale as ${stale}, must be ${mayBeStale.join(" or ")}`
+  const isRight = youngest === undefined || oldest === undefined
+    ? age === undefined
+    : age !== undefined && age >= youngest && age <= oldest
+  return isRight ? undefined : `${age} ms old, must be from ${youngest} to ${oldest}`
+}
+
+/** Checks the gauges of each listed market's index, where the text is of a time at which everything decided was durable. */
+const judgeGauges = ({ held, model }: State, { answer: { status, text }, clock }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  if (status !== 200 || model === undefined || clock === undefined) return holds
+  const families = Exposition.read(text)
+  if (typeof families === "string") return holds
+  const samples = (name: string): ReadonlyArray<Exposition.Sample> => families.get(name)?.samples.get(name) ?? []
+  const isOf = (name: string): boolean => samples(name)[0]?.value === model.sequence
+  if (!isOf("venue_engine_sequence") || !isOf("venue_durable_sequence")) return holds
+  for (const market of model.markets.filter((each) => isListed(each.status) && !isDelisted(each))) {
+    const { marketId } = market.parameters
+    const value = (name: string): number | undefined => samples(name).find(({ labels }) => labels.get("market") === marketId)?.value
+    const told = { age: value("venue_index_age_ms"), held: value("venue_index_held"), stale: value("venue_index_stale") }
+    const fault = gaugeFault(market, told, held.has(market.index), [clock[0] - keptMs, clock[1]], model.atEpochMs)
+    if (fault !== undefined) return broken(`the index of ${marketId} is told in metrics as ${fault}`)
+  }
+  return holds
+}
+
 /** The record of a process's start shows that its state is the journal's, and that it has seen no sample yet. */
 const committed = (state: State, { decision, model, record: { command } }: Observation & { readonly _tag: "Committed" }): void => {
   state.model = model
@@ -106,6 +147,9 @@ export const readiness: Property<State> = {
       case "Committed":
         committed(state, seen)
         return holds
+      case "Answered":
+        if (seen.call.endpoint !== "getMetrics" || !state.hasBegun) return holds
+        return state.decided === state.model?.sequence ? judgeGauges(state, seen) : holds
       case "Handled": {
         if (seen.call.endpoint !== "getReadiness" || !state.hasBegun) return holds
         return state.decided === state.model?.sequence ? judge(state, seen) : holds

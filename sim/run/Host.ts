@@ -129,13 +129,16 @@ const promised: ToldAgain = { records: 1_000_000, ms: 7 * 24 * 60 * 60 * 1000 }
 const keptBytesEach = 2_048
 
 /** The capacities of its stream. */
-const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, odd, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
+const roomOf = (
+  { behindBytes, bufferedBytes, connections, keptUpdates, missed, odd, silenceMs, toldAgain }: NonNullable<Options["streams"]>
+) => ({
   behindBytes,
   bufferedBytes,
   keptUpdates,
   keptBytesOfAccounts: keptUpdates * keptBytesEach,
   // All of the stream's clients share one address.
   messagesTogether: Number.MAX_SAFE_INTEGER,
+  ...(connections === undefined ? {} : { connections }),
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
   ...(missed === undefined ? {} : { missed }),

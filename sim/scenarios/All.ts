@@ -16,7 +16,9 @@ import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
 import { nightWithoutRoom } from "./nightWithoutRoom.js"
+import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
+import { readToTheLastMember } from "./readToTheLastMember.js"
 import type { Scenario } from "./Scenario.js"
 import { soldByAFriend } from "./soldByAFriend.js"
 import { Stage } from "./Stage.js"
@@ -48,7 +50,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   wallOfSmallOrders,
   wallOfCancels,
   fundSoldToAFriend,
-  backAtAnotherPrice
+  backAtAnotherPrice,
+  readToTheLastMember,
+  oneTicketBehindTheOther
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

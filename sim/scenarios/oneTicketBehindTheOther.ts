@@ -1,0 +1,94 @@
+/**
+ * Clients stay for longer than their tickets last. One shows ticket after ticket on the same connection; others let theirs end, stay
+ * connected, and would keep their owner's next connections out if they still counted as his. One has a ticket that may trade and not
+ * read. One reads changes of his account a few records at a time, while the streams that they are read from are kept, and one follows
+ * his orders while nothing else happens.
+ *
+ * What has to hold: who shows another ticket is warned of its end as he was of the first one's; a connection gives its account's place
+ * back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave nothing out; and
+ * what has changed is told at once, and not with what changes next.
+ */
+import type { Json } from "../reading/Bodies.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
+import * as Calls from "../workload/Calls.js"
+import { type Listener, listened } from "./Listener.js"
+import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
+
+/** How long a ticket lasts, when its bearer has been warned of its end, and the longest time between two heartbeats, ms. */
+const ticketMs = 300_000
+const warnedMs = ticketMs - 25_000
+const beatMs = 6_000
+/** Within this time what has happened is told. */
+const soonMs = 60
+/** Connections of the venue, and of one account, at most. */
+const connections = 12
+const most = 4
+
+const typeOf = (answer: Json): unknown => answer["type"] === "auth_ok" ? "auth_ok" : (answer["error"] as Json)["rejectionGuard"]
+
+/** Opens as many connections as may act for an account, and one more. */
+const crowd = (stage: Stage, who: Somebody, name: string): ReadonlyArray<Listener> => {
+  const ticket = stage.ticket(who)
+  const listeners = Array.from({ length: most + 1 }, (_, at) => stage.listener(`${name} ${at}`))
+  const told = listeners.map((listener) => typeOf(listener.show(ticket, who.accountId, false)))
+  stage.is(`what the connections of ${name} are told`, told, [...Array.from({ length: most }, () => "auth_ok"), "account_share"])
+  return listeners
+}
+
+/** Reads changes of an account page by page, as few records at a time as given. */
+const paged = (stage: Stage, who: Somebody, from: number, limit: number): void => {
+  let behind = from
+  for (let hasMore = true; hasMore;) {
+    const page = stage.own(who, "listChanges", `changes?fromSequence=${behind}&limit=${limit}&waitMs=0`)
+    hasMore = page["hasMore"] === true
+    behind = Number(page["throughSequence"])
+  }
+}
+
+export const oneTicketBehindTheOther: Scenario = {
+  name: "one-ticket-behind-the-other",
+  what:
+    "tickets that follow each other on one connection, connections that outlive theirs, a ticket that reads nothing, changes by the page",
+  set: { streams: { ...listened, connections, silenceMs: 3_600_000 } },
+  play: (stage) => {
+    const [one, two, three] = stage.open(["one", "two", "three"], 100_000)
+    const market = stage.market("ABC", 1_000)
+
+    const listener = stage.listener("who stays")
+    for (let shown = 0; shown < 3; shown++) {
+      listener.show(stage.ticket(one!), one!.accountId, false)
+      stage.setForward(warnedMs)
+      stage.pass(2 * beatMs)
+    }
+    listener.leave()
+
+    const outlived = crowd(stage, two!, "who outlives his ticket")
+    stage.setForward(ticketMs)
+    stage.pass(beatMs)
+    const others = crowd(stage, two!, "who comes behind")
+    for (const each of [...outlived, ...others]) each.leave()
+    stage.pass(beatMs)
+    for (const each of crowd(stage, two!, "who comes when all have left")) each.leave()
+
+    const onlyTrades = stage.done(stage.say(OwnerCalls.mintTicket(OwnerCalls.demoKey("three", three!), { scopes: ["trade"] })))
+    const unread = stage.listener("who may not read")
+    stage.is("who may not read", unread.show(String(onlyTrades["ticket"]), three!.accountId, false)["type"], "auth_error")
+
+    // The streams are kept from the first read on.
+    const from = Number(stage.balance(three!)["journalSequence"])
+    stage.own(three!, "listChanges", `changes?fromSequence=${from}`)
+    const follower = stage.listener("who follows his orders")
+    follower.show(stage.ticket(three!), three!.accountId, false)
+    follower.follow("account.orders")
+    for (let at = 0; at < 5; at++) {
+      const order = stage.buy(three!, market, { size: 1, price: 900 + at })
+      stage.wait(soonMs)
+      stage.is("the last that who follows was told", follower.heard.at(-1)!["sequence"], order["lastSequence"])
+      stage.cancel(three!, market, order)
+    }
+    for (const limit of [1, 3, 500]) paged(stage, three!, from, limit)
+    stage.say(Calls.read(Calls.passerBy, "getMetrics", "/metrics", "none"))
+    stage.audit()
+  }
+}
