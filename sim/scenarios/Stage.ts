@@ -338,6 +338,11 @@ export class Stage {
     return this.done(this.say(Calls.read(who, endpoint, `/v1/accounts/${who.accountId}/${rest}`, "trader")))
   }
 
+  /** Reads the metrics, which properties compare with what they tell of. */
+  metrics(): void {
+    this.say(Calls.read(nobody, "getMetrics", "/metrics", "none"))
+  }
+
   balance(who: Somebody): Json {
     return this.own(who, "getBalance", "balance")
   }

@@ -5,6 +5,7 @@
  * What has to hold: arming a connection counts as a request of the key, and is refused beyond its limit.
  */
 import type { Json } from "../reading/Bodies.js"
+import * as Calls from "../workload/Calls.js"
 import { listened } from "./Listener.js"
 import type { Scenario } from "./Scenario.js"
 
@@ -28,6 +29,10 @@ export const armedWithoutEnd: Scenario = {
     // The ticket counts as a request as well.
     const armed = Array.from({ length: perKey - 1 }, () => "armed")
     stage.is("what connections are told", answers, [...armed, "rate_limited", "rate_limited", "rate_limited"])
+    // Nor may it read, and metrics tell of the refusal by its name.
+    const [refused] = stage.answersTogether([Calls.read(one, "getBalance", `/v1/accounts/${one.accountId}/balance`, "trader")])
+    stage.is("what a read is answered", refused!.status, 429)
+    stage.metrics()
 
     // The key can do nothing else until its window ends, and then trades as before.
     stage.pass(windowMs)

@@ -27,6 +27,7 @@ export const liquidatorWithAHiddenLoss: Scenario = {
       return [equity, maintenanceMargin, (positions as ReadonlyArray<{ readonly [name: string]: unknown }>).map((each) => each["quantity"])]
     }
     stage.is("the fund with two positions", fundOf(), ["3220.000000", "920.000000", ["10.0", "10.0"]])
+    stage.metrics()
     // ABC falls by a third, XYZ rises a little: 2,820 - 2,850 + 200 = 170 of 307.5 + 460.
     stage.index(other, 920)
     stage.index(one, 615)

@@ -10,7 +10,6 @@
  */
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
-import * as Calls from "../workload/Calls.js"
 import { type Listener, listened } from "./Listener.js"
 import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
@@ -88,7 +87,8 @@ export const oneTicketBehindTheOther: Scenario = {
       stage.cancel(three!, market, order)
     }
     for (const limit of [1, 3, 500]) paged(stage, three!, from, limit)
-    stage.say(Calls.read(Calls.passerBy, "getMetrics", "/metrics", "none"))
+    stage.deal(one!, two!, market, 1, 1_000)
+    stage.metrics()
     stage.audit()
   }
 }

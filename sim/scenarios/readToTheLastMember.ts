@@ -54,10 +54,10 @@ const readMarket = (stage: Stage, market: Parameters): void => {
       ["getCompatStats", `${compat}/stats`],
       ["getCompatTicker", `${compat}/ticker`],
       ["listTrades", `${native}/trades`],
-      ["listCompatTrades", `${compat}/trades`],
-      ["getMetrics", "/metrics"]
+      ["listCompatTrades", `${compat}/trades`]
     ] as const
   ) stage.say(Calls.read(Calls.passerBy, endpoint, target, "none"))
+  stage.metrics()
 }
 
 /** One order is filled by very many, the first of them for a price that lies between two. */
