@@ -229,6 +229,9 @@ const requests = (told: Told, { answered, defects, failures, limited, refusedEnt
   }
   named("InternalError", defects)
   if (limited > 0) named("RateLimited", limited)
+  // Several refusals share a code.
+  const unnamed = [...byName.keys()].find((name) => !/^[A-Z][A-Za-z]+$/.test(name))
+  if (unnamed !== undefined) told.refuse(`refusals are told of as ${unnamed}, which is no name`)
   const refused = told.sum("venue_rate_limited_total")
   if (refused < limited) told.refuse(`${refused} requests are told to be limited, and ${limited} were`)
   told.same("the requests timed", told.by("venue_http_request_duration_seconds", ["route"], "_count"), byRoute)

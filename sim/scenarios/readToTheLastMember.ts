@@ -139,8 +139,10 @@ export const readToTheLastMember: Scenario = {
     const lower = stage.market("LOW", 1_000)
     stage.done(stage.say(Calls.setLeverage(one!, "leverage", "leverage", lower.marketId, 8)))
     const market = stage.change(lower, { maxLeverageX: 5, takerFeeBps: 5 }, 1_000)
-    // Nobody trades there: its rate is that of no premium.
-    const calm = stage.market("CALM", 1_000, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000 })
+    // Nobody trades there, and its premium is no whole number of basis points.
+    const calm = stage.market("CALM", 1_003, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000 })
+    stage.buy(maker!, calm, { size: 20, price: 1_007 })
+    stage.sell(maker!, calm, { size: 20, price: 1_009 })
 
     tradedOften(stage, one!, two!, market)
     // It would lose ten for each unit if it were filled.
