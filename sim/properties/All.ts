@@ -19,6 +19,7 @@ import { conservation } from "./conservation.js"
 import { conversations } from "./conversations.js"
 import { damageIsDetected } from "./damageIsDetected.js"
 import { delisting } from "./delisting.js"
+import { directoriesAreKnown } from "./directoriesAreKnown.js"
 import { disconnects } from "./disconnects.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueInTime } from "./dueInTime.js"
@@ -195,6 +196,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(shownIsDurable),
   watch(damageIsDetected),
   watch(startsAreGuarded),
+  watch(directoriesAreKnown),
   watch(streamedPrices),
   watch(addsUp),
   ...ofRecovery(),

@@ -503,6 +503,8 @@ export type Observation =
   | SegmentNamed
   /** A part of the venue was asked what a start alone does not show; `must`: text that the result contains. */
   | { readonly _tag: "Probed"; readonly what: string; readonly must: string; readonly came: string }
+  /** A data directory of known bytes was read, copied, cut or written to: what was wrong, if anything. */
+  | { readonly _tag: "Drilled"; readonly what: string; readonly fault: string | undefined }
   /** Everything that the venue stores was searched for every secret that clients were given or have sent. */
   | {
     readonly _tag: "Searched"

@@ -56,6 +56,8 @@ export const describeEvent = (seen: Observation): string | undefined => {
       return `planted is ${seen.what}; the start says: ${short(seen.came)}`
     case "Probed":
       return `${seen.what} comes to: ${short(seen.came)}`
+    case "Drilled":
+      return seen.fault === undefined ? undefined : `the drill of ${seen.what} finds: ${short(seen.fault)}`
     case "Misdirected":
       return `a write to ${seen.path} goes astray; the start says: ${short(seen.refusal ?? "nothing, it serves")}`
     default:

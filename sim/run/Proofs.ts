@@ -18,6 +18,7 @@ import type { Committed, Feed } from "../../src/sequencer/Feed.js"
 import { applyBlock } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import type * as Venue from "../../src/Venue.js"
+import * as Drills from "../drills/Drills.js"
 import * as Operator from "../workload/Operator.js"
 import * as Forgery from "../world/Forgery.js"
 import * as SimClock from "../world/SimClock.js"
@@ -44,6 +45,9 @@ const followedMsEach = 100
 
 /** One of so many runs does each of the probes that start a venue. */
 const probeDraws = 6
+
+/** Records of the journal over which a run drills. */
+const drilledRecords = 40
 
 /** How long a venue may take to find that its follower's state differs. */
 const lyingMs = 10_000
@@ -94,7 +98,7 @@ export class Proofs {
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
     const replayed = this.#replayFromStart()
-    this.#guardsHold()
+    this.#guardsHold(replayed.state)
     host.start()
     this.until("the last start", () => host.reads !== undefined, 60_000)
     // A mark may be made as soon as the venue is ready: the engine is compared between two records.
@@ -184,7 +188,7 @@ export class Proofs {
   }
 
   /** Plants faults that one guard of the start detects, each on the disk as the venue left it, which is restored afterwards. */
-  #guardsHold(): void {
+  #guardsHold(state: State): void {
     const { follower, world: { disk, root } } = this
     follower.paused = true
     // Each fault is planted in the same journal, which is read for all of them at once.
@@ -194,6 +198,7 @@ export class Proofs {
     const further = root.split("further plants")
     Plants.drawFurther(further).some((plant) => this.#plant(plant, blocks, further))
     this.#probe(blocks, root.split("probes"))
+    this.#drill(blocks, root.split("drills"), state)
     follower.paused = false
   }
 
@@ -227,6 +232,12 @@ export class Proofs {
       this.world.options.follower?.isThere === true ? (): void => this.#followerLies() : undefined
     ]
     this.#onGround(blocks, random, starts[random.below(probeDraws)] ?? ((ground): void => this.#offerBlocks(ground)))
+  }
+
+  /** Drills over records of this journal, on disks of their own. */
+  #drill(blocks: Plants.Ground["blocks"], random: SimRandom, state: State): void {
+    const samples = Array.from({ length: drilledRecords }, () => random.pick(random.pick(blocks).block.records))
+    for (const drilled of Drills.run(random, samples, state)) this.witness.see({ _tag: "Drilled", ...drilled })
   }
 
   /** Offers the journal blocks that do not follow it. */

@@ -289,6 +289,7 @@ type OfProof = Extract<Observation, {
     | "Misdirected"
     | "Planted"
     | "Probed"
+    | "Drilled"
     | "Searched"
     | "Reconciled"
     | "FollowerEnded"
@@ -315,6 +316,8 @@ const describeProof = (seen: OfProof): string => {
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Probed":
       return `${seen.what}: ${withoutPlaces(seen.came)}`
+    case "Drilled":
+      return `drilled ${seen.what}: ${seen.fault ?? "as it must be"}`
     case "FollowerEnded":
       return `the follower ended: ${withoutPlaces(seen.reason)}`
     case "Reconciled":
@@ -393,6 +396,7 @@ const describe = (seen: Observation): string => {
     case "Misdirected":
     case "Planted":
     case "Probed":
+    case "Drilled":
     case "Searched":
     case "Reconciled":
     case "FollowerEnded":
