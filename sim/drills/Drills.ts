@@ -9,6 +9,7 @@ import { none } from "../../src/domain/None.js"
 import { noFingerprint } from "../../src/operations/Fingerprint.js"
 import type { State } from "../../src/engine/State.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import { codec } from "./codec.js"
 import { copying } from "./copying.js"
 import { cutting, cuttingRefused, cuttingWithin, restoring } from "./cutting.js"
 import { damage, kinds } from "./damage.js"
@@ -17,7 +18,8 @@ import { layouts } from "./layouts.js"
 import { memory } from "./memory.js"
 import { reading, remains } from "./reading.js"
 import { sampling } from "./sampling.js"
-import { savesThatFail, snapshots, steps } from "./snapshots.js"
+import { lostStep, savesThatFail, snapshots, steps } from "./snapshots.js"
+import { writing } from "./writing.js"
 import { Judge, Yard } from "./Yard.js"
 
 /** A drill, and what was found wrong. */
@@ -87,7 +89,10 @@ const drills: ReadonlyArray<readonly [what: string, made: Made, drill: (judge: J
   ["saves that fail", small, savesThatFail],
   ["steps", small, steps],
   ["memory", longer, memory],
-  ["layouts", small, layouts]
+  ["layouts", small, layouts],
+  ["codec", small, codec],
+  ["writing", small, writing],
+  ["a lost step", small, lostStep]
 ]
 
 /** One of so many runs makes a drill: each costs some milliseconds, and those on much many. */

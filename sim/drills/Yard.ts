@@ -103,7 +103,12 @@ export class Yard {
       atEpochMs += this.random.below(3)
       return { sequence: firstSequence + index, atEpochMs, command: this.random.pick(this.samples).command }
     })
-    return layOut(place, made, { epoch, synced, previousDigest: before?.digest ?? Block.genesisDigest, outcomeDigest: this.random.bytes(32) })
+    return layOut(place, made, {
+      epoch,
+      synced,
+      previousDigest: before?.digest ?? Block.genesisDigest,
+      outcomeDigest: this.random.bytes(32)
+    })
   }
 
   /** Lays out a journal: blocks of growing epochs, up to four at a time not durable, in segments with zeros at their ends. */
@@ -230,7 +235,7 @@ export const recordAt = (bytes: Buffer, index: number): number => {
 export const recordHeaderBytes = 21
 
 /** A value as it is compared. */
-export const shown = (value: unknown): string =>
+const shown = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) => {
     const bytes = each as { readonly type?: unknown; readonly data?: unknown } | null
     if (each instanceof Uint8Array) return Buffer.from(each).toString("hex")

@@ -23,10 +23,10 @@ const due = (yard: Yard): ReadonlyMap<string, Uint8Array> => {
 const digests = (files: Iterable<readonly [string, Uint8Array]>): ReadonlyArray<readonly [string, number, Buffer]> =>
   [...files].map(([path, bytes]) => [path, bytes.length, Block.sha256(bytes)] as const)
 
-const filesOf = (disk: SimDisk.SimDisk): ReadonlyArray<readonly [string, Uint8Array]> => disk.files().map((path) => [path, disk.bytes(path)])
+const filesOf = (disk: SimDisk.SimDisk): ReadonlyArray<readonly [string, Uint8Array]> =>
+  disk.files().map((path) => [path, disk.bytes(path)])
 
-const copy = (yard: Yard, to: SimDisk.SimDisk) =>
-  yard.run(Effect.flatMap(Effect.provide(Disk, to.mount()), (other) => copyTo(other)))
+const copy = (yard: Yard, to: SimDisk.SimDisk) => yard.run(Effect.flatMap(Effect.provide(Disk, to.mount()), (other) => copyTo(other)))
 
 /** Copies the journal, with remains behind its end, other files beside it, and snapshots. */
 export const copying = (judge: Judge, yard: Yard): void => {
@@ -41,8 +41,12 @@ export const copying = (judge: Judge, yard: Yard): void => {
   const before = digests(filesOf(disk))
   const snapshots = disk.files().filter((path) => /\.(?:snap|step)$/.test(path)).length
   const to = yard.emptyDisk()
-  judge.equal("a copy", endingOf(copy(yard, to)),
-    { sequence: last.lastSequence, digest: last.digest, segments: segments.length, snapshots })
+  judge.equal("a copy", endingOf(copy(yard, to)), {
+    sequence: last.lastSequence,
+    digest: last.digest,
+    segments: segments.length,
+    snapshots
+  })
   to.crash("power")
   judge.equal("the files of a copy after a power failure", digests(filesOf(to)), digests(due(yard)))
   judge.equal("the files that were copied", digests(filesOf(disk)), before)
@@ -56,7 +60,12 @@ const fails = (judge: Judge, yard: Yard): void => {
   if (random.chance(0.5)) {
     disk.flip(Segment.pathOf(last.segment), last.offset + random.below(last.bytes.length), random.below(8))
     const { firstSequence: sequence, offset, segment } = last
-    judge.equal("a copy of a damaged journal", endingOf(copy(yard, to)), { _tag: "JournalCorrupt", segment: Segment.pathOf(segment), offset, sequence })
+    judge.equal("a copy of a damaged journal", endingOf(copy(yard, to)), {
+      _tag: "JournalCorrupt",
+      segment: Segment.pathOf(segment),
+      offset,
+      sequence
+    })
   } else {
     let left = random.between(1, 60)
     let failed = false

@@ -135,7 +135,8 @@ export const cutting = (judge: Judge, yard: Yard): void => {
   const removed = snapshotsAround(yard, sequence)
   judge.equal(`the snapshots from ${sequence} on`, endingOf(yard.run(SnapshotStore.removeFrom(sequence))), removed)
   disk.crash("power")
-  judge.equal("the snapshots after a cut", disk.files().filter((path) => path.startsWith("snapshots/") && Number(path.slice(10, 30)) >= sequence), [])
+  judge.equal("the snapshots after a cut",
+    disk.files().filter((path) => path.startsWith("snapshots/") && Number(path.slice(10, 30)) >= sequence), [])
 }
 
 /** A cut at a record within an intact block discards the block; one behind the journal's end discards nothing. */
@@ -173,7 +174,13 @@ export const cuttingRefused = (judge: Judge, yard: Yard): void => {
     const { firstSequence } = random.pick(later)
     const due = kind === "header"
       ? { _tag: "JournalCorrupt", segment: path, offset: 0, sequence: block.segment }
-      : { _tag: "JournalCorrupt", segment: path, offset: block.offset, sequence: block.firstSequence, ...(kind === "hole" ? { missing: "between" } : {}) }
+      : {
+        _tag: "JournalCorrupt",
+        segment: path,
+        offset: block.offset,
+        sequence: block.firstSequence,
+        ...(kind === "hole" ? { missing: "between" } : {})
+      }
     judge.equal(`a cut at ${firstSequence} behind damage`, endingOf(yard.run(cuttingAt(firstSequence))), due)
     return
   }
@@ -209,7 +216,13 @@ const restoringNewer = (judge: Judge, yard: Yard): void => {
   disk.create(Segment.pathOf(first), file)
   // The room that a header names is that of the block.
   if (endOf(next) > bytes) return
-  const due = { _tag: "JournalNewerFormat", segment: Segment.pathOf(first), offset: end, sequence: next.firstSequence, codec: Block.codecVersion + 1 }
+  const due = {
+    _tag: "JournalNewerFormat",
+    segment: Segment.pathOf(first),
+    offset: end,
+    sequence: next.firstSequence,
+    codec: Block.codecVersion + 1
+  }
   judge.equal("a cut behind a segment of another size with a newer block", endingOf(yard.run(cuttingAt(next.firstSequence))), due)
   judge.equal("the segment that was left", Block.sha256(yard.fileOf(first)), Block.sha256(file))
 }
@@ -235,8 +248,14 @@ export const restoring = (judge: Judge, yard: Yard): void => {
   const sequence = last.lastSequence + 1
   const goesOn = segments[index + 1]?.first === sequence
   const removed = goesOn ? [] : segments.slice(index + 1).map(({ first: later }) => Segment.pathOf(later))
-  judge.equal(`a cut at ${sequence}, behind a segment of another size`, endingOf(yard.run(cuttingAt(sequence))),
-    { firstSequence: sequence, segment: path, offset: endOf(last), removedSegments: removed, restored: true, goesOn })
+  judge.equal(`a cut at ${sequence}, behind a segment of another size`, endingOf(yard.run(cuttingAt(sequence))), {
+    firstSequence: sequence,
+    segment: path,
+    offset: endOf(last),
+    removedSegments: removed,
+    restored: true,
+    goesOn
+  })
   disk.crash("power")
   const stays = goesOn ? segments : segments.slice(0, index + 1)
   judge.holds("a cut left its copy", !disk.files().includes("journal/next.tmp"))

@@ -8,7 +8,19 @@ import { Journal } from "../../src/journal/Journal.js"
 import * as Scan from "../../src/journal/Scan.js"
 import * as Segment from "../../src/journal/Segment.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
-import { at, endingOf, endOf, type Judge, type Laid, mostUnderWay, recordAt, recordHeaderBytes, reseal, wordsOf, type Yard } from "./Yard.js"
+import {
+  at,
+  endingOf,
+  endOf,
+  type Judge,
+  type Laid,
+  mostUnderWay,
+  recordAt,
+  recordHeaderBytes,
+  reseal,
+  wordsOf,
+  type Yard
+} from "./Yard.js"
 
 const sector = Block.sectorBytes
 
@@ -160,7 +172,9 @@ const strayBytes: Damage = (yard) => {
   const sectors = (bytes - end) / sector
   const place = end + random.below(sectors) * sector
   const few = Buffer.alloc(sector)
-  for (let left = random.between(1, 31), from = random.below(sector - 31); left > 0; left--) few[from + left] = random.between(1, 255)
+  // A single byte may be the first one of all that is read.
+  if (random.chance(0.3)) few[0] = random.between(1, 255)
+  else for (let left = random.between(1, 31), from = random.below(sector - 31); left > 0; left--) few[from + left] = random.between(1, 255)
   const last = blocks.findLast(({ segment }) => segment === first)!
   write(yard, last, place, few)
   return { refusal: corrupt(Segment.pathOf(first), place, last.lastSequence + 1) }
@@ -301,7 +315,8 @@ const otherName: Damage = (yard) => {
   const index = random.below(segments.length)
   const { first } = segments[index]!
   const own = Segment.pathOf(first)
-  const inside = yard.blocks.filter(({ segment }) => segment === first).flatMap(({ records }) => records.map(({ sequence }) => sequence)).slice(1)
+  const inside = yard.blocks.filter(({ segment }) => segment === first).flatMap(({ records }) => records.map(({ sequence }) => sequence))
+    .slice(1)
   if (inside.length === 0) return undefined
   const name = Segment.pathOf(random.pick(inside))
   disk.create(name, disk.bytes(own))
@@ -328,7 +343,10 @@ const otherFile: Damage = ({ disk, random, segments }) => {
   const bytes = disk.bytes(Segment.pathOf(other.first))
   disk.remove(path)
   disk.create(path, bytes)
-  return { refusal: corrupt(path, 0, segments[index]!.first, "misplaced"), words: `it is ${Segment.pathOf(other.first)} under another name` }
+  return {
+    refusal: corrupt(path, 0, segments[index]!.first, "misplaced"),
+    words: `it is ${Segment.pathOf(other.first)} under another name`
+  }
 }
 
 /** A segment that is shorter or longer than its header says. */
@@ -368,10 +386,12 @@ const noSegments: Damage = ({ disk, segments }) => {
 const wrongDigest: Damage = (yard) => {
   const { last, random, segments } = yard
   const { bytes } = segments.at(-1)!
-  const block = yard.successor(last, { segment: last.segment, offset: endOf(last) }, random.between(1, mostUnderWay), last.epoch, last.lastSequence)
+  const block = yard.successor(last, { segment: last.segment, offset: endOf(last) }, random.between(1, mostUnderWay), last.epoch,
+    last.lastSequence)
   if (endOf(block) > bytes) return undefined
   write(yard, last, block.offset, block.bytes)
-  yard.disk.flip(Segment.pathOf(last.segment), block.offset + at.records + random.below(block.bytes.length - at.records - 8), random.below(8))
+  yard.disk.flip(Segment.pathOf(last.segment), block.offset + at.records + random.below(block.bytes.length - at.records - 8),
+    random.below(8))
   return { refusal: inBlock(block), words: "the block's digest does not match its bytes" }
 }
 
@@ -406,7 +426,9 @@ export const kinds: ReadonlyArray<readonly [what: string, plant: Damage]> = [
 
 /** Ways of reading a journal from its first block to its last. */
 const readAll = Effect.asVoid(Effect.flatMap(Scan.segments, Scan.readAll))
-const readByTool = Effect.flatMap(Journal, (journal) => Stream.runDrain(journal.replay(1))).pipe(Effect.provide(SegmentJournal.layerReadOnly))
+const readByTool = Effect.flatMap(Journal, (journal) => Stream.runDrain(journal.replay(1))).pipe(
+  Effect.provide(SegmentJournal.layerReadOnly)
+)
 
 /** Reads a damaged journal: it is refused by what it has, and nothing is changed. */
 export const damage = (judge: Judge, yard: Yard, [what, plant]: (typeof kinds)[number]): void => {

@@ -68,9 +68,11 @@ export const following = (judge: Judge, from: Yard): void => {
       const fresh = blocks.slice(read, written.blocks)
       read = written.blocks
       yield* followed.look
-      const shown = fresh.map((block, index) => blocks[blocks.indexOf(fresh[0]!) + index - 1]?.segment !== block.segment
-        ? Math.max(block.synced, block.firstSequence - 1)
-        : block.synced)
+      const shown = fresh.map((block, index) =>
+        blocks[blocks.indexOf(fresh[0]!) + index - 1]?.segment !== block.segment
+          ? Math.max(block.synced, block.firstSequence - 1)
+          : block.synced
+      )
       // The next segment is begun only when all before it is durable, even while it holds no block.
       durable = Math.max(durable, stood, ...shown, written.isNamed ? blocks[read - 1]!.lastSequence : 0)
       judge.equal(`what counts as durable after look ${look}, with ${written.blocks} blocks written`, followed.durableSequence(), durable)
@@ -137,7 +139,8 @@ export const followingTold = (judge: Judge, from: Yard): void => {
       yield* followed.look
       read += held.length
       for (let times = 2; times > 0; times--) {
-        told = Math.max(told, random.chance(0.5) ? blocks[written.blocks - 1]!.lastSequence : blocks[random.below(written.blocks)]!.lastSequence)
+        told = Math.max(told,
+          random.chance(0.5) ? blocks[written.blocks - 1]!.lastSequence : blocks[random.below(written.blocks)]!.lastSequence)
         const durable = Math.min(told, blocks[read - 1]!.lastSequence)
         judge.equal("what is durable for who is told", followed.durableSequence(), durable)
         if (held.length > 0) judgeHeld(judge, from, followed, held, told, times === 1)
@@ -163,12 +166,14 @@ const judgeHeld = (
   toTheEnd: boolean
 ): void => {
   const [block, later] = [random.pick(held), held.at(-1)!]
-  if (!toTheEnd) judge.equal("the block before those of the last look", blockAt(held[0]!.firstSequence - 1)?.firstSequence ?? "none", "none")
+  if (!toTheEnd)
+    judge.equal("the block before those of the last look", blockAt(held[0]!.firstSequence - 1)?.firstSequence ?? "none", "none")
   // Readers never go back.
   for (const each of !toTheEnd ? [held[0]!] : block === later ? [later] : [block, later]) {
     const sequence = random.between(each.firstSequence, each.lastSequence)
     const given = blockAt(sequence)
-    judge.equal(`the block at ${sequence}, told ${told}`, given === undefined ? "none" : [given.firstSequence, given.lastSequence, given.digest],
+    judge.equal(`the block at ${sequence}, told ${told}`,
+      given === undefined ? "none" : [given.firstSequence, given.lastSequence, given.digest],
       each.lastSequence > told ? "none" : [each.firstSequence, each.lastSequence, each.digest])
   }
   if (toTheEnd) judge.equal("a block behind those of the last look", blockAt(later.lastSequence + 1)?.firstSequence ?? "none", "none")

@@ -52,15 +52,22 @@ const segmentsAsPublished = (judge: Judge, { random }: Yard): void => {
   const bytes = headerOf(first, header.segmentBytes, header.previousDigest)
   judge.equal("a segment's header as it is written", Segment.encodeHeader(header), bytes)
   judge.equal("a segment's header as it is read", Segment.decodeHeader(bytes), header)
-  judge.equal("a segment's name", [Segment.pathOf(first), Segment.firstSequenceOf(Segment.pathOf(first).slice(8))], [named("journal", first, "seg"), first])
-  for (const name of ["next.tmp", `${"0".repeat(20)}.seg`, `${"9".repeat(20)}.seg`, `${"1".repeat(19)}.seg`, `${"1".repeat(21)}.seg`, `${"1".repeat(20)}.snap`]) {
+  judge.equal("a segment's name", [Segment.pathOf(first), Segment.firstSequenceOf(Segment.pathOf(first).slice(8))], [
+    named("journal", first, "seg"),
+    first
+  ])
+  for (
+    const name of ["next.tmp", `${"0".repeat(20)}.seg`, `${"9".repeat(20)}.seg`, `${"1".repeat(19)}.seg`, `${"1".repeat(21)}.seg`,
+      `${"1".repeat(20)}.snap`]
+  ) {
     judge.equal(`the sequence of ${name}`, Segment.firstSequenceOf(name) ?? "none", "none")
   }
 }
 
 const snapshotsAsPublished = (judge: Judge, yard: Yard): void => {
   const { disk, random } = yard
-  const sections: Sections = Array.from({ length: random.between(1, 3) }, (_, index) => [`s${index}`, random.bytes(random.below(40))] as const)
+  const sections: Sections = Array.from({ length: random.between(1, 3) },
+    (_, index) => [`s${index}`, random.bytes(random.below(40))] as const)
   const sequence = random.between(1, 1_000)
   const schema = random.chance(0.3) ? undefined : random.between(1, 30)
   const blockDigest = random.bytes(32)
@@ -86,7 +93,8 @@ const snapshotsAsPublished = (judge: Judge, yard: Yard): void => {
   const other = named("snapshots", sequence + 1, "snap")
   disk.create(other, hash(new Uint8Array(0)))
   const tiny = Effect.flatMap(SnapshotStore.SnapshotStore, ({ load }) => load(sequence + 1))
-  judge.equal("a snapshot of a digest alone", endingOf(yard.run(Effect.provide(tiny, SnapshotStore.layerReadOnly))), "its digest does not match its bytes")
+  judge.equal("a snapshot of a digest alone", endingOf(yard.run(Effect.provide(tiny, SnapshotStore.layerReadOnly))),
+    "its digest does not match its bytes")
 }
 
 /** A directory that holds no journal yet gets one of its first segment, which outlives a power failure whatever its start was cut off by. */
@@ -94,7 +102,9 @@ const newDirectory = (judge: Judge, yard: Yard): void => {
   const { random } = yard
   const disk = yard.emptyDisk()
   const options = { segmentBytes: 512 * random.between(6, 4_200), maxBlockBytes: 512 }
-  const opening = Effect.map(Journal, ({ opened, space }) => [opened, space().freeBytes]).pipe(Effect.provide(SegmentJournal.layer(options)))
+  const opening = Effect.map(Journal, ({ opened, space }) => [opened, space().freeBytes]).pipe(
+    Effect.provide(SegmentJournal.layer(options))
+  )
   for (let crashes = random.below(3); crashes > 0; crashes--) {
     yard.runUntilCrash(opening, random.between(1, 14), random.pick(["power", "kill"] as const), disk)
     disk.crash(random.pick(["power", "kill"] as const))

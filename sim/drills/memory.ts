@@ -14,11 +14,13 @@ interface Told {
   readonly size: number
 }
 
-const partsOf = ({ block: { digest, firstSequence, lastSequence }, events, told }: Omit<Told, "size">): unknown =>
-  [firstSequence, lastSequence, digest, [...events], [...told]]
+const partsOf = (
+  { block: { digest, firstSequence, lastSequence }, events, told }: Omit<Told, "size">
+): unknown => [firstSequence, lastSequence, digest, [...events], [...told]]
 
 /** The events that a block's records have, all of them different. */
-const eventsOf = ({ random }: Yard, most: number): Float64Array => Float64Array.from({ length: random.below(most) }, () => random.below(1 << 30))
+const eventsOf = ({ random }: Yard, most: number): Float64Array =>
+  Float64Array.from({ length: random.below(most) }, () => random.below(1 << 30))
 
 /** Blocks beyond the places that the memory keeps for forgotten ones. */
 const manyBlocks = 1_100
@@ -44,7 +46,16 @@ export const memory = (judge: Judge, yard: Yard): void => {
   for (const block of blocks) {
     const { bytes, digest, epoch, firstSequence, lastSequence, outcomeDigest, previousDigest } = block
     const [events, told] = [eventsOf(yard, 40), eventsOf(yard, 10)]
-    const encoded = { bytes: Buffer.from(bytes), epoch, firstSequence, lastSequence, atEpochMs: block.atEpochMs, previousDigest, outcomeDigest, digest }
+    const encoded = {
+      bytes: Buffer.from(bytes),
+      epoch,
+      firstSequence,
+      lastSequence,
+      atEpochMs: block.atEpochMs,
+      previousDigest,
+      outcomeDigest,
+      digest
+    }
     recent.take(encoded, events, told)
     const size = bytes.length + events.byteLength + told.byteLength
     decided.push({ block: { firstSequence, lastSequence, digest }, events: Float64Array.from(events), told: Float64Array.from(told), size })
@@ -67,7 +78,8 @@ export const memory = (judge: Judge, yard: Yard): void => {
     look(judge, yard, recent, decided, committed, bounds)
     const under = decided[committed]
     if (under !== undefined) {
-      judge.equal("a block that is not durable", [recent.at(under.block.firstSequence) ?? "none", recent.run(under.block.lastSequence, 1) ?? "none"], ["none", "none"])
+      judge.equal("a block that is not durable", [recent.at(under.block.firstSequence) ?? "none",
+        recent.run(under.block.lastSequence, 1) ?? "none"], ["none", "none"])
     }
   }
 }
@@ -103,5 +115,6 @@ const look = (
   // All of it is in memory, and lies there in one piece.
   const isOnePiece = decided.length <= bounds.blocks && decided.reduce((sum, { size }) => sum + size, 0) <= bounds.bytes
   const end = durable[at + given.length - 1]!.block.lastSequence
-  judge.holds(`a run of ${records} from ${sequence} ends with ${end}`, !isOnePiece || at + given.length === committed || end - sequence >= records)
+  judge.holds(`a run of ${records} from ${sequence} ends with ${end}`,
+    !isOnePiece || at + given.length === committed || end - sequence >= records)
 }

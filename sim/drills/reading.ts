@@ -67,7 +67,12 @@ const judgeWaypoints = (judge: Judge, { blocks, segments }: Yard, waypoints: Rea
       if (segment !== first) continue
       const block = here.find((each) => endOf(each) === offset)
       const { atEpochMs, digest, epoch, lastSequence = 0 } = block ?? {}
-      judge.equal(`the chain at the waypoint ${offset} of ${bytes} bytes`, chain, { nextSequence: lastSequence + 1, epoch, atEpochMs, digest })
+      judge.equal(`the chain at the waypoint ${offset} of ${bytes} bytes`, chain, {
+        nextSequence: lastSequence + 1,
+        epoch,
+        atEpochMs,
+        digest
+      })
       judge.holds(`a waypoint at ${offset} follows one at ${from}`, offset - from >= leastSpan)
       judge.holds(`no waypoint between ${from} and ${offset}`, offset - from <= 2 * (leastSpan + widest))
       from = offset
@@ -77,7 +82,7 @@ const judgeWaypoints = (judge: Judge, { blocks, segments }: Yard, waypoints: Rea
 }
 
 /** The journal's end as it is found, and as it is. */
-export const judgeEnd = (judge: Judge, yard: Yard, tornEndOffset: number, beside: boolean): Scan.End | undefined => {
+const judgeEnd = (judge: Judge, yard: Yard, tornEndOffset: number, beside: boolean): Scan.End | undefined => {
   const { blocks, last, segments } = yard
   let end: Scan.End | undefined
   const read = beside ? Scan.readAllBeside : Scan.readAll
@@ -90,8 +95,8 @@ export const judgeEnd = (judge: Judge, yard: Yard, tornEndOffset: number, beside
   const { bytes, first } = segments.at(-1)!
   const before = blocks.find(({ segment }) => segment === first)!.previousDigest
   const { atEpochMs, digest, epoch, lastSequence } = last
-  judge.equal("the journal's end", endingOf(ending),
-    [first, bytes, before, endOf(last), lastSequence + 1, epoch, atEpochMs, digest, tornEndOffset, unsyncedOf(yard)])
+  judge.equal("the journal's end", endingOf(ending), [first, bytes, before, endOf(last), lastSequence + 1, epoch, atEpochMs, digest,
+    tornEndOffset, unsyncedOf(yard)])
   if (end !== undefined) judgeWaypoints(judge, yard, end.waypoints)
   return end
 }
@@ -115,7 +120,9 @@ const judgeReadings = (judge: Judge, yard: Yard, journal: Journal["Type"], until
       const read = yield* Stream.runCollect(journal.replay(from))
       yard.inject = () => undefined
       const begins = segments.findLast(({ first }) => first <= from) ?? segments[0]!
-      judge.holds(`a reading from ${from} opens ${[...opened].join(" ")}`, [...opened].every((path) => path >= Segment.pathOf(begins.first)))
+      judge.holds(`a reading from ${from} opens ${[...opened].join(" ")}`, [...opened].every((path) =>
+        path >= Segment.pathOf(begins.first)
+      ))
       judge.equal(`the blocks from ${from} on, durable to ${until}`, [...read].map(given), due.map(given))
       const links = yield* Stream.runCollect(journal.links(from))
       judge.equal(`the links from ${from} on, durable to ${until}`, [...links],
@@ -135,13 +142,17 @@ export const reading = (judge: Judge, yard: Yard): void => {
   const end = judgeEnd(judge, yard, endOf(yard.last), yard.random.chance(0.5))
   if (end === undefined) return
   const opened = Effect.flatMap(Journal, (journal) => {
-    judge.equal("the journal's end for a tool", [journal.opened.nextSequence, journal.opened.epoch, journal.opened.torn ?? "whole"],
-      [yard.nextSequence, yard.last.epoch + 1, "whole"])
+    judge.equal("the journal's end for a tool", [journal.opened.nextSequence, journal.opened.epoch, journal.opened.torn ?? "whole"], [
+      yard.nextSequence,
+      yard.last.epoch + 1,
+      "whole"
+    ])
     return judgeReadings(judge, yard, journal, yard.nextSequence - 1)
   })
   judge.equal("a tool's reading", endingOf(yard.run(Effect.provide(opened, SegmentJournal.layerReadOnly))), "done")
-  const until = yard.random.chance(0.2) ? 0 : yard.anySequence() - 1
-  const beside = Effect.flatMap(Disk, (disk) => judgeReadings(judge, yard, SegmentJournal.readOnly(disk, end, () => end.waypoints, () => until), until))
+  const until = yard.random.chance(0.3) ? yard.random.below(2) : yard.anySequence() - 1
+  const beside = Effect.flatMap(Disk,
+    (disk) => judgeReadings(judge, yard, SegmentJournal.readOnly(disk, end, () => end.waypoints, () => until), until))
   judge.equal("a reading beside the writer", endingOf(yard.run(beside)), "done")
 }
 

@@ -21,8 +21,10 @@ const unsampled: ReadonlySet<string> = new Set(["sequence"])
 /** Samples of as many records find a figure wherever it lies among so many items, of which each sample has a few. */
 const samplesFor = (items: number): number => 40 + items
 
-const positionFigures = ["Quantity", "EntryNotional", "OpenBuys", "OpenSells", "OpenCount", "RealizedPnl", "FeesPaid", "FundingEpoch"] as const
-const marketFigures = ["lastPrice", "indexPrice", "mark", "openInterest", "bookSequence", "marketSequence", "fundingEpoch", "premiumSumE9"] as const
+const positionFigures = ["Quantity", "EntryNotional", "OpenBuys", "OpenSells", "OpenCount", "RealizedPnl", "FeesPaid",
+  "FundingEpoch"] as const
+const marketFigures = ["lastPrice", "indexPrice", "mark", "openInterest", "bookSequence", "marketSequence", "fundingEpoch",
+  "premiumSumE9"] as const
 
 /** The figures of one account, its first position and that position's first order. */
 const ofAccount = ({ accounts, orders, positions }: State, account: number): ReadonlyArray<Figure> => {
@@ -49,7 +51,9 @@ const figuresOf = (state: State, random: SimRandom): ReadonlyArray<Figure> => {
   const values = state as unknown as Record<string, unknown>
   return [
     ...(accounts.count === 0 ? [] : ofAccount(state, random.below(accounts.count))),
-    ...(market === undefined ? [] : marketFigures.map((name): Figure => ({ what: `market's ${name}`, set: (by) => void (market[name] += by) }))),
+    ...(market === undefined
+      ? []
+      : marketFigures.map((name): Figure => ({ what: `market's ${name}`, set: (by) => void (market[name] += by) }))),
     ...[fees, credited, fundingPool].map((total, index): Figure => ({ what: `total ${index}`, set: (by) => total.add(by) })),
     ...valueNames.filter((name) => !unsampled.has(name) && typeof values[name] === "number").map((name): Figure => ({
       what: name,

@@ -6,8 +6,12 @@ import { Effect, Exit, Layer } from "effect"
 import { replayedRecords } from "../../src/domain/Retention.js"
 import * as Block from "../../src/journal/Block.js"
 import type { Disk } from "../../src/journal/Disk.js"
+import type { Record } from "../../src/journal/Record.js"
+import * as Segment from "../../src/journal/Segment.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
-import { endingOf, type Ending, type Judge, wordsOf, Yard } from "./Yard.js"
+import { stepLost } from "../../src/sequencer/StepLost.js"
+import { versions } from "../../src/sequencer/Versions.js"
+import { at, endingOf, type Ending, type Judge, layOut, reseal as resealBlock, wordsOf, Yard } from "./Yard.js"
 
 type Store = SnapshotStore.SnapshotStore["Type"]
 
@@ -16,10 +20,16 @@ const pathOf = (sequence: number, kind = "snap"): string => `snapshots/${String(
 
 /** A snapshot of this run's random bytes. */
 const taken = ({ random }: Yard, sequence: number): SnapshotStore.Taken => {
-  const sections = Array.from({ length: random.between(1, 4) }, (_, index) => ({ name: `part-${index}`, bytes: random.bytes(random.below(400)) }))
+  const sections = Array.from({ length: random.between(1, 4) },
+    (_, index) => ({ name: `part-${index}`, bytes: random.bytes(random.below(400)) }))
   const whole = sections.at(-1)!
   const streamed = { name: "streamed", length: whole.bytes.length, pieces: () => [whole.bytes.subarray(0, 7), whole.bytes.subarray(7)] }
-  return { sequence, blockDigest: random.bytes(32), schema: random.between(1, 9), sections: random.chance(0.5) ? [...sections, streamed] : sections }
+  return {
+    sequence,
+    blockDigest: random.bytes(32),
+    schema: random.between(1, 9),
+    sections: random.chance(0.5) ? [...sections, streamed] : sections
+  }
 }
 
 const sectionsOf = ({ sections }: SnapshotStore.Taken) =>
@@ -35,7 +45,8 @@ const readOf = (read: SnapshotStore.Stored | string | undefined): unknown =>
 const dueOf = ({ disk }: Yard, snapshot: SnapshotStore.Taken, path: string): unknown => {
   const bytes = disk.bytes(path)
   const { blockDigest, schema, sequence } = snapshot
-  return [sequence, Buffer.from(blockDigest), schema, sectionsOf(snapshot), Block.sha256(bytes.subarray(0, bytes.length - Block.digestBytes))]
+  return [sequence, Buffer.from(blockDigest), schema, sectionsOf(snapshot),
+    Block.sha256(bytes.subarray(0, bytes.length - Block.digestBytes))]
 }
 
 const withStore = <A, E>(
@@ -100,16 +111,15 @@ export const snapshots = (judge: Judge, yard: Yard): void => {
   }
   const kept = all.slice(-2)
   for (const snapshot of kept) {
-    judge.equal(`the snapshot of ${snapshot.sequence}`, readOf(valueOf(withStore(yard, someLayer(yard), ({ load }) => load(snapshot.sequence)))),
-      dueOf(yard, snapshot, pathOf(snapshot.sequence)))
+    judge.equal(`the snapshot of ${snapshot.sequence}`, readOf(valueOf(withStore(yard, someLayer(yard), ({ load }) =>
+      load(snapshot.sequence)))), dueOf(yard, snapshot, pathOf(snapshot.sequence)))
   }
   judge.equal("the newest snapshot", readOf(valueOf(withStore(yard, someLayer(yard), ({ latest }) => latest))),
     dueOf(yard, kept.at(-1)!, pathOf(sequence)))
   passesOver(judge, yard, kept)
 }
 
-const valueOf = <A>(ending: Ending<A, unknown>): A | undefined =>
-  ending !== "crashed" && Exit.isSuccess(ending) ? ending.value : undefined
+const valueOf = <A>(ending: Ending<A, unknown>): A | undefined => ending !== "crashed" && Exit.isSuccess(ending) ? ending.value : undefined
 
 /** The layout of a snapshot's head. */
 const versionAt = 8
@@ -126,12 +136,13 @@ const passesOver = (judge: Judge, yard: Yard, [before, newest]: ReadonlyArray<Sn
   const { disk, random } = yard
   const path = pathOf(newest!.sequence)
   const bytes = Buffer.from(disk.bytes(path))
-  const changes: Readonly<Record<string, () => readonly [Buffer, string]>> = {
+  const changes: Readonly<globalThis.Record<string, () => readonly [Buffer, string]>> = {
     flip: () => {
       bytes[random.below(bytes.length)]! ^= 1 << random.below(8)
       return [bytes, "its digest does not match its bytes"]
     },
     short: () => [bytes.subarray(0, bytes.length - random.between(1, bytes.length - 1)), "its digest does not match its bytes"],
+    rest: () => [bytes.subarray(0, random.below(Block.digestBytes)), "its digest does not match its bytes"],
     long: () => [Buffer.concat([bytes, random.bytes(8)]), "its digest does not match its bytes"],
     newer: () => {
       bytes.writeUInt32LE(4, versionAt)
@@ -157,9 +168,10 @@ const passesOver = (judge: Judge, yard: Yard, [before, newest]: ReadonlyArray<Sn
   yard.logged.length = 0
   judge.equal(`the snapshot of ${newest!.sequence} with its ${what} changed`,
     readOf(valueOf(withStore(yard, someLayer(yard), ({ load }) => load(newest!.sequence)))), reason)
-  judge.equal(`the newest snapshot, behind one with its ${what} changed`, readOf(valueOf(withStore(yard, SnapshotStore.layerReadOnly, ({ latest }) => latest))),
-    dueOf(yard, before!, pathOf(before!.sequence)))
-  judge.holds(`nothing is logged of the one passed over: ${yard.logged.join(" ")}`, yard.logged.some((line) => line.includes(`passed over: ${reason}`)))
+  judge.equal(`the newest snapshot, behind one with its ${what} changed`,
+    readOf(valueOf(withStore(yard, SnapshotStore.layerReadOnly, ({ latest }) => latest))), dueOf(yard, before!, pathOf(before!.sequence)))
+  judge.holds(`nothing is logged of the one passed over: ${yard.logged.join(" ")}`,
+    yard.logged.some((line) => line.includes(`passed over: ${reason}`)))
 }
 
 /** Saves that fail or are cut off by a crash leave those before, and no file in preparation that a later one would not replace. */
@@ -215,12 +227,16 @@ export const steps = (judge: Judge, yard: Yard): void => {
   const due = [...saved.map(({ sequence }) => ({ sequence, isStep: false })), ...step]
     .sort((a, b) => b.sequence - a.sequence || Number(a.isStep) - Number(b.isStep))
     .filter(({ sequence }) => sequence < until)
-  const listed = withStore(yard, SnapshotStore.layerReadOnly, (store) =>
-    Effect.flatMap(SnapshotStore.keptBefore(store, until), (kept) =>
-      Effect.forEach(kept, ({ isStep, load, sequence }) => Effect.map(load, (found) => ({ sequence, isStep, found: readOf(found) })))))
+  const listed = withStore(yard, SnapshotStore.layerReadOnly,
+    (store) =>
+      Effect.flatMap(SnapshotStore.keptBefore(store, until), (kept) =>
+        Effect.forEach(kept, ({ isStep, load, sequence }) =>
+          Effect.map(load, (found) => ({ sequence, isStep, found: readOf(found) })))))
   judge.equal(`the states before ${until}`, endingOf(listed), due.map((each) => ({
     ...each,
-    found: each.isStep ? dueOf(yard, stepped!, pathOf(each.sequence, "step")) : dueOf(yard, saved.find(({ sequence }) => sequence === each.sequence)!, pathOf(each.sequence))
+    found: each.isStep
+      ? dueOf(yard, stepped!, pathOf(each.sequence, "step"))
+      : dueOf(yard, saved.find(({ sequence }) => sequence === each.sequence)!, pathOf(each.sequence))
   })))
   judge.equal("the record of the last step", endingOf(withStore(yard, SnapshotStore.layerReadOnly, SnapshotStore.latestStepSequence)),
     stepped === undefined ? "done" : stepped.sequence + 1)
@@ -232,10 +248,45 @@ export const steps = (judge: Judge, yard: Yard): void => {
   judge.equal("the condition of the last step's state", endingOf(yard.run(SnapshotStore.stepCondition)),
     stepped === undefined ? "missing" : damaged ? "damaged" : "whole")
   if (!damaged) return
-  judge.equal("the record of a step whose state is damaged", endingOf(withStore(yard, SnapshotStore.layerReadOnly, SnapshotStore.latestStepSequence)), "done")
+  judge.equal("the record of a step whose state is damaged",
+    endingOf(withStore(yard, SnapshotStore.layerReadOnly, SnapshotStore.latestStepSequence)), "done")
   disk.create(`${pathOf(11)}/x`, new Uint8Array(0))
   const refused = withStore(yard, SnapshotStore.layerReadOnly, ({ list }) => list)
-  judge.equal("snapshots with a directory among them", endingOf(refused),
-    { _tag: "JournalCorrupt", segment: pathOf(11), offset: 0, sequence: 11, missing: "misplaced" })
+  judge.equal("snapshots with a directory among them", endingOf(refused), {
+    _tag: "JournalCorrupt",
+    segment: pathOf(11),
+    offset: 0,
+    sequence: 11,
+    missing: "misplaced"
+  })
   judge.holds(`what a directory among snapshots is, is not said: ${wordsOf(refused)}`, wordsOf(refused).includes("it is a directory"))
+}
+
+/** A journal that began under other rules needs the state of the step to these, and says so where it is gone. */
+export const lostStep = (judge: Judge, yard: Yard): void => {
+  const { random } = yard
+  const own = new Yard(random.split("began"), yard.samples)
+  const opened = yard.samples.find(({ command }) => command.kind === "OpenVenue")
+  if (opened?.command.kind !== "OpenVenue") return
+  const isOther = random.chance(0.5)
+  const record: Record = { ...opened, sequence: 1, command: { ...opened.command, rules: versions.rules - (isOther ? 1 : 0) } }
+  const place = { segment: 1, offset: Block.sectorBytes }
+  const given = { epoch: 1, synced: 0, previousDigest: Block.genesisDigest, outcomeDigest: random.bytes(32) }
+  const { bytes } = layOut(place, [record], given)
+  const isOlder = random.chance(0.3)
+  if (isOlder) resealBlock(bytes.fill(1, at.codec, at.codec + 1))
+  const isEmpty = random.chance(0.1)
+  const segmentBytes = Block.sectorBytes + bytes.length + Block.sectorBytes
+  const header = Segment.encodeHeader({ firstSequence: 1, previousDigest: Block.genesisDigest, segmentBytes })
+  const file = Buffer.concat([header, isEmpty ? Buffer.alloc(bytes.length) : bytes, Buffer.alloc(Block.sectorBytes)])
+  own.disk.create(Segment.pathOf(1), file)
+  const condition = random.pick(["whole", "missing", "damaged"] as const)
+  if (condition !== "missing") {
+    judge.equal("the save of a step", endingOf(withStore(own, SnapshotStore.layer, ({ saveStep }) => saveStep(taken(own, 1)))), "done")
+    if (condition === "damaged") own.disk.flip(pathOf(1, "step"), random.below(own.disk.bytes(pathOf(1, "step")).length), random.below(8))
+  }
+  const isLost = condition === "damaged" || condition === "missing" && (isOther || isOlder) && !isEmpty
+  const came = endingOf(own.run(Effect.map(stepLost, (text) => text ?? "nothing is lost")))
+  judge.equal(`what is said of a step whose state is ${condition}`,
+    typeof came === "string" ? [came.includes(`is ${condition}: put it back`), came === "nothing is lost"] : came, [isLost, !isLost])
 }

@@ -10,6 +10,5 @@ export const directoriesAreKnown: Property<null> = {
   invariant: "I8",
   kind: "safety",
   initial: () => null,
-  observe: (_, seen) =>
-    seen._tag === "Drilled" && seen.fault !== undefined ? broken(`in the drill of ${seen.what}: ${seen.fault}`) : holds
+  observe: (_, seen) => seen._tag === "Drilled" && seen.fault !== undefined ? broken(`in the drill of ${seen.what}: ${seen.fault}`) : holds
 }

@@ -237,6 +237,7 @@ export class Proofs {
   /** Drills over records of this journal, on disks of their own. */
   #drill(blocks: Plants.Ground["blocks"], random: SimRandom, state: State): void {
     const samples = Array.from({ length: drilledRecords }, () => random.pick(random.pick(blocks).block.records))
+    samples.push(blocks[0]!.block.records[0]!)
     for (const drilled of Drills.run(random, samples, state)) this.witness.see({ _tag: "Drilled", ...drilled })
   }
 

@@ -289,6 +289,7 @@ type OfProof = Extract<Observation, {
     | "Misdirected"
     | "Planted"
     | "Probed"
+    | "FeedBroke"
     | "Drilled"
     | "Searched"
     | "Reconciled"
@@ -316,6 +317,8 @@ const describeProof = (seen: OfProof): string => {
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Probed":
       return `${seen.what}: ${withoutPlaces(seen.came)}`
+    case "FeedBroke":
+      return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Drilled":
       return `drilled ${seen.what}: ${seen.fault ?? "as it must be"}`
     case "FollowerEnded":
@@ -373,8 +376,6 @@ const describe = (seen: Observation): string => {
       return `${seen.client} shows a ticket, ${seen.id}`
     case "TurnedAway":
       return `${seen.client} is turned away, ${seen.id}: ${seen.failure}`
-    case "FeedBroke":
-      return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Started":
     case "StartRefused":
     case "Ready":
@@ -396,6 +397,7 @@ const describe = (seen: Observation): string => {
     case "Misdirected":
     case "Planted":
     case "Probed":
+    case "FeedBroke":
     case "Drilled":
     case "Searched":
     case "Reconciled":
