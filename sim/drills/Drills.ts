@@ -73,26 +73,29 @@ const longer = (random: SimRandom, samples: ReadonlyArray<Record>): Yard => {
 
 type Made = (random: SimRandom, samples: ReadonlyArray<Record>) => Yard
 
-const drills: ReadonlyArray<readonly [what: string, made: Made, drill: (judge: Judge, yard: Yard) => void]> = [
+/** How often a drill that takes a millisecond or two is made at once. */
+const times = 3
+
+const drills: ReadonlyArray<readonly [what: string, made: Made, drill: (judge: Judge, yard: Yard) => void, times?: number]> = [
   ["reading", small, reading],
   ["reading of much", large, reading],
-  ["remains", small, remains],
+  ["remains", small, remains, times],
   ["remains of much", large, remains],
   ["following", longer, following],
   ["following who tells", longer, followingTold],
   ["copying", small, copying],
-  ["cutting", small, cutting],
-  ["cutting within a block", small, cuttingWithin],
-  ["cutting where it is refused", small, cuttingRefused],
-  ["restoring a size", small, restoring],
+  ["cutting", small, cutting, times],
+  ["cutting within a block", small, cuttingWithin, times],
+  ["cutting where it is refused", small, cuttingRefused, times],
+  ["restoring a size", small, restoring, times],
   ["snapshots", small, snapshots],
-  ["saves that fail", small, savesThatFail],
+  ["saves that fail", small, savesThatFail, times],
   ["steps", small, steps],
   ["memory", longer, memory],
   ["layouts", small, layouts],
   ["codec", small, codec],
-  ["writing", small, writing],
-  ["a lost step", small, lostStep]
+  ["writing", small, writing, times],
+  ["a lost step", small, lostStep, times]
 ]
 
 /** One of so many runs makes a drill: each costs some milliseconds, and those on much many. */
@@ -115,10 +118,12 @@ const judged = (what: string, drill: (judge: Judge) => void): Drilled => {
 /** The drills of one run, over records of its journal and a state of its own, which is put back. */
 export const run = (random: SimRandom, samples: ReadonlyArray<Record>, state: State): ReadonlyArray<Drilled> => {
   const done = [judged("samples", (judge) => sampling(judge, state, random.split("samples")))]
-  for (const [what, made, drill] of drills) {
+  for (const [what, made, drill, most = 1] of drills) {
     const own = random.split(what)
     if (own.below(made === large ? longDraws : drillDraws) > 0) continue
-    done.push(judged(what, (judge) => drill(judge, made(own, samples))))
+    for (let time = 1; time <= most; time++) {
+      done.push(judged(what, (judge) => drill(judge, made(time === 1 ? own : own.split(String(time)), samples))))
+    }
   }
   const left = [...kinds]
   for (let count = 0; count < damagesInOne; count++) {

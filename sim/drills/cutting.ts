@@ -116,6 +116,12 @@ export const cutting = (judge: Judge, yard: Yard): void => {
   const from = random.pick(blocks)
   if (random.chance(0.5)) leaveRemains(yard)
   harm(yard, from)
+  const before = yard.segments[yard.segments.findIndex(({ first }) => first === from.segment) - 1]
+  if (before !== undefined && from.offset === sector && random.chance(0.5)) {
+    // The damage is behind the last block before it, so the segment that ends there gets its zeros back.
+    const place = before.end + sector * random.below((before.bytes - before.end) / sector)
+    disk.overwrite(Segment.pathOf(before.first), place, random.bytes(sector))
+  }
   const files = filesOf(yard)
   const sequence = from.firstSequence
   // Where nothing is left of it and of what follows, the journal ends there already.
@@ -144,9 +150,24 @@ export const cuttingWithin = (judge: Judge, yard: Yard): void => {
   const { blocks, random } = yard
   const sequence = yard.anySequence() + (random.chance(0.1) ? 1 : 0)
   const from = blocks.find(({ lastSequence }) => lastSequence >= sequence)
+  const { last, segments } = yard
+  const hasRemains = random.chance(0.5) && leaveRemains(yard) > endOf(last)
   const files = filesOf(yard)
   const ending = yard.run(cuttingAt(sequence))
   yard.disk.crash("power")
+  if (hasRemains && sequence === yard.nextSequence) {
+    // What would be the next record was never durable: a cut there takes its remains away.
+    judge.equal(`a cut at ${sequence}, of remains`, endingOf(ending), {
+      firstSequence: sequence,
+      segment: Segment.pathOf(last.segment),
+      offset: endOf(last),
+      removedSegments: [],
+      restored: false,
+      goesOn: false
+    })
+    judgeLeft(judge, yard, files, { blocks, segments })
+    return
+  }
   if (from === undefined) {
     judge.equal(`a cut at ${sequence}, behind the end`, endingOf(ending), "done")
     for (const [first, bytes] of files) judge.equal("a segment that was not cut", Block.sha256(yard.fileOf(first)), Block.sha256(bytes))
@@ -259,6 +280,8 @@ export const restoring = (judge: Judge, yard: Yard): void => {
   disk.crash("power")
   const stays = goesOn ? segments : segments.slice(0, index + 1)
   judge.holds("a cut left its copy", !disk.files().includes("journal/next.tmp"))
+  judge.equal("the segments after a cut that restored a size", disk.files().filter((each) => each.startsWith("journal/")),
+    stays.map((each) => Segment.pathOf(each.first)))
   judge.equal("the sizes after a cut", stays.map((each) => yard.fileOf(each.first).length), stays.map((each) => each.bytes))
   const due = files.get(first)!.fill(0, endOf(last))
   judge.equal(`segment ${first} with its size restored`, Block.sha256(yard.fileOf(first)), Block.sha256(due))

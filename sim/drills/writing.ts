@@ -68,7 +68,7 @@ export const writing = (judge: Judge, from: Yard): void => {
     let woken = 0
     journal.whenRoom(() => void woken++)
     for (let turn = 0; turn < mostTurns; turn++) {
-      if (random.chance(0.15)) yard.disk.setOutOfRoom(isFull = !isFull)
+      if (random.chance(0.25)) yard.disk.setOutOfRoom(isFull = !isFull)
       const wasRoom = journal.room()
       if (wasRoom !== "nothing" && wasRoom !== "soon") {
         // Without room for the next segment only as many blocks are offered as this one has room for.
