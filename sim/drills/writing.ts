@@ -53,6 +53,7 @@ export const writing = (judge: Judge, from: Yard): void => {
   judge.equal("a new journal", endingOf(yard.run(begun)), 1)
   const written: Array<Written> = []
   const fits = from.blocks.flatMap(({ records }) => records).filter(({ command }) => sizeOf(command) <= sector)
+  if (fits.length === 0) return
   const failsAt = random.chance(0.2) ? random.between(30, 120) : undefined
   let calls = 0
   let failed = false
