@@ -242,7 +242,8 @@ export interface NaiveMark {
 export interface NaiveFunding {
   readonly atEpochMs: number
   readonly sequence: number
-  readonly rate8h: bigint
+  /** Set to 0 where as many payments of its market wait as there may be. */
+  rate8h: bigint
   readonly premium: bigint
   readonly index: number
   readonly samples: number

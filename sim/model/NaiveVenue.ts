@@ -1161,13 +1161,15 @@ export class NaiveVenue {
 
   /**
    * Each position pays or receives, effective from this record for every question about an account. It is entered when the account next
-   * acts, or when settlement reaches it.
+   * acts, or when settlement reaches it. Nobody pays for an interval that finds as many payments of its market waiting as there may be.
    */
   #payFunding(market: NaiveMarket, funding: NaiveFunding | undefined): void {
     if (funding === undefined || funding.rate8h === 0n) return
     this.#settleSome()
-    if (this.#line.filter((payment) => payment.market === market).length >= mostInLine)
-      throw new Error("the model does not know of so many payments")
+    if (this.#line.filter((payment) => payment.market === market).length >= mostInLine) {
+      funding.rate8h = 0n
+      return
+    }
     const owed = new Map<NaiveAccount, NaiveOwed>()
     for (const account of this.accounts) {
       const quantity = this.#quantity(account, market)

@@ -4,9 +4,12 @@ import { act, type Report, type Request } from "../Simulation.js"
 import { armedByAThief } from "./armedByAThief.js"
 import { armedWithoutEnd } from "./armedWithoutEnd.js"
 import { askedAtThatMoment } from "./askedAtThatMoment.js"
+import { atTheVeryEdge } from "./atTheVeryEdge.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
+import { fundAtItsLimits } from "./fundAtItsLimits.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
+import { fundingBehindFunding } from "./fundingBehindFunding.js"
 import { fundSoldToAFriend } from "./fundSoldToAFriend.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
 import { intervalCutShort } from "./intervalCutShort.js"
@@ -19,6 +22,8 @@ import { nightWithoutRoom } from "./nightWithoutRoom.js"
 import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
 import { readToTheLastMember } from "./readToTheLastMember.js"
+import { otherTermsForHolders } from "./otherTermsForHolders.js"
+import { rankedAcrossATick } from "./rankedAcrossATick.js"
 import type { Scenario } from "./Scenario.js"
 import { soldByAFriend } from "./soldByAFriend.js"
 import { Stage } from "./Stage.js"
@@ -52,7 +57,12 @@ export const scenarios: ReadonlyArray<Scenario> = [
   fundSoldToAFriend,
   backAtAnotherPrice,
   readToTheLastMember,
-  oneTicketBehindTheOther
+  oneTicketBehindTheOther,
+  otherTermsForHolders,
+  fundingBehindFunding,
+  fundAtItsLimits,
+  atTheVeryEdge,
+  rankedAcrossATick
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -165,17 +165,22 @@ export class Stage {
 
   /** Delists a market at once, which settles all positions in it. */
   delist(market: Parameters): void {
-    this.#delisted(market, {})
+    this.done(this.#delisting(market, {}))
     this.#markets.delete(market)
   }
 
   /** Announces the delisting of a market at a moment. */
   announceEnd(market: Parameters, effectiveAtEpochMs: number): void {
-    this.#delisted(market, { effectiveAtEpochMs })
+    this.done(this.announcesEnd(market, effectiveAtEpochMs))
   }
 
-  #delisted(market: Parameters, body: object): void {
-    this.done(this.operate("delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${market.marketId}/delisting`, body))
+  /** Tries to announce it, and returns the answer. */
+  announcesEnd(market: Parameters, effectiveAtEpochMs: number): Answer {
+    return this.#delisting(market, { effectiveAtEpochMs })
+  }
+
+  #delisting(market: Parameters, body: object): Answer {
+    return this.operate("delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${market.marketId}/delisting`, body)
   }
 
   status(market: Parameters, status: Status): void {
@@ -296,6 +301,11 @@ export class Stage {
   stopLoss(who: Somebody, market: Parameters, below: number): void {
     const stopLoss = { triggerPrice: String(below), triggerBy: "index" as const }
     this.done(this.say(Calls.setAutoClose(who, "stop loss", this.#nextKey(who.client), market.marketId, { stopLoss })))
+  }
+
+  /** Sets an account's leverage in a market. */
+  lever(who: Somebody, market: Parameters, leverageX: number): void {
+    this.done(this.say(Calls.setLeverage(who, "leverage", this.#nextKey(who.client), market.marketId, leverageX)))
   }
 
   /** Cancels all of an account's orders, in a market or in all. */

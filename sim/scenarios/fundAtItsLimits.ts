@@ -1,0 +1,57 @@
+/**
+ * The insurance fund has money for more than its market allows it to hold, and is offered a position at a price that no order of its market
+ * may have. A fund that takes over whatever its money carries holds more than anybody may and cannot sell it; one that buys at any price
+ * that the arithmetic of a bankruptcy yields pays for losses of another market with a price that nobody can trade at.
+ *
+ * What has to hold: the fund's position stays within the market's limit, and the rest is deleveraged at the same price. A position whose
+ * bankruptcy price lies beyond the market's highest price is neither offered to the market nor taken over: all of it is deleveraged.
+ */
+import type { Parameters } from "../../src/domain/Market.js"
+import type { Scenario } from "./Scenario.js"
+import { seedFund } from "./Seeding.js"
+import type { Somebody, Stage } from "./Stage.js"
+
+const stepsOf = (stage: Stage, market: Parameters): ReadonlyArray<string> =>
+  stage.steps(market).map(({ filledQuantity, price, step }) => [step, filledQuantity, price].join(" "))
+
+/** Two positions of eight are handed on where nobody may hold more than ten. */
+const offeredTooMuch = (stage: Stage, rich: Somebody): void => {
+  const market = stage.market("ABC", 1_000, { maxQuantityAtoms: 10, maxPositionQuantityAtoms: 10 })
+  const calm = stage.one("calm", 100_000)
+  const ruined = stage.open(["first", "second"], 800)
+  stage.deal(ruined[0]!, calm, market, 8, 1_000)
+  stage.deal(ruined[1]!, rich, market, 8, 1_000)
+  // Each has 240 of 372, less than two thirds, and a price of 930 - 240 / 8 = 900. The fund's 940 would carry fourteen.
+  stage.move(market, 930)
+  stage.is("the steps of both", stepsOf(stage, market), ["order 0.0 900.0", "takeover 8.0 900.0", "order 0.0 900.0", "takeover 2.0 900.0",
+    "deleveraging 6.0 900.0"])
+  stage.is("what both have left", ruined.map((who) => [stage.held(who, market), stage.usdc(who, "equity")]), [[0, 0], [0, 0]])
+}
+
+/** An account owes so much for one market that the price of its position in another one is above the highest there. */
+const beyondAnyPrice = (stage: Stage, rich: Somebody): void => {
+  const fallen = stage.market("DEF", 1_000)
+  const capped = stage.market("GHI", 1_000, { maxPriceAtoms: 1_050 })
+  const debtor = stage.one("debtor", 8_750)
+  stage.deal(debtor, rich, fallen, 10, 1_000)
+  stage.deal(debtor, rich, capped, 1, 1_000)
+  stage.buy(rich, fallen, { size: 10, price: 500, reduceOnly: true })
+  const bidder = stage.one("bidder", 10_000)
+  stage.buy(bidder, capped, { size: 1, price: 1_050 })
+  // -350, of which 50 / 95 fall to the one unit: 1,000 + 184.2 is above 1,050. Then -165 for ten: 90 + 16.5.
+  stage.move(fallen, 90)
+  stage.is("the steps where prices end at 1,050", stepsOf(stage, capped), ["order 0.0 1185.0", "deleveraging 1.0 1185.0"])
+  stage.is("the steps of what has fallen", stepsOf(stage, fallen), ["takeover 10.0 107.0"])
+}
+
+export const fundAtItsLimits: Scenario = {
+  name: "fund-at-its-limits",
+  what: "a fund with more money than its market lets it use, and a bankruptcy price above the highest of its market",
+  play: (stage) => {
+    seedFund(stage)
+    const rich = stage.one("rich", 1_000_000)
+    offeredTooMuch(stage, rich)
+    beyondAnyPrice(stage, rich)
+    stage.audit()
+  }
+}

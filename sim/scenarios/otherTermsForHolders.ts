@@ -1,0 +1,100 @@
+/**
+ * An operator changes a market in which people hold positions. Venues have asked holders for more margin from one moment to the next, one
+ * parameter at a time, since each had been thought of apart; have let a limit be lowered and raised again until an old position was worth
+ * more than their numbers can hold; and have taken a setting of an account for granted that the market no longer allows.
+ *
+ * What has to hold: whatever may cost a holder something needs notice, each parameter by itself, and the notice is kept to the millisecond.
+ * The largest position that was ever allowed decides how high prices may be. A leverage beyond the market's new maximum counts as that
+ * maximum. And no quantity bound leaves a position that cannot be closed.
+ */
+import type { Parameters } from "../../src/domain/Market.js"
+import { isObject } from "../reading/Bodies.js"
+import type { Answer } from "../properties/Observation.js"
+import * as Calls from "../workload/Calls.js"
+import type { Scenario } from "./Scenario.js"
+import type { Stage, Terms } from "./Stage.js"
+
+const hour = 3_600_000
+const noticeMs = 1_000
+/** Longest time from a request to its record, milliseconds: one of as many announcements meets the earliest moment exactly. */
+const onItsWayMs = 8
+
+/** What each costs a holder something by itself. */
+const dearer: ReadonlyArray<Terms> = [
+  { maxPositionQuantityAtoms: 99_999 },
+  { markBandBps: 101 },
+  { impactNotionalAtoms: 9_999_999_999 },
+  { fundingCapE9: 1_001 },
+  { liquidationFeeBps: 101 },
+  { initialMarginBps: 1_001 },
+  { maxLeverageX: 8 },
+  { maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 501 }] },
+  {
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 500 }, {
+      notionalThresholdAtoms: 9_000_000_000_000,
+      maintenanceMarginBps: 501
+    }]
+  }
+]
+
+/** Puts parameters at once, or from a moment on. */
+const put = (stage: Stage, market: Parameters, change: Terms, effectiveAtEpochMs?: number): Answer => {
+  const body = { ...Calls.marketBody({ ...market, ...change }), ...(effectiveAtEpochMs === undefined ? {} : { effectiveAtEpochMs }) }
+  return stage.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, body)
+}
+
+/** The guard by which a put is refused, with the nearest value that would not be. */
+const guardOf = ({ json }: Answer): ReadonlyArray<unknown> => isObject(json) ? [json["rejectionGuard"], json["nearest"]] : []
+
+/** Announces the same again and again for ever more distant moments, the first of them too soon. Returns how many were too soon. */
+const announcedToTheMoment = (stage: Stage, announce: (effectiveAtEpochMs: number) => Answer): number => {
+  const answers = Array.from({ length: onItsWayMs }, (_, at) => announce(stage.now + noticeMs + at))
+  stage.is("the last announcement", answers.at(-1)!.status, 200)
+  return answers.filter(({ status }) => status !== 200).length
+}
+
+export const otherTermsForHolders: Scenario = {
+  name: "other-terms-for-holders",
+  what: "a market's parameters are changed one by one while people hold positions, with notice to the millisecond and without",
+  bounds: { noticeMs },
+  play: (stage) => {
+    const [holder, other] = stage.open(["holder", "other"], 100_000)
+    const terms = { indexStaleMs: hour, maxQuantityAtoms: 50, minQuantityAtoms: 5, maxLeverageX: 9, markBandBps: 100, fundingCapE9: 1_000 }
+    const market = stage.market("ABC", 1_000, terms)
+    stage.deal(holder!, other!, market, 45, 1_000)
+    stage.deal(holder!, other!, market, 45, 1_000)
+    stage.lever(holder!, market, 9)
+    for (const change of dearer) {
+      stage.is(`what ${JSON.stringify(change)} needs`, guardOf(put(stage, market, change))[0], "notice_required")
+    }
+    const tooSoon = announcedToTheMoment(stage, (at) => put(stage, market, { maxPositionQuantityAtoms: 50, maxLeverageX: 5 }, at))
+    stage.holds("some announcement came too soon", tooSoon > 0)
+    stage.tick()
+    stage.tick()
+    const narrow = { ...market, maxPositionQuantityAtoms: 50, maxLeverageX: 5 }
+    stage.is("initial margin at a fifth, for all that nine was set", stage.balance(holder!)["initialMargin"], "18000.000000")
+
+    // Ninety are held, and a hundred thousand were allowed: prices up to 90,071 can be counted, whatever the limit has been since.
+    stage.is("a wider limit", put(stage, narrow, { maxPositionQuantityAtoms: 60 }).status, 200)
+    const wider = { ...narrow, maxPositionQuantityAtoms: 60 }
+    stage.is("prices beyond what can be counted", guardOf(put(stage, wider, { maxPriceAtoms: 90_072 })), [undefined, undefined])
+    stage.is("prices that can be counted", put(stage, wider, { maxPriceAtoms: 90_071 }).status, 200)
+
+    // Of seven, five are sold: two are less than any order but one that closes them, and more than ninety none of fifty.
+    const small = stage.market("DEF", 1_000, terms)
+    stage.deal(holder!, other!, small, 7, 1_000)
+    stage.deal(other!, holder!, small, 5, 1_000)
+    stage.is("a larger minimum", guardOf(put(stage, small, { minQuantityAtoms: 6 })), ["position_stranded", "5.0"])
+    stage.is("a smaller minimum", put(stage, small, { minQuantityAtoms: 3 }).status, 200)
+    stage.is("a larger minimum again", guardOf(put(stage, { ...small, minQuantityAtoms: 3 }, { minQuantityAtoms: 4 })), [
+      "position_stranded",
+      "3.0"
+    ])
+
+    // A delisting is announced to the moment as well.
+    stage.holds("some delisting was announced too soon", announcedToTheMoment(stage, (at) => stage.announcesEnd(small, at)) > 0)
+    stage.pass(2 * noticeMs)
+    stage.is("what is held in the market that has ended", stage.held(holder!, small), 0)
+    stage.audit()
+  }
+}
