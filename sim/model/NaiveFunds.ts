@@ -228,6 +228,8 @@ export class NaiveFunds {
   deposited = 0n
   withdrawn = 0n
   offset = 0
+  /** The latest of the ledger's own times that were noted with an offset; it does not always tell one. */
+  ledgerTime = 0
   /** Why withdrawals are stopped; undefined where they are not. */
   stop: NaiveStop | undefined
   /** The shortfall of the treasury that an operator has accepted: 0, or negative. */
@@ -419,6 +421,7 @@ export class NaiveFunds {
       case "NoteLedgerOffset":
         return fact.offset <= this.offset ? known : () => {
           this.offset = fact.offset
+          if (fact.recordTimeEpochMs > this.ledgerTime) this.ledgerTime = fact.recordTimeEpochMs
           return undefined
         }
     }

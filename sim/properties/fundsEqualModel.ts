@@ -56,12 +56,12 @@ const verdictOf = (reads: Glance["ledger"], { funds }: NaiveVenue, isAsked: (acc
     ])
     if (verdict !== undefined) return verdict
   }
-  const { acceptedAtoms, alarms, depositedAtoms, offset, reservedAtoms, stop, withdrawnAtoms } = reads.funds
+  const { acceptedAtoms, alarms, depositedAtoms, offset, recordTimeEpochMs, reservedAtoms, stop, withdrawnAtoms } = reads.funds
   return difference(
     "money on the ledger",
-    [String(depositedAtoms), String(withdrawnAtoms), String(reservedAtoms), offset, stop, acceptedAtoms,
+    [String(depositedAtoms), String(withdrawnAtoms), String(reservedAtoms), offset, recordTimeEpochMs, stop, acceptedAtoms,
       Object.values(alarms).reduce((sum, each) => sum + each, 0)],
-    [String(funds.deposited), String(funds.withdrawn), String(funds.reserved), funds.offset, funds.stop, funds.accepted,
+    [String(funds.deposited), String(funds.withdrawn), String(funds.reserved), funds.offset, funds.ledgerTime, funds.stop, funds.accepted,
       funds.contradictions]
   )
 }
