@@ -185,7 +185,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   feed: { blocks: 24, bytes: boundsOf(options).recentBytes ?? 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
-  ...(options.funds === undefined ? {} : { funds: { reconcileMs } }),
+  // What the signer is asked now and then decides nothing, and would come between everything else.
+  funds: { signerMs: 0, ...(options.funds === undefined ? {} : { reconcileMs }) },
   // Simulated time may leap: the database is in memory, and closes at once.
   histories: { endingMs: Number.POSITIVE_INFINITY, ...pausesOf(options) },
   ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })

@@ -82,8 +82,10 @@ export class Driver {
   private isBusy = false
   private reader: Reader | undefined
   private readFailures = 0
-  /** Why the ledger or the signer cannot be used; undefined while they can. */
+  /** Why the completions cannot be read, by the last attempt; of the signer it says nothing once that has answered first. */
   trouble: Trouble | undefined = new Unreachable({ whom: "ledger", detail: "not reached yet" })
+  /** What the signer failed at in the last attempt of a transfer that needs the venue's work; undefined where it fails none. */
+  signerTrouble: Unreachable | undefined
 
   constructor(private readonly parts: Parts, private readonly scope: Scope.Scope, private readonly options: Options = defaults) {
     this.beganAtSequence = parts.reads.sequence
@@ -103,6 +105,17 @@ export class Driver {
   get treasury(): string | undefined {
     return this.bound?.custody.treasury
   }
+
+  /** The signer's key of that party; undefined until it is known. */
+  get treasuryKeyId(): string | undefined {
+    return this.bound?.treasuryKeyId
+  }
+
+  /** Has the transfers tried now for which the signer has failed: they may wait for a quarter of an hour otherwise. */
+  readonly signerIsBack: Effect.Effect<void> = Effect.suspend(() => {
+    for (const tended of this.tended.values()) if (isOfSigner(tended.trouble)) tended.waitMs = 0
+    return this.wake
+  })
 
   /** Transfers that wait for an operator. One that has gone on since, by what the ledger has told, does not wait any more. */
   get stopped(): ReadonlyArray<StoppedTransfer> {
@@ -263,6 +276,7 @@ export class Driver {
     this.forget()
     const toDrive = this.parts.reads.transfersToDrive()
     this.isBusy = toDrive.length > 0
+    this.signerTrouble = toDrive.map(({ number }) => this.tended.get(number)?.trouble).find(isOfSigner)
     let begun = 0
     for (const transfer of toDrive) {
       const { number } = transfer
@@ -373,6 +387,8 @@ export class Driver {
     return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
+
+const isOfSigner = (trouble: Trouble | undefined): trouble is Unreachable => trouble?._tag === "Unreachable" && trouble.whom === "signer"
 
 /** What happened between a withdrawal's approval and its execution, so that it ends instead. */
 const sinceWithheld = {

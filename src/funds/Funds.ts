@@ -16,6 +16,7 @@ import { defaults, Driver, type Options as DriverOptions, type StoppedTransfer }
 import { ofLedger, type Parts } from "./Parts.js"
 import { Pinning } from "./Pinning.js"
 import { reconcile, type Report } from "./Reconciliation.js"
+import { SignerWatch } from "./SignerWatch.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
 /** The step that an owner was asked to approve, with its prepared transaction. */
@@ -35,7 +36,9 @@ export interface PinsQuestion {
 
 /** The status of all this. */
 export interface Standing {
-  /** Why the ledger or the signer cannot be used at present; undefined while they can. */
+  /**
+   * Why the ledger's completions cannot be read, or why the signer cannot be used, as far as it was asked; undefined while both answer.
+   */
   readonly trouble: string | undefined
   /** Transfers that wait for an operator. */
   readonly stopped: ReadonlyArray<StoppedTransfer>
@@ -73,9 +76,11 @@ export interface Options {
   readonly driver: DriverOptions
   /** Interval of reconciliations, in ms; 0 for none unless requested. */
   readonly reconcileMs: number
+  /** Interval in which the signer is asked whether it answers, in ms; 0 for never. */
+  readonly signerMs: number
 }
 
-export const defaultOptions: Options = { driver: defaults, reconcileMs: 60_000 }
+export const defaultOptions: Options = { driver: defaults, reconcileMs: 60_000, signerMs: 10_000 }
 
 /** Used before the venue has started, and where nothing drives the ledger. */
 export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] => {
@@ -144,6 +149,8 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
     return Effect.logWarning("the books could not be compared with the ledger", cause)
   }
   const watched = Effect.forever(Effect.zipRight(Effect.sleep(options.reconcileMs), Effect.catchAllCause(compared, uncompared)))
+  const signerWatch = new SignerWatch(parts, driver)
+  const asked = Effect.forever(Effect.zipRight(Effect.sleep(options.signerMs), signerWatch.look))
   return {
     funds: {
       ask: (transfer) => driver.ask(transfer),
@@ -159,7 +166,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
       reconcile: reconciled,
       give: faucet === undefined ? undefined : (party, amountAtoms) => Effect.mapError(faucet.give(party, amountAtoms), ofLedger),
       standing: () => ({
-        trouble: driver.trouble?.message,
+        trouble: (driver.trouble ?? signerWatch.trouble)?.message,
         stopped: driver.stopped,
         unknownCompletions: driver.unknownCompletions,
         offsetLag: driver.offsetLag,
@@ -169,6 +176,6 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         uncompared: inTheWay?.inShort
       })
     },
-    loops: options.reconcileMs === 0 ? driver.loops : [...driver.loops, watched]
+    loops: [...driver.loops, ...options.reconcileMs === 0 ? [] : [watched], ...options.signerMs === 0 ? [] : [asked]]
   }
 }

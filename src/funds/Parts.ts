@@ -49,21 +49,22 @@ export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ w
 
 const treasuryHint = "treasury"
 
+/** A request for a key that must exist already: a signer that does not know it is not the venue's. */
+export const ofKnown = <A>(request: Effect.Effect<A, SignerError>): Effect.Effect<A, Unreachable> =>
+  Effect.mapError(request, (error) =>
+    error._tag === "SignerRefused"
+      ? new Unreachable({
+        whom: "signer",
+        detail: `its directory is not the venue's, or lacks keys, and has to be restored: ${error.message}`
+      })
+      : ofSigner(error))
+
 /**
  * The treasury's key. A venue whose accounts have parties had a treasury before them and accepts no other: the results of the old
  * one's steps would be searched for in vain under a new one, and amounts already paid would be returned.
  */
 const treasuryKeyOf = ({ reads, signer }: Pick<Parts, "reads" | "signer">) =>
-  Effect.suspend(() => reads.hasParties ? signer.knownTreasuryKey : signer.treasuryKey).pipe(
-    Effect.mapError((error) =>
-      error._tag === "SignerRefused"
-        ? new Unreachable({
-          whom: "signer",
-          detail: `its directory is not the venue's, or lacks keys, and has to be restored: ${error.message}`
-        })
-        : ofSigner(error)
-    )
-  )
+  ofKnown(Effect.suspend(() => reads.hasParties ? signer.knownTreasuryKey : signer.treasuryKey))
 
 /** Determines participant, user and keys; repeating it changes nothing. */
 export const bind = ({ ledger, reads, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>

@@ -17,7 +17,7 @@ import { plan } from "../../src/ledger/Planned.js"
 import { fingerprint } from "../../src/ledger/prepared/Topology.js"
 import type { Transport } from "../../src/ledger/Transport.js"
 import * as Ed25519 from "../../src/signer/Ed25519.js"
-import { PartySigner } from "../../src/signer/PartySigner.js"
+import { PartySigner, type SignerError } from "../../src/signer/PartySigner.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Disk } from "../../src/journal/Disk.js"
 import type { HistoriesDatabase } from "../../src/readmodel/HistoriesDatabase.js"
@@ -71,6 +71,9 @@ export class Bank {
   readonly said: Array<string> = []
   private holds: "accountKeys" | "repin" | undefined
   private readonly held: Array<() => void> = []
+  /** With what the signer fails every request, or only those for signatures; undefined while it does its work. */
+  signerFault: SignerError | undefined
+  signerFaultAt: "all" | "sign" = "all"
   venue: VenueOver
 
   private constructor(
@@ -92,7 +95,7 @@ export class Bank {
     const options = {
       ledger: this.money.custody,
       // So rarely that a quarter of an hour of simulated time takes no time.
-      funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
+      funds: { reconcileMs: 0, signerMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
       // Prepared transactions are larger than the blocks of other tests; a disk in memory writes every segment in full.
       journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 },
       ...this.more
@@ -190,10 +193,19 @@ export class Bank {
   }
 
   private holding(signer: Context.Tag.Service<PartySigner>): Context.Tag.Service<PartySigner> {
+    const up = <A>(request: Effect.Effect<A, SignerError>, what = "other"): Effect.Effect<A, SignerError> =>
+      Effect.suspend(() => {
+        const fails = this.signerFaultAt === "all" || this.signerFaultAt === what
+        return this.signerFault !== undefined && fails ? Effect.fail(this.signerFault) : request
+      })
     return {
-      ...signer,
-      accountKeys: (accountId) => Effect.zipRight(this.whileHeld("accountKeys"), signer.accountKeys(accountId)),
-      repin: (request) => Effect.zipRight(this.whileHeld("repin"), signer.repin(request))
+      newParty: (request) => up(signer.newParty(request)),
+      treasuryKey: up(signer.treasuryKey),
+      knownTreasuryKey: up(signer.knownTreasuryKey),
+      signTopology: (request) => up(signer.signTopology(request)),
+      sign: (request) => up(signer.sign(request), "sign"),
+      accountKeys: (accountId) => up(Effect.zipRight(this.whileHeld("accountKeys"), signer.accountKeys(accountId))),
+      repin: (request) => up(Effect.zipRight(this.whileHeld("repin"), signer.repin(request)))
     }
   }
 
