@@ -119,6 +119,8 @@ export interface Beginning {
   readonly versions: Versions
   /** Set where the journal has been under other rules until now. */
   readonly step: Step | undefined
+  /** Why the journal does not take everything at present. */
+  readonly trouble?: () => string | undefined
 }
 
 /** Fails where the journal belongs to another environment; checked before anything on the disk is changed. */
@@ -129,7 +131,7 @@ export const ofEnvironment = (reads: Reads, environment: string): Effect.Effect<
 
 /** Prepares a journal for taking requests. Its first new record states the version that continues from here. */
 export const run = (
-  { environment, markets, reads, step, submit, versions }: Beginning
+  { environment, markets, reads, step, submit, trouble, versions }: Beginning
 ): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.gen(function*() {
     const venue = internal(Principal.venue)
@@ -138,11 +140,11 @@ export const run = (
     const start = reads.sequence === 0
       ? withFields("OpenVenue", venue, { environment, ...versions })
       : withFields("StartVenue", venue, { ...versions, stateBefore: step?.before ?? "", stateAfter: step?.after ?? "" })
-    yield* done(submit, [start])
+    yield* done(submit, [start], trouble)
     // One market after another, each from where an earlier start was cut off.
     for (const market of markets) {
       const { parameters } = market
-      if (unfinished.has(market) || reads.findMarket(parameters.marketId) < 0) yield* done(submit, missing(reads, parameters))
+      if (unfinished.has(market) || reads.findMarket(parameters.marketId) < 0) yield* done(submit, missing(reads, parameters), trouble)
       else yield* tellOfDraft(reads, parameters.marketId)
     }
     for (const marketId of withoutCalendar(reads, markets)) {
@@ -214,17 +216,25 @@ const roomPause = "500 millis"
 /** Refusals for want of room, which pass: the disk is full, or the inbox is full of commands that are due at the start. */
 const passing: ReadonlySet<Refusal> = new Set([Refusal.journalFull, Refusal.inboxFull])
 
-/** Submits commands, and fails where one is refused; waits while there is no room for them. Decided commands are not decided again. */
+/**
+ * Submits commands, and fails where one is refused; waits while there is no room for them. Decided commands are not decided again. A full
+ * disk is logged once, and that there is room again: until then the venue answers nobody, and nothing else would say why.
+ */
 const done = (
   submit: Context.Tag.Service<typeof Submit>,
-  commands: ReadonlyArray<Command>
+  commands: ReadonlyArray<Command>,
+  trouble: () => string | undefined = () => undefined,
+  isTold = false
 ): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.flatMap(submitAll(submit, commands), (outcomes) => {
     const refusal = outcomes
       .map((outcome) => outcome.refusal === 0 ? refusalOf(outcome.entries[0]!) : outcome.refusal)
       .find((code) => code !== 0)
-    if (refusal === undefined) return Effect.void
-    return passing.has(refusal)
-      ? Effect.delay(done(submit, commands), roomPause)
-      : Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
+    if (refusal === undefined) return isTold ? Effect.logInfo("the disk has room again, and the start goes on") : Effect.void
+    if (!passing.has(refusal)) return Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
+    const isFull = refusal === Refusal.journalFull
+    const again = Effect.delay(done(submit, commands, trouble, isTold || isFull), roomPause)
+    return isTold || !isFull
+      ? again
+      : Effect.zipRight(Effect.logWarning(`the start waits for room on the disk: ${trouble() ?? "the journal is full"}`), again)
   })

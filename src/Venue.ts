@@ -34,6 +34,7 @@ import { registerFollower } from "./edge/system/FollowerStanding.js"
 import { registerMarkets } from "./edge/system/MarketActivity.js"
 import * as ExhaustionWatch from "./edge/system/ExhaustionWatch.js"
 import * as ClockWatch from "./edge/system/ClockWatch.js"
+import * as JournalWatch from "./edge/system/JournalWatch.js"
 import * as Notices from "./edge/system/Notices.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
@@ -286,6 +287,13 @@ const register = (
   metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
   metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
   metrics.gauge("venue_blocks_in_flight", "Blocks written and not yet durable.", writer.blocksInFlight)
+}
+
+/** Registers the room of the journal: told as soon as that is open, since a start may have to wait for room. */
+const registerRoom = (
+  metrics: Context.Tag.Service<typeof Metrics.Metrics>,
+  writer: Context.Tag.Service<typeof Writer.Writer>
+): void => {
   metrics.gauge(
     "venue_journal_free_bytes",
     "What the journal can still take without the disk giving any.",
@@ -453,7 +461,7 @@ const unavailableBy = (
   return behind === undefined ? undefined : { dependency: "clock", reason: behind }
 }
 
-/** How often settlements and the clock are checked for the log, in milliseconds; a settlement that is stuck is retried once a minute. */
+/** How often settlements, clock and journal are checked for the log, in milliseconds; a settlement that is stuck is retried once a minute. */
 const lookedAtEveryMs = 10_000
 
 const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Effect<Opened, E, Scope.Scope>) {
@@ -462,7 +470,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
   const readiness = Readiness.make()
   const counts = Metrics.noCounts()
-  let application = yield* startingApplication(settingsOf(options, 0), readiness, Metrics.make(counts, options.expose))
+  const metricsOfStart = Metrics.make(counts, options.expose)
+  let application = yield* startingApplication(settingsOf(options, 0), readiness, metricsOfStart)
   const listener = yield* Listener
   const gate: Application = {
     handle: (request, reply) => application.handle(request, reply),
@@ -481,6 +490,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const clock = yield* Effect.clock
   const times = { now: () => clock.unsafeCurrentTimeMillis(), state }
   readiness.watch(() => unavailableBy(writer, times))
+  for (const each of [metricsOfStart, metrics]) registerRoom(each, writer)
   yield* tellTorn(Context.get(writing, Journal))
   const sessions = Sessions.make(
     options.markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }]),
@@ -493,7 +503,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
     environment: options.environment,
     markets: options.markets,
     versions: options.versions ?? versions,
-    step: writer.step
+    step: writer.step,
+    trouble: writer.trouble
   }).pipe(
     Effect.zipRight(sessions.journal),
     Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new Writer.WriterStopped(failure))))
@@ -520,7 +531,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   registerSources(metrics, feed, state, clock)
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
-  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), ClockWatch.make(times)], lookedAtEveryMs))
+  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), ClockWatch.make(times), JournalWatch.make(writer)], lookedAtEveryMs))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
   // Runs before the writer ends, and after the last request that could use a key.

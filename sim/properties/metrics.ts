@@ -2,6 +2,7 @@
  * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
  * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
  * What it says of the histories is of the end of a block that is durable, and they lag no less than they do.
+ * While the process starts, nothing is told of a state: the figures of an empty venue would be taken for this one's.
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -44,7 +45,9 @@ interface Process {
   taken: number
   readonly counts: Counts
   /** The counts when a text was last made. */
-  made: { readonly counts: Counts; readonly atEpochMs: number } | undefined
+  made: { readonly counts: Counts; readonly atEpochMs: number; readonly isReady: boolean } | undefined
+  /** Whether it has said that it is ready. */
+  isReady: boolean
   /** Placements and amendments refused by records, by market and guard. */
   readonly refused: Map<string, number>
 }
@@ -76,6 +79,7 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   taken: 0,
   counts: { answered: new Map(), failures: 0, limited: 0, refusedEntries: 0, defects: 0, durable: 0, refused: new Map() },
   made: undefined,
+  isReady: false,
   refused: new Map()
 })
 
@@ -87,7 +91,8 @@ const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observati
   const { counts, made } = process
   process.taken++
   if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
-  process.made = { counts: { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }, atEpochMs }
+  const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
+  process.made = { counts: kept, atEpochMs, isReady: process.isReady }
 }
 
 /** Requests whose answers have an outcome for each of several entries. */
@@ -101,11 +106,10 @@ const refusedIn = ({ json, status }: Answer, { endpoint }: Call): number => {
 }
 
 /** Notes that a client has its answer. */
-const answered = (
-  { affiliates, counts, underWay }: Process,
-  { answer, attempt, call }: Observation & { readonly _tag: "Answered" }
-): void => {
+const answered = (process: Process, { answer, attempt, call }: Observation & { readonly _tag: "Answered" }): void => {
+  const { affiliates, counts, underWay } = process
   if (!underWay.delete(`${call.id}.${attempt}`)) return
+  process.isReady ||= call.endpoint === readiness && answer.status === 200
   const route = routeOf(call, answer, affiliates)
   if (route !== undefined) add(counts.answered, `${route} ${answer.status}`)
   counts.durable = Math.max(counts.durable, recordNamed(answer) ?? 0)
@@ -325,8 +329,8 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
  */
 const ofHistories = (told: Told, { blockEnds, times }: Durable, fromEpochMs: number | undefined): void => {
   const at = told.one("venue_histories_sequence")
-  const durable = told.one("venue_durable_sequence")!
-  if (at === undefined) return
+  const durable = told.one("venue_durable_sequence")
+  if (at === undefined || durable === undefined) return
   if (at !== 0 && !blockEnds.has(at)) told.refuse(`the histories are told to stand at record ${at}, at which no block ends`)
   if (at > durable) told.refuse(`the histories are told to stand at record ${at}, which is not durable`)
   // Since when there is more is not known before the first of it was read.
@@ -361,13 +365,22 @@ const allRefused = (process: Process, { refused }: Counts): ReadonlyMap<string, 
   return all
 }
 
-const judge = (
-  process: Process,
-  durable: Durable,
-  { answer: { status, text }, clock, leftBehind, model }: Observation & { readonly _tag: "Answered" }
-): Verdict => {
+/** What a process that starts must not tell: figures of the state that it has not read yet. */
+const ofState = ["venue_durable_sequence", "venue_halted", "venue_accounts", "venue_withdrawals_stopped", "venue_ledger_reachable"]
+
+/** Checks a text that was made before the process's first record. */
+const judgeStart = ({ underWay }: Process, { answer: { text }, attempt, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const families = underWay.has(`${call.id}.${attempt}`) ? Exposition.read(text) : new Map<string, Exposition.Family>()
+  if (typeof families === "string") return broken(`the metrics are no such text: ${families}`)
+  const told = ofState.find((name) => (families.get(name)?.samples.get(name)?.length ?? 0) > 0)
+  return told === undefined ? holds : broken(`a venue that starts tells ${told}, and has no state yet`)
+}
+
+const judge = (process: Process, durable: Durable, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { answer: { status, text }, clock, leftBehind, model } = seen
   const { bounds, made, since, taken } = process
-  if (status !== 200 || made === undefined || since === 0) return holds
+  if (status !== 200 || made === undefined) return holds
+  if (since === 0) return judgeStart(process, seen)
   const families = Exposition.read(text)
   if (typeof families === "string") return broken(`the metrics are no such text: ${families}`)
   const told = new Told(families)
@@ -375,6 +388,7 @@ const judge = (
   histograms(told)
   ofHistories(told, durable, clock === undefined ? undefined : clock[0] - keptMs)
   const sequence = told.one("venue_engine_sequence") ?? -1
+  if (made.isReady && sequence < 0) told.refuse("a venue that has started does not tell its records")
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
   // The text is of an earlier record where the venue has gone on meanwhile.
   if (sequence === model.sequence) {

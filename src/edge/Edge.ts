@@ -33,7 +33,7 @@ import type { Services } from "./http/Call.js"
 import * as Cors from "./http/Cors.js"
 import * as Executor from "./http/Executor.js"
 import type { Application } from "./http/Listener.js"
-import { Metrics } from "./http/Metrics.js"
+import { Metrics, onceTold } from "./http/Metrics.js"
 import { Readiness } from "./http/Readiness.js"
 import { clockBehindMs } from "./http/JournalTime.js"
 import * as Router from "./http/Router.js"
@@ -119,6 +119,12 @@ const makeShared = (state: Services["state"]): Services["shared"] => {
   }
 }
 
+/** When the process began to serve, which it tells from the first request on. */
+const registerStart = ({ metrics, now }: Services): void => {
+  const startedAtSeconds = Math.floor(now() / 1_000)
+  metrics.gauge("venue_started_at_seconds", "When this process began to serve, in seconds of the epoch.", () => startedAtSeconds)
+}
+
 /** Gauges of the venue besides the counters of requests. */
 const registerGauges = ({ barrier, metrics, now, state }: Services): void => {
   metrics.gauge(
@@ -126,8 +132,6 @@ const registerGauges = ({ barrier, metrics, now, state }: Services): void => {
     "How far the clock lies behind the last record's time, at which it stands still until then; 0 where it does not.",
     () => clockBehindMs({ now, state })
   )
-  const startedAtSeconds = Math.floor(now() / 1_000)
-  metrics.gauge("venue_started_at_seconds", "When this process began to serve, in seconds of the epoch.", () => startedAtSeconds)
   metrics.gauge("venue_durable_sequence", "The last record that is durable.", () => barrier.durableSequence())
   metrics.gauge("venue_engine_sequence", "The last record that the engine has applied.", () => state.sequence)
   metrics.gauge("venue_halted", "1 while a global halt is on.", () => state.halted ? 1 : 0)
@@ -285,11 +289,11 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     shared: makeShared(state),
     defect: (call, cause) => Executor.report(runtime, call, cause)
   }
-  registerGauges(services)
-  registerHistories(services)
+  registerStart(services)
   registerLimits(services)
-  registerIndex(services)
-  registerLedger(services)
+  // Until the journal is read the state is an empty one: its figures would say that this venue has no halt, no accounts and no records.
+  const ofState: Services = { ...services, metrics: onceTold(metrics, () => readiness.state() !== "starting") }
+  for (const registerEach of [registerGauges, registerHistories, registerIndex, registerLedger]) registerEach(ofState)
   const served = Contract.endpoints.map((endpoint) => {
     const route = Contract.routes.find((one) => one.endpoint.name === endpoint.name)
     assert(route !== undefined, "an endpoint comes into the contract by its route")

@@ -289,6 +289,9 @@ const isDamage = (failure: Failure): boolean => {
   return code === "SQLITE_ERROR" || code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
 }
 
+/** For how long the same failure is not logged again, milliseconds: a full disk fails every attempt in the same way. */
+const sameMs = 60_000
+
 /** Failures of the histories themselves. */
 const own: ReadonlySet<string> = new Set<Exclude<Failure, ReadError>["_tag"]>([
   "SqlError",
@@ -310,6 +313,8 @@ class Follower {
   /** Whether the present database was empty when it was opened: everything in it can be made again. */
   private isOwn = false
   private readonly standstill: Standstill
+  /** The failure that was logged last, and when. */
+  private lastSaid = { text: "", atEpochMs: 0 }
 
   /** `turn`: held for each batch and each read, so that a read is consistent with one place in the journal. */
   constructor(
@@ -475,6 +480,14 @@ class Follower {
     )
   }
 
+  /** Whether a failure is another one than the last, or is to be said again after a while. */
+  private isNews(text: string): boolean {
+    const atEpochMs = this.clock.unsafeCurrentTimeMillis()
+    if (text === this.lastSaid.text && Math.abs(atEpochMs - this.lastSaid.atEpochMs) < sameMs) return false
+    this.lastSaid = { text, atEpochMs }
+    return true
+  }
+
   private failed(failure: Failure): Effect.Effect<void> {
     const { options: { pauseMs, retryMs }, parts: { database } } = this
     const again = Effect.sleep(retryMs)
@@ -488,7 +501,8 @@ class Follower {
     // A process that was suspended and has been replaced meanwhile finds the other one's file, and must not interfere with it.
     const isOthersFile = this.hasBegun && failure._tag === "HistoriesForeign"
     if (isOthersFile || !isDamage(failure)) {
-      return Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${textOf(failure)}`), again)
+      const text = `the histories stopped and go on in ${retryMs} ms: ${textOf(failure)}`
+      return this.isNews(text) ? Effect.zipRight(Effect.logWarning(text), again) : again
     }
     return Effect.logWarning(`${database.name} is set aside and made anew from the journal: ${textOf(failure)}`).pipe(
       Effect.zipRight(database.setAside),

@@ -41,10 +41,14 @@ const fill = async (at: Ready) => {
 
 test("placements are refused and name the journal; cancels are served until the room kept for them is used up; then it recovers", async () => {
   const { disk, state } = fillable()
-  const at = await ready(disk.mount())
+  const logged: Array<string> = []
+  const at = await ready(disk.mount(), {}, { logged: (line) => logged.push(line) })
   const { venue } = at
+  const told = () => logged.filter((line) => line.includes("the journal"))
   state.full = true
   const { answer, taken } = await fill(at)
+  await venue.pass(20_000)
+  expect(told()).toEqual([expect.stringMatching(/does not take everything: placements are refused: .*ENOSPC/)])
   // Placements may fill three quarters of a segment of 64 KiB, less one block of the largest size; a block takes 512 or 1,024 bytes.
   expect(taken).toBeGreaterThan(15)
   expect(answer).toMatchObject({
@@ -70,9 +74,13 @@ test("placements are refused and name the journal; cancels are served until the 
   expect(cancels).toBeGreaterThan(15)
   expect(last).toMatchObject({ status: 503, json: { code: "dependency_unavailable", dependency: "journal" } })
   expect((await venue.ask("GET", "/readyz")).json.reason).toMatch(/nothing can be journaled: .*ENOSPC/)
+  await venue.pass(20_000)
+  expect(told().slice(1)).toEqual([expect.stringMatching(/does not take everything: nothing can be journaled: .*ENOSPC/)])
 
   state.full = false
-  await venue.pass(1_000)
+  await venue.pass(10_000)
+  expect(told().slice(2)).toEqual(["the journal takes everything again"])
+  await venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price: "60000.0" } })
   expect(await venue.ask("GET", "/readyz")).toMatchObject({ status: 200, json: { status: "ready" } })
   expect((await place(at, "later")).status).toBe(200)
   expect((await cancelAll(at)).status).toBe(200)
@@ -263,7 +271,11 @@ test("the next segment that had found its room is there at a start on a disk tha
   expect(Exit.isSuccess(await venue.stop())).toBe(true)
 })
 
-test("a start that finds no room even for its own record waits for it, and says so", async () => {
+/** The samples of some metrics, without the others. */
+const samplesOf = (text: string, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  text.split("\n").filter((line) => names.some((name) => line.startsWith(`${name} `)))
+
+test("a start that finds no room even for its own record waits for it, and says so; it tells nothing of a state that it has not", async () => {
   const { disk, state } = fillable()
   const before = await ready(disk.mount())
   state.full = true
@@ -272,16 +284,27 @@ test("a start that finds no room even for its own record waits for it, and says 
   await before.venue.stop()
   disk.crash("power")
 
-  const venue = new VenueOver(disk.mount())
+  const logged: Array<string> = []
+  const venue = new VenueOver(disk.mount(), {}, undefined, undefined, { logged: (line) => logged.push(line) })
   await venue.pass(2_000)
-  expect(await venue.ask("GET", "/readyz")).toMatchObject({
-    status: 503,
-    json: { status: "starting", dependency: "journal", reason: expect.stringMatching(/nothing can be journaled/) }
-  })
+  const { json, status } = await venue.ask("GET", "/readyz")
+  expect([status, json]).toMatchObject([
+    503,
+    { status: "starting", dependency: "journal", reason: expect.stringMatching(/nothing can be journaled/) }
+  ])
+  expect(Object.keys(json.details)).toEqual(["oldestIndexAgeMs", "staleMarkets"])
+  const ofState = ["venue_durable_sequence", "venue_halted", "venue_accounts", "venue_withdrawals_stopped", "venue_orders_capacity"]
+  const wanted = [...ofState, "venue_journal_full"]
+  expect(samplesOf((await venue.ask("GET", "/metrics")).text, wanted)).toEqual(["venue_journal_full 1"])
+  const told = () => logged.filter((line) => line.includes("the start"))
+  expect(told()).toEqual([expect.stringMatching(/the start waits for room on the disk: nothing can be journaled: .*ENOSPC/)])
   expect((await place({ ...before, venue }, "later")).json).toMatchObject({ code: "starting" })
   state.full = false
   await venue.pass(2_000)
   expect(Exit.isSuccess(await venue.started)).toBe(true)
+  expect(told().slice(1)).toEqual(["the disk has room again, and the start goes on"])
+  expect(samplesOf((await venue.ask("GET", "/metrics")).text, wanted)).toHaveLength(wanted.length)
+  expect((await venue.ask("GET", "/readyz")).json.details).toMatchObject({ withdrawals: "open" })
   expect((await place({ ...before, venue }, "later")).status).toBe(200)
   expect(Exit.isSuccess(await venue.stop())).toBe(true)
 })

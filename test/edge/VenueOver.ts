@@ -243,8 +243,8 @@ export class VenueOver {
 }
 
 /** A venue that takes requests, with an index price and a funded account. */
-export const ready = async (disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}) => {
-  const venue = new VenueOver(disk, options)
+export const ready = async (disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}, outside: Outside = {}) => {
+  const venue = new VenueOver(disk, options, undefined, undefined, outside)
   const exit = await venue.started
   if (Exit.isFailure(exit)) throw new Error(`the venue did not start: ${String(exit.cause)}`)
   await venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price: "60000.0" } })

@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Deferred, Effect, Exit, Stream } from "effect"
+import { type Clock, Deferred, Duration, Effect, Exit, Logger, Stream } from "effect"
 import { expect, onTestFinished, test } from "vitest"
 import * as Histories from "../../src/readmodel/Histories.js"
 import { DatabaseUnusable, openAt } from "../../src/readmodel/HistoriesDatabase.js"
@@ -70,4 +70,38 @@ test("of a database that cannot be opened it is told that there is nothing to re
     return yield* Deferred.await(reached)
   })).pipe(Effect.withClock(idleClock)))
   expect(told).toBeUndefined()
+})
+
+test("a failure that stays the same is logged once a minute, and another one at once", async () => {
+  let nowMs = 0
+  const hurried: Clock.Clock = {
+    ...idleClock,
+    unsafeCurrentTimeMillis: () => nowMs,
+    sleep: (duration) => Effect.zipRight(Effect.yieldNow(), Effect.sync(() => void (nowMs += Duration.toMillis(duration))))
+  }
+  const logged: Array<readonly [atMs: number, line: string]> = []
+  const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void logged.push([nowMs, String(message)])))
+  await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const over = yield* Deferred.make<void>()
+    yield* Histories.make({
+      database: {
+        name: "histories.db",
+        open: Effect.suspend(() =>
+          nowMs > 200_000
+            ? Effect.zipRight(Deferred.succeed(over, undefined), Effect.never)
+            : Effect.fail(new DatabaseUnusable({ reason: nowMs < 150_000 ? "disk is full" : "no permission" }))
+        ),
+        setAside: Effect.void
+      },
+      reached: () => {}
+    } as never)
+    yield* Deferred.await(over)
+  })).pipe(Effect.withClock(hurried), Effect.provide(logger)))
+  // In tens of seconds: an attempt is made about every five.
+  expect(logged.map(([atMs, line]) => [Math.floor(atMs / 10_000), line.split(": ").at(-1)])).toEqual([
+    [0, "disk is full"],
+    [6, "disk is full"],
+    [12, "disk is full"],
+    [15, "no permission"]
+  ])
 })

@@ -137,4 +137,20 @@ export const make = (
   }
 }
 
+/**
+ * The same metrics, whose gauges and counters registered through this have no value until `isTold`: what they would tell before is not
+ * known yet, and a 0 would be taken for it.
+ */
+export const onceTold = (metrics: Context.Tag.Service<Metrics>, isTold: () => boolean): Context.Tag.Service<Metrics> => {
+  const told = (read: () => Iterable<Labelled>) => (): Iterable<Labelled> => isTold() ? read() : []
+  const one = (read: () => number) => told(() => [{ labels: {}, value: read() }])
+  return {
+    ...metrics,
+    gauge: (name, help, read) => metrics.gauges(name, help, [], one(read)),
+    counter: (name, help, read) => metrics.counters(name, help, [], one(read)),
+    gauges: (name, help, labels, read) => metrics.gauges(name, help, labels, told(read)),
+    counters: (name, help, labels, read) => metrics.counters(name, help, labels, told(read))
+  }
+}
+
 export const layer: Layer.Layer<Metrics> = Layer.sync(Metrics, () => make())

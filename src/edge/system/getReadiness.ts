@@ -94,7 +94,8 @@ export const getReadiness = Route.effect({
       durableSequence: barrier.durableSequence(),
       details: {
         ...readiness.details(),
-        ...ledgerDetails(services),
+        // Before the journal is read nothing is known of withdrawals, transfers and books.
+        ...(stage === "starting" ? undefined : ledgerDetails(services)),
         oldestIndexAgeMs: oldestIndexAgeMs(markets),
         staleMarkets: markets.filter(({ indexStale }) => indexStale).length
       },
