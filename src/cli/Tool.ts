@@ -18,6 +18,8 @@ interface Options {
   readonly exitCodes: Help.Tool["exitCodes"]
   /** Whether the tool normally runs until it is interrupted. */
   readonly isFollowing: boolean
+  /** Whether it serves others, so that it goes on where nobody reads its output any more. */
+  readonly isServer?: boolean
   /** The command line as the parser gets it. */
   readonly args: ReadonlyArray<string>
 }
@@ -36,12 +38,24 @@ const plainly = (console: Console.Console): Console.Console => {
   }
 }
 
+/** What a shell tells of a program whose reader has gone away. It is not 0: nobody knows what the rest would have said. */
+const readerGoneCode = 141
+
+/** Ends the process without a word where nobody reads its output any more, as where it is piped to `head`. */
+const endWithReader = (): void => {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error
+    process.exit(readerGoneCode)
+  })
+}
+
 /** Runs a tool as this process. */
 export const runTool = <Name extends string, E extends Ended, A>(
   command: Cli.Command<Name, CliApp.CliApp.Environment, E, A>,
   name: string,
-  { args, exitCodes, groups = {}, isFollowing }: Options
+  { args, exitCodes, groups = {}, isFollowing, isServer = false }: Options
 ): void => {
+  if (!isServer) endWithReader()
   const descriptors = Object.entries(groups).map(([group, commands]) => [group, commands.map(({ descriptor }) => descriptor)] as const)
   const tool: Help.Tool = { name, version: programVersion, command: command.descriptor, groups: Object.fromEntries(descriptors), exitCodes }
   const words = args.slice(2)

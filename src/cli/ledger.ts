@@ -69,6 +69,7 @@ const command = Cli.make("ledger", options, ({ data, host, port, script }) =>
 runTool(command, "ledger", {
   args: process.argv,
   isFollowing: true,
+  isServer: true,
   exitCodes: {
     0: "stopped as asked",
     1: "the address or the file cannot be had, or nothing can be kept any more",

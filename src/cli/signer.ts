@@ -95,6 +95,7 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
 runTool(command, "signer", {
   args: process.argv,
   isFollowing: true,
+  isServer: true,
   exitCodes: {
     0: "stopped as asked",
     1: "it cannot listen",

@@ -1,4 +1,5 @@
 /** The tools' help texts and documented exit codes: each code is reached. */
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
@@ -9,6 +10,19 @@ import { line, type Result, run, runAll } from "./Tool.js"
 
 const environment = { OPERATOR_TOKEN: "token-of-tests" }
 const tool = (name: string, ...args: ReadonlyArray<string>): Promise<Result> => run(`dist/tools/${name}.js`, args, environment)
+
+test("a tool whose output nobody reads any more ends at once, without a word", async () => {
+  const ended = await new Promise((resolve) => {
+    const child = spawn(process.execPath, ["dist/tools/venue.js", "--help"], { stdio: ["ignore", "pipe", "pipe"] })
+    let said = ""
+    child.stdout.destroy()
+    child.stderr.on("data", (bytes: Buffer) => {
+      said += bytes.toString("utf8")
+    })
+    child.on("close", (code) => resolve([code, said]))
+  })
+  expect(ended).toEqual([141, ""])
+})
 
 describe("--help", () => {
   test("of a tool: its commands first, then its exit codes, in plain text", async () => {
