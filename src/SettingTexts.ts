@@ -76,7 +76,7 @@ const textOf = (error: ConfigError.ConfigError): Effect.Effect<string> =>
         const repeated = secretSettings.includes(name) ? "" : Option.getOrElse(value, () => "")
         return `${name} ${wasText(name, Option.getOrUndefined(value))}: ${faultText(name, message, repeated)}`
       }
-    )).pipe(Effect.map((lines) => lines.join("\n")))
+    )).pipe(Effect.map((lines) => [...new Set(lines)].join("\n")))
 
 /** Replaces Effect's error for a wrong setting with a message for the operator. */
 export const inWords = <A, E, R>(
@@ -114,3 +114,14 @@ export const between = (name: string, low: number, high: number, fallback: numbe
 
 /** The refusal of a setting that does not go with the others. */
 export const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
+
+/** All of several settings, or what is wrong with each that is refused: told one at a time, each would cost another start. */
+export const gathered = <R extends Readonly<Record<string, Either.Either<unknown, ConfigError.ConfigError>>>>(
+  each: R
+): Either.Either<{ -readonly [Name in keyof R]: Either.Either.Right<R[Name]> }, ConfigError.ConfigError> => {
+  const faults = Object.values(each).flatMap((one) => Either.isLeft(one) ? [one.left] : [])
+  const right = ([name, one]: readonly [string, Either.Either<unknown, unknown>]) => [name, Either.getOrThrow(one)] as const
+  return faults.length > 0
+    ? Either.left(faults.reduce((one, other) => ConfigError.And(one, other)))
+    : Either.right(Object.fromEntries(Object.entries(each).map(right)) as { -readonly [Name in keyof R]: Either.Either.Right<R[Name]> })
+}

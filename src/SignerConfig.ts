@@ -13,7 +13,7 @@ import { setting } from "./ledger/development/Setting.js"
 import { Custody } from "./ledger/Planned.js"
 import type * as Signer from "./signer/Signer.js"
 import { optionalBearer, optionalSecret } from "./SecretSetting.js"
-import { refuse } from "./SettingTexts.js"
+import { gathered, refuse } from "./SettingTexts.js"
 import { siteOf, siteSettings, type TlsFiles, tlsOf } from "./SiteConfig.js"
 
 /** A development venue's limits in USDC, where none are set. */
@@ -80,7 +80,7 @@ const custodyOf = (found: Settings): Found<Signer.Settings["custody"]> => {
   const one = (name: string, value: Option.Option<string>, development: string, form: Form) =>
     formed(name, required(environment, name, value, development), form)
   return Either.map(
-    Either.all({
+    gathered({
       userId: one("LEDGER_USER_ID", found.userId, "perpetuum", forms.userId),
       synchronizerId: one("LEDGER_SYNCHRONIZER_ID", found.synchronizerId, setting.synchronizerId, forms.synchronizerId),
       custodyPackageId: one("LEDGER_CUSTODY_PACKAGE_ID", found.custodyPackageId, setting.custodyPackageId, forms.packageId),
@@ -105,7 +105,7 @@ const custodyOf = (found: Settings): Found<Signer.Settings["custody"]> => {
 const limitsOf = ({ dailyAtoms, environment, perWithdrawalAtoms }: Settings): Found<Signer.Settings["limits"]> => {
   const atoms = (decimal: string): number => parseDecimal(decimal, moneyScale) as number
   const usual = { perWithdrawal: atoms(developmentLimits.perWithdrawal), daily: atoms(developmentLimits.daily) }
-  const found = Either.all({
+  const found = gathered({
     perWithdrawalAtoms: required(environment, "TREASURY_WITHDRAWAL_LIMIT", perWithdrawalAtoms,
       Math.min(usual.perWithdrawal, Option.getOrElse(dailyAtoms, () => usual.daily))),
     dailyAtoms: required(environment, "TREASURY_DAILY_LIMIT", dailyAtoms,
@@ -120,7 +120,7 @@ const limitsOf = ({ dailyAtoms, environment, perWithdrawalAtoms }: Settings): Fo
 
 /** The settings for a signer's decisions, wherever it runs. */
 const signerOf = (found: Settings): Found<Signer.Settings> =>
-  Either.all({ custody: custodyOf(found), limits: limitsOf(found), site: siteOf(found) })
+  gathered({ custody: custodyOf(found), limits: limitsOf(found), site: siteOf(found) })
 
 /** Where and under which identity the venue acts on the ledger: the same setting for signer and venue. */
 export const custody: Config.Config<Signer.Settings["custody"]> = settings.pipe(Config.mapOrFail(custodyOf))
@@ -144,6 +144,6 @@ export const processConfig: Config.Config<ProcessConfig> = Config.all({
   token: optionalBearer("SIGNER_TOKEN", 16)
 }).pipe(
   Config.mapOrFail(({ found, secret, token }) =>
-    Either.all({ signer: signerOf(found), secret: set("SIGNER_SECRET", secret), token: set("SIGNER_TOKEN", token), tls: tlsOf(found) })
+    gathered({ signer: signerOf(found), secret: set("SIGNER_SECRET", secret), token: set("SIGNER_TOKEN", token), tls: tlsOf(found) })
   )
 )

@@ -18,7 +18,7 @@ import type { WorkloadSetting } from "./identity/WorkloadIdentity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { optionalBearer, optionalSecret } from "./SecretSetting.js"
-import { between, oneOf, refuse } from "./SettingTexts.js"
+import { between, gathered, oneOf, refuse } from "./SettingTexts.js"
 import { isLocal, siteOf, siteSettings, type TlsFiles, tlsOf } from "./SiteConfig.js"
 
 /** A number that exceeds any need. */
@@ -270,8 +270,10 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
 
 /** Outside development no secret is generated, and no value is invented. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
-  const { environment, rateLimits: { perKey } } = found
-  const each = {
+  const { environment, rateLimits: { perKey }, signerSecret, stream: { messagesPerSecond } } = found
+  const atMost = (name: string, value: number, most: number): Either.Either<void, ConfigError.ConfigError> =>
+    isPublic(environment) && value > most ? refuse(name, `must be at most ${most} in ${environment}`) : Either.void
+  const reckoned = {
     index: indexOf(found),
     site: siteOf(found),
     tls: tlsOf(found),
@@ -279,17 +281,17 @@ const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.Confi
     signer: signerOf(found),
     ledger: ledgerOf(found)
   }
-  return Either.flatMap(Either.all(each), (reckoned) => {
-    if (environment !== "development" && Option.isNone(found.signerSecret)) {
-      return refuse("SIGNER_SECRET", "must be set outside development, with at least 16 characters")
-    }
-    if (isPublic(environment) && perKey > RateLimits.mostPerKey) {
-      return refuse("RATE_LIMIT_PER_MINUTE", `must be at most ${RateLimits.mostPerKey} in ${environment}`)
-    }
-    return isPublic(environment) && found.stream.messagesPerSecond > mostStreamMessages
-      ? refuse("STREAM_MESSAGES_PER_SECOND", `must be at most ${mostStreamMessages} in ${environment}`)
-      : Either.right({ ...found, ...reckoned })
-  })
+  const checked = {
+    signerSecret: environment !== "development" && Option.isNone(signerSecret)
+      ? refuse("SIGNER_SECRET", "must be set outside development, with at least 16 characters")
+      : Either.right(signerSecret),
+    perKey: atMost("RATE_LIMIT_PER_MINUTE", perKey, RateLimits.mostPerKey),
+    messagesPerSecond: atMost("STREAM_MESSAGES_PER_SECOND", messagesPerSecond, mostStreamMessages)
+  }
+  return Either.map(gathered({ reckoned: gathered(reckoned), checked: gathered(checked) }), ({ reckoned: complete }) => ({
+    ...found,
+    ...complete
+  }))
 }
 
 export const config: Config.Config<VenueConfig> = settings.pipe(Config.mapOrFail(complete))

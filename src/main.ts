@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Cause from "effect/Cause"
+import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -31,6 +32,7 @@ import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
 import * as HttpLedger from "./ledger/HttpLedger.js"
 import type { Ledger } from "./ledger/Ledger.js"
 import { runMainAsked } from "./NodeMain.js"
+import * as NodeAuthorities from "./NodeAuthorities.js"
 import * as NodeThreads from "./NodeThreads.js"
 import * as NodeEventLoop from "./observe/NodeEventLoop.js"
 import * as NodeLog from "./observe/NodeLog.js"
@@ -305,9 +307,9 @@ const told = (settings: VenueConfig, { fromSequence, records }: Venue.Venue["Typ
 
 /** Starts the venue, and runs until it is stopped. */
 const run = Effect.gen(function*() {
-  const settings = yield* config
+  const { custody, settings } = yield* Config.all({ settings: config, custody: SignerConfig.custody })
+  yield* NodeAuthorities.check
   const connections = yield* connectionLimit(settings)
-  const custody = yield* SignerConfig.custody
   const signer = yield* signerPlace(settings)
   const markets = yield* readMarkets(settings)
   const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)

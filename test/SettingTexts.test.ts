@@ -1,10 +1,11 @@
 /** What an operator reads about a wrong setting: the variable, its value, the allowed ones, and never a secret. */
 import * as ConfigError from "effect/ConfigError"
+import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { inWords } from "../src/SettingTexts.js"
-import { processConfig, signer } from "../src/SignerConfig.js"
+import { custody, processConfig, signer } from "../src/SignerConfig.js"
 import { config } from "../src/VenueConfig.js"
 
 const said = (setting: Effect.Effect<unknown, unknown>, variables: Readonly<Record<string, string>>): string =>
@@ -117,7 +118,7 @@ test("and the signer's", () => {
     said(signer, { VENUE_ENVIRONMENT: "testnet", PUBLIC_ORIGIN: "https://venue.example" }).split("\n")[0]
   ]
   expect(told).toEqual([
-    "SIGNER_SECRET is not set: it must be set, with at least 16 characters",
+    "SIGNER_SECRET is not set: it must be set, with at least 16 characters\nSIGNER_TOKEN is not set: it must be set, with at least 16 characters",
     "SIGNER_TOKEN has 6 characters: it must have at least 16",
     "TREASURY_WITHDRAWAL_LIMIT is \"0\": it must be USDC above zero, with at most six decimals",
     "TREASURY_DAILY_LIMIT is \"1.1234567\": it must be USDC above zero, with at most six decimals",
@@ -190,4 +191,24 @@ test("an @ in a path hides nothing of why a file cannot be read", () => {
     { TLS_CERT: "/etc/a@1/cert.pem" }
   )
   expect(told).toBe("TLS_CERT is \"/etc/a@1/cert.pem\": /etc/a@1/cert.pem cannot be read: Error: ENOENT, open '/etc/a@1/cert.pem'")
+})
+
+test("a start tells every setting that others make wrong or missing, and not the first alone", () => {
+  const both = Config.all({ settings: config, custody })
+  const lines = said(both, { VENUE_ENVIRONMENT: "production", RATE_LIMIT_PER_MINUTE: "7000" }).split("\n")
+  expect(lines.map((line) => line.split(" ")[0])).toEqual([
+    "PUBLIC_ORIGIN",
+    "SIGNER_URL",
+    "LEDGER_URL",
+    "SIGNER_SECRET",
+    "RATE_LIMIT_PER_MINUTE",
+    "LEDGER_USER_ID",
+    "LEDGER_SYNCHRONIZER_ID",
+    "LEDGER_CUSTODY_PACKAGE_ID",
+    "LEDGER_TOKEN_PACKAGE_ID",
+    "LEDGER_TOKEN_ADMIN",
+    "LEDGER_TOKEN_ID"
+  ])
+  // A setting that both read is told of once.
+  expect(said(both, { VENUE_ENVIRONMENT: "prod" }).split("\n")).toHaveLength(1)
 })

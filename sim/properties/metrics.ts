@@ -32,6 +32,15 @@ interface Counts {
   readonly refused: Map<string, number>
 }
 
+/** What a process had said and done when a text was made. */
+interface Made {
+  readonly counts: Counts
+  readonly atEpochMs: number
+  /** Whether it had no record yet, and whether it had said that it is ready. */
+  readonly isFirst: boolean
+  readonly isReady: boolean
+}
+
 /** A process, and its events. */
 interface Process {
   readonly bounds: Bounds
@@ -45,7 +54,7 @@ interface Process {
   taken: number
   readonly counts: Counts
   /** The counts when a text was last made. */
-  made: { readonly counts: Counts; readonly atEpochMs: number; readonly isReady: boolean } | undefined
+  made: Made | undefined
   /** Whether it has said that it is ready. */
   isReady: boolean
   /** Placements and amendments refused by records, by market and guard. */
@@ -92,7 +101,7 @@ const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observati
   process.taken++
   if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
   const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
-  process.made = { counts: kept, atEpochMs, isReady: process.isReady }
+  process.made = { counts: kept, atEpochMs, isFirst: process.since === 0, isReady: process.isReady }
 }
 
 /** Requests whose answers have an outcome for each of several entries. */
@@ -380,7 +389,7 @@ const judge = (process: Process, durable: Durable, seen: Observation & { readonl
   const { answer: { status, text }, clock, leftBehind, model } = seen
   const { bounds, made, since, taken } = process
   if (status !== 200 || made === undefined) return holds
-  if (since === 0) return judgeStart(process, seen)
+  if (made.isFirst) return judgeStart(process, seen)
   const families = Exposition.read(text)
   if (typeof families === "string") return broken(`the metrics are no such text: ${families}`)
   const told = new Told(families)

@@ -36,8 +36,6 @@ const keysOf = (jwks: string): Effect.Effect<NodeWorkloadIdentity.Platform["keys
     }))
 }
 
-const listPattern = /=acc_[0-9a-z]+(?:,|$)/
-
 /** `subject=acc_...,subject=acc_...`: everything before the last `=` is the subject. */
 const listed = (text: string): Either.Either<ReadonlyMap<string, string>, ConfigError.ConfigError> => {
   const pairs = text.split(",").map((pair) => /^(.+)=(acc_[0-9a-z]+)$/.exec(pair.trim()))
@@ -47,7 +45,8 @@ const listed = (text: string): Either.Either<ReadonlyMap<string, string>, Config
 }
 
 const accountsOf = (accounts: string): Effect.Effect<ReadonlyMap<string, string>, ConfigError.ConfigError> =>
-  listPattern.test(accounts)
+  // A file that is there may have a = in its name.
+  accounts.includes("=") && !fs.existsSync(accounts)
     ? listed(accounts)
     : Effect.flatMap(read("WORKLOAD_ACCOUNTS", accounts), (text) =>
       Either.match(Schema.decodeUnknownEither(Accounts)(text), {

@@ -54,12 +54,18 @@ const hidden = "[hidden]"
 /** The longest text of one event, in characters: an error's cause may repeat its input. */
 const longestText = 16_384
 
+/**
+ * From this length on, in characters, a secret is hidden: a token of one letter would be hidden in every word that has the letter, which
+ * tells it, and leaves nothing to read.
+ */
+const leastHidden = 4
+
 /** A text with secrets and credentials replaced. `environment` holds the settings. */
 export const withoutCredentials = (text: string, environment: Readonly<Record<string, string | undefined>>): string => {
   let told = text
   for (const name of secretSettings) {
     const value = environment[name]
-    if (value !== undefined && value !== "") told = told.replaceAll(value, hidden)
+    if (value !== undefined && value.length >= leastHidden) told = told.replaceAll(value, hidden)
   }
   return told.replace(credentials, hidden)
 }

@@ -25,6 +25,7 @@ const verifying = (change: Partial<typeof setting>) =>
 
 test.each([
   ["a list", "maker-1=acc_1s, spiffe://platform.example/ns=a/maker-2=acc_2k"],
+  ["a file with = in its name", file("of=makers.json", JSON.stringify({ "maker-1": "acc_1s", "spiffe://platform.example/ns=a/maker-2": "acc_2k" }))],
   ["a file", file("accounts.json", JSON.stringify({ "maker-1": "acc_1s", "spiffe://platform.example/ns=a/maker-2": "acc_2k" }))]
 ])("accounts are bound by %s", async (_, accounts) => {
   const exit = await verifying({ accounts })
@@ -47,6 +48,11 @@ test.each([
 ])("%s is refused: %j", async (name, change) => {
   const exit = await verifying(change)
   expect(Exit.isFailure(exit) && String(exit.cause)).toContain(name)
+})
+
+test("a wrong pair is refused with what a pair is, and is not taken for a file", async () => {
+  const exit = await verifying({ accounts: "s=zzz" })
+  expect(Exit.isFailure(exit) && String(exit.cause)).toContain("must be a list of subject=acc_..., parted by commas, or a JSON file")
 })
 
 test.each(["https://platform.example/jwks", "http://127.0.0.1:9000/jwks", "http://localhost/jwks"])("%s may have the keys", async (url) => {

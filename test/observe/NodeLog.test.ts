@@ -65,3 +65,7 @@ test("nothing of a credential is told where hiding others has brought it to the 
   expect(said("a".repeat(16_384))).toBe("a".repeat(16_384))
   expect(said("a b".repeat(6_000))).toBe(`${"a b".repeat(6_000).slice(0, 16_384)}...`)
 })
+
+test("a token of a letter or two is not hidden, since every word that has them would tell it", () => {
+  expect(withoutCredentials("no session, and no abcd", { LEDGER_TOKEN: "s", SIGNER_TOKEN: "abcd" })).toBe("no session, and no [hidden]")
+})
