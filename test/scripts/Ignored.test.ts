@@ -12,13 +12,25 @@ const holding = [
   "maker-keys.json",
   "signer-data/header.json",
   "ledger-data/ledger.sqlite",
-  ".env"
+  "backup/journal/00000000000000000001.seg",
+  ".env",
+  "venue.env",
+  "incident.bundle"
 ]
 
 test("files with keys in them are ignored", ({ skip }) => {
   const { status, stdout } = spawnSync("git", ["check-ignore", "--no-index", ...holding], { encoding: "utf8" })
   if (status === null || status === 128) skip("there is no repository here")
   expect(stdout.trim().split("\n")).toEqual(holding)
+})
+
+/** The patterns of an ignore file, without the slashes that only git needs. */
+const patterns = (file: string): ReadonlyArray<string> =>
+  fs.readFileSync(file, "utf8").split("\n").filter((line) => line !== "" && !line.startsWith("#")).map((line) => line.replace(/^\/|\/$/g, ""))
+
+test("whatever git ignores stays out of what the image is built from", () => {
+  const kept = new Set(patterns(".dockerignore"))
+  expect(patterns(".gitignore").filter((pattern) => !kept.has(pattern))).toEqual([])
 })
 
 test("the README writes keys nowhere else", () => {
