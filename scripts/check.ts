@@ -3,7 +3,7 @@
  * missing documents, and whether a clone works anywhere. Prints one line for each violation and their number; exits with 1 when there is
  * any.
  */
-import { execFileSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as Bans from "./check/Bans.js"
 import * as Documents from "./check/Documents.js"
@@ -23,9 +23,15 @@ const speaks = /\.(?:tsx?|md)$/
 const lockPath = "package-lock.json"
 const manifestPath = "package.json"
 
+/** What git knows of the directory; in a copy without a repository nobody can tell which files belong to it. */
+const known = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
+if (known.status !== 0) {
+  console.error("npm run check asks git which files are checked: run git init first, in a copy that has no repository")
+  process.exit(1)
+}
+
 /** Files that are or will be tracked. */
-const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
-  .split("\0")
+const files = known.stdout.split("\0")
   .filter((path) => path !== "" && fs.existsSync(path) && fs.statSync(path).isFile())
   .sort()
 

@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
 import { describe, expect, it } from "vitest"
 import * as Bans from "../../scripts/check/Bans.js"
 import * as Documents from "../../scripts/check/Documents.js"
@@ -527,4 +531,12 @@ describe("the linter", () => {
   it("a report of nothing is none", () => {
     expect(Lint.violationsOf("{\"diagnostics\": []}")).toEqual([])
   })
+})
+
+it("says what it needs in a copy that has no repository", () => {
+  const cwd = fs.mkdtempSync(path.join(os.tmpdir(), "check-"))
+  const env = { ...process.env, GIT_CEILING_DIRECTORIES: os.tmpdir() }
+  const { status, stderr } = spawnSync(process.execPath, [path.resolve("dist/scripts/check.js")], { cwd, env, encoding: "utf8" })
+  fs.rmSync(cwd, { recursive: true })
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^npm run check asks git .* run git init first.*\n$/)])
 })
