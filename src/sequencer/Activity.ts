@@ -5,7 +5,8 @@
 import * as Market from "../domain/Market.js"
 import { Refusal } from "../domain/Refusal.js"
 import { Event } from "../engine/EventLog.js"
-import { type Command, type Outcome, refusalOf } from "../operations/Operations.js"
+import { type Command, of, type Outcome, refusalOf } from "../operations/Operations.js"
+import { OrderDecided } from "../operations/orders/OrderDecided.js"
 
 /** Indexes of a market's counters; those of its refusals follow, by refusal code. */
 const ordersAt = 0
@@ -86,15 +87,15 @@ export class Activity {
   }
 
   /**
-   * Counts the refusals of a placement or an amendment, of the whole command or of its entries. A repeated answer was counted
-   * before.
+   * Counts the refusals of what decides orders, in the market that the command names: of the whole command or of its entries. A
+   * repeated answer was counted before.
    */
   answered(command: Command, outcome: Outcome): void {
     if (outcome.replayed) return
     if (command.kind === "PlaceOrders") {
       const { entries } = command
       for (let index = 0; index < entries.length; index++) this.refused(entries[index]!.market, index, outcome)
-    } else if (command.kind === "AmendOrder") this.refused(command.market, 0, outcome)
+    } else if ("market" in command && of(command).outcome === OrderDecided) this.refused(command.market, 0, outcome)
   }
 
   private refused(market: number, index: number, { entries, refusal }: Outcome): void {

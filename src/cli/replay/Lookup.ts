@@ -50,10 +50,9 @@ const ordersIn = ({ command, sequence }: Record, text: string): ReadonlyArray<nu
     }
     case "CancelOrders":
       return isKey ? command.entries.flatMap(({ orderNumber }) => orderNumber < 0 ? [] : [orderNumber]) : undefined
-    case "AmendOrder":
-      return isKey ? (command.orderNumber < 0 ? [] : [command.orderNumber]) : undefined
     default:
-      return isKey ? [] : undefined
+      if (!isKey) return undefined
+      return "orderNumber" in command && command.orderNumber >= 0 && of(command).whose === "sender" ? [command.orderNumber] : []
   }
 }
 
