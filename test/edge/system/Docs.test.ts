@@ -108,7 +108,7 @@ test("the first page has every refusal and failure, and what to do about each co
 
 test("it tells how to get a key and what to repeat under which key", () => {
   for (
-    const text of ["/v1/agent-connect", "npm run venue -- connect", "the same <code>Idempotency-Key</code>", "A timeout",
+    const text of ["/v1/agent-connect", "npm run --silent venue -- connect", "the same <code>Idempotency-Key</code>", "A timeout",
       "<code>503</code>"]
   ) {
     expect(first).toContain(text)

@@ -15,7 +15,7 @@ ${
     + "(where it has none, `5` and `5.0` are the same). "
     + "Unknown members of a body and repeated query parameters are refused. A body is JSON in UTF-8, at most 64 KiB.",
     "Every answer carries `x-request-id`: random, and behind it, where a record of the journal decided the request, that record's sequence "
-    + "in base 36 (`npm run replay -- --request` finds it). Nothing is answered before what it says is durable in the journal."
+    + "in base 36 (the venue's operator finds the request by it). Nothing is answered before what it says is durable in the journal."
   ])
 }`
 
@@ -37,8 +37,7 @@ ${
     + "Were that answer lost, ask anew."
   ])
 }
-<p>At a terminal, the same in one line; the key is kept in a file for programs:</p>
-<pre><code>npm run venue -- connect</code></pre>
+<p>In a clone of the venue's repository <code>npm run --silent venue -- connect</code> does the same, and keeps the key in a file for programs.</p>
 <p>On a development venue an operator opens funded accounts with keys at once, to try things out.
 The idempotency key is any text that was not used before: here, and in all examples, one that Node makes.</p>
 <pre><code>${`curl -s -X POST "$VENUE/v1/operator/demo/accounts" \\
@@ -102,7 +101,7 @@ const retries = html`<h2 id="idempotency">When to repeat, and under which key</h
       + "anew: look its `clientOrderId` up first, under which an order is found at any time. Where a request cannot be repeated, "
       + "`GET /v1/accounts/{accountId}/outcomes` tells what became of it, and "
       + "`POST .../outcomes/fence` sees to it that a late original does nothing until `holdsUntilEpochMs`. "
-      + "The reference client, which `npm run client` packs, does all of this."
+      + "The reference client, the package `perpetuum-client` of the venue's operator, does all of this."
   )
 }</p>`
 
