@@ -285,9 +285,10 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
   }
 }
 
-/** No network opens more than this part of the accounts that may be opened in an hour, unless that would be fewer than `leastOfNetwork`. */
+/** No network opens more than this part of the accounts that may be opened in an hour, unless that would be fewer than the least. */
 const partsOfOpenings = 16
-const leastOfNetwork = 16
+/** How many accounts a network may open in an hour in any case. */
+const leastOfNetworkPerHour = 16
 
 /** The name under which the openings of the whole venue are counted. */
 const venue = "venue"
@@ -302,7 +303,7 @@ export class Openings {
   private readonly ofNetworks: Windows
 
   constructor({ openingsPerHour = usualOpeningsPerHour }: Pick<Options, "openingsPerHour">, environment: Environment) {
-    const part = isPublic(environment) ? Math.max(leastOfNetwork, Math.ceil(openingsPerHour / partsOfOpenings)) : openingsPerHour
+    const part = isPublic(environment) ? Math.max(leastOfNetworkPerHour, Math.ceil(openingsPerHour / partsOfOpenings)) : openingsPerHour
     this.all = new Windows(openingsPerHour, hourMs, 1, 1)
     this.ofNetworks = new Windows(Math.min(part, openingsPerHour), hourMs)
   }

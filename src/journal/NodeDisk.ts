@@ -325,11 +325,12 @@ const lock = (root: string, file: string, holding: Holding): Effect.Effect<Lock,
 }
 
 /**
- * One in this many checks of the open file also checks its name, and so does the first one after this many milliseconds: a directory
- * above the root may have been moved, or a link to it changed, which neither the file nor the root shows.
+ * One in this many checks of the open file also checks its name, and so does the first one after a while: a directory above the root
+ * may have been moved, or a link to it changed, which neither the file nor the root shows.
  */
 const looksPerName = 256
-const msPerName = 100
+/** That while, in milliseconds. */
+const nameLookMs = 100
 /** Milliseconds after which a change of a file is sure to have a distinct time, since the file system's clock advances in steps. */
 const changeStepMs = 1_000
 
@@ -363,7 +364,7 @@ const heldOf = (
     const isAsSeen = nlink === 1 && ctimeMs === seen[0] && rootCtimeMs === seen[1]
       && Date.now() - Math.max(ctimeMs, rootCtimeMs) > changeStepMs
     const startedAtMs = performance.now()
-    if (isAsSeen && ++looks < looksPerName && startedAtMs - lookedAtMs < msPerName) return Effect.succeed(true)
+    if (isAsSeen && ++looks < looksPerName && startedAtMs - lookedAtMs < nameLookMs) return Effect.succeed(true)
     looks = 0
     return Effect.map(isNamed, (held) => {
       // Set to the values from before the name was looked up, so that the next check sees a change made meanwhile.

@@ -75,8 +75,9 @@ export interface Realized {
 
 const nothing: Realized = { realizedPnlAtoms: 0, closedNotionalAtoms: 0n }
 
-const markets = 65_536
-const placeOf = (account: number, market: number): number => account * markets + market
+/** More markets than there can be, so that each pair of account and market has a number of its own. */
+const mostMarkets = 65_536
+const placeOf = (account: number, market: number): number => account * mostMarkets + market
 
 export class Episodes {
   private readonly open = new Map<number, Open>()

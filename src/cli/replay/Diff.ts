@@ -484,6 +484,7 @@ const compareFields = (name: string, held: Fields, expected: Fields): ReadonlyAr
   })
 }
 
+/** The longest text of a field that is shown, in characters. */
 const longest = 120
 
 const shorten = (text: string): string => text.length <= longest ? text === "" ? "empty" : text : `${text.slice(0, longest)}...`

@@ -8,7 +8,7 @@ const maxLength = 32
 /** Sequences that occur in no word: this many consonants, or digits, in a row. */
 const maxConsonants = 5
 const maxDigits = 2
-/** The longest text that is compared with names. */
+/** The longest text that is compared with names, in characters. */
 const maxCompared = 64
 
 const letters = /^[A-Za-z][A-Za-z0-9_-]*$/
