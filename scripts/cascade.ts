@@ -3,11 +3,11 @@
  * [--seed 1] [--fund 200000]`. Exits with 1 where a sum is not exact, or where any account's equity, or the insurance fund's, was below
  * zero after the examinations of a second.
  */
-import { parseArgs } from "node:util"
 import { formatDecimal, moneyScale } from "../src/domain/Units.js"
 import { fall } from "./cascade/Fall.js"
+import { parsed } from "./Usage.js"
 
-const { values } = parseArgs({
+const values = parsed("cascade [--accounts 10000] [--seed 1] [--fund 200000]", {
   options: {
     accounts: { type: "string", default: "10000" },
     seed: { type: "string", default: "1" },

@@ -8,9 +8,9 @@
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { parseArgs } from "node:util"
 import * as esbuild from "esbuild"
 import { type Document, writtenOut } from "./client/Declarations.js"
+import { parsed } from "./Usage.js"
 
 interface Manifest {
   readonly version: string
@@ -19,7 +19,7 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
 }
 
-const { values } = parseArgs({ options: { to: { type: "string", default: "dist/client" } } })
+const values = parsed("client [--to dist/client]", { options: { to: { type: "string", default: "dist/client" } } })
 const parent = path.resolve(values.to)
 fs.mkdirSync(parent, { recursive: true })
 

@@ -19,15 +19,15 @@
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
-import { parseArgs } from "node:util"
 import { type Operation, operations } from "./crash/Calls.js"
 import * as Checks from "./crash/Checks.js"
 import { accepted, Client, type Ended, endings, type Verified } from "./crash/Client.js"
 import * as Journaled from "./crash/Journaled.js"
 import type { Address } from "./crash/Wire.js"
 import { VenueProcess } from "./load/VenueProcess.js"
+import { parsed } from "./Usage.js"
 
-const { values } = parseArgs({
+const values = parsed("crash [--kills 10] [--seconds 3] [--connections 64]", {
   options: {
     kills: { type: "string", default: "10" },
     seconds: { type: "string", default: "3" },

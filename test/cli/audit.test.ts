@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import { afterAll, expect, test } from "vitest"
 import * as Format from "../../src/cli/replay/Format.js"
+import { anyMarket } from "../../src/domain/None.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { Driver, parameters } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
@@ -47,6 +48,7 @@ const written = async () => {
   // The second changes nothing, and is listed for the key's account all the same.
   for (const idempotencyKey of ["ended", "ended again"]) driver.send({ kind: "RevokeKeyByOperator", idempotencyKey, keyId: "key_of_a_day" })
   driver.send({ kind: "SetAccountFlags", idempotencyKey: "flags", ofAccount: account, set: 4, clear: 0 })
+  driver.send({ kind: "CancelByOperator", idempotencyKey: "orders", orderNumber: -1, ofAccount: account, market: anyMarket })
   driver.send({ kind: "CreditAccount", idempotencyKey: "credit", ofAccount: account, amountAtoms: 5_000_000 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "too much", ofAccount: account, amountAtoms: 2 ** 52 })
   driver.place(other, { market, priceAtoms: 1000, quantityAtoms: 1 })
@@ -84,7 +86,14 @@ test("it tells operators' commands and those of who may act, with who sent them 
   expect(about("agent approval")[0]).toMatch(
     /clientName maker.*asked by acc_.* in session 0 \(approveAgent\): done \[noted: agent approved\]$/
   )
-  expect(about("account flags")).toEqual([expect.stringContaining("asked by the operator (setAccountFlags, idempotency key flags): done")])
+  expect(about("account flags")).toEqual([
+    expect.stringContaining(
+      `account flags (ofAccount ${accountId}, set disabled) asked by the operator (setAccountFlags, idempotency key flags): done`
+    )
+  ])
+  expect(about("cancel by an operator")).toEqual([
+    expect.stringContaining(`cancel by an operator (ofAccount ${accountId}, market all) asked by the operator`)
+  ])
   expect(about("credit (")).toEqual([
     expect.stringContaining(`${accountId}: credit (ofAccount ${accountId}, amount 5.000000) asked by the operator`),
     expect.stringContaining("refused: AccountTotalLimit")
@@ -92,7 +101,7 @@ test("it tells operators' commands and those of who may act, with who sent them 
 
   // The report can be limited to an account, and to records from a sequence on.
   const own = (await audit("--account", accountId)).stdout.trimEnd().split("\n")
-  expect(own).toHaveLength(5)
+  expect(own).toHaveLength(6)
   expect(own.every((line) => line.includes(accountId))).toBe(true)
   const revoked = (await audit("--account", dayId)).stdout.split("\n").filter((line) => line.includes("revocation"))
   expect(revoked.map((line) => /idempotency key ([^)]*)/.exec(line)![1])).toEqual(["ended", "ended again"])

@@ -14,6 +14,7 @@ import { afterAll, describe, expect, it } from "vitest"
 import * as Metrics from "../../src/cli/venue/Metrics.js"
 import * as Http from "../../src/cli/venue/Http.js"
 import * as Operator from "../../src/cli/venue/Operator.js"
+import * as Reconcile from "../../src/cli/venue/Reconcile.js"
 import { Disk } from "../../src/journal/Disk.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
@@ -778,4 +779,12 @@ describe("the command", () => {
     expect(results.slice(2).filter(({ code }) => code !== 3)).toEqual([])
     expect(results.slice(0, 2).map(({ code }) => code)).toEqual([2, 2])
   })
+})
+
+it("a comparison of books without any money has no negative zero", () => {
+  const none = { confirmedDepositsAtoms: "0", uncreditedDepositsAtoms: "0", confirmedWithdrawalsAtoms: "0", owedAtoms: "0", heldAtoms: "0" }
+  const books = { ...none, unattributedAtoms: "0", treasuryPartyId: "t::1", atLedgerOffset: 1, comparedAtEpochMs: 1, withdrawalsStopped: false }
+  const told = (report: object): string => Reconcile.lines(report as Parameters<typeof Reconcile.lines>[0]).join("\n")
+  expect(told(books)).not.toContain("-0.000000")
+  expect(told({ ...books, confirmedWithdrawalsAtoms: "5000000" })).toContain("-5.000000")
 })

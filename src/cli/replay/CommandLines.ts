@@ -7,6 +7,7 @@ import * as Order from "../../domain/Order.js"
 import { describe } from "../../domain/Refusal.js"
 import type { Unit } from "../../domain/Unit.js"
 import type { State } from "../../engine/State.js"
+import { flagBit, flagNames, SetAccountFlags } from "../../operations/accounts/SetAccountFlags.js"
 import type { Field, Fields } from "../../operations/Field.js"
 import { type Header, Principal } from "../../operations/Header.js"
 import { type Command, type EntryOutcome, isClient, of, type Outcome, requestOf } from "../../operations/Operations.js"
@@ -199,6 +200,9 @@ const recordText = (state: State, fields: Fields, values: Named, market: number)
   return told.length === 0 ? undefined : told.join(" ")
 }
 
+/** The fields whose bits are an account's flags. */
+const ofFlags: ReadonlySet<unknown> = new Set([SetAccountFlags.fields.set, SetAccountFlags.fields.clear])
+
 const fieldText = (state: State, field: Field<unknown>, value: unknown, market: number): string | undefined => {
   if (field.mark === "secret") return undefined
   if (field.shape.type === "record" && field.mark === "plain") return recordText(state, field.shape.fields, value as Named, market)
@@ -206,7 +210,8 @@ const fieldText = (state: State, field: Field<unknown>, value: unknown, market: 
   if (typeof value !== "number" || field.shape.type !== "whole") return undefined
   switch (field.mark) {
     case "order":
-      return value < 0 ? "an id that is no order's" : Ids.orderId(value)
+      // Either no order is named, or what the client sent for it is shown as `raw`.
+      return value < 0 ? undefined : Ids.orderId(value)
     case "account":
       return accountName(state, value)
     case "market":
@@ -214,6 +219,7 @@ const fieldText = (state: State, field: Field<unknown>, value: unknown, market: 
     case "transfer":
       return value < 0 ? undefined : transferName(state, value)
     default:
+      if (ofFlags.has(field)) return flagNames.filter((name) => (value & flagBit(name)) !== 0).join(" and ") || undefined
       return value < 0 ? undefined : amount(state, market, field.unit, value)
   }
 }

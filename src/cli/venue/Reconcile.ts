@@ -15,7 +15,7 @@ export const lines = (report: Reconciliation): ReadonlyArray<string> => [
   Format.table(["what", "USDC>"], [
     ["confirmed deposits", usdc(report.confirmedDepositsAtoms)],
     ["confirmed deposits, not credited yet", usdc(report.uncreditedDepositsAtoms)],
-    ["confirmed withdrawals", usdc(`-${report.confirmedWithdrawalsAtoms}`)],
+    ["confirmed withdrawals", usdc(report.confirmedWithdrawalsAtoms === "0" ? "0" : `-${report.confirmedWithdrawalsAtoms}`)],
     ["owed by the journal", usdc(report.owedAtoms)],
     ["held on the ledger", usdc(report.heldAtoms)],
     ["not attributed", usdc(report.unattributedAtoms)]
