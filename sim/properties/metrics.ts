@@ -365,6 +365,7 @@ const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number)
   told.is("venue_insurance_fund_equity_atoms", fund === undefined ? 0 : Number(model.margin(fund, undefined).equity))
   told.is("venue_accounts_under_liquidation", clients.filter(({ liquidation }) => liquidation !== undefined).length)
   told.is("venue_inbox_capacity", bounds.inbox.capacity)
+  told.is("venue_insurance_fund_equity_atoms", fund === undefined ? 0 : Number(balance(model, fund.index)["equityAtoms"]))
 }
 
 /** Refusals in each market, with and without a record. */

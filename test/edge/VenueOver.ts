@@ -90,7 +90,13 @@ export class VenueOver {
         serve: (application) =>
           Effect.sync(() => {
             this.served.push(application)
-            return { address: "test", port: 0, cut: () => void this.cuts++ }
+            return {
+              address: "test",
+              port: 0,
+              cut: () => void this.cuts++,
+              connections: () => ({ open: 1, closedForRoom: 2, turnedAway: 3 }),
+              unread: () => ({ bytes: 4, closed: 5 })
+            }
           })
       }),
       NodeTurns.layer,

@@ -40,8 +40,15 @@ test.each([
 test("a ledger that does not answer is told by the same metric", async () => {
   const bank = await Bank.open({ funds: { reconcileMs: 0, driver: often } })
   expect(await standing(bank)).toEqual({ ledger: "live", reachable: "1" })
-  await bank.restartOver(() => () => Effect.fail(new Unsent("ECONNREFUSED")))
-  expect(await standing(bank)).toMatchObject({ reachable: "0" })
+  let isDown = false
+  await bank.restartOver((transport) => (question) => isDown ? Effect.fail(new Unsent("ECONNREFUSED")) : transport(question))
+  expect(await standing(bank)).toEqual({ ledger: "live", reachable: "1" })
+  isDown = true
+  await bank.venue.leap(20_000)
+  expect(await standing(bank)).toEqual({ ledger: expect.stringContaining("ECONNREFUSED"), reachable: "0" })
+  isDown = false
+  await bank.venue.leap(60_000)
+  expect(await standing(bank)).toEqual({ ledger: "live", reachable: "1" })
   await bank.venue.stop()
 })
 

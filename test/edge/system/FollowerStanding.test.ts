@@ -16,3 +16,18 @@ test.each([
   registerFollower(metrics, readiness, () => ({ ...standing, ...rest }), () => 5)
   expect(readiness.details()).toMatchObject({ follower: state, followerBehindRecords: 2 })
 })
+
+test("its figures are each under their own name", async () => {
+  const metrics = Effect.runSync(Effect.provide(Metrics, layer))
+  const standing = { isRunning: true, starts: 2, sequence: 3, agreedSequence: 4, snapshotSequence: 5, snapshotAtEpochMs: 6_000 }
+  registerFollower(metrics, Readiness.make(), () => standing, () => 10)
+  const text = await Effect.runPromise(metrics.render)
+  expect(text.split("\n").filter((line) => /^venue_(?:follower|snapshot)/.test(line))).toEqual([
+    "venue_follower_running 1",
+    "venue_follower_starts_total 2",
+    "venue_follower_behind_records 7",
+    "venue_follower_agreed_sequence 4",
+    "venue_snapshot_sequence 5",
+    "venue_snapshot_saved_at_seconds 6"
+  ])
+})
