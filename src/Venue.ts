@@ -461,7 +461,14 @@ const unavailableBy = (
   return behind === undefined ? undefined : { dependency: "clock", reason: behind }
 }
 
-/** How often settlements, clock and journal are checked for the log, in milliseconds; a settlement that is stuck is retried once a minute. */
+/** Hands each request to the application that is there at the moment. */
+const gateTo = (present: () => Edge.Streaming): Application => ({
+  handle: (request, reply) => present().handle(request, reply),
+  open: (request) => present().open(request),
+  misframed: (reason, target, sender) => present().misframed(reason, target, sender)
+})
+
+/** How often settlements, clock and journal are checked for the log, in milliseconds; a stuck settlement is retried once a minute. */
 const lookedAtEveryMs = 10_000
 
 const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Effect<Opened, E, Scope.Scope>) {
@@ -473,12 +480,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const metricsOfStart = Metrics.make(counts, options.expose)
   let application = yield* startingApplication(settingsOf(options, 0), readiness, metricsOfStart)
   const listener = yield* Listener
-  const gate: Application = {
-    handle: (request, reply) => application.handle(request, reply),
-    open: (request) => application.open(request),
-    misframed: (reason, target, sender) => application.misframed(reason, target, sender)
-  }
-  const serving = yield* Scope.extend(listener.serve(gate), listening)
+  const serving = yield* Scope.extend(listener.serve(gateTo(() => application)), listening)
   const { address, cut, port } = serving
 
   const metrics = Metrics.make(counts, options.expose)

@@ -14,6 +14,7 @@ const threads = "src/NodeThreads.ts"
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
   "src/NodeMain.ts",
+  "src/NodeAuthorities.ts",
   holders,
   privateFiles,
   threads,

@@ -28,7 +28,10 @@ export class SignerWatch {
     if (expected === undefined) return Effect.void
     return ofKnown(this.parts.signer.knownTreasuryKey).pipe(
       Effect.filterOrFail(({ keyId }) => keyId === expected, () =>
-        new Unreachable({ whom: "signer", detail: "it has another treasury key than when this process began: its directory was replaced" })),
+        new Unreachable({
+          whom: "signer",
+          detail: "it has another treasury key than when this process began: its directory was replaced"
+        })),
       Effect.matchEffect({
         onFailure: (trouble) => this.came(trouble),
         onSuccess: () => this.came(undefined)

@@ -7,7 +7,7 @@ import * as ApiKeys from "./ApiKeys.js"
 const prefix = "ses_"
 const pattern = /^ses_[A-Za-z0-9_-]{43}$/
 /** Random bytes of a token, which are 43 characters of its text. */
-const randomBytes = 32
+const tokenBytes = 32
 
 /** The session token in an `Authorization` header; undefined where there is none. */
 export const tokenOf = (header: string): string | undefined => {
@@ -22,6 +22,6 @@ export interface IssuedToken {
 
 /** A new token. */
 export const issue = (random: (count: number) => Uint8Array): IssuedToken => {
-  const text = `${prefix}${Buffer.from(random(randomBytes)).toString("base64url")}`
+  const text = `${prefix}${Buffer.from(random(tokenBytes)).toString("base64url")}`
   return { text, sha256: ApiKeys.digest(text) }
 }

@@ -783,7 +783,14 @@ describe("the command", () => {
 
 it("a comparison of books without any money has no negative zero", () => {
   const none = { confirmedDepositsAtoms: "0", uncreditedDepositsAtoms: "0", confirmedWithdrawalsAtoms: "0", owedAtoms: "0", heldAtoms: "0" }
-  const books = { ...none, unattributedAtoms: "0", treasuryPartyId: "t::1", atLedgerOffset: 1, comparedAtEpochMs: 1, withdrawalsStopped: false }
+  const books = {
+    ...none,
+    unattributedAtoms: "0",
+    treasuryPartyId: "t::1",
+    atLedgerOffset: 1,
+    comparedAtEpochMs: 1,
+    withdrawalsStopped: false
+  }
   const told = (report: object): string => Reconcile.lines(report as Parameters<typeof Reconcile.lines>[0]).join("\n")
   expect(told(books)).not.toContain("-0.000000")
   expect(told({ ...books, confirmedWithdrawalsAtoms: "5000000" })).toContain("-5.000000")

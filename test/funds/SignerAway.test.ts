@@ -16,7 +16,8 @@ const standing = async (bank: Bank) => {
 }
 
 test.each([
-  ["has another token", new SignerUnavailable({ detail: "SIGNER_TOKEN is not the one that the signer has" }), /SIGNER_TOKEN is not the one/],
+  ["has another token", new SignerUnavailable({ detail: "SIGNER_TOKEN is not the one that the signer has" }),
+    /SIGNER_TOKEN is not the one/],
   ["is not there", new SignerUnavailable({ detail: "it cannot be reached: ECONNREFUSED" }), /ECONNREFUSED/],
   [
     "has lost its keys",

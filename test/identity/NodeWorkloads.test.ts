@@ -25,7 +25,8 @@ const verifying = (change: Partial<typeof setting>) =>
 
 test.each([
   ["a list", "maker-1=acc_1s, spiffe://platform.example/ns=a/maker-2=acc_2k"],
-  ["a file with = in its name", file("of=makers.json", JSON.stringify({ "maker-1": "acc_1s", "spiffe://platform.example/ns=a/maker-2": "acc_2k" }))],
+  ["a file with = in its name",
+    file("of=makers.json", JSON.stringify({ "maker-1": "acc_1s", "spiffe://platform.example/ns=a/maker-2": "acc_2k" }))],
   ["a file", file("accounts.json", JSON.stringify({ "maker-1": "acc_1s", "spiffe://platform.example/ns=a/maker-2": "acc_2k" }))]
 ])("accounts are bound by %s", async (_, accounts) => {
   const exit = await verifying({ accounts })

@@ -11,7 +11,7 @@ type Figures = Readonly<Record<string, number>>
 const { groups } = Yaml.parse(fs.readFileSync("scripts/observe/alerts.yaml", "utf8")) as {
   readonly groups: ReadonlyArray<{ readonly rules: ReadonlyArray<{ readonly alert: string; readonly expr: string }> }>
 }
-const rules = new Map(groups.flatMap((group) => group.rules.map(({ alert, expr }) => [alert, expr] as const)))
+const rules: ReadonlyMap<string, string> = new Map(groups.flatMap((group) => group.rules.map(({ alert, expr }) => [alert, expr] as const)))
 
 const comparing = /^(.*venue_(\w+?)(?:_bucket)?\b.*?) (==|<=|>=|<|>) (?:([\d.]+))?(?: \* )?(?:venue_(\w+))?$/
 

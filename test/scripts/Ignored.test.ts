@@ -26,7 +26,9 @@ test("files with keys in them are ignored", ({ skip }) => {
 
 /** The patterns of an ignore file, without the slashes that only git needs. */
 const patterns = (file: string): ReadonlyArray<string> =>
-  fs.readFileSync(file, "utf8").split("\n").filter((line) => line !== "" && !line.startsWith("#")).map((line) => line.replace(/^\/|\/$/g, ""))
+  fs.readFileSync(file, "utf8").split("\n").filter((line) => line !== "" && !line.startsWith("#")).map((line) =>
+    line.replace(/^\/|\/$/g, "")
+  )
 
 test("whatever git ignores stays out of what the image is built from", () => {
   const kept = new Set(patterns(".dockerignore"))

@@ -37,7 +37,8 @@ ${
     + "Were that answer lost, ask anew."
   ])
 }
-<p>In a clone of the venue's repository <code>npm run --silent venue -- connect</code> does the same, and keeps the key in a file for programs.</p>
+<p>In a clone of the venue's repository <code>npm run --silent venue -- connect</code> does the same, and keeps the key in a file for
+programs.</p>
 <p>On a development venue an operator opens funded accounts with keys at once, to try things out.
 The idempotency key is any text that was not used before: here, and in all examples, one that Node makes.</p>
 <pre><code>${`curl -s -X POST "$VENUE/v1/operator/demo/accounts" \\
