@@ -102,6 +102,19 @@ describe("an interval's end", () => {
     expect(before - collateral(accounts[0]!)).toBe(isHalted ? 0 : 243)
   })
 
+  test.each([[0, 243], [1, 0]])("is paid where the market came back in its very millisecond, and not after it: %i ms", (lateMs, paid) => {
+    const { accounts, collateral, driver, toEnd } = begin([333])
+    toEnd()
+    const end = driver.atEpochMs + 60_000
+    while (driver.atEpochMs < end - 1_000) driver.mark()
+    driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
+    driver.atEpochMs = end + lateMs
+    const before = collateral(accounts[0]!)
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
+    driver.mark()
+    expect([driver.atEpochMs, before - collateral(accounts[0]!)]).toEqual([end + lateMs, paid])
+  })
+
   test("longs pay shorts, what rounding leaves is the insurance fund's, and nothing is made or lost", () => {
     const { accounts, collateral, driver, maker, toEnd } = begin([333, -111, 7])
     toEnd()
@@ -454,6 +467,30 @@ describe("payments in line", () => {
     expect(heldOf(0, least, false)).toHaveLength(2)
     expect(heldOf(Number.POSITIVE_INFINITY, least, true)).toEqual([[0, 1_000]])
     expect(heldOf(0, least, true)).toEqual([[0, 1_000]])
+  })
+
+  test("are deducted where it is counted whom an announcement would touch", () => {
+    const begun = (atOnce: number, collateralAtoms: number) => {
+      const { driver, trade } = several(atOnce)
+      const account = driver.account(collateralAtoms)
+      trade(account, 0, 1_000)
+      return { account, driver }
+    }
+    const { account, driver: first } = begun(0, rich)
+    const spent = rich - first.engine.balance(account).marginEquityAtoms
+    const counts = [Number.POSITIVE_INFINITY, 0].map((atOnce) => {
+      // Exactly the announced initial margin, 11 % of 1,000 lots at 100.0: one payment is too much.
+      const { driver } = begun(atOnce, 11_000_000 + spent)
+      const next = { ...driver.engine.market(0).parameters, initialMarginBps: 1_100, maxLeverageX: 9 }
+      const touched = () => {
+        const effectiveAtEpochMs = driver.atEpochMs + 86_400_000
+        return driver.ask({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: next, effectiveAtEpochMs }).underInitialMargin
+      }
+      const before = touched()
+      for (let second = 0; second < 20; second++) driver.mark()
+      return [before, touched(), driver.engine.state.settling > 0]
+    })
+    expect(counts).toEqual([[0, 1, false], [0, 1, true]])
   })
 
   test("are eight of a market at most: an interval that ends behind so many is not paid, and says so", () => {

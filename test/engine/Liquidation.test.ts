@@ -462,6 +462,28 @@ describe("an account under its maintenance margin", () => {
     expect(driver.engine.state.liquidations.has(account)).toBe(true)
   })
 
+  test("is spared for the profit in one stale market where the loss in another is not counted", () => {
+    const driver = new Driver(Engine.make(capacity))
+    for (const base of ["AAA", "BBB"]) driver.market(plainMarket(base, { indexStaleMs: 10_000 }), 1000)
+    driver.market(plainMarket("CCC"), 1000)
+    const [account, other] = [driver.account(usdc(310)), driver.account(rich)]
+    for (const market of [0, 1, 2]) hold(driver, account, other, 10_000, market)
+    driver.index(1, 1100)
+    driver.index(0, 700)
+    driver.atEpochMs += 10_000
+    // Money, profit and the live market's loss: 310 + 100 - 260 for 35 + 55 + 37. Without the profit it is 50.
+    driver.index(2, 740)
+    driver.engine.state.events.clear()
+    for (let second = 0; second < 3; second++) {
+      driver.atEpochMs += 1_000
+      next(driver)
+    }
+    expect(driver.engine.balance(account)).toMatchObject({ equityAtoms: usdc(-150), maintenanceMarginAtoms: usdc(127) })
+    expect(driver.engine.state.liquidations.has(account)).toBe(true)
+    expect(named(driver, "LiquidationOrdered")).toEqual([])
+    expect([0, 1, 2].map((market) => quantityOf(driver, account, market))).toEqual([10_000, 10_000, 10_000])
+  })
+
   test("of a stale market's losses is held to them again after its part, before anybody else takes the rest", () => {
     const driver = new Driver(Engine.make(capacity))
     const bounds = { maxPositionQuantityAtoms: 10_000_000, maxQuantityAtoms: 10_000_000 }
@@ -549,6 +571,27 @@ describe("a part that meets more orders than its record may", () => {
     // 9,600 lots were sold 0.1 below the mark, and their fee and that of the other 400 is 0.1 % of 929.04.
     expect(driver.engine.balance(account).equityAtoms).toBe(usdc(30) - 960_000 - 929_040)
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("goes on at its own price where another position has become the largest meanwhile", () => {
+    const { driver, other } = begin()
+    const [account, bidder] = [driver.account(usdc(190)), driver.account(rich)]
+    hold(driver, account, other, 10_000)
+    hold(driver, account, other, 8_790, 1)
+    driver.place(bidder, { priceAtoms: 879, quantityAtoms: 20_000 })
+    wallOf(driver, bidders(driver), 400, 880)
+    // 70 for 44 and 43.95; once 384 lots are sold, for 42.31 and 43.95.
+    driver.index(0, 880)
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(quantityOf(driver, account)).toBe(10_000 - Matching.metAtOnce)
+    expect(settle(driver)).toBe(1)
+    const orders = named(driver, "LiquidationOrdered")
+    expect(orders).toMatchObject([
+      { market: 0, quantityAtoms: 10_000, bankruptcyPriceAtoms: 845 },
+      { market: 0, quantityAtoms: 10_000 - Matching.metAtOnce, bankruptcyPriceAtoms: 845 }
+    ])
+    expect([quantityOf(driver, account), quantityOf(driver, account, 1)]).toEqual([0, 8_790])
   })
 
   test("also where another account's part has met some of them", () => {
