@@ -59,6 +59,7 @@ import { leftAreLookedAt } from "./leftAreLookedAt.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { markedFirst } from "./markedFirst.js"
+import { marksBehind } from "./marksBehind.js"
 import { marketPreviews } from "./marketPreviews.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
 import { metrics } from "./metrics.js"
@@ -169,6 +170,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(liquidation),
   watch(leftAreLookedAt),
   watch(markedFirst),
+  watch(marksBehind),
   watch(delisting),
   watch(closedSessions),
   watch(sessionsOfCalendar),

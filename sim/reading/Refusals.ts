@@ -43,6 +43,7 @@ const byName: Readonly<Record<Named, Told>> = {
   inboxFull: overloaded,
   tableFull: overloaded,
   marketClearing: overloaded,
+  markBehind: told(503, "overloaded", "ExchangeNotAvailable", again, "mark_behind"),
   accountShare: told(429, "rate_limited", "RateLimitExceeded", again, "account_share"),
   connectionEnded: invalid("connection_ended"),
   connectionLimit: told(429, "rate_limited", "RateLimitExceeded", again, "connection_limit"),

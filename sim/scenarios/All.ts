@@ -26,6 +26,7 @@ import { rankedAcrossATick } from "./rankedAcrossATick.js"
 import { readToTheLastMember } from "./readToTheLastMember.js"
 import type { Scenario } from "./Scenario.js"
 import { soldByAFriend } from "./soldByAFriend.js"
+import { stepHeldBack } from "./stepHeldBack.js"
 import { Stage } from "./Stage.js"
 import { takeoverBeyondTheFund } from "./takeoverBeyondTheFund.js"
 import { thinBookPushed } from "./thinBookPushed.js"
@@ -62,7 +63,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   fundingBehindFunding,
   fundAtItsLimits,
   atTheVeryEdge,
-  rankedAcrossATick
+  rankedAcrossATick,
+  stepHeldBack
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -74,6 +74,7 @@ export const Refusal = {
   keyUnknown: 14,
   connectionEnded: 15,
   connectionLimit: 16,
+  markBehind: 17,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -273,6 +274,13 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "MarketClearing", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable",
     retryable: true, recoveryActions: ["wait_and_retry_same_identity"],
     safeMessage: "The market is cancelling what its price band has left behind. Nothing was done; repeat the same request shortly.",
+    compares: undefined
+  }],
+  [Refusal.markBehind, {
+    name: "MarkBehind", status: 503, code: "overloaded", guard: "mark_behind", compatName: "ExchangeNotAvailable",
+    retryable: true, recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The market's index has moved far, and its mark has not followed yet. Nothing was done; repeat the same request shortly. "
+      + "Cancels go on.",
     compares: undefined
   }],
   [Refusal.accountShare, {

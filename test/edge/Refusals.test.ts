@@ -581,6 +581,7 @@ const elsewhere: Readonly<Record<string, string>> = {
     ["ledgerFactKnown", "ledgerFactConflict", "ledgerFactOutOfBounds"].map((name) => [name, "engine/Funds.test.ts: nobody sends them"])
   ),
   marketClearing: "Band.test.ts: a market with more to cancel than one record does",
+  markBehind: "Freshness.test.ts: a market whose index has moved and whose mark has not",
   connectionEnded: "socket/Disconnects.test.ts: an order that comes behind the end of its connection",
   connectionLimit: "socket/Disconnects.test.ts: more connections than an account may have",
   fenced: "UpgradeRules2.test.ts: an order that rules 2 refused is told so in their words"

@@ -5,6 +5,11 @@ import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { payloads } from "../../src/edge/socket/Payloads.js"
 import * as Trigger from "../../src/domain/Trigger.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+import { noTrigger } from "../../src/operations/accounts/AutoClose.js"
+import { Operation } from "../../src/operations/Operations.js"
+import { deciders } from "../../src/engine/funds/Deciding.js"
+import { complete, orderAnswerOf } from "./commands.js"
 import { Driver, parameters, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
@@ -99,6 +104,14 @@ const ways: ReadonlyArray<readonly [string, Way]> = [
   }]
 ]
 
+/** Decides an order at the old mark, as a record of an earlier version may have: this one would turn it away before. */
+const decidedBehind = (driver: Driver, account: number, entry: Partial<PlaceEntry>) => {
+  const { atEpochMs, engine } = driver
+  const placement = driver.placement(account, entry)
+  expect(engine.admit(placement, atEpochMs)?.refusal).toBe(Refusal.markBehind)
+  return orderAnswerOf(engine.apply(placement, engine.sequence + 1, atEpochMs).entries[0])
+}
+
 /** Processes whatever is due, with a price of the second market each second. */
 const settle = (driver: Driver, seconds: number): void => {
   for (let second = 0; second < seconds; second++) {
@@ -159,8 +172,8 @@ describe("a market that comes back is not live before its next mark", () => {
     back(driver, 700)
     expect(engine.stats(0).markPriceAtoms).toBe(1000)
     const dearly = { priceAtoms: 1100, quantityAtoms: 1000 }
-    expect(driver.place(one, dearly)).toMatchObject({ refusal: Refusal.marketNotAccepting })
-    expect(driver.place(holder, { side: Order.sell, priceAtoms: 1050, quantityAtoms: 1000, reduceOnly: true }))
+    expect(decidedBehind(driver, one, dearly)).toMatchObject({ refusal: Refusal.marketNotAccepting })
+    expect(decidedBehind(driver, holder, { side: Order.sell, priceAtoms: 1050, quantityAtoms: 1000, reduceOnly: true }))
       .toMatchObject({ refusal: Refusal.none })
     expect(engine.balance(holder).withdrawableAtoms).toBe(0)
 
@@ -290,8 +303,154 @@ describe("the mark of a market is good", () => {
     driver.price(0, 700)
     setStatus(driver, "open")
     const one = driver.account(usdc(100))
-    expect(driver.place(one, open).refusal).toBe(Refusal.marketNotAccepting)
+    expect(decidedBehind(driver, one, open).refusal).toBe(Refusal.marketNotAccepting)
     driver.mark()
     expect(driver.place(one, { ...open, priceAtoms: 700 }).refusal).toBe(Refusal.none)
+  })
+})
+
+describe("a market whose index has moved and whose mark has not", () => {
+  // Of an initial margin of 5 % and a maintenance margin of 2.5 %, 2.5 % are between a new position and its liquidation.
+  const begin = (change: Partial<Market.Parameters> = {}) => {
+    const driver = new Driver()
+    driver.market(free("AAA", { indexStepMaxBps: 500, indexStaleMs: 10_000, ...change }), 1000)
+    driver.market(free("BBB"), 1000)
+    const [one, other] = [driver.account(usdc(1_000)), driver.account(usdc(1_000))]
+    driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
+    driver.place(one, { quantityAtoms: 1000 })
+    driver.mark()
+    return { driver, engine: driver.engine, one, other }
+  }
+
+  /** A sample of the first market's index after a time, without a mark. */
+  const sample = (driver: Driver, priceAtoms: number, afterMs: number) => {
+    driver.atEpochMs += afterMs
+    return driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms, sourceEpochMs: driver.atEpochMs }).refusal
+  }
+
+  const placed = (driver: Driver, account: number, ...entries: ReadonlyArray<Partial<PlaceEntry>>) =>
+    driver.run(driver.placement(account, ...entries)).refusal
+
+  /** What refuses an account's withdrawal without a record. */
+  const withdrawal = ({ atEpochMs, engine }: Driver, account: number) => {
+    const command = complete<"RequestWithdrawal">({
+      kind: "RequestWithdrawal",
+      account,
+      asset: "USDC",
+      amountAtoms: usdc(1),
+      raw: "",
+      destinationPartyId: "elsewhere::1220",
+      remoteAddress: ""
+    })
+    return deciders.RequestWithdrawal.admit(engine.state, command, atEpochMs)
+  }
+
+  test("takes nothing that could trade at the old mark, while the step is held back, and until the mark has followed", () => {
+    const { driver, engine, one } = begin()
+    const resting = driver.place(one, { priceAtoms: 950, quantityAtoms: 1 }).orderNumber
+    const amendment = () =>
+      driver.send({
+        kind: "AmendOrder",
+        operation: Operation.amendV1,
+        account: one,
+        idempotencyKey: driver.nextKey(),
+        market: 0,
+        orderNumber: resting,
+        priceAtoms: 1000,
+        quantityAtoms: -1,
+        fault: 0,
+        raw: ""
+      }).refusal
+    const stop = (priceAtoms: number) =>
+      driver.send({
+        kind: "SetAutoClose",
+        operation: Operation.setAutoCloseV1,
+        account: one,
+        market: 0,
+        idempotencyKey: driver.nextKey(),
+        takeProfit: noTrigger,
+        raw: "",
+        fault: Refusal.none,
+        stopLoss: { priceAtoms, by: Trigger.index, limitAtoms: 0 }
+      }).refusal
+    const isBehind = (): void => {
+      const sequence = engine.sequence
+      expect([
+        placed(driver, one, { quantityAtoms: 1 }),
+        placed(driver, one, { market: 1, quantityAtoms: 1 }, { quantityAtoms: 1 }),
+        placed(driver, one, { side: Order.sell, priceAtoms: 910, quantityAtoms: 1000, reduceOnly: true }),
+        placed(driver, one, { quantityAtoms: 1, postOnly: true }),
+        amendment(),
+        stop(900),
+        withdrawal(driver, one),
+        engine.preview(one, driver.placement(one, { quantityAtoms: 1 }).entries[0]!, driver.atEpochMs).outcome
+      ]).toEqual([...Array.from({ length: 7 }, () => Refusal.markBehind), expect.objectContaining({ refusal: Refusal.markBehind })])
+      expect(engine.sequence, "nothing of it is journaled").toBe(sequence)
+      expect(placed(driver, one, { market: 1, quantityAtoms: 1 })).toBe(Refusal.none)
+    }
+    expect(sample(driver, 800, 100)).toBe(Refusal.indexPriceHeld)
+    isBehind()
+    for (const refusal of [Refusal.indexPriceHeld, Refusal.none]) {
+      expect(sample(driver, 800, 1_100)).toBe(refusal)
+      isBehind()
+    }
+    const mark = engine.stats(0).markPriceAtoms
+    expect(mark, "no tick came between").toBe(1000)
+    expect(driver.autoClose(one, 0, {})._tag, "what is armed can be taken away").toBe("AutoCloseSet")
+    expect(driver.deadMan(one, 5_000).refusal).toBe(Refusal.none)
+    expect(driver.cancel(one, resting)).toMatchObject({ refusal: Refusal.none })
+    driver.mark()
+    expect(placed(driver, one, { priceAtoms: 800, quantityAtoms: 1 })).toBe(Refusal.none)
+    expect(stop(700)).toBe(Refusal.none)
+    expect(withdrawal(driver, one)).toBe(Refusal.none)
+  })
+
+  test.each([
+    ["by as much as its margins have between them", 975, Refusal.none],
+    ["by more", 974, Refusal.markBehind],
+    ["up by as much", 1025, Refusal.none],
+    ["up by more", 1026, Refusal.markBehind]
+  ])("waits where it has moved %s", (_, priceAtoms, refusal) => {
+    const { driver, one } = begin()
+    expect(sample(driver, priceAtoms, 100)).toBe(Refusal.none)
+    expect(placed(driver, one, { quantityAtoms: 1 })).toBe(refusal)
+    expect(withdrawal(driver, one)).toBe(refusal)
+  })
+
+  test("no longer where a sample near its index says that the step was none", () => {
+    const { driver, one } = begin()
+    sample(driver, 1200, 100)
+    expect(placed(driver, one, { quantityAtoms: 1 })).toBe(Refusal.markBehind)
+    sample(driver, 1001, 100)
+    expect(placed(driver, one, { quantityAtoms: 1 })).toBe(Refusal.none)
+  })
+
+  test("no longer than a sample is good for: then its index is stale, and whoever reduces can", () => {
+    const { driver, one, other } = begin()
+    driver.place(other, { quantityAtoms: 10 })
+    const reducing = { side: Order.sell, quantityAtoms: 1, reduceOnly: true } as const
+    sample(driver, 800, 5_000)
+    driver.atEpochMs += 9_999
+    expect(placed(driver, one, reducing)).toBe(Refusal.markBehind)
+    expect(withdrawal(driver, one), "its market is not live: that is decided").toBe(Refusal.none)
+    driver.atEpochMs++
+    expect(placed(driver, one, reducing)).toBe(Refusal.none)
+  })
+
+  test("is told what it is where it takes no orders anyway", () => {
+    const { driver, one } = begin()
+    setStatus(driver, "halted")
+    sample(driver, 960, 100)
+    expect(driver.place(one, { quantityAtoms: 1 })).toMatchObject({ refusal: Refusal.marketNotAccepting })
+    expect(withdrawal(driver, one), "decided, and refused").toBe(Refusal.none)
+  })
+
+  test("keeps money only of those who have a position in it", () => {
+    const { driver, one, other } = begin()
+    const third = driver.account(usdc(10))
+    driver.place(third, { market: 0, priceAtoms: 950, quantityAtoms: 1 })
+    sample(driver, 800, 100)
+    expect([one, other, third].map((account) => withdrawal(driver, account)))
+      .toEqual([Refusal.markBehind, Refusal.markBehind, Refusal.none])
   })
 })

@@ -451,14 +451,16 @@ export class RuinousDriver extends Driver {
     const market = this.below(3)
     const mark = this.marks[market]!
     if (what < 6) {
-      this.place(this.accounts[this.below(8)]!, {
+      const account = this.accounts[this.below(8)]!
+      // Turned away where the index moved while the market was halted.
+      this.run(this.placement(account, {
         market,
         side: this.below(2) as Order.Side,
         priceAtoms: Math.max(1, mark + this.below(41) - 20),
         quantityAtoms: 1 + this.below(8_000),
         timeInForce: this.below(3) === 0 ? Order.ioc : Order.gtc,
         reduceOnly: this.below(8) === 0
-      })
+      }))
     } else if (what < 8) {
       const jump = this.below(20) === 0 ? 150 : 25
       this.marks[market] = Math.min(3000, Math.max(300, mark + this.below(2 * jump + 1) - jump))

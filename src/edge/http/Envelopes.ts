@@ -60,6 +60,7 @@ const guards = [
   "account_share",
   "connection_ended",
   "connection_limit",
+  "mark_behind",
   "passkey_registration_invalid",
   "passkey_known",
   "passkey_limit",

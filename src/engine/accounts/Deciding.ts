@@ -7,6 +7,7 @@ import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
+import { isSet } from "../../operations/accounts/AutoClose.js"
 import type { AddToFund } from "../../operations/accounts/AddToFund.js"
 import type { AccountOpened, OpenDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import { handleOf } from "../../operations/accounts/SetDisplayHandle.js"
@@ -18,6 +19,7 @@ import { Event } from "../EventLog.js"
 import { Movement } from "../LiquidationLog.js"
 import * as Keying from "../identity/Keying.js"
 import * as Margin from "../Margin.js"
+import { waitsForMark } from "../markets/Freshness.js"
 import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
 import { setAutoClose } from "./AutoClose.js"
@@ -137,7 +139,10 @@ export const deciders: Deciders<"accounts"> = {
     decide: (state, command) => [setLeverage(state, command)]
   },
   SetAutoClose: {
-    admit: always,
+    admit: ({ markets }, command, atEpochMs) => {
+      const market = markets[command.market]
+      return market !== undefined && isSet(command) && waitsForMark(market, atEpochMs) ? Refusal.markBehind : Refusal.none
+    },
     decide: (state, command) => [setAutoClose(state, command)]
   },
   SetFavorite: {

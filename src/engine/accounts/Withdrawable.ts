@@ -1,7 +1,7 @@
 /** The part of an account's money that backs nothing: what is available for new risk, and what may be withdrawn. */
 import { none } from "../../domain/None.js"
 import * as Margin from "../Margin.js"
-import { isLive } from "../markets/Freshness.js"
+import { isBehind, isLive } from "../markets/Freshness.js"
 import * as Funding from "../markets/Funding.js"
 import type { State } from "../State.js"
 
@@ -9,6 +9,19 @@ import type { State } from "../State.js"
 const holdsInDeadMarket = ({ accounts, halted, markets, positions }: State, account: number, atEpochMs: number): boolean => {
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
     if (positions.quantity(slot) !== 0 && (halted || !isLive(markets[positions.market(slot)]!, atEpochMs))) return true
+  }
+  return false
+}
+
+/**
+ * Whether an account has a position in a live market whose mark is behind its index: what the mark says of its money is about to
+ * change.
+ */
+export const waitsForMark = ({ accounts, halted, markets, positions }: State, account: number, atEpochMs: number): boolean => {
+  if (halted) return false
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    const market = markets[positions.market(slot)]!
+    if (positions.quantity(slot) !== 0 && isBehind(market, atEpochMs) && isLive(market, atEpochMs)) return true
   }
   return false
 }

@@ -16,7 +16,7 @@ export const deciders: Deciders<"funds"> = {
     decide: (state, command) => [Requests.requestDeposit(state, command)]
   },
   RequestWithdrawal: {
-    admit: Requests.refusesRoom("withdrawal"),
+    admit: Requests.refusesWithdrawal,
     decide: (state, command) => [Requests.requestWithdrawal(state, command)]
   },
   RequestPartyChange: {

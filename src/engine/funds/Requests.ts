@@ -10,7 +10,7 @@ import type { RequestWithdrawal } from "../../operations/funds/RequestWithdrawal
 import type { TransferKind, TransferRequested, TransferStands } from "../../operations/funds/Transfers.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import { maxCreditAtoms } from "../accounts/Credits.js"
-import { withdrawableAtoms } from "../accounts/Withdrawable.js"
+import { waitsForMark, withdrawableAtoms } from "../accounts/Withdrawable.js"
 import { Event } from "../EventLog.js"
 import { note } from "../identity/Noting.js"
 import { settleAccount } from "../markets/Funding.js"
@@ -24,6 +24,13 @@ import { currentOf, idOf, isUnapproved, stepAtHand, stepsOf, type Transfer } fro
 /** What refuses another transfer without a record: a full table, an eighth of which is reserved for withdrawals. */
 export const refusesRoom = (kind: TransferKind) => ({ funds: { bounds, transfers } }: State): Refusal =>
   transfers.openCount < roomOf(bounds.open, kind === "withdrawal") ? Refusal.none : Refusal.tableFull
+
+/** What refuses a withdrawal without a record: as of any transfer, and the marks of its account's positions while one is behind. */
+export const refusesWithdrawal = (state: State, { account }: RequestWithdrawal, atEpochMs: number): Refusal => {
+  const roomless = refusesRoom("withdrawal")(state)
+  if (roomless !== Refusal.none) return roomless
+  return waitsForMark(state, account, atEpochMs) ? Refusal.markBehind : Refusal.none
+}
 
 interface Asked {
   readonly kind: TransferKind

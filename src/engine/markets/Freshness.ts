@@ -9,6 +9,7 @@
  */
 import * as Market from "../../domain/Market.js"
 import type * as Session from "../../domain/Session.js"
+import { bpsOne } from "../../domain/Units.js"
 import type { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 
@@ -56,6 +57,37 @@ export const meetsReductions = (market: MarketState, atEpochMs: number): boolean
   const session = sessionOf(market)
   if (session !== "open") return session === "reduce_only"
   return status === "reduce_only" || (status === "open" && isStale(market, atEpochMs))
+}
+
+/**
+ * Whether a price lies further from the mark than what the initial margin of a first position exceeds its maintenance margin by, so
+ * that whoever opens one at the mark would be liquidated at that price, or have lost more than his margin.
+ */
+const outruns = ({ mark, parameters: { initialMarginBps, maintenanceMarginTiers } }: MarketState, priceAtoms: number): boolean => {
+  const { maintenanceMarginBps } = maintenanceMarginTiers[0]!
+  const marginBps = Math.max(initialMarginBps, (3 * maintenanceMarginBps) / 2)
+  return Math.abs(priceAtoms - mark) * bpsOne > mark * (marginBps - maintenanceMarginBps)
+}
+
+/**
+ * Whether a market's mark is behind a price that is known to everybody already: its index, or a step of it that is held back. A price
+ * that is stale itself says no more than the mark.
+ */
+export const isBehind = (market: MarketState, atEpochMs: number): boolean => {
+  const { agreedSource, heldPrice, heldSource, indexPrice, mark, parameters: { indexStaleMs } } = market
+  if (mark === 0) return false
+  if (outruns(market, indexPrice) && !isStale(market, atEpochMs)) return true
+  return heldPrice !== 0 && outruns(market, heldPrice) && Math.max(heldSource, agreedSource) + indexStaleMs > atEpochMs
+}
+
+/**
+ * Whether a market takes orders but for a mark that is behind: what is traded at it takes money from whoever bears the losses of
+ * others, and nothing is placed, changed or armed until the mark has followed.
+ */
+export const waitsForMark = (market: MarketState, atEpochMs: number): boolean => {
+  if (!isBehind(market, atEpochMs)) return false
+  const accepts = accepting(market, atEpochMs)
+  return accepts === "open" || accepts === "reduce_only" || accepts === "session_cutoff"
 }
 
 /**

@@ -9,6 +9,7 @@ import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import { boundOf, isBeyondPart, isBeyondPartThen, mayReduce } from "../Share.js"
 import * as Announced from "../markets/Announced.js"
+import { waitsForMark } from "../markets/Freshness.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
 import * as Band from "./Band.js"
@@ -54,14 +55,25 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
  */
 const mayBeClearing = (state: State, atEpochMs: number): boolean => state.clearing.length > 0 || Announced.nextEpochMs(state) <= atEpochMs
 
+/** Refuses, without a record, whatever would be placed or changed in a market that is being cleared, or whose mark is behind. */
+const refusesMarket = (state: State, market: number, atEpochMs: number): Refusal => {
+  const found = state.markets[market]
+  if (found === undefined) return Refusal.none
+  if (mayBeClearing(state, atEpochMs) && Band.takesNone(state, market, atEpochMs)) return Refusal.marketClearing
+  return waitsForMark(found, atEpochMs) ? Refusal.markBehind : Refusal.none
+}
+
 export const deciders: Deciders<"orders"> = {
   PlaceOrders: {
     admit: (state, command, atEpochMs) => {
       if (command.connection !== none && !state.connections.isArmed(command.connection, command.account)) return Refusal.connectionEnded
       const refusal = refusesOrders(state, command, atEpochMs)
       if (refusal !== Refusal.none) return refusal
-      if (!mayBeClearing(state, atEpochMs)) return Refusal.none
-      return command.entries.some(({ market }) => Band.takesNone(state, market, atEpochMs)) ? Refusal.marketClearing : Refusal.none
+      for (const { market } of command.entries) {
+        const ofMarket = refusesMarket(state, market, atEpochMs)
+        if (ofMarket !== Refusal.none) return ofMarket
+      }
+      return Refusal.none
     },
     decide: (state, command) => command.entries.map((_, index) => place(state, command, index))
   },
@@ -71,9 +83,8 @@ export const deciders: Deciders<"orders"> = {
   },
   AmendOrder: {
     admit: (state, { account, market, orderNumber }, atEpochMs) => {
-      if (!mayBeClearing(state, atEpochMs)) return Refusal.none
       const order = findOpen(state, account, orderNumber, market)
-      return order !== none && Band.takesNone(state, state.orders.market(order), atEpochMs) ? Refusal.marketClearing : Refusal.none
+      return order === none ? Refusal.none : refusesMarket(state, state.orders.market(order), atEpochMs)
     },
     decide: (state, command) => [amend(state, command)]
   },

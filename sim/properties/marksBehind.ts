@@ -1,0 +1,64 @@
+/**
+ * Safety (I13). Nobody acts at a mark that is behind what everybody knows: while a market's index, or a step of it that is held back, lies
+ * so far from its mark that a position opened there would be liquidated at that price, nothing is placed or changed in the market, no
+ * trigger is armed, and nobody who has a position in it asks for a withdrawal. And nobody is turned away for that reason otherwise.
+ *
+ * Cancels, and everything else, are taken as ever: other properties expect them.
+ */
+import { anyMarket, none } from "../../src/domain/None.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { isSet } from "../../src/operations/accounts/AutoClose.js"
+import type { Command } from "../../src/operations/Operations.js"
+import { isLive, waitsForMark } from "../model/NaiveRisk.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+import { type Taken, Undurable } from "./Undurable.js"
+
+const kinds: ReadonlySet<Command["kind"]> = new Set(["PlaceOrders", "AmendOrder", "SetAutoClose", "RequestWithdrawal"])
+
+/** The markets in which a command would place, change or arm something. */
+const placesOf = (command: Command, model: NaiveVenue): ReadonlyArray<number> => {
+  switch (command.kind) {
+    case "PlaceOrders":
+      return command.entries.map(({ market }) => market)
+    case "AmendOrder": {
+      const order = model.orders.get(command.orderNumber)
+      const isFound = order?.status === Order.open && order.account === command.account
+        && (command.market === anyMarket || command.market === order.market) && model.leavesFor(order) === Order.CancelReason.none
+      return isFound ? [order.market] : []
+    }
+    case "SetAutoClose":
+      return isSet(command) ? [command.market] : []
+    default:
+      return []
+  }
+}
+
+/** A market because of whose mark a command has to wait; undefined where there is none. */
+const awaited = ({ atEpochMs, command }: Taken, model: NaiveVenue): number | undefined => {
+  const { halted, markets } = model
+  if (command.kind === "RequestWithdrawal") {
+    const held = halted ? [] : [...model.accounts[command.account]!.positions.keys()]
+    return held.find((market) => isLive(markets[market]!, atEpochMs) && waitsForMark(markets[market]!, atEpochMs))
+  }
+  return placesOf(command, model).find((market) => markets[market] !== undefined && waitsForMark(markets[market], atEpochMs, "orders"))
+}
+
+const judge = (taken: Taken, model: NaiveVenue): Verdict => {
+  const { answered, command: { kind }, sequence } = taken
+  if (answered !== undefined && answered.refusal !== Refusal.markBehind) return holds
+  const market = awaited(taken, model) ?? none
+  if (answered === undefined) {
+    return market === none ? holds : broken(`a ${kind} was decided behind record ${sequence}, and the mark of market ${market} is behind`)
+  }
+  return market === none ? broken(`a ${kind} was turned away behind record ${sequence}, and no mark that it needs is behind`) : holds
+}
+
+export const marksBehind: Property<Undurable> = {
+  name: "nobody-acts-at-a-mark-that-is-behind",
+  invariant: "I13",
+  kind: "safety",
+  initial: () => new Undurable(({ kind }) => kinds.has(kind)),
+  observe: (undurable, seen) => undurable.observe(seen, judge)
+}
