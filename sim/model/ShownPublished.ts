@@ -370,14 +370,19 @@ const differing = (now: Members, next: Members): ReadonlyArray<Members> =>
     return JSON.stringify(from) === JSON.stringify(to) ? [] : [{ parameter, from, to }]
   })
 
+/** Positions get no other underlying at once, nor they and orders higher fees, although a record may give them either. */
+const isSurprised = (model: NaiveVenue, known: NaiveMarket, next: Market.Parameters): boolean => {
+  const { parameters: now, resting, status } = known
+  const isHeld = openInterestOf(model, known) > 0
+  const costsMore = next.makerFeeBps > now.makerFeeBps || next.takerFeeBps > now.takerFeeBps
+  return isHeld && now.underlyingSymbol !== next.underlyingSymbol || status !== "draft" && costsMore && (isHeld || resting.length > 0)
+}
+
 /** `operator-market-preview/v1` at present, without its prose. */
 export const marketPreview = (model: NaiveVenue, next: Market.Parameters, effectiveAtEpochMs: number): Members => {
   const known = model.markets.find(({ parameters }) => parameters.marketId === next.marketId)
   const decided = model.putComesTo(next, effectiveAtEpochMs)
-  // Positions get no other underlying at once, although a record may give them one.
-  const isExchanged = known !== undefined && openInterestOf(model, known) > 0
-    && known.parameters.underlyingSymbol !== next.underlyingSymbol
-  const comesTo = decided === "at_once" && isExchanged ? model.needsNotice() : decided
+  const comesTo = decided === "at_once" && known !== undefined && isSurprised(model, known, next) ? model.needsNotice() : decided
   const isTaken = typeof comesTo === "string"
   const told = isTaken ? undefined : Refusals.of(comesTo.refusal)
   return {

@@ -234,7 +234,7 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
     return decided !== undefined || find(wanted.market).includes(undefined)
   // Parameters that break a rule between them put no market, and need no record to be refused.
   if (wanted.kind === "PutMarket" && !MarketRules.isSound(wanted.parameters)) return true
-  // Another underlying at once is refused before a record where anybody has a position.
+  // Another underlying at once is refused before a record where anybody has a position, and so are higher fees.
   if (wanted.kind === "PutMarket" && rejectionGuard === "notice_required" && wanted.effectiveAtEpochMs === 0) return true
   // An invalid token has a guard of its own; another property checks that, and the same for missing keys.
   if (wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined

@@ -157,3 +157,22 @@ test("another underlying of a market with positions needs notice, and everybody 
   expect(Object.keys((await market()).market.announced)).not.toContain("underlyingSymbol")
   expect(Object.keys((await market()).market.announced)).not.toContain("logoUrl")
 })
+
+test("higher fees need notice while anybody has a position or an order, and lower ones do not", async () => {
+  const { announced, market, put, venue } = await make()
+  const { initialMarginBps, maintenanceMarginTiers, maxLeverageX, ...risk } = (await market()).market
+  const { impactNotional, liquidationFeeBps, makerFeeBps, markBandBps, takerFeeBps } = risk
+  const present = { initialMarginBps, maintenanceMarginTiers, maxLeverageX, markBandBps, impactNotional, liquidationFeeBps }
+  const { journalSequence } = await announced()
+  const nearest = String(venue.atEpochMs + dayMs)
+  for (const [key, higher] of Object.entries({ maker: { makerFeeBps: makerFeeBps + 1 }, taker: { takerFeeBps: takerFeeBps + 1 } })) {
+    expect(await put(key, { ...present, ...higher })).toMatchObject({ status: 400, rejectionGuard: "notice_required", nearest })
+  }
+  expect((await announced()).journalSequence).toBe(journalSequence)
+  expect((await market()).market).toMatchObject({ makerFeeBps, takerFeeBps })
+  expect(await put("then", { ...present, takerFeeBps: takerFeeBps + 1, effectiveAtEpochMs: Number(nearest) })).toMatchObject({
+    status: 200
+  })
+  expect(await put("lower", { ...present, takerFeeBps: takerFeeBps - 1 })).toMatchObject({ status: 200 })
+  expect((await market()).market).toMatchObject({ takerFeeBps: takerFeeBps - 1 })
+})

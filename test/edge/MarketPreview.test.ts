@@ -66,10 +66,14 @@ test("a preview is what putting comes to, and changes nothing", async () => {
     { parameter: "maxLeverageX", from: body.maxLeverageX, to: 5 }
   ])
   expect(await preview({ ...tighter, effectiveAtEpochMs: earliest })).toMatchObject({ outcome: "announced", refusal: null, ...touched })
-  expect(await preview({ ...body, takerFeeBps: body.takerFeeBps + 1 })).toMatchObject({
+  expect(await preview({ ...body, takerFeeBps: body.takerFeeBps - 1 })).toMatchObject({
     outcome: "at_once",
     withdrawsAnnounced: false,
     underInitialMargin: 0
+  })
+  expect(await preview({ ...body, takerFeeBps: body.takerFeeBps + 1 })).toMatchObject({
+    outcome: "refused",
+    refusal: { rejectionGuard: "notice_required", nearest: String(earliest) }
   })
   expect(await preview({ ...body, minQuantity: "6.000", maxQuantity: "10.000" })).toMatchObject({
     outcome: "refused",

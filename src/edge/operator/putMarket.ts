@@ -16,16 +16,21 @@ import { parameters, PutMarketBody } from "./MarketBody.js"
 import { operated, OperatorResult } from "./OperatorResult.js"
 import { command } from "./Sent.js"
 
+/** Whether a change could surprise whoever is in the market although a record may make it at once. */
+const maySurprise = (now: Market.Parameters, next: Market.Parameters): boolean =>
+  next.underlyingSymbol !== now.underlyingSymbol || next.makerFeeBps > now.makerFeeBps || next.takerFeeBps > now.takerFeeBps
+
 /**
  * The refusal of another underlying at once while anybody has a position, whose profit and loss would follow another index from one
- * record to the next. A request that was decided before, when nobody had one, gets its decision again.
+ * record to the next, and of higher fees while anybody has a position or an order, which would cost more than when it was made. A
+ * request that was decided before, when nobody had any, gets its decision again.
  */
-const exchange = (
+const surprise = (
   { now, state }: Services,
   { effectiveAtEpochMs, fingerprint, idempotencyKey, operation, parameters: market }: CommandOfKind<"PutMarket">
 ) => {
   const known = state.findMarket(market.marketId)
-  if (effectiveAtEpochMs !== 0 || known < 0 || state.market(known).parameters.underlyingSymbol === market.underlyingSymbol) return undefined
+  if (effectiveAtEpochMs !== 0 || known < 0 || !maySurprise(state.market(known).parameters, market)) return undefined
   const comesTo = state.putComesTo(market, effectiveAtEpochMs)
   if (typeof comesTo === "string" || comesTo.refusal !== Refusal.noticeRequired) return undefined
   if (state.remembered({ account: none, operation, idempotencyKey, fingerprint }, now()) !== undefined) return undefined
@@ -43,8 +48,8 @@ export const putMarket = Route.effect({
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operatorWithBody))
     .annotate(OpenApi.Summary, "Create a market in draft, update one, or announce an update")
-    .annotate(OpenApi.Description, "While anybody has a position or an order, tighter margins are only taken with notice: without "
-      + "`effectiveAtEpochMs`, or with one that is too early, 400 `notice_required` tells the earliest as `nearest`. Another "
+    .annotate(OpenApi.Description, "While anybody has a position or an order, tighter margins and higher fees are only taken with notice: "
+      + "without `effectiveAtEpochMs`, or with one that is too early, 400 `notice_required` tells the earliest as `nearest`. Another "
       + "`underlyingSymbol` needs notice while anybody has a position. Every later "
       + "request that is taken withdraws what was announced; so does one with the present parameters."),
   example: {
@@ -56,6 +61,6 @@ export const putMarket = Route.effect({
     if (typeof market === "string") return fail(Errors.invalidRequest(`${market}.`))
     const sent = { ...Market.withoutDefaults(market), ...(effectiveAtEpochMs === 0 ? undefined : { effectiveAtEpochMs }) }
     const putting = command("PutMarket", Operation.putMarket, headers, sent, { parameters: market, effectiveAtEpochMs })
-    return exchange(services, putting) ?? operated(services, "put_market", putting, path.marketId, market)
+    return surprise(services, putting) ?? operated(services, "put_market", putting, path.marketId, market)
   }
 })

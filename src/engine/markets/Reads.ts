@@ -78,13 +78,20 @@ export class MarketReads extends VenueReads {
     const put = { parameters, effectiveAtEpochMs }
     if (!hasRoom(this.state, put)) return refused(Refusal.tableFull, none)
     const comesTo = putComesTo(this.state, put)
-    return comesTo === "at once" && this.exchangesUnderlying(parameters) ? noticeRequired(this.state) : comesTo
+    return comesTo === "at once" && this.surprises(parameters) ? noticeRequired(this.state) : comesTo
   }
 
-  /** Whether positions would follow another underlying's index from one record to the next. */
-  private exchangesUnderlying({ marketId, underlyingSymbol }: Market.Parameters): boolean {
-    const market = this.state.markets[this.findMarket(marketId)]
-    return market !== undefined && market.openInterest > 0 && market.parameters.underlyingSymbol !== underlyingSymbol
+  /**
+   * Whether positions would follow another underlying's index from one record to the next, or whoever has a position or an order would
+   * pay higher fees: up to fees at which a position could no longer be closed. A record may do both.
+   */
+  private surprises({ makerFeeBps, marketId, takerFeeBps, underlyingSymbol }: Market.Parameters): boolean {
+    const { books, markets } = this.state
+    const market = markets[this.findMarket(marketId)]
+    if (market === undefined || market.status === "draft") return false
+    const { openInterest, parameters: now } = market
+    if (openInterest > 0 && now.underlyingSymbol !== underlyingSymbol) return true
+    return (makerFeeBps > now.makerFeeBps || takerFeeBps > now.takerFeeBps) && (openInterest > 0 || books[market.index]!.orderCount > 0)
   }
 
   delistingOutlook(index: number): DelistingOutlook {
