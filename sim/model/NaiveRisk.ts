@@ -107,17 +107,20 @@ export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status | "
 
 /**
  * Whether a market's mark is behind a fresh price that is known, its index or a step that is held back: further from it than the initial
- * margin of the first tier exceeds the maintenance margin. For orders only where the market would take some.
+ * margin of the first tier exceeds the maintenance margin and, as far as the mark's band is as wide, half of the latter. For orders only
+ * where the market would take some.
  */
 export const waitsForMark = (market: NaiveMarket, atEpochMs: number, forWhat: "orders" | "money" = "money"): boolean => {
-  const { mark, parameters: { indexStaleMs, initialMarginBps, maintenanceMarginTiers: [first] }, risk: { held, index, source } } = market
+  const { mark, parameters: { indexStaleMs, initialMarginBps, maintenanceMarginTiers: [first], markBandBps } } = market
+  const { held, index, source } = market.risk
   if (mark === 0) return false
   if (forWhat === "orders" && !["open", "reduce_only", "cutoff"].includes(takes(market, atEpochMs))) return false
   const known = [{ price: index, source }]
   if (held !== undefined) known.push({ price: held.price, source: held.agreed ?? held.source })
   // In halves of a basis point, since half of an odd rate counts.
   const least = BigInt(first!.maintenanceMarginBps)
-  const spare = max(2n * BigInt(initialMarginBps), 3n * least) - 2n * least
+  const ofBand = 2n * BigInt(markBandBps) < least ? 2n * BigInt(markBandBps) : least - least % 2n
+  const spare = max(2n * BigInt(initialMarginBps), 3n * least) - 2n * least + ofBand
   return known.some(({ price, source: seen }) =>
     atEpochMs < seen + indexStaleMs && abs(BigInt(price - mark)) * 20_000n > BigInt(mark) * spare
   )

@@ -310,7 +310,7 @@ describe("the mark of a market is good", () => {
 })
 
 describe("a market whose index has moved and whose mark has not", () => {
-  // Of an initial margin of 5 % and a maintenance margin of 2.5 %, 2.5 % are between a new position and its liquidation.
+  // An initial margin of 5 % and a maintenance margin of 2.5 % have 2.5 % between them, and the mark may be 1 % from the index.
   const begin = (change: Partial<Market.Parameters> = {}) => {
     const driver = new Driver()
     driver.market(free("AAA", { indexStepMaxBps: 500, indexStaleMs: 10_000, ...change }), 1000)
@@ -406,15 +406,39 @@ describe("a market whose index has moved and whose mark has not", () => {
   })
 
   test.each([
-    ["by as much as its margins have between them", 975, Refusal.none],
-    ["by more", 974, Refusal.markBehind],
-    ["up by as much", 1025, Refusal.none],
-    ["up by more", 1026, Refusal.markBehind]
+    ["by as much as its margins have between them, and its band", 965, Refusal.none],
+    ["by more", 964, Refusal.markBehind],
+    ["up by as much", 1035, Refusal.none],
+    ["up by more", 1036, Refusal.markBehind]
   ])("waits where it has moved %s", (_, priceAtoms, refusal) => {
     const { driver, one } = begin()
     expect(sample(driver, priceAtoms, 100)).toBe(Refusal.none)
     expect(placed(driver, one, { quantityAtoms: 1 })).toBe(refusal)
     expect(withdrawal(driver, one)).toBe(refusal)
+  })
+
+  test.each([
+    ["half of the maintenance margin, where the band is wider", { initialMarginBps: 200, tier: 100, markBandBps: 100 }, 985],
+    ["its band, where that is narrower", { initialMarginBps: 300, tier: 200, markBandBps: 20 }, 988],
+    ["nothing, where the mark is the index", { initialMarginBps: 400, tier: 200, markBandBps: 0 }, 980]
+  ])("waits where it has moved further than what its margins have between them and %s", (_, { tier, ...change }, furthest) => {
+    const { driver, one } = begin({ ...change, maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: tier }] })
+    const isTaken = () => driver.engine.admit(driver.placement(one, { quantityAtoms: 1 }), driver.atEpochMs) === undefined
+    sample(driver, furthest, 100)
+    expect(isTaken()).toBe(true)
+    sample(driver, furthest - 1, 100)
+    expect(isTaken()).toBe(false)
+  })
+
+  test("is not behind because a one-sided book holds its mark at the edge of its band", () => {
+    const maintenanceMarginTiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 100 }]
+    const { driver, one } = begin({ initialMarginBps: 200, maintenanceMarginTiers, markBandBps: 100 })
+    // The mark of 1000 is as low as an index of 1010 lets it be, and half of the maintenance margin is left for steps from there.
+    const taken = [1010, 1015, 1016].map((priceAtoms) => {
+      expect(sample(driver, priceAtoms, 100)).toBe(Refusal.none)
+      return driver.engine.admit(driver.placement(one, { quantityAtoms: 1 }), driver.atEpochMs) === undefined
+    })
+    expect(taken).toEqual([true, true, false])
   })
 
   test("no longer where a sample near its index says that the step was none", () => {

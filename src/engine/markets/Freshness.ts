@@ -60,13 +60,17 @@ export const meetsReductions = (market: MarketState, atEpochMs: number): boolean
 }
 
 /**
- * Whether a price lies further from the mark than what the initial margin of a first position exceeds its maintenance margin by, so
- * that whoever opens one at the mark would be liquidated at that price, or have lost more than his margin.
+ * Whether a price lies so far from the mark that a position opened at the mark would have less than half of its maintenance margin left
+ * at that price: too little for its fees and its liquidation, so that others would bear a part of what it loses. Where the band of the
+ * mark is narrower than that half, a price already outruns the mark if it lies further outside the band than what the initial margin
+ * exceeds the maintenance margin by. A mark at the edge of its band, where a one-sided book may hold it, is never behind by that alone.
  */
-const outruns = ({ mark, parameters: { initialMarginBps, maintenanceMarginTiers } }: MarketState, priceAtoms: number): boolean => {
+const outruns = ({ mark, parameters }: MarketState, priceAtoms: number): boolean => {
+  const { initialMarginBps, maintenanceMarginTiers, markBandBps } = parameters
   const { maintenanceMarginBps } = maintenanceMarginTiers[0]!
   const marginBps = Math.max(initialMarginBps, (3 * maintenanceMarginBps) / 2)
-  return Math.abs(priceAtoms - mark) * bpsOne > mark * (marginBps - maintenanceMarginBps)
+  const spareBps = marginBps - maintenanceMarginBps + Math.min(markBandBps, Math.floor(maintenanceMarginBps / 2))
+  return Math.abs(priceAtoms - mark) * bpsOne > mark * spareBps
 }
 
 /**
