@@ -36,7 +36,7 @@ const placesOf = (command: Command, model: NaiveVenue): ReadonlyArray<number> =>
 }
 
 /** A market because of whose mark a command has to wait; undefined where there is none. */
-const awaited = ({ atEpochMs, command }: Taken, model: NaiveVenue): number | undefined => {
+export const awaited = ({ atEpochMs, command }: Pick<Taken, "atEpochMs" | "command">, model: NaiveVenue): number | undefined => {
   const { halted, markets } = model
   if (command.kind === "RequestWithdrawal") {
     const held = halted ? [] : [...model.accounts[command.account]!.positions.keys()]

@@ -43,6 +43,7 @@ const guards = [
   "account_share",
   "connection_ended",
   "connection_limit",
+  "mark_behind",
   "passkey_known",
   "passkey_limit",
   "key_limit",
@@ -116,7 +117,8 @@ describe.each(refusals)("%s", (name, code) => {
 
   test("names a published guard where, and only where, the code alone does not tell", () => {
     const rejections = ["order_rejected", "deposit_rejected", "withdrawal_rejected"]
-    const others = ["idempotency_key_conflict", "invalid_request", "rate_limited", "deposit_step_conflict", "passkey_required"]
+    const others = ["idempotency_key_conflict", "invalid_request", "rate_limited", "deposit_step_conflict", "passkey_required",
+      "overloaded"]
     const shared = [...rejections, ...others].includes(description.code)
     if (rejections.includes(description.code)) expect(description.guard).toBeDefined()
     // A refused request for a withdrawal states how far it got.

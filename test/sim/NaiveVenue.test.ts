@@ -11,6 +11,7 @@ import type { NaiveMarket, NaiveOutcome } from "../../sim/model/NaiveState.js"
 import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { isStopped } from "../../sim/reading/Halts.js"
 import { watchers } from "../../sim/properties/All.js"
+import { awaited } from "../../sim/properties/marksBehind.js"
 import { Glance } from "../../sim/properties/Glance.js"
 import { simMarkets } from "../../sim/workload/SimMarkets.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -252,6 +253,8 @@ const run = (seed: string, commands: number): number => {
       ? Refusal.fenceStands
       : isStopped(command) && model.halted
       ? Refusal.engineHalted
+      : awaited({ atEpochMs, command }, model) !== undefined
+      ? Refusal.markBehind
       : undefined
     // An assertion costs more than a decision, so it is made only on a failure.
     if (without?.refusal !== expected) expect(without?.refusal, `seed ${seed}, ${JSON.stringify(command)}`).toBe(expected)
