@@ -186,7 +186,7 @@ export class Clients {
       // The same request under the same identity, once the rate limit allows it.
       if (waitMs !== undefined) time.after(waitMs + fate.next(), () => this.#attempt(call, attempt + 1, settled))
       // A full table stays full for a day: its clients do not retry.
-      else if (call.persistent && status === 503 && !isFull(text)) again()
+      else if (call.persistent && status === 503 && !isFull(text) && !(isBehind(text) && attempt >= mostForMark)) again()
       else this.#settle(call, answer, settled)
     }, fate, left)
     request.dealt?.(call, dealt)
@@ -283,6 +283,14 @@ const encoder = new TextEncoder()
 
 /** How long a rate-limited client has to wait; undefined where it was not limited. */
 const limitedMs = (answer: Answer): number | undefined => isLimited(answer) ? Number(answer.headers["retry-after"]) * 1_000 : undefined
+
+/**
+ * How often a client tries while a mark is behind, which takes a quarter of a minute: as long as the clock is behind the last record, which
+ * may be hours, there is no other mark, and it gives up.
+ */
+const mostForMark = 40
+
+const isBehind = (text: string): boolean => text.includes(describe(Refusal.markBehind).safeMessage)
 
 const isFull = (text: string): boolean => text.includes(describe(Refusal.tableFull).safeMessage)
 
