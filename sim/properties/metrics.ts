@@ -1,8 +1,8 @@
 /**
  * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
  * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
- * What it says of the histories is of the end of a block that is durable, and they lag no less than they do.
- * While the process starts, nothing is told of a state: the figures of an empty venue would be taken for this one's.
+const judge = (process: Process, durable: Durable, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { answer: { status, text }, clock, leftBehind, model } = seen
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -37,8 +37,7 @@ interface Counts {
 interface Made {
   readonly counts: Counts
   readonly atEpochMs: number
-  /** Whether it had no record yet, and whether it had said that it is ready. */
-  readonly isFirst: boolean
+  /** Whether it had said that it is ready. */
   readonly isReady: boolean
 }
 
@@ -102,7 +101,7 @@ const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observati
   process.taken++
   if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
   const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
-  process.made = { counts: kept, atEpochMs, isFirst: process.since === 0, isReady: process.isReady }
+  process.made = { counts: kept, atEpochMs, isReady: process.isReady }
 }
 
 /** Requests whose answers have an outcome for each of several entries. */
@@ -376,22 +375,10 @@ const allRefused = (process: Process, { refused }: Counts): ReadonlyMap<string, 
   return all
 }
 
-/** What a process that starts must not tell: figures of the state that it has not read yet. */
-const ofState = ["venue_durable_sequence", "venue_halted", "venue_accounts", "venue_withdrawals_stopped", "venue_ledger_reachable"]
-
-/** Checks a text that was made before the process's first record. */
-const judgeStart = ({ underWay }: Process, { answer: { text }, attempt, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
-  const families = underWay.has(`${call.id}.${attempt}`) ? Exposition.read(text) : new Map<string, Exposition.Family>()
-  if (typeof families === "string") return broken(`the metrics are no such text: ${families}`)
-  const told = ofState.find((name) => (families.get(name)?.samples.get(name)?.length ?? 0) > 0)
-  return told === undefined ? holds : broken(`a venue that starts tells ${told}, and has no state yet`)
-}
-
 const judge = (process: Process, durable: Durable, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
   const { answer: { status, text }, clock, leftBehind, model } = seen
   const { bounds, made, since, taken } = process
-  if (status !== 200 || made === undefined) return holds
-  if (made.isFirst) return judgeStart(process, seen)
+  if (status !== 200 || made === undefined || since === 0) return holds
   const families = Exposition.read(text)
   if (typeof families === "string") return broken(`the metrics are no such text: ${families}`)
   const told = new Told(families)
