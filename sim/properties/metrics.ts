@@ -1,8 +1,8 @@
 /**
  * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
  * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
-const judge = (process: Process, durable: Durable, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
-  const { answer: { status, text }, clock, leftBehind, model } = seen
+ * What it says of the histories is of the end of a block that is durable, and they lag no less than they do. That state may be left out
+ * only until the process has said that it is ready.
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
