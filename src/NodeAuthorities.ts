@@ -11,12 +11,18 @@ import * as Option from "effect/Option"
 
 const setting = "NODE_EXTRA_CA_CERTS"
 
+const certificate = /-----BEGIN (?:X509 )?CERTIFICATE-----/
+
+const inPem = "must be a file of certificates in PEM"
+
 const refused = (fault: string) => (): ConfigError.ConfigError => ConfigError.InvalidData([setting], fault)
 
 const checkFile = (file: string): Effect.Effect<void, ConfigError.ConfigError> =>
   Effect.try({ try: () => fs.readFileSync(file), catch: refused("must be a file of certificates that can be read") }).pipe(
+    // Node reads neither certificates in DER nor those of OpenSSL's own kind, and says nothing of the former.
+    Effect.filterOrFail((bytes) => certificate.test(bytes.toString("latin1")), refused(inPem)),
     Effect.flatMap((bytes) =>
-      Effect.try({ try: () => new crypto.X509Certificate(bytes), catch: refused("must be a file of certificates in PEM") })
+      Effect.try({ try: () => new crypto.X509Certificate(bytes), catch: refused(inPem) })
     ),
     Effect.asVoid
   )

@@ -106,24 +106,25 @@ export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status | "
 }
 
 /**
- * Whether a market's mark is behind a fresh price that is known, its index or a step that is held back: further from it than the initial
- * margin of the first tier exceeds the maintenance margin and, as far as the mark's band is as wide, half of the latter. For orders only
- * where the market would take some.
+ * Whether a market's mark is behind a price that is known while its index is fresh, the index itself or a fresh step that is held back:
+ * further from it than the initial margin of the first tier exceeds the maintenance margin and, as far as the mark's band is as wide,
+ * half of the latter; and outside the band around that price. For orders only where the market would take some.
  */
 export const waitsForMark = (market: NaiveMarket, atEpochMs: number, forWhat: "orders" | "money" = "money"): boolean => {
   const { mark, parameters: { indexStaleMs, initialMarginBps, maintenanceMarginTiers: [first], markBandBps } } = market
   const { held, index, source } = market.risk
-  if (mark === 0) return false
+  if (mark === 0 || atEpochMs >= source + indexStaleMs) return false
   if (forWhat === "orders" && !["open", "reduce_only", "cutoff"].includes(takes(market, atEpochMs))) return false
-  const known = [{ price: index, source }]
-  if (held !== undefined) known.push({ price: held.price, source: held.agreed ?? held.source })
+  const known = [index]
+  if (held !== undefined && atEpochMs < (held.agreed ?? held.source) + indexStaleMs) known.push(held.price)
   // In halves of a basis point, since half of an odd rate counts.
   const least = BigInt(first!.maintenanceMarginBps)
   const ofBand = 2n * BigInt(markBandBps) < least ? 2n * BigInt(markBandBps) : least - least % 2n
   const spare = max(2n * BigInt(initialMarginBps), 3n * least) - 2n * least + ofBand
-  return known.some(({ price, source: seen }) =>
-    atEpochMs < seen + indexStaleMs && abs(BigInt(price - mark)) * 20_000n > BigInt(mark) * spare
-  )
+  return known.some((price) => {
+    const distance = abs(BigInt(price - mark)) * 20_000n
+    return distance > BigInt(mark) * spare && distance > BigInt(price) * 2n * BigInt(markBandBps)
+  })
 }
 
 /** Whether resting orders may only reduce: because of status, session or index, but not because a new mark is awaited. */

@@ -3,7 +3,8 @@
  * so far from its mark that a position opened there would be liquidated at that price, nothing is placed or changed in the market, no
  * trigger is armed, and nobody who has a position in it asks for a withdrawal. And nobody is turned away for that reason otherwise.
  *
- * Cancels, and everything else, are taken as ever: other properties expect them.
+ * A market that has just been marked waits for no mark, unless it holds a step: otherwise it would take nothing for as long as its book
+ * keeps the mark where it is. Cancels, and everything else, are taken as ever: other properties expect them.
  */
 import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
@@ -12,6 +13,7 @@ import { isSet } from "../../src/operations/accounts/AutoClose.js"
 import type { Command } from "../../src/operations/Operations.js"
 import { isLive, waitsForMark } from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import { type Taken, Undurable } from "./Undurable.js"
 
@@ -55,10 +57,23 @@ const judge = (taken: Taken, model: NaiveVenue): Verdict => {
   return market === none ? broken(`a ${kind} was turned away behind record ${sequence}, and no mark that it needs is behind`) : holds
 }
 
+/** Checks that no market waits for the mark that a record has just made. */
+const judgeMarks = ({ model: { markets }, record: { atEpochMs, sequence } }: Observation & { readonly _tag: "Committed" }): Verdict => {
+  const waiting = markets.find((market) =>
+    market.risk.marks.at(-1)?.sequence === sequence && market.risk.held === undefined && waitsForMark(market, atEpochMs)
+  )
+  return waiting === undefined
+    ? holds
+    : broken(`record ${sequence} has marked market ${waiting.index}, and it waits for a mark at once, its index ${waiting.risk.index}`)
+}
+
 export const marksBehind: Property<Undurable> = {
   name: "nobody-acts-at-a-mark-that-is-behind",
   invariant: "I13",
   kind: "safety",
   initial: () => new Undurable(({ kind }) => kinds.has(kind)),
-  observe: (undurable, seen) => undurable.observe(seen, judge)
+  observe: (undurable, seen) => {
+    const marked = seen._tag === "Committed" && seen.record.command.kind === "MarkTick" ? judgeMarks(seen) : holds
+    return undurable.observe(seen, judge) ?? marked
+  }
 }

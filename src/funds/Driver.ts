@@ -229,7 +229,9 @@ export class Driver {
       // Transfer numbers are multiples of the ordinals per record, so the record's sequence is used to spread them.
       const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, sequenceOf(number))
       tended.waitsSinceEpochMs = now
-      tended.waitMs = trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs
+      // Whether the signer works again is seen by the next attempt alone where it fails at signing only.
+      const tryMs = isOfSigner(trouble) ? Math.min(backoffMs, longestOfSignerMs) : backoffMs
+      tended.waitMs = trouble?._tag === "Stopped" ? this.options.stoppedMs : tryMs
       const wasStopped = tended.trouble?._tag === "Stopped" && tended.troubled === this.atHand(number)
       if (trouble?._tag === "Stopped" && !wasStopped) {
         yield* Effect.logError(`transfer ${this.parts.reads.transfer(number)?.id} waits for an operator: ${trouble.message}`)
@@ -387,6 +389,9 @@ export class Driver {
     return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
+
+/** The longest that a transfer waits for which the signer has failed, milliseconds: until it is tried, the signer is told to be away. */
+const longestOfSignerMs = 60_000
 
 const isOfSigner = (trouble: Trouble | undefined): trouble is Unreachable => trouble?._tag === "Unreachable" && trouble.whom === "signer"
 

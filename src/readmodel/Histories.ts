@@ -488,6 +488,12 @@ class Follower {
     return true
   }
 
+  /** Tells why the histories cannot go on, once a minute while nothing changes: they try again every few seconds. */
+  private toldNotSetAside(failure: Failure, why: string): Effect.Effect<void> {
+    const text = `${this.parts.database.name} cannot be set aside: ${why}; the histories stopped: ${textOf(failure)}`
+    return this.isNews(text) ? Effect.logError(text) : Effect.void
+  }
+
   private failed(failure: Failure): Effect.Effect<void> {
     const { options: { pauseMs, retryMs }, parts: { database } } = this
     const again = Effect.sleep(retryMs)
@@ -504,10 +510,10 @@ class Follower {
       const text = `the histories stopped and go on in ${retryMs} ms: ${textOf(failure)}`
       return this.isNews(text) ? Effect.zipRight(Effect.logWarning(text), again) : again
     }
-    return Effect.logWarning(`${database.name} is set aside and made anew from the journal: ${textOf(failure)}`).pipe(
-      Effect.zipRight(database.setAside),
+    return database.setAside.pipe(
+      Effect.zipRight(Effect.logWarning(`${database.name} is set aside and made anew from the journal: ${textOf(failure)}`)),
       Effect.zipRight(failure._tag === "HistoriesForeign" ? pause(pauseMs) : again),
-      Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
+      Effect.catchAll((error) => Effect.zipRight(this.toldNotSetAside(failure, error.message), again))
     )
   }
 

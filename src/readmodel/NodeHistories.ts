@@ -114,7 +114,11 @@ export const copy = (dataDir: string, toDir: string): Effect.Effect<boolean, Dat
   })
   // One statement reads one state: a copy by pages would begin anew whenever the venue writes.
   const copied = Effect.scoped(Effect.flatMap(openAt(file), (sql) => run(sql, "VACUUM INTO ?", [to]))).pipe(
-    Effect.catchTag("SqlError", (error) => new DatabaseUnusable({ reason: textOf(error) }))
+    Effect.catchTag("SqlError", (error) =>
+      // Without a file beside it nobody is writing, and the database is whole: SQLite cannot open one on a read-only disk.
+      ["-wal", "-shm"].some((suffix) => fs.existsSync(`${file}${suffix}`))
+        ? new DatabaseUnusable({ reason: textOf(error) })
+        : trying(() => fs.copyFileSync(file, to)))
   )
   return Effect.as(Effect.onError(Effect.zipRight(empty, copied), () => Effect.sync(() => remove(to))), true)
 }

@@ -449,16 +449,32 @@ describe("a market whose index has moved and whose mark has not", () => {
     expect(placed(driver, one, { quantityAtoms: 1 })).toBe(Refusal.none)
   })
 
-  test("no longer than a sample is good for: then its index is stale, and whoever reduces can", () => {
+  test.each([[1000, 100, 900], [500, 40, 460], [2000, 191, 1809], [200, 100, 100]])(
+    "nor however wide the band: margins of %i and %i bps, a band of %i",
+    (initialMarginBps, tier, markBandBps) => {
+      const maintenanceMarginTiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: tier }]
+      const priceScale = { minPriceAtoms: 1, maxPriceAtoms: 1_000_000, indexStepMaxBps: 5_000 }
+      const { driver, one } = begin({ initialMarginBps, maxLeverageX: 5, maintenanceMarginTiers, markBandBps, ...priceScale })
+      // The highest index whose band the mark of 1000 is in.
+      const edge = Math.floor((1000 * 10_000) / (10_000 - markBandBps))
+      expect(sample(driver, edge, 100)).toBe(Refusal.none)
+      expect(driver.engine.admit(driver.placement(one, { quantityAtoms: 1 }), driver.atEpochMs)).toBeUndefined()
+    }
+  )
+
+  test("no longer than its index is fresh: then whoever reduces can, though further samples are held back", () => {
     const { driver, one, other } = begin()
     driver.place(other, { quantityAtoms: 10 })
     const reducing = { side: Order.sell, quantityAtoms: 1, reduceOnly: true } as const
+    const goodUntil = driver.engine.state.markets[0]!.indexSource + 10_000
     sample(driver, 800, 5_000)
-    driver.atEpochMs += 9_999
+    sample(driver, 700, 2_000)
+    driver.atEpochMs = goodUntil - 1
     expect(placed(driver, one, reducing)).toBe(Refusal.markBehind)
-    expect(withdrawal(driver, one), "its market is not live: that is decided").toBe(Refusal.none)
-    driver.atEpochMs++
+    driver.atEpochMs = goodUntil
+    expect(sample(driver, 600, 0)).toBe(Refusal.indexPriceHeld)
     expect(placed(driver, one, reducing)).toBe(Refusal.none)
+    expect(withdrawal(driver, one), "its market is not live: that is decided").toBe(Refusal.none)
   })
 
   test("is told what it is where it takes no orders anyway", () => {

@@ -125,6 +125,31 @@ test("and where nobody saw it, because the ledger had grown again before it was 
   await bank.venue.stop()
 })
 
+test("a step that was bound before is not submitted while the ledger's end is behind where it is bound", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const participant = new Participant()
+  await bank.restartOver(participant.way)
+  await bank.venue.leap(30_000)
+  participant.goOn()
+  await bank.venue.leap(30_000)
+  const id = await owner.request("withdrawal", amountAtoms, await owner.party)
+  const path = "/v1/accounts/{account}/withdrawals/confirm"
+  const begun = await owner.must("POST", path, { action: "initiate", withdrawalId: id })
+  participant.restore()
+  await bank.venue.leap(60_000)
+  await owner.ask("POST", path, { withdrawalId: id, ...owner.completion(begun) })
+  const view = await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)
+  expect(view.status).not.toBe("submitted")
+  expect(await details(bank)).toMatchObject({ transfersForTheOperator: `${id}: ledger_went_back` })
+  // Once the ledger has grown past it, nothing that lies before can be the step's own.
+  for (let each = 0; each < 8; each++) await bank.give(await owner.party, 1_000_000)
+  await bank.venue.leap(7_200_000, 60_000)
+  expect(await details(bank)).toMatchObject({ transfersForTheOperator: "" })
+  await isBalanced(bank)
+  await bank.venue.stop()
+})
+
 describe("an acceptance that lies before where its step is bound", () => {
   test("cannot be found: nothing is concluded from that until the venue is started again", async () => {
     const { bank, id, others, owner, participant, status } = await submitted("own events first")

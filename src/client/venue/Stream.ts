@@ -346,7 +346,9 @@ export class Stream {
   /** No ticket could be obtained, or it was not accepted: tries again, unless the venue has said that this is useless. */
   private withoutTicket(cause: unknown): void {
     this.isAuthenticating = false
-    if (cause instanceof Refusal && !cause.isRetryable && cause.code !== "realtime_ticket_rejected") {
+    // A limit of tickets is lifted by time too: those that nobody uses end by themselves.
+    const isPassing = cause instanceof Refusal && ["realtime_ticket_rejected", "rate_limited"].includes(cause.code)
+    if (cause instanceof Refusal && !cause.isRetryable && !isPassing) {
       for (const following of [...this.followed.values()]) if (following.isOfAccount) following.end(cause)
       return this.disappoint(cause)
     }

@@ -62,25 +62,25 @@ export const meetsReductions = (market: MarketState, atEpochMs: number): boolean
 /**
  * Whether a price lies so far from the mark that a position opened at the mark would have less than half of its maintenance margin left
  * at that price: too little for its fees and its liquidation, so that others would bear a part of what it loses. Where the band of the
- * mark is narrower than that half, a price already outruns the mark if it lies further outside the band than what the initial margin
- * exceeds the maintenance margin by. A mark at the edge of its band, where a one-sided book may hold it, is never behind by that alone.
+ * mark is narrower than that half, the band counts instead. A mark at the edge of its band, where a one-sided book may hold it, is never
+ * behind by that alone, however wide the band.
  */
 const outruns = ({ mark, parameters }: MarketState, priceAtoms: number): boolean => {
   const { initialMarginBps, maintenanceMarginTiers, markBandBps } = parameters
   const { maintenanceMarginBps } = maintenanceMarginTiers[0]!
   const marginBps = Math.max(initialMarginBps, (3 * maintenanceMarginBps) / 2)
   const spareBps = marginBps - maintenanceMarginBps + Math.min(markBandBps, Math.floor(maintenanceMarginBps / 2))
-  return Math.abs(priceAtoms - mark) * bpsOne > mark * spareBps
+  return Math.abs(priceAtoms - mark) * bpsOne > Math.max(mark * spareBps, priceAtoms * markBandBps)
 }
 
 /**
  * Whether a market's mark is behind a price that is known to everybody already: its index, or a step of it that is held back. A price
- * that is stale itself says no more than the mark.
+ * that is stale itself says no more than the mark, and while the index is stale, positions are only reduced in any case.
  */
 export const isBehind = (market: MarketState, atEpochMs: number): boolean => {
   const { agreedSource, heldPrice, heldSource, indexPrice, mark, parameters: { indexStaleMs } } = market
-  if (mark === 0) return false
-  if (outruns(market, indexPrice) && !isStale(market, atEpochMs)) return true
+  if (mark === 0 || isStale(market, atEpochMs)) return false
+  if (outruns(market, indexPrice)) return true
   return heldPrice !== 0 && outruns(market, heldPrice) && Math.max(heldSource, agreedSource) + indexStaleMs > atEpochMs
 }
 
