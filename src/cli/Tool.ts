@@ -42,11 +42,9 @@ const plainly = (console: Console.Console): Console.Console => {
 const readerGoneCode = 141
 
 /** Ends the process without a word where nobody reads its output any more, as where it is piped to `head`. */
-const endWithReader = (): void => {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error
-    process.exit(readerGoneCode)
-  })
+const endWithReader = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== "EPIPE") throw error
+  process.exit(readerGoneCode)
 }
 
 /** Runs a tool as this process. */
@@ -55,7 +53,8 @@ export const runTool = <Name extends string, E extends Ended, A>(
   name: string,
   { args, exitCodes, groups = {}, isFollowing, isServer = false }: Options
 ): void => {
-  if (!isServer) endWithReader()
+  // A process may run a tool several times.
+  if (!isServer && !process.stdout.listeners("error").includes(endWithReader)) process.stdout.on("error", endWithReader)
   const descriptors = Object.entries(groups).map(([group, commands]) => [group, commands.map(({ descriptor }) => descriptor)] as const)
   const tool: Help.Tool = { name, version: programVersion, command: command.descriptor, groups: Object.fromEntries(descriptors), exitCodes }
   const words = args.slice(2)
