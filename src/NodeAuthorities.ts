@@ -21,9 +21,7 @@ const checkFile = (file: string): Effect.Effect<void, ConfigError.ConfigError> =
   Effect.try({ try: () => fs.readFileSync(file), catch: refused("must be a file of certificates that can be read") }).pipe(
     // Node reads neither certificates in DER nor those of OpenSSL's own kind, and says nothing of the former.
     Effect.filterOrFail((bytes) => certificate.test(bytes.toString("latin1")), refused(inPem)),
-    Effect.flatMap((bytes) =>
-      Effect.try({ try: () => new crypto.X509Certificate(bytes), catch: refused(inPem) })
-    ),
+    Effect.flatMap((bytes) => Effect.try({ try: () => new crypto.X509Certificate(bytes), catch: refused(inPem) })),
     Effect.asVoid
   )
 

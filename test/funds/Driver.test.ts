@@ -196,7 +196,11 @@ test("transfers that fail together are not all tried again together", async () =
   const numbers = [Ids.ordinal(15, 0), Ids.ordinal(16, 0)]
   const parts = partsOf({
     barrier: { whenDurable: (_: unknown, then: () => void) => then() },
-    ledger: { participantId: Effect.succeed("p"), end: Effect.succeed({ offset: 0 }), allocateParty: () => Effect.succeed({ partyId: "t::1" }) },
+    ledger: {
+      participantId: Effect.succeed("p"),
+      end: Effect.succeed({ offset: 0 }),
+      allocateParty: () => Effect.succeed({ partyId: "t::1" })
+    },
     reads: {
       accountId: String,
       funds: { offset: 0 },
