@@ -1,8 +1,7 @@
 /**
  * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
  * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
- * What it says of the histories is of the end of a block that is durable, and they lag no less than they do. That state may be left out
- * only until the process has said that it is ready.
+ * The histories stand at the end of a durable block. The venue's state may be left out only until the process has said that it is ready.
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -61,16 +60,11 @@ interface Process {
   readonly refused: Map<string, number>
 }
 
-interface Durable {
-  readonly blockEnds: Set<number>
-  readonly times: Map<number, number>
-}
-
 /** The present process; undefined before the first. */
 interface State {
   process: Process | undefined
-  /** The times of all records that became durable, and the last records of their blocks. */
-  readonly durable: Durable
+  /** The last records of all durable blocks. */
+  readonly blockEnds: Set<number>
 }
 
 /** For how long a text is served again, ms. */
@@ -333,20 +327,15 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
 }
 
 /**
- * Checks that the histories stand at the end of a block that the process knows to be durable, and that they lag for as long as there has
- * been a record behind it. `fromEpochMs`: the text was made no earlier, by the process's clock; undefined where that is not known.
+ * Checks that the histories stand at the end of a block that the process knows to be durable. For how long they lag is known to them only
+ * once they have read what follows, so it is not checked.
  */
-const ofHistories = (told: Told, { blockEnds, times }: Durable, fromEpochMs: number | undefined): void => {
+const ofHistories = (told: Told, blockEnds: ReadonlySet<number>): void => {
   const at = told.one("venue_histories_sequence")
   const durable = told.one("venue_durable_sequence")
   if (at === undefined || durable === undefined) return
   if (at !== 0 && !blockEnds.has(at)) told.refuse(`the histories are told to stand at record ${at}, at which no block ends`)
   if (at > durable) told.refuse(`the histories are told to stand at record ${at}, which is not durable`)
-  // Since when there is more is not known before the first of it was read.
-  if (at >= durable || fromEpochMs === undefined || told.one("venue_histories_replaying") !== 0) return
-  const [least, lag] = [fromEpochMs - (times.get(at + 1) ?? fromEpochMs), told.one("venue_histories_lag_ms")!]
-  if (lag < least)
-    told.refuse(`the histories are told to stand at record ${at} of ${durable} and to lag ${lag} ms, must be ${least} at least`)
 }
 
 /** Checks the metrics of the whole venue. */
@@ -375,8 +364,8 @@ const allRefused = (process: Process, { refused }: Counts): ReadonlyMap<string, 
   return all
 }
 
-const judge = (process: Process, durable: Durable, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
-  const { answer: { status, text }, clock, leftBehind, model } = seen
+const judge = (process: Process, blockEnds: ReadonlySet<number>, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { answer: { status, text }, leftBehind, model } = seen
   const { bounds, made, since, taken } = process
   if (status !== 200 || made === undefined || since === 0) return holds
   const families = Exposition.read(text)
@@ -384,7 +373,7 @@ const judge = (process: Process, durable: Durable, seen: Observation & { readonl
   const told = new Told(families)
   requests(told, made.counts, taken)
   histograms(told)
-  ofHistories(told, durable, clock === undefined ? undefined : clock[0] - keptMs)
+  ofHistories(told, blockEnds)
   const sequence = told.one("venue_engine_sequence") ?? -1
   if (made.isReady && sequence < 0) told.refuse("a venue that has started does not tell its records")
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
@@ -398,7 +387,7 @@ const judge = (process: Process, durable: Durable, seen: Observation & { readonl
 }
 
 /** Applies an event to a process. */
-const come = (process: Process, durable: Durable, seen: Observation): Verdict => {
+const come = (process: Process, blockEnds: Set<number>, seen: Observation): Verdict => {
   switch (seen._tag) {
     case "Asked":
       process.underWay.add(`${seen.call.id}.${seen.attempt}`)
@@ -410,14 +399,13 @@ const come = (process: Process, durable: Durable, seen: Observation): Verdict =>
       process.taken++
       return holds
     case "Answered": {
-      const verdict = seen.call.endpoint === "getMetrics" ? judge(process, durable, seen) : holds
+      const verdict = seen.call.endpoint === "getMetrics" ? judge(process, blockEnds, seen) : holds
       answered(process, seen)
       return verdict
     }
     case "Committed": {
-      const { block: { count, firstSequence }, decision: { outcomes }, record: { atEpochMs, command, sequence } } = seen
-      durable.blockEnds.add(firstSequence + count - 1)
-      durable.times.set(sequence, atEpochMs)
+      const { block: { count, firstSequence }, decision: { outcomes }, record: { command, sequence } } = seen
+      blockEnds.add(firstSequence + count - 1)
       if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
         process.since = sequence
         // Those before it belong to the previous process.
@@ -443,9 +431,9 @@ export const metrics: Property<State> = {
   name: "metrics-tell-what-is",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ process: undefined, durable: { blockEnds: new Set(), times: new Map() } }),
+  initial: () => ({ process: undefined, blockEnds: new Set() }),
   observe: (state, seen) => {
     if (seen._tag === "Started") state.process = started(seen.bounds, seen.set.affiliates)
-    return state.process === undefined ? holds : come(state.process, state.durable, seen)
+    return state.process === undefined ? holds : come(state.process, state.blockEnds, seen)
   }
 }
