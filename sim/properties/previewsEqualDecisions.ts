@@ -9,6 +9,7 @@ import type { PreviewView } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { liquidationPrice } from "../model/NaiveMoney.js"
+import { isStale } from "../model/NaiveRisk.js"
 import type { NaiveOutcome } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
@@ -39,6 +40,8 @@ interface State {
   readonly placed: Map<string, ToldPreview & { readonly call: Call }>
   /** By the sequence of the record that was to follow. */
   readonly previews: Map<number, Previewed>
+  /** The time of the newest record. */
+  readonly newest: { atEpochMs: number }
 }
 
 /** The fees that an account pays for its own order. */
@@ -111,16 +114,32 @@ const verdictOf = ({ command, isDue, preview }: Previewed, seen: Extract<Observa
 /** Refusals that may come from the time between a preview and its placement alone. */
 const byTime: ReadonlySet<Refusal> = new Set([Refusal.expiryPassed, Refusal.sessionClosed, Refusal.sessionCutoff])
 
+/**
+ * Whether the index of the order's market became stale after the record before this one, and so perhaps after the client was told the
+ * preview: from then on orders only reduce.
+ */
+const becameStale = (
+  { newest }: State,
+  { entries }: PlaceOrders,
+  { model, record }: Extract<Observation, { readonly _tag: "Committed" }>
+): boolean => {
+  const market = model.markets[entries[0]!.market]
+  return market !== undefined && isStale(market, record.atEpochMs) && !isStale(market, newest.atEpochMs)
+}
+
 /** Compares an account's preview with its order in the very next record. */
 const toldOtherwise = (
-  { markets, placed }: State,
+  state: State,
   { command, isDue }: Previewed,
-  { decision: { fills, outcomes }, model, record: { sequence } }: Extract<Observation, { readonly _tag: "Committed" }>
+  seen: Extract<Observation, { readonly _tag: "Committed" }>
 ): Verdict => {
+  const { markets, placed } = state
+  const { decision: { fills, outcomes }, model, record: { sequence } } = seen
   const told = placed.get(`${command.account}/${command.idempotencyKey}`)
   const { call, json } = told ?? {}
   if (call?.reading._tag !== "asked" || json?.["journalSequence"] !== sequence - 1 || isDue || byTime.has(outcomes[0]!.refusal))
     return holds
+  if (becameStale(state, command, seen)) return holds
   const { asked } = call.reading
   const memory = call.scope === undefined ? undefined : model.memory.get(call.scope)
   if (asked.wanted.kind !== "PlaceOrders" || memory?.sequence !== sequence) return holds
@@ -147,7 +166,7 @@ export const previewsEqualDecisions: Property<State> = {
   name: "previews-equal-decisions",
   invariant: "I12",
   kind: "safety",
-  initial: () => ({ markets: new Markets(), told: new Map(), placed: new Map(), previews: new Map() }),
+  initial: () => ({ markets: new Markets(), told: new Map(), placed: new Map(), previews: new Map(), newest: { atEpochMs: 0 } }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
@@ -165,6 +184,7 @@ export const previewsEqualDecisions: Property<State> = {
         const isSame = previewed !== undefined && command.kind === "PlaceOrders" && command.account === previewed.command.account
           && command.idempotencyKey === previewed.command.idempotencyKey
         const verdict = isSame ? verdictOf(previewed, seen) ?? toldOtherwise(state, previewed, seen) : holds
+        state.newest.atEpochMs = seen.record.atEpochMs
         state.placed.delete(`${command.account}/${command.idempotencyKey}`)
         if (seen.decision.outcomes[0]?.refusal === Refusal.none) state.markets.done(command)
         return verdict
