@@ -395,14 +395,15 @@ export const readMovingTail = (
   memory?: Memory
 ): Effect.Effect<Tail, DiskError> =>
   Effect.gen(function*() {
-    let tail = yield* readTail(file, segment, offset, chain, memory)
-    for (let tries = 1; tail._tag !== "Zeros" && tries < movingTailTries; tries++) {
+    for (let tries = 1;; tries++) {
+      const tail = yield* readTail(file, segment, offset, chain, memory)
+      if (tail._tag === "Zeros") return tail
+      // The last try, too, may have read this place before its block was written, and what lies behind it afterwards.
       const piece = yield* readPiece(file, segment, offset, chain)
       if (piece.blocks.length > 0) return { _tag: "Zeros" }
+      if (tries === movingTailTries) return tail
       yield* Effect.sleep(movingTailPause)
-      tail = yield* readTail(file, segment, offset, chain, memory)
     }
-    return tail
   })
 
 /** A position in a segment up to which the chain was verified: a reading may begin there. */

@@ -1,11 +1,12 @@
 /** A follower that is told by the writer what is durable: each look reads only what is new, and nothing twice. */
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import type * as Block from "../../src/journal/Block.js"
+import * as Block from "../../src/journal/Block.js"
+import { Disk, type DiskError, type File } from "../../src/journal/Disk.js"
 import * as Following from "../../src/journal/Following.js"
 import { Journal } from "../../src/journal/Journal.js"
-import { append, appendMany, Chain, cutAt, digestsOf, generator, journalOver, session } from "./Harness.js"
+import { append, appendMany, Chain, cutAt, digestsOf, generator, idleClock, journalOver, session } from "./Harness.js"
 
 test("what a look has read is given block by block, over segments, once it is told to be durable and not before", () =>
   Effect.runPromise(
@@ -85,4 +86,44 @@ test("who follows from where a segment begins, in which nothing is yet, goes on 
   await session(disk, appendMany(9, 1, 3_500))
   for (let looks = 0; looks < 3; looks++) expect(await look()).toMatchObject({ _tag: "Right" })
   expect(following.durableSequence()).toBe(9)
+})
+
+/** A disk whose next reads, as many as `left` says, come before the last byte of what they read was written. */
+const unfinished = (disk: SimDisk.SimDisk, reads: { left: number }): Layer.Layer<Disk, DiskError> => {
+  const early = (bytes: Uint8Array): void => {
+    if (bytes.length < Block.sectorBytes || reads.left === 0) return
+    reads.left--
+    bytes[bytes.findLastIndex((byte) => byte !== 0)] = 0
+  }
+  const fileOf = (file: File): File => ({
+    ...file,
+    readAt: (position, length) => Effect.tap(file.readAt(position, length), early),
+    readInto: (position, into) => Effect.tap(file.readInto(position, into), () => early(into))
+  })
+  return Layer.map(disk.mount(), (context) => {
+    const made = Context.get(context, Disk)
+    return Context.make(Disk, { ...made, open: (path, mode) => Effect.map(made.open(path, mode), fileOf) })
+  })
+}
+
+test("a block that is written while its remains are examined is no damage, whichever of the reads it is that finds it whole", async () => {
+  const looked = async (early: number) => {
+    const disk = SimDisk.make({ random: generator(11), latencyMs: { min: 0, max: 0 } })
+    await session(disk, appendMany(2))
+    const reads = { left: 0 }
+    const over = unfinished(disk, reads)
+    const following = await Effect.runPromise(Effect.provide(Following.open, over))
+    await session(disk, appendMany(1))
+    reads.left = early
+    const look = () => Effect.runPromise(Effect.withClock(Effect.either(Effect.provide(following.look, over)), idleClock))
+    // What a look finds is known to be durable at the next one.
+    const looks = [await look(), await look(), await look(), await look()]
+    return { failed: looks.find(({ _tag }) => _tag === "Left"), durable: following.durableSequence(), left: reads.left }
+  }
+  // The look that finds it unfinished, the next one, and of its four examinations each with its look behind it but the last's.
+  for (let early = 0; early <= 9; early++) {
+    expect([early, await looked(early)]).toEqual([early, { failed: undefined, durable: 3, left: 0 }])
+  }
+  const { failed } = await looked(1_000)
+  expect(failed).toMatchObject({ left: { _tag: "JournalCorrupt", sequence: 3, reason: "the block's digest does not match its bytes" } })
 })
