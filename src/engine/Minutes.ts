@@ -13,6 +13,9 @@ const kept = window + 1
 /** The first number beyond those that a double counts exactly. */
 const whole = 2 ** 53
 
+/** A column of a market that has never traded. */
+const none = (): Float64Array => new Float64Array(0)
+
 /** The figures of the last 24 h. Prices in price atoms, 0 without trades. */
 export interface Day {
   /** Money atoms, exact. */
@@ -32,18 +35,19 @@ export class Minutes {
   private place = 0
   private firstPrice = 0
   private lastPrice = 0
-  private readonly closes = new Float64Array(kept)
-  private readonly highs = new Float64Array(kept)
-  private readonly lows = new Float64Array(kept)
+  /** The columns have memory from the first trade on: a preview's market, or one that is about to be restored, needs none. */
+  private closes = none()
+  private highs = none()
+  private lows = none()
   /**
    * Notional by minute, money atoms, less whole multiples of 2^53: a few fills near a market's largest notional exceed what a
    * double counts exactly.
    */
-  private readonly quote = new Float64Array(kept)
-  /** The multiples of 2^53 of each minute. Most markets never have any, and dumps leave them out then. */
-  private readonly quoteWholes = new Float64Array(kept)
+  private quote = none()
+  private base = none()
+  /** The multiples of 2^53 of each minute. Most markets never have any: these have no such column, and dumps leave it out. */
+  private quoteWholes = none()
   private hasWholes = false
-  private readonly base = new Float64Array(kept)
 
   traded(priceAtoms: number, sizeAtoms: number, notionalAtoms: number, atEpochMs: number): void {
     const minute = Math.floor(atEpochMs / minuteMs)
@@ -56,10 +60,13 @@ export class Minutes {
     const quote = this.quote[at]! + notionalAtoms
     if (quote <= Number.MAX_SAFE_INTEGER) this.quote[at] = quote
     else {
+      if (!this.hasWholes) {
+        this.quoteWholes = new Float64Array(kept)
+        this.hasWholes = true
+      }
       // Subtracted first, since the sum itself would not be exact.
       this.quote[at] = this.quote[at]! - whole + notionalAtoms
       this.quoteWholes[at]! += 1
-      this.hasWholes = true
     }
     this.base[at]! += sizeAtoms
   }
@@ -67,6 +74,7 @@ export class Minutes {
   /** Begins a minute with its first trade, and fills the minutes without trades before it. */
   private begin(minute: number, priceAtoms: number): void {
     if (this.first < 0) {
+      this.take(new Float64Array(5 * kept))
       this.first = minute
       this.firstPrice = priceAtoms
       this.last = minute - 1
@@ -77,8 +85,8 @@ export class Minutes {
       this.highs[at] = 0
       this.lows[at] = 0
       this.quote[at] = 0
-      this.quoteWholes[at] = 0
       this.base[at] = 0
+      if (this.hasWholes) this.quoteWholes[at] = 0
     }
     this.last = minute
     this.place = minute % kept
@@ -101,7 +109,8 @@ export class Minutes {
     for (let minute = Math.max(this.first, now - window + 1); minute <= this.last && this.first >= 0; minute++) {
       const at = minute % kept
       if (this.base[at] === 0) continue
-      volumeQuoteAtoms += BigInt(this.quote[at]!) + BigInt(this.quoteWholes[at]!) * BigInt(whole)
+      volumeQuoteAtoms += BigInt(this.quote[at]!)
+      if (this.hasWholes) volumeQuoteAtoms += BigInt(this.quoteWholes[at]!) * BigInt(whole)
       volumeBaseAtoms += this.base[at]!
       highAtoms = Math.max(highAtoms, this.highs[at]!)
       lowAtoms = lowAtoms === 0 ? this.lows[at]! : Math.min(lowAtoms, this.lows[at]!)
@@ -126,8 +135,19 @@ export class Minutes {
     minutes.place = Math.max(0, minutes.last) % kept
     minutes.firstPrice = dump[2]!
     minutes.lastPrice = dump[3]!
-    minutes.columns().forEach((column, index) => column.set(dump.subarray(4 + index * kept, 4 + (index + 1) * kept)))
+    if (minutes.first >= 0) minutes.take(dump.slice(4))
     return minutes
+  }
+
+  /** Takes its columns from one piece of memory, which they divide in the order of a dump. */
+  private take(memory: Float64Array): void {
+    const column = (index: number): Float64Array => memory.subarray(index * kept, (index + 1) * kept)
+    this.closes = column(0)
+    this.highs = column(1)
+    this.lows = column(2)
+    this.quote = column(3)
+    this.base = column(4)
+    if (this.hasWholes) this.quoteWholes = column(5)
   }
 
   private columns(): ReadonlyArray<Float64Array> {
