@@ -515,7 +515,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     invalid(
       "NoticeRequired",
       "epoch_ms",
-      "Positions or orders are open: tighter margins are announced, with a time of effect at least the notice period ahead.",
+      "Positions or orders are open: tighter margins and higher fees are announced, to take effect at least the notice period ahead.",
       "notice_required"
     )
   ],
