@@ -49,7 +49,7 @@ import type { Capacity } from "./engine/State.js"
 import { aheadAtStart } from "./edge/system/ClockWatch.js"
 import * as NodeFollower from "./sequencer/NodeFollower.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
-import { Corrupt, NewerFormat, OlderFormat } from "./journal/Journal.js"
+import { Corrupt, NewerFormat, OlderFormat, SegmentGone } from "./journal/Journal.js"
 import * as Recovery from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
 import { NotFlushed, NotSaved, stopMsForTables, whyEnded, WriterStopped } from "./sequencer/Writer.js"
@@ -276,6 +276,10 @@ const inboxOf = (capacity: number) => ({
 /** The state of which a stop takes a snapshot, once there is one, and the error that prevented the stop from completing, if any. */
 const stop: { state: Reads | undefined; fault: Error | undefined } = { state: undefined, fault: undefined }
 
+const notClean = (fault: Error): void => {
+  stop.fault = fault
+}
+
 /** The venue was stopped before there was a writer to take a last snapshot: an operator who needs one to continue from is told. */
 class StoppedEarly extends Error {
   override readonly name = "StoppedEarly"
@@ -352,7 +356,7 @@ const run = Effect.gen(function*() {
       inbox: inboxOf(settings.inboxCapacity)
     },
     snapshotEveryRecords: settings.snapshotEveryRecords,
-    journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
+    journal: { segmentBytes: settings.segmentMiB * 2 ** 20, segmentGone: notClean },
     ledger: custody,
     funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
     feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
@@ -368,9 +372,7 @@ const run = Effect.gen(function*() {
       late.words = `the end did not come in time: all that was decided up to sequence ${sequence} is durable, and its snapshot is saved; `
         + "killed"
     },
-    stopFailed: (fault) => {
-      stop.fault = fault
-    }
+    stopFailed: notClean
   }, opening(settings, custody, signer))
   return yield* Effect.flatMap(Venue.Venue, (running) =>
     Effect.gen(function*() {
@@ -408,7 +410,8 @@ const launch = Effect.onExit(run, (exit) => {
 /** The message for the operator when the process ends by itself. */
 const explain = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
-  const isSaid = !Cause.isDie(cause) || [WriterStopped, NotFlushed, NotSaved, StoppedEarly].some((kind) => error instanceof kind)
+  const isSaid = !Cause.isDie(cause)
+    || [WriterStopped, NotFlushed, NotSaved, SegmentGone, StoppedEarly].some((kind) => error instanceof kind)
   return error instanceof Error && isSaid ? error.message : Cause.pretty(cause)
 }
 
@@ -439,6 +442,7 @@ const isToBeLookedAt = (cause: Cause.Cause<unknown>): boolean => {
     error instanceof tag
   )
     || error instanceof WriterStopped && error.why === "FollowerDiffers"
+    || error instanceof SegmentGone && !error.isSaved
 }
 
 const exitCode = (cause: Cause.Cause<unknown>): number => {

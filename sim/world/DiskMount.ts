@@ -24,6 +24,8 @@ export class DiskMount {
   readonly #born: number
   /** The lock that the process has taken. */
   #lockTaken: { readonly path: string; readonly holder: object } | undefined
+  /** What open files are files of. */
+  readonly #nodes = new WeakMap<File, Node>()
 
   constructor(readonly platter: Platter, readonly calls: DiskCalls, readonly locks: Locks) {
     this.#born = calls.crashes
@@ -147,6 +149,7 @@ export class DiskMount {
           })
       ),
       (holder) => ({
+        ...this.#watching(),
         isNew: holder.isNew,
         settled: this.#atOnce("lock", path, () => 0, () =>
           Effect.sync(() => {
@@ -155,6 +158,21 @@ export class DiskMount {
         isHeld: this.#atOnce("lock", path, () => 0, () => Effect.sync(() => holders.get(path) === holder))
       })
     )
+  }
+
+  /** A name is looked up at every look: it takes no time here. */
+  #watching(): Pick<Lock, "watch" | "isGone"> {
+    let watched: { readonly path: string; readonly node: Node | undefined } | undefined
+    return {
+      watch: (path, file) => {
+        watched = { path, node: this.#nodes.get(file) }
+      },
+      isGone: () => {
+        if (watched?.node === undefined || this.#born !== this.calls.crashes) return false
+        const [home, name] = split(watched.path)
+        return this.platter.directories.get(home)?.current.get(name) !== watched.node
+      }
+    }
   }
 
   #open(path: string, mode: Mode): Effect.Effect<Node, DiskError> {
@@ -179,7 +197,11 @@ export class DiskMount {
       let isOpen = true
       return Effect.map(
         Effect.acquireRelease(this.#open(path, mode), () => Effect.sync(() => void (isOpen = false))),
-        (node) => this.#fileOf(path, node, () => isOpen, mode)
+        (node) => {
+          const file = this.#fileOf(path, node, () => isOpen, mode)
+          this.#nodes.set(file, node)
+          return file
+        }
       )
     })
   }

@@ -25,6 +25,37 @@ export const lockLost = new Fenced({
     + "may write to the journal"
 })
 
+/** The segment that was being written was removed or moved meanwhile. Whatever was acknowledged is under its name again. */
+export const segmentSaved = (segment: string): Fenced =>
+  new Fenced({
+    reason: `${segment}, which was being written, was removed or moved, and is in its place again with all that was acknowledged: start `
+      + "the venue again"
+  })
+
+/** What an operator is told while a removed segment cannot be written anew. */
+export const segmentHeld = (segment: string, trouble: string): string =>
+  `${segment}, which is being written, was removed or moved, and could not be written anew (${trouble}). Nothing is acknowledged any `
+  + "more. Do not stop the venue: what it has acknowledged may be in this process alone, in the file that is open under its /proc/PID/fd. "
+  + "Put the segment or its directory back where it was, or make room: it is tried again every second"
+
+/** A stop found that the segment that was written last is not where a start would look for it. */
+export class SegmentGone extends Error {
+  override readonly name = "SegmentGone"
+  /** `trouble`: why it could not be written anew; undefined where it was. */
+  constructor(segment: string, trouble: string | undefined) {
+    super(
+      trouble === undefined
+        ? `${segment} was removed or moved while it was written, and was found missing at the stop. It was written anew with all that was `
+          + "acknowledged, and nothing is lost"
+        : `${segment} was removed or moved while it was written, and could not be written anew (${trouble}). What was acknowledged in it `
+          + "is lost unless the segment was moved or copied elsewhere: put that back before the next start, which would otherwise go on "
+          + "without it"
+    )
+    this.isSaved = trouble === undefined
+  }
+  readonly isSaved: boolean
+}
+
 const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
 /** The state of the tail is unknown after this: the writer must stop and recover. Nothing is retried. */

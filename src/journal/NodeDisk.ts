@@ -176,7 +176,7 @@ const make = (root: string, calls: Calls, writesThrough: boolean, holding: Holdi
       const descriptor = openDescriptor("open", at(file), file, flag)
       return Effect.map(
         mode === "read" ? descriptor : underLock("open", file, descriptor),
-        (handle) => durably && !writesThrough ? synced(fileOf(file, handle, calls)) : fileOf(file, handle, calls)
+        (handle) => known(durably && !writesThrough ? synced(fileOf(file, handle, calls)) : fileOf(file, handle, calls), handle)
       )
     },
     makeDirectory: (directory) => makeDirectory(root, directory),
@@ -270,6 +270,15 @@ const synced = (file: File): File => ({
   writeAt: (position, bytes) => Effect.zipRight(file.writeAt(position, bytes), file.dataSync)
 })
 
+/** The descriptors of open files. */
+const handles = new WeakMap<File, Handle>()
+
+/** Remembers the descriptor of an open file. */
+const known = (file: File, handle: Handle): File => {
+  handles.set(file, handle)
+  return file
+}
+
 const fileOf = (file: string, handle: Handle, calls: Calls): File => ({
   path: file,
   writeAt: (position, bytes) => whileOpen("writeAt", file, handle, writeAt(calls, file, handle.fd, position, bytes)),
@@ -317,11 +326,61 @@ const lock = (root: string, file: string, holding: Holding): Effect.Effect<Lock,
         // Only at the end, since closing any descriptor of a file releases the process's locks on it.
         fs.closeSync(fd)
       })
-  ).pipe(Effect.map(({ fd, isNamed, isNew, rootFd }) => ({
-    isNew,
-    settled: isNew ? settled(file, fd) : Effect.void,
-    isHeld: heldOf(file, fd, rootFd, isNamed)
-  })))
+  ).pipe(Effect.map(({ fd, isNamed, isNew, rootFd }) => {
+    const watched = new Watched(root)
+    return {
+      isNew,
+      settled: isNew ? settled(file, fd) : Effect.void,
+      isHeld: heldOf(file, fd, rootFd, isNamed, watched),
+      watch: (named: string, open: File) => watched.watch(named, open),
+      isGone: (look: "last" | "now") => look === "now" ? watched.lookNow() : watched.isGone
+    }
+  }))
+}
+
+/** A file that is open for writing, and whether its path still leads to it. */
+class Watched {
+  isGone = false
+  private watching: { readonly path: string; readonly absolute: string; readonly handle: Handle; readonly identity: string } | undefined
+
+  constructor(private readonly root: string) {}
+
+  watch(file: string, open: File): void {
+    const handle = handles.get(open)
+    if (handle === undefined || !handle.isOpen) return
+    const identity = identityOf(fs.fstatSync(handle.fd, { bigint: true }))
+    this.watching = { path: file, absolute: path.join(this.root, file), handle, identity }
+    this.isGone = false
+  }
+
+  /** Whether no name at all leads to the file, which the open file itself tells. */
+  isNameless(): boolean {
+    const { watching } = this
+    if (watching === undefined || !watching.handle.isOpen) return false
+    if (fs.fstatSync(watching.handle.fd).nlink === 0) this.isGone = true
+    return this.isGone
+  }
+
+  /** Follows the path, by a thread of the pool. */
+  readonly look: Effect.Effect<void, DiskError> = Effect.suspend(() => {
+    const { watching } = this
+    if (watching === undefined) return Effect.void
+    return Effect.map(namesFile(watching.absolute, watching.path, watching.identity), (named) => {
+      if (this.watching === watching) this.isGone = !named
+    })
+  })
+
+  /** Follows the path at once. */
+  lookNow(): boolean {
+    const { watching } = this
+    if (watching === undefined || !watching.handle.isOpen) return false
+    try {
+      const stats = fs.statSync(watching.absolute, { bigint: true, throwIfNoEntry: false })
+      return this.isGone = stats === undefined || identityOf(stats) !== watching.identity
+    } catch {
+      return this.isGone = true
+    }
+  }
 }
 
 /**
@@ -339,22 +398,25 @@ const namesFile = (absolute: string, file: string, identity: string): Effect.Eff
   Effect.map(
     call<string | undefined>("lock", file, (done) =>
       fs.stat(absolute, { bigint: true }, (error, stats) => {
-        if (error?.code === "ENOENT") done(null, undefined)
+        if (error?.code === "ENOENT" || error?.code === "ENOTDIR") done(null, undefined)
         else done(error, error === null ? identityOf(stats) : undefined)
       })),
     (named) => named === identity
   )
 
 /**
- * Whether a name still leads to the locked file. Any change of the name also changes metadata: the file's own link count or change
- * time, or the change time of its directory where that was moved. These are queried on the open file and directory: they are in
- * memory, and no thread has to look up the name for each block. The name is only looked up after a change, and now and then.
+ * Whether a name still leads to the locked file; looks on the way whether that of the watched one does. Any change of the name also
+ * changes metadata: the file's own link count or change time, or the change time of its directory where that was moved. These are
+ * queried on the open file and directory: they are in memory, and no thread has to look up the name for each block. The name is only
+ * looked up after a change, and now and then. Of the watched file, each block changes the metadata: that it has no name left is seen
+ * at once, and that it was moved at the next look.
  */
 const heldOf = (
   file: string,
   fd: number,
   rootFd: number,
-  isNamed: Effect.Effect<boolean, DiskError>
+  isNamed: Effect.Effect<boolean, DiskError>,
+  watched: Watched
 ): Effect.Effect<boolean, DiskError> => {
   let seen = [Number.NaN, Number.NaN]
   let looks = 0
@@ -364,9 +426,10 @@ const heldOf = (
     const isAsSeen = nlink === 1 && ctimeMs === seen[0] && rootCtimeMs === seen[1]
       && Date.now() - Math.max(ctimeMs, rootCtimeMs) > changeStepMs
     const startedAtMs = performance.now()
-    if (isAsSeen && ++looks < looksPerName && startedAtMs - lookedAtMs < nameLookMs) return Effect.succeed(true)
+    const isWatchedAsSeen = !watched.isGone && !watched.isNameless()
+    if (isAsSeen && isWatchedAsSeen && ++looks < looksPerName && startedAtMs - lookedAtMs < nameLookMs) return Effect.succeed(true)
     looks = 0
-    return Effect.map(isNamed, (held) => {
+    return Effect.map(Effect.zipLeft(isNamed, watched.look), (held) => {
       // Set to the values from before the name was looked up, so that the next check sees a change made meanwhile.
       seen = held ? [ctimeMs, rootCtimeMs] : [Number.NaN, Number.NaN]
       lookedAtMs = startedAtMs

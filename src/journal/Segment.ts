@@ -11,6 +11,9 @@ export const directory = "journal"
 export const unfinishedName = "next.tmp"
 export const unfinishedPath = `${directory}/${unfinishedName}`
 
+/** The name under which a segment is written anew that lost its name while it was open. */
+export const savedName = "saved.tmp"
+
 /** The size of a segment unless told otherwise, in bytes. */
 export const defaultBytes = 64 << 20
 

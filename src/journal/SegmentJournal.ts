@@ -4,6 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -16,7 +17,7 @@ import { Marks, type Reached } from "../domain/Marks.js"
 import * as Block from "./Block.js"
 import { Disk, DiskError, isLockLost } from "./Disk.js"
 import type { File, Lock, Locked } from "./Disk.js"
-import { Corrupt, Fenced, Full, Journal, lockLost, Unknown } from "./Journal.js"
+import { Corrupt, Fenced, Full, Journal, lockLost, SegmentGone, segmentHeld, segmentSaved, Unknown } from "./Journal.js"
 import type { Fence, Head, NewerFormat, Room, Space } from "./Journal.js"
 import { ownIfAny } from "./Own.js"
 import { reading } from "./Reading.js"
@@ -34,6 +35,8 @@ export interface Options {
   readonly segmentBytes: number
   /** The largest block, in bytes: less than a segment. */
   readonly maxBlockBytes: number
+  /** Called where closing finds that the segment that was written last has lost its name. */
+  readonly segmentGone?: (error: SegmentGone) => void
 }
 
 /** The share of a segment that is reserved for commands other than placements while there is no room for the next segment. */
@@ -44,6 +47,10 @@ const requestedShare = 1 / 2
 
 /** How long closing waits for operations still running on the files: an unresponsive disk must not keep the process alive. */
 const closingPatience = "1 second"
+
+/** Pause before it is tried again to save a segment that has lost its name, and how often at most that is told. */
+const savingPause = "1 second"
+const tellSavingMs = 10_000
 
 /** Pause before the next segment is prepared again, where the disk is full. */
 const retryPause = "500 millis"
@@ -251,6 +258,28 @@ const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, Corrupt 
       ? Effect.void
       : Effect.fail(new DiskError({ operation: "settle", path: Segment.pathOf(found.at(-1)!), code: "another process has made it" })))
 
+/**
+ * Writes a segment anew, up to `end`, whose name is gone: removed with all that was acknowledged in it, it would end with the process. A
+ * file that has its name meanwhile is left alone.
+ */
+const saveAgain = Effect.fnUntraced(function*(file: File, { firstSequence, segmentBytes }: Segment.Header, end: number) {
+  const disk = yield* Disk
+  const path = Segment.pathOf(firstSequence)
+  const temporary = `${Segment.directory}/${Segment.savedName}`
+  const names = yield* disk.list(Segment.directory)
+  if (names.some((name) => Segment.firstSequenceOf(name) === firstSequence)) {
+    return yield* new DiskError({ operation: "saving", path, code: "another file has this name" })
+  }
+  if (names.includes(Segment.savedName)) yield* disk.remove(temporary)
+  yield* Effect.scoped(Effect.gen(function*() {
+    const copy = yield* disk.open(temporary, "create durably")
+    for (let at = 0; at < end; at += zeroingBytes) yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, end - at)))
+    if (end < segmentBytes) yield* zero(copy, end, segmentBytes)
+  }))
+  yield* disk.rename(temporary, path)
+  yield* disk.syncDirectory(Segment.directory)
+})
+
 /** An empty file under the temporary name. */
 const openUnfinished = Effect.flatMap(Disk, (disk) => disk.open(Segment.unfinishedPath, "create durably"))
 
@@ -321,13 +350,21 @@ class Appender {
   private endDigest: Uint8Array
   private endOffset: number
   /** Fails where another process may have taken the lock. */
-  private readonly stillHeld: Effect.Effect<void, DiskError | Fenced>
+  private readonly stillHeld: Effect.Effect<void, DiskError | Fenced, Disk>
+  /** Whether the segment's name is gone: nothing is acknowledged from then on. */
+  private isGone = false
+  private isSaved = false
+  private readonly oneAtATime = Effect.unsafeMakeSemaphore(1)
+  /** Completes once the segment is in its place again. */
+  private readonly saved: Effect.Effect<never, Fenced, Disk>
   private failure: Failure | undefined
   private prepared: { readonly file: File; readonly scope: Scope.CloseableScope; readonly zeroedBytes: number } | undefined
   private preparing = false
   private naming = false
   private running = 0
   isSettled = false
+  /** Whether the writer had failed before it was closed. */
+  private hasFailed = false
   private whenIdle: (() => void) | undefined
   /** Why there was no room for the next segment when it was last prepared. */
   private shortage: Full | undefined
@@ -340,14 +377,19 @@ class Appender {
     private readonly options: Options,
     end: Scan.End,
     segment: OpenSegment,
-    lock: Lock,
+    private readonly lock: Lock,
     private readonly reached: Reached | undefined
   ) {
     this.segment = segment
+    this.saved = Runtime.runSync(runtime)(Effect.cached(Effect.suspend(() => this.untilSaved)))
     this.stillHeld = Effect.flatMap(lock.isHeld, (held) => {
-      if (held) return Effect.void
-      reached?.("the lock was taken away")
-      return Effect.fail(lockLost)
+      if (!held) {
+        reached?.("the lock was taken away")
+        return Effect.fail(lockLost)
+      }
+      if (!this.isGone && !lock.isGone("last")) return Effect.void
+      this.isGone = true
+      return this.saved
     })
     this.epoch = end.chain.epoch + 1
     this.nextSequence = end.chain.nextSequence
@@ -360,6 +402,7 @@ class Appender {
   /** Continues in this file, now that what was read is durable. */
   settled({ file, scope }: Pick<OpenSegment, "file" | "scope">): void {
     this.segment = { ...this.segment, file, scope }
+    this.watch()
     this.isSettled = true
     this.prepare()
   }
@@ -428,12 +471,74 @@ class Appender {
 
   /** Refuses appends from now on, and waits until no operation on the files is running, or the time is up. */
   readonly close: Effect.Effect<void> = Effect.asVoid(Effect.suspend(() => {
+    const end = this.acknowledgedEnd()
+    this.hasFailed = this.failure !== undefined
     this.fail(new Unknown({ cause: new Error("the journal is closed") }))
-    const idle = this.running === 0 ? Effect.void : Effect.async<void>((resume) => {
-      this.whenIdle = () => resume(Effect.void)
+    const idle = this.running === 0 || this.isGone ? this.atEnd(end) : Effect.async<void>((resume) => {
+      this.whenIdle = () => resume(this.atEnd(end))
     }).pipe(Effect.interruptible, Effect.timeoutOption(closingPatience))
     return this.retry === undefined ? idle : Effect.zipRight(Fiber.interrupt(this.retry), idle)
   }))
+
+  /** From here on the name of the present segment is looked at with the lock. */
+  private watch(): void {
+    this.lock.watch(Segment.pathOf(this.segment.header.firstSequence), this.segment.file)
+  }
+
+  /** Where the acknowledged blocks of the present segment end. */
+  private acknowledgedEnd(): number {
+    const [first] = this.outstanding
+    const { header } = this.segment
+    if (first === undefined) return this.endOffset
+    return first.opensSegment && first.block.firstSequence !== header.firstSequence ? header.segmentBytes : first.offset
+  }
+
+  /** Writes the present segment anew, once. */
+  private save(file: File, header: Segment.Header, end: number): Effect.Effect<void, Corrupt | DiskError, Disk> {
+    const saving = Effect.tap(saveAgain(file, header, end), () => Effect.sync(() => void (this.isSaved = true)))
+    return this.oneAtATime.withPermits(1)(Effect.suspend(() => this.isSaved ? Effect.void : saving))
+  }
+
+  /**
+   * Holds every block back until the present segment has its name again, as a disk does that does not answer: if the process ended first,
+   * what was acknowledged in a file without a name would be gone. Then the writer stops.
+   */
+  private get untilSaved(): Effect.Effect<never, Fenced, Disk> {
+    return Effect.gen(this, function*() {
+      const { file, header } = this.segment
+      const path = Segment.pathOf(header.firstSequence)
+      const clock = yield* Effect.clock
+      let toldAtMs = Number.NEGATIVE_INFINITY
+      while (this.failure === undefined) {
+        const trouble = yield* Effect.flatMap(this.lock.isHeld, (held): Effect.Effect<void, Corrupt | DiskError | Fenced, Disk> => {
+          if (!held) return Effect.fail(lockLost)
+          return this.lock.isGone("last") ? this.save(file, header, this.acknowledgedEnd()) : Effect.void
+        }).pipe(
+          Effect.as(undefined),
+          Effect.catchAll((error) => error instanceof Fenced || isLockLost(error) ? Effect.fail(lockLost) : Effect.succeed(error.message))
+        )
+        if (trouble === undefined) return yield* segmentSaved(path)
+        const nowMs = clock.unsafeCurrentTimeMillis()
+        if (nowMs - toldAtMs >= tellSavingMs) {
+          toldAtMs = nowMs
+          yield* Effect.logError(segmentHeld(path, trouble))
+        }
+        yield* Effect.sleep(savingPause)
+      }
+      return yield* lockLost
+    })
+  }
+
+  /** At the end of the writer: writes the segment anew where its name is gone, and tells whoever would call the stop a clean one. */
+  private atEnd(end: number): Effect.Effect<void> {
+    // After a failure, or with an operation that does not return, nobody would call it that, and a look might not return either.
+    if (this.hasFailed || !this.isSettled || !this.isGone && (this.running > 0 || !this.lock.isGone("now"))) return Effect.void
+    const { file, header } = this.segment
+    return Effect.provide(Effect.map(Effect.either(this.save(file, header, end)), (saved) =>
+      this.options.segmentGone?.(
+        new SegmentGone(Segment.pathOf(header.firstSequence), Either.isLeft(saved) ? saved.left.message : undefined)
+      )), this.runtime)
+  }
 
   private compare(block: Block.Encoded, fence: Fence): string | undefined {
     if (fence.epoch !== this.epoch) return `the journal is written under epoch ${this.epoch}, not ${fence.epoch}`
@@ -454,7 +559,7 @@ class Appender {
 
   /** Starts every write that may start. */
   private issue(): void {
-    for (let index = 0; index < this.outstanding.length && this.failure === undefined; index++) {
+    for (let index = 0; index < this.outstanding.length && this.failure === undefined && !this.isGone; index++) {
       const next = this.outstanding[index]!
       if (next.state !== "waiting") continue
       if (next.opensSegment && this.segment.header.firstSequence !== next.block.firstSequence) {
@@ -572,13 +677,14 @@ class Appender {
     const name = Effect.zipRight(this.stillHeld, nameSegment(prepared.file, header))
     this.run(Effect.zipRight(name, Scope.close(this.segment.scope, Exit.void)), () => {
       this.segment = { header, file: prepared.file, scope: prepared.scope }
+      this.watch()
       this.prepared = undefined
       this.naming = false
       this.issue()
     })
   }
 
-  /** Runs a disk operation. After a failure the results of other operations are ignored. */
+  /** Runs a disk operation. After a failure, and where the segment's name is gone, the results of other operations are ignored. */
   private run<A>(
     effect: Effect.Effect<A, DiskError | Fenced, Disk>,
     then: (value: A) => void,
@@ -589,8 +695,9 @@ class Appender {
       onExit: (exit) => {
         this.running--
         if (this.failure === undefined) {
-          if (Exit.isSuccess(exit)) then(exit.value)
-          else failed(failureOf(exit.cause))
+          if (Exit.isSuccess(exit)) {
+            if (!this.isGone) then(exit.value)
+          } else if (!this.isGone || isFenced(exit.cause)) failed(failureOf(exit.cause))
         }
         if (this.running === 0) this.whenIdle?.()
       }
@@ -608,6 +715,8 @@ class Appender {
 
 /** Errors that mean that the disk, or this user's quota on it, is full. */
 const fullCodes: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"])
+
+const isFenced = (cause: Cause.Cause<DiskError | Fenced>): boolean => failureOf(cause)._tag === "JournalFenced"
 
 const failureOf = (cause: Cause.Cause<DiskError | Fenced>): Failure => {
   const error = Option.getOrUndefined(Cause.failureOption(cause)) ?? Cause.squash(cause)
