@@ -35,6 +35,11 @@ const leafBans: ReadonlyArray<Ban> = [
   ban("timers", [["setTimeout", "setInterval", "setImmediate", "queueMicrotask"]], timers)
 ]
 
+/** Of what is shipped: a path is not only the program's own choice there. */
+const shippedBans: ReadonlyArray<Ban> = [
+  ban("make-directory", [["mkdir", "mkdirSync"], "("], "directories are made by NodeDirectory: `recursive` of Node may never return")
+]
+
 const everywhere: ReadonlyArray<Ban> = [ban("as-any", ["as", "any"], "`any` switches the types off")]
 
 const testBlocks: ReadonlyArray<string> = ["it", "test", "describe", "suite"]
@@ -223,6 +228,7 @@ const outsideLeaves = (source: Source): ReadonlyArray<Violation> => [
 /** Every banned construct in a source. */
 export const check = (source: Source): ReadonlyArray<Violation> => [
   ...(isLeaf(source.path) ? [] : outsideLeaves(source)),
+  ...(source.path.startsWith("src/") && source.path !== "src/NodeDirectory.ts" ? runs(source, shippedBans) : []),
   ...runs(source, everywhere),
   ...comments(source),
   ...effectRuns(source),

@@ -7,6 +7,9 @@ const holders = "src/NodeLockHolder.ts"
 /** Files that only the process's user may read; for code that has SQLite create one. */
 const privateFiles = "src/NodePrivateFile.ts"
 
+/** Directories made with what is above them; for whoever makes one. */
+const directories = "src/NodeDirectory.ts"
+
 /** The threads of the process; for code that starts one. */
 const threads = "src/NodeThreads.ts"
 
@@ -17,6 +20,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/NodeAuthorities.ts",
   holders,
   privateFiles,
+  directories,
   threads,
   "src/Venue.ts",
   "src/Bootstrap.ts",
@@ -56,17 +60,17 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   console: ["src/edge/", "src/client/venue/"],
   operations: ["src/domain/"],
   engine: [...vocabulary],
-  journal: [...vocabulary, holders],
+  journal: [...vocabulary, holders, directories],
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
-  readmodel: [...vocabulary, events, feed, privateFiles],
+  readmodel: [...vocabulary, events, feed, privateFiles, directories],
   // It follows the records as they are decided and reads what they changed; it builds candles as the histories do.
   streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
   // What clients missed is read outside the writer's thread, and sent in exactly the stream's format.
   readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
     "src/edge/socket/Payloads.ts", threads],
-  ledger: [...vocabulary, ...wayIn, feed, holders, privateFiles, threads],
+  ledger: [...vocabulary, ...wayIn, feed, holders, privateFiles, directories, threads],
   // Trusting the signer must not require trusting the venue: they share vocabulary, rules of proof and the ledger's formats.
-  signer: ["src/domain/", ...passkeys, ...prepared, holders],
+  signer: ["src/domain/", ...passkeys, ...prepared, holders, directories],
   funds: [
     ...vocabulary,
     reads,
@@ -79,7 +83,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   observe: [],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
-  identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/"],
+  identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/", directories],
   edge: [
     ...vocabulary,
     reads,

@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as NodeDirectory from "../NodeDirectory.js"
 
 /** A secret could not be read or stored. */
 class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
@@ -27,7 +28,7 @@ export const keep = (dataDir: string, name: string): Effect.Effect<string, Secre
   Effect.try({
     try: () => {
       const file = path.join(dataDir, name)
-      fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+      NodeDirectory.make(dataDir)
       if (!fs.existsSync(file)) {
         const unfinished = `${file}.${process.pid}.tmp`
         fs.writeFileSync(unfinished, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "w", flush: true })

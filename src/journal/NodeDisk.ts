@@ -12,6 +12,7 @@ import SqliteDatabase from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as NodeDirectory from "../NodeDirectory.js"
 import { Disk, DiskError, isDurable, Locked, lockLostAt, NoFile } from "./Disk.js"
 import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock, Mode } from "./Disk.js"
@@ -108,10 +109,11 @@ const call = <A>(
   }))
 
 const makeDirectory = (root: string, directory: string): Effect.Effect<void, DiskError> =>
-  Effect.asVoid(
-    call<string | undefined>("makeDirectory", directory,
-      (done) => fs.mkdir(path.join(root, directory), { recursive: true, mode: 0o700 }, done))
-  )
+  Effect.asVoid(makePath(path.join(root, directory), directory))
+
+/** Makes a directory and its parents, and gives the first one made. */
+const makePath = (absolute: string, file: string): Effect.Effect<string | undefined, DiskError> =>
+  Effect.uninterruptible(Effect.tryPromise({ try: () => NodeDirectory.makeOnPool(absolute), catch: errorOf("makeDirectory", file) }))
 
 /**
  * Creates the root and its parents durably. A directory's name is stored in its parent: without it everything synced below would be
@@ -119,7 +121,7 @@ const makeDirectory = (root: string, directory: string): Effect.Effect<void, Dis
  */
 const makeRoot = (root: string): Effect.Effect<void, DiskError> =>
   Effect.flatMap(
-    call<string | undefined>("makeDirectory", root, (done) => fs.mkdir(root, { recursive: true, mode: 0o700 }, done)),
+    makePath(root, root),
     (first) => first === undefined ? Effect.void : Effect.forEach(above(root, path.dirname(first)), syncDirectory, { discard: true })
   )
 

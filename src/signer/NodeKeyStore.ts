@@ -12,6 +12,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as NodeDirectory from "../NodeDirectory.js"
 import { assert } from "../domain/Assert.js"
 import { holderOf } from "../NodeLockHolder.js"
 import { seedBytes } from "./Ed25519.js"
@@ -217,7 +218,7 @@ const failureOf = (cause: unknown): StoreFailed => {
 
 /** Creates a directory durably. Its entry is synced in the parent, since without it everything synced below would be lost. */
 const makeDirectory = async (directory: string): Promise<void> => {
-  const first = fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const first = NodeDirectory.make(directory)
   if (first === undefined) return
   for (let made = path.resolve(directory); made.length >= path.resolve(first).length; made = path.dirname(made)) {
     await syncDirectory(path.dirname(made))

@@ -123,6 +123,15 @@ describe("layering", () => {
   ])
 })
 
+describe("directories", () => {
+  rows([
+    ["with their parents", "src/journal/NodeA.ts", src("fs.mkdirSync(a, { recursive: true })"), "2 make-directory"],
+    ["on the pool", "src/journal/NodeA.ts", src("fs.mkdir(a, done)"), "2 make-directory"],
+    ["in the one place", "src/NodeDirectory.ts", src("fs.mkdirSync(a)")],
+    ["of a tool of ours", "scripts/a.ts", src("fs.mkdirSync(a, { recursive: true })")]
+  ])
+})
+
 describe("the clock, chance and timers", () => {
   const path = "src/sequencer/A.ts"
   rows([

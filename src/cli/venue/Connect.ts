@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as NodeDirectory from "../../NodeDirectory.js"
 import { readKeys, type StoredKey } from "../../client/ccxt/KeyFile.js"
 import { AgentConnect, Exchanged } from "../../edge/identity/agentConnect.js"
 import * as Http from "./Http.js"
@@ -78,7 +79,7 @@ const refusalIn = (url: string, { status, text }: Answer): Effect.Effect<typeof 
 const usable = (file: string): Effect.Effect<void, NoFile> =>
   Effect.try({
     try: () => {
-      fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+      NodeDirectory.make(path.dirname(file))
       readKeys(file)
       fs.accessSync(path.dirname(file), fs.constants.W_OK)
     },

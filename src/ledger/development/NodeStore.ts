@@ -2,12 +2,12 @@
  * The development ledger's storage, in a SQLite file of its own: inputs and a whole state as JSON. One process at a time may use it.
  * Every input is on disk before it is acknowledged (`synchronous=FULL`; with a write-ahead log, so that this costs one sync).
  */
-import * as fs from "node:fs"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as NodeDirectory from "../../NodeDirectory.js"
 import * as NodePrivateFile from "../../NodePrivateFile.js"
 import { holderOf } from "../../NodeLockHolder.js"
 import { Input, Kept } from "./State.js"
@@ -31,7 +31,7 @@ const decodeInput = Schema.decodeUnknownEither(Schema.parseJson(Input))
 
 /** Opens the file, and creates it and its directory if necessary. Throws `StoreUnreadable`. */
 export const open = (file: string): Store & { readonly close: () => void } => {
-  fs.mkdirSync(path.dirname(file), { recursive: true })
+  NodeDirectory.make(path.dirname(file), 0o777)
   // Parties' holdings are confidential, whatever the directory's mode.
   NodePrivateFile.keep(file)
   const unreadable = (reason: string): never => {
