@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import * as http from "node:http"
 import * as https from "node:https"
 import type { AddressInfo } from "node:net"
+import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
 import { fileURLToPath } from "node:url"
@@ -758,6 +759,54 @@ describe("the command", () => {
     expect([unasked!.code, absent!.code]).toEqual([3, 3])
     expect(fs.existsSync(nowhere)).toBe(false)
     expect(info!.stdout).toContain(`records    ${blocks.at(-1)!.lastSequence}, `)
+  })
+
+  it("says what is wrong with a directory that has no journal, and with a target that cannot be made", async () => {
+    const { folder } = await recorded()
+    const [empty, lost] = [path.join(folder, "empty"), path.join(folder, "lost")]
+    fs.mkdirSync(empty)
+    fs.mkdirSync(path.join(lost, "snapshots"), { recursive: true })
+    const file = path.join(folder, "file")
+    fs.writeFileSync(file, "")
+    const info = (data: string) => line(program, ["journal", "info", "--data", data])
+    const copy = (out: string) => line(program, ["journal", "copy", "--data", folder, "--out", out])
+    const told = await runAll([
+      info(file),
+      info(empty),
+      info(path.join(folder, "nowhere")),
+      info(lost),
+      line(program, ["journal", "tail", "--data", empty]),
+      line(program, ["histories", "rebuild", "--data", empty]),
+      copy(""),
+      ...(os.platform() === "linux" ? [copy("/proc/x")] : [])
+    ])
+    const noJournal = (data: string) => `${data} is no venue's data directory: it has no journal\n`
+    expect(told.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [3, noJournal(file)],
+      [3, noJournal(empty)],
+      [3, `there is no directory ${path.join(folder, "nowhere")}\n`],
+      [2, `${lost} has snapshots, but no journal/: put that back\n`],
+      [3, noJournal(empty)],
+      [3, noJournal(empty)],
+      [3, "--out takes a directory, and not an empty text\n"],
+      ...(os.platform() === "linux" ? [[2, "makeDirectory of /proc/x failed: ENOENT\n"]] : [])
+    ])
+  })
+
+  it("a copy says that there are no histories, and is not whole where they alone know what was before a step", async () => {
+    const { folder } = await recorded()
+    const copyTo = (name: string) => run(program, ["journal", "copy", "--data", folder, "--out", path.join(folder, name)])
+    const without = await copyTo("without")
+    expect([without.code, without.stdout.split("\n").at(-2)]).toEqual([
+      0,
+      "histories  none: there is no histories.db, and a start makes one from the journal"
+    ])
+    fs.mkdirSync(path.join(folder, "snapshots"), { recursive: true })
+    fs.writeFileSync(path.join(folder, "snapshots", "old.step"), "")
+    const behind = await copyTo("behind")
+    expect([behind.code, behind.stderr]).toEqual([2,
+      expect.stringContaining("not the histories (histories.db): there are none, and the journal")])
+    expect(fs.readdirSync(path.join(folder, "behind"))).toContain("journal")
   })
 
   it("ends with 2 where nobody listens to a status, and with 3 for what it does not know", async () => {

@@ -7,10 +7,13 @@ import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
+import * as path from "node:path"
 import type { Disk, DiskError } from "../../journal/Disk.js"
 import { Corrupt, Replaced } from "../../journal/Journal.js"
 import * as NodeDisk from "../../journal/NodeDisk.js"
 import * as Scan from "../../journal/Scan.js"
+import * as Segment from "../../journal/Segment.js"
+import { lockPath } from "../../journal/SegmentJournal.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import { capacity, settingTooSmall } from "../Capacity.js"
 import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
@@ -30,9 +33,30 @@ const onDisk = <A, E>(
   task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>
 ): Effect.Effect<A, E | DiskError | Ended> =>
   // Opening the disk would create the directory.
-  fs.existsSync(dataDir)
-    ? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
-    : usage(`there is no directory ${dataDir}`)
+  Effect.suspend((): Effect.Effect<A, E | DiskError | Ended> =>
+    wrongPlace(dataDir) ?? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
+  )
+
+/** Why a directory is not one whose journal this user may read; undefined where it is. */
+const wrongPlace = (dataDir: string): Ended | undefined => {
+  const noVenues = `${dataDir} is no venue's data directory: it has no journal`
+  const journal = path.join(dataDir, Segment.directory)
+  for (const directory of [dataDir, journal, path.join(dataDir, "snapshots")]) {
+    try {
+      if (!fs.statSync(directory).isDirectory()) return usage(directory === dataDir ? noVenues : `${directory} is no directory`)
+      fs.accessSync(directory, fs.constants.R_OK | fs.constants.X_OK)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== "ENOENT") return usage(`${directory} cannot be read (${code}): run this as the venue's user, to whom it belongs`)
+      if (directory === dataDir) return usage(`there is no directory ${dataDir}`)
+    }
+  }
+  if (fs.existsSync(journal)) return undefined
+  const traces = ["snapshots", lockPath, NodeHistories.fileName].filter((name) => fs.existsSync(path.join(dataDir, name)))
+  return traces.length === 0
+    ? usage(noVenues)
+    : new Ended({ code: unreadableCode, text: `${dataDir} has ${traces.join(" and ")}, but no ${Segment.directory}/: put that back` })
+}
 
 /** The same for a task that writes: it must run as the directory's owner, since the venue could not open another user's files. */
 const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>) =>
@@ -80,19 +104,33 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
 const hasFiles = (place: string): boolean =>
   fs.existsSync(place) && fs.readdirSync(place, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory())
 
+/** Whether a later version of the rules has taken the journal over. */
+const hasStep = (data: string): boolean => {
+  const snapshots = path.join(data, "snapshots")
+  return fs.existsSync(snapshots) && fs.readdirSync(snapshots).some((name) => name.endsWith(".step"))
+}
+
 /**
  * Copies the histories, the journal and the snapshots to a directory of their own. The histories come first: the venue sets aside those
  * that are ahead of their journal. Where they cannot be copied, the journal is all the same.
  */
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
+    if (out === "") return yield* usage("--out takes a directory, and not an empty text")
     if (hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
     const histories = yield* Effect.either(NodeHistories.copy(data, out))
     const report = yield* Effect.onError(onDisk(data, JournalTasks.copy(NodeDisk.layer(out))), () => NodeHistories.removeCopy(out))
-    const lines = Either.isRight(histories) && histories.right ? [...report.lines, `histories  ${NodeHistories.fileName}`] : report.lines
-    yield* sayReport({ ...report, lines })
-    if (Either.isRight(histories)) return
-    const text = `the journal is copied, but not the histories (${NodeHistories.fileName}): ${histories.left.message}`
+    const isThere = Either.isLeft(histories) || histories.right
+    const copied = isThere ? NodeHistories.fileName : `none: there is no ${NodeHistories.fileName}, and a start makes one from the journal`
+    yield* sayReport({ ...report, lines: Either.isLeft(histories) ? report.lines : [...report.lines, `histories  ${copied}`] })
+    const trouble = Either.isLeft(histories)
+      ? histories.left.message
+      : isThere || !hasStep(data)
+      ? undefined
+      : "there are none, and the journal has a step to other rules: what the venue has forgotten from before that was in them alone. If "
+        + "they were removed, put them back from an earlier copy, which is to be kept"
+    if (trouble === undefined) return
+    const text = `the journal is copied, but not the histories (${NodeHistories.fileName}): ${trouble}`
     return yield* new Ended({ code: unreadableCode, text })
   }).pipe(Effect.catchTags(endedUnreadable))
 
