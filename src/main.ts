@@ -91,7 +91,7 @@ const readMarkets = (settings: VenueConfig) =>
 
 /** Codes of a data directory that is no directory, or which another user has to make or give to the venue's. */
 const noDirectory: ReadonlySet<string> = new Set(["EEXIST", "ENOTDIR"])
-const notGiven: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"])
+const notGiven: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "ENOENT"])
 
 /** The data directory's disk. A directory that cannot be made or written is a wrong setting: no further start could use it either. */
 const diskAt = (dataDir: string): Layer.Layer<Disk, DiskError | ConfigError.ConfigError> => {
@@ -309,6 +309,13 @@ const told = (settings: VenueConfig, { fromSequence, records }: Venue.Venue["Typ
     yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
   })
 
+/** What an operator has to know of the recovered state: a clock far ahead of it, and histories that are missing or know more. */
+const saidOf = ({ dataDir }: VenueConfig, state: Reads): Effect.Effect<void> => {
+  const clockAhead = aheadAtStart(state, Date.now())
+  const ofHistories = NodeHistories.toldAtStart(dataDir, state.sequence)
+  return clockAhead === undefined ? ofHistories : Effect.zipRight(ofHistories, Effect.logWarning(clockAhead))
+}
+
 /** Starts the venue, and runs until it is stopped. */
 const run = Effect.gen(function*() {
   const { custody, settings } = yield* Config.all({ settings: config, custody: SignerConfig.custody })
@@ -334,8 +341,8 @@ const run = Effect.gen(function*() {
     threads(settings, capacity),
     indexFeed(settings.index, markets)
   )
-  /** Set where the clock was far ahead of the state that was recovered. */
-  let clockAhead: string | undefined
+  /** What is to be said of the state that was recovered. */
+  let toBeSaid = Effect.void
   const venue = Venue.layerOpening({
     environment: settings.environment,
     operatorToken: hasOperator(settings) ? nobodys(random) : undefined,
@@ -362,7 +369,7 @@ const run = Effect.gen(function*() {
     feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
     recovered: (state) => {
       stop.state = state
-      clockAhead = aheadAtStart(state, Date.now())
+      toBeSaid = saidOf(settings, state)
     },
     drained: (sequence) => {
       late.words = `the stop did not end in time: all that was decided up to sequence ${sequence} is durable, and its snapshot may `
@@ -377,8 +384,7 @@ const run = Effect.gen(function*() {
   return yield* Effect.flatMap(Venue.Venue, (running) =>
     Effect.gen(function*() {
       const url = `${tls === undefined ? "http" : "https"}://${running.address}:${running.port}`
-      yield* told(settings, running.recovered, url, siteAt(settings.site, running.port).publicOrigin)
-      if (clockAhead !== undefined) yield* Effect.logWarning(clockAhead)
+      yield* Effect.zipRight(toBeSaid, told(settings, running.recovered, url, siteAt(settings.site, running.port).publicOrigin))
       const failure = yield* running.failure
       const stopped = new WriterStopped(failure)
       // Nobody has requested this stop, so nobody would notice if it did not complete.

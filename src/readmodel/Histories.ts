@@ -591,9 +591,16 @@ class Follower {
     return isReplaying || this.parts.durableSequence() - place.sequence >= this.options.batchRecords
   }
 
-  /** Fails with a fault that a read has found. */
+  /** Fails with a fault that a read has found; tells where the file's name leads elsewhere, into which nothing is written any more. */
   private get undamaged(): Effect.Effect<void, Unwritten> {
-    return Effect.suspend(() => this.damage === undefined ? Effect.void : Effect.fail(this.damage))
+    return Effect.suspend(() => {
+      if (this.damage !== undefined) return Effect.fail(this.damage)
+      const { name, isElsewhere } = this.parts.database
+      if (isElsewhere?.() !== true) return Effect.void
+      const text = `${name} was removed or replaced while it is open: what the histories have is in this process alone, and gone when it `
+        + "ends. Copy it and its -wal first, from the files that are open under its /proc/PID/fd, and see OPERATIONS, Backups"
+      return this.isNews(text) ? Effect.logError(text) : Effect.void
+    })
   }
 
   /** Applies what is available, up to the length of a batch, and writes it. */

@@ -33,6 +33,8 @@ export class HistoriesDatabase extends Context.Tag("venue/readmodel/HistoriesDat
   readonly setAside: Effect.Effect<void, DatabaseUnusable>
   /** Removes the existing database, which this process has begun and has not completed. It must be closed. */
   readonly discard: Effect.Effect<void, DatabaseUnusable>
+  /** Of a database in a file: whether the file's name leads elsewhere than to the one that was opened last. Looks once a second at most. */
+  readonly isElsewhere?: () => boolean
 }>() {}
 
 /** A second database, made beside the existing one, which stays as it is until the new one is complete. */

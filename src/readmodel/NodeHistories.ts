@@ -4,9 +4,11 @@
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as NodeDirectory from "../NodeDirectory.js"
 import * as NodePrivateFile from "../NodePrivateFile.js"
 import { DatabaseUnusable, HistoriesAnew, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
 import { run, textOf } from "./Sql.js"
@@ -60,11 +62,84 @@ const keepPrivate = (file: string): void => {
   for (const kept of [file, ...asideNames(file)]) for (const companion of companions) NodePrivateFile.restrict(`${kept}${companion}`)
 }
 
+/** The pause between two looks for a file's name, milliseconds. */
+const lookMs = 1_000
+
+/** Whether a file's name leads elsewhere since it was noted. */
+class Named {
+  private noted: string | undefined
+  private lookedAtMs = Number.NEGATIVE_INFINITY
+  private was = false
+
+  constructor(private readonly file: string) {}
+
+  private get present(): string {
+    const stats = fs.statSync(this.file, { bigint: true, throwIfNoEntry: false })
+    return stats === undefined ? "none" : `${stats.dev}/${stats.ino}`
+  }
+
+  note(): void {
+    this.noted = this.present
+    this.lookedAtMs = performance.now()
+    this.was = false
+  }
+
+  readonly isElsewhere = (): boolean => {
+    if (this.noted === undefined || performance.now() - this.lookedAtMs < lookMs) return this.was
+    this.lookedAtMs = performance.now()
+    try {
+      this.was = this.present !== this.noted
+    } catch {
+      // What cannot be looked at now may be there.
+    }
+    return this.was
+  }
+}
+
+/**
+ * What a start finds before the histories are opened: that there are none, or the record up to which they reach; undefined where they
+ * cannot be read, which is told when they are opened.
+ */
+const found = (dataDir: string): "none" | number | undefined => {
+  const file = path.join(dataDir, fileName)
+  if (!fs.existsSync(file)) return "none"
+  try {
+    const database = new SqliteDatabase(file, { readonly: true, timeout: 0 })
+    try {
+      const sequence = database.prepare("SELECT sequence FROM place").pluck().get()
+      return typeof sequence === "number" ? sequence : undefined
+    } finally {
+      database.close()
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** What a start that recovered up to a sequence says of the histories that it found. */
+export const toldAtStart = (dataDir: string, sequence: number): Effect.Effect<void> => {
+  const reach = sequence === 0 ? undefined : found(dataDir)
+  const file = path.join(dataDir, fileName)
+  if (reach === "none") {
+    return Effect.logWarning(
+      `there are no histories in ${dataDir}: ${fileName} is made anew from the journal. If it was removed by mistake and the journal has a `
+        + "step to other rules (snapshots/*.step), put it back from a copy: what was before the step is in it alone"
+    )
+  }
+  if (reach === undefined || reach <= sequence) return Effect.void
+  return Effect.logError(
+    `the journal ends at sequence ${sequence}, and ${file} has been made from records up to ${reach}: ${reach - sequence} records are `
+      + "missing from the journal that had been acknowledged, unless it was cut or put back from a copy on purpose, or the histories are "
+      + "another venue's. Where it was not, stop the venue at once, before it decides more, and look for the segment"
+  )
+}
+
 /** Opens the file in the current thread. */
 export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase | HistoriesAnew> => {
   const file = path.join(dataDir, fileName)
   const anew = `${file}.new`
-  const makeDirectory = (): void => void fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const named = new Named(file)
+  const makeDirectory = (): void => void NodeDirectory.make(dataDir)
   return Layer.succeedContext(Context.merge(
     Context.make(HistoriesDatabase, {
       name: file,
@@ -73,8 +148,9 @@ export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase | Historie
           makeDirectory()
           keepPrivate(file)
         }),
-        openAt(file)
+        Effect.tap(openAt(file), () => Effect.sync(() => named.note()))
       ),
+      isElsewhere: named.isElsewhere,
       setAside: trying(() => setAside(file)),
       discard: trying(() => remove(file))
     }),
@@ -109,7 +185,7 @@ export const copy = (dataDir: string, toDir: string): Effect.Effect<boolean, Dat
   const to = path.join(toDir, fileName)
   if (!fs.existsSync(file)) return Effect.succeed(false)
   const empty = trying(() => {
-    fs.mkdirSync(toDir, { recursive: true, mode: 0o700 })
+    NodeDirectory.make(toDir)
     NodePrivateFile.keep(to)
   })
   // One statement reads one state: a copy by pages would begin anew whenever the venue writes.

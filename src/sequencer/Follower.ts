@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import { type Disk, type DiskError, isLockLost } from "../journal/Disk.js"
 import * as Following from "../journal/Following.js"
 import type { Unreadable } from "../journal/Journal.js"
+import * as Segment from "../journal/Segment.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Feed from "./Feed.js"
 import type { Ended, Said, Setting, Told } from "./FollowerHost.js"
@@ -31,7 +32,12 @@ export const endedBy = (error: FollowError): Ended =>
       reason: error.message,
       diverged: { lastSequence: error.lastSequence, expectedDigest: error.expectedDigest, actualDigest: error.actualDigest }
     }
-    : { reason: error.message }
+    : { reason: error.message, ...isMissing(error) ? { isMissing: true } : undefined }
+
+/** Whether a name of the journal is gone: a follower reads only what the writer has told durable, and no segment is ever removed. */
+const isMissing = (error: FollowError): boolean =>
+  error._tag === "JournalCorrupt" && error.missing !== undefined
+  || (error._tag === "DiskError" && error.code === "ENOENT" && error.path.startsWith(Segment.directory))
 
 /** The journal's head for the follower: as far as the writer reports it durable. */
 const headOf = ({ blockAt, durableSequence, look }: Following.Following, told: Told): Feed.Head => {

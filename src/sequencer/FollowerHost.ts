@@ -33,6 +33,8 @@ export interface Divergence {
 export interface Ended {
   readonly reason: string
   readonly diverged?: Divergence | undefined
+  /** Set where a segment, or a part of the journal, is missing behind what the writer has told durable. */
+  readonly isMissing?: boolean
 }
 
 /** Indexes in the shared memory. */

@@ -134,7 +134,11 @@ export class Followers {
     return Effect.catchAll(this.runOne, (ended) => {
       this.ended(ended)
       const wait = this.isOfUse ? this.options.pauseMs : pauseMs
-      return Effect.logWarning(`the follower ended, and is started again in ${wait} ms: ${ended.reason}`).pipe(
+      const words = `the follower ended, and is started again in ${wait} ms: ${ended.reason}`
+      const told = ended.isMissing === true
+        ? Effect.logError(`a part of the journal is missing under this venue; find it before the venue is stopped: ${words}`)
+        : Effect.logWarning(words)
+      return told.pipe(
         Effect.zipRight(Effect.sleep(wait)),
         Effect.zipRight(Effect.suspend(() => this.keep(Math.min(2 * wait, this.options.longestPauseMs))))
       )

@@ -3,8 +3,8 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
-import { Effect, Exit } from "effect"
-import { expect, onTestFinished, test } from "vitest"
+import { Effect, Exit, Logger } from "effect"
+import { expect, onTestFinished, test, vi } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import { HistoriesDatabase } from "../../src/readmodel/HistoriesDatabase.js"
 import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
@@ -115,4 +115,60 @@ test("what is set aside never takes the place of what was, and there is a limit 
   fs.rmSync(file)
   await Effect.runPromise(setAside)
   expect(contents()).toEqual(all.slice(0, 16))
+})
+
+/** What a start that recovered up to a sequence says. */
+const toldAt = (directory: string, sequence: number) => {
+  const logged: Array<string> = []
+  const logger = Logger.make(({ logLevel, message }) => void logged.push(`${logLevel.label} ${String(message)}`))
+  Effect.runSync(Effect.provide(NodeHistories.toldAtStart(directory, sequence), Logger.replace(Logger.defaultLogger, logger)))
+  return logged
+}
+
+test("a start says that the histories are missing, or that they know records which the journal has not", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  expect(toldAt(directory, 0)).toEqual([])
+  expect(toldAt(directory, 7)).toEqual([expect.stringMatching(/^WARN there are no histories in .*: histories.db is made anew/)])
+  const database = new SqliteDatabase(path.join(directory, "histories.db"))
+  database.exec("CREATE TABLE place (sequence INTEGER); INSERT INTO place VALUES (107)")
+  database.close()
+  expect(toldAt(directory, 107)).toEqual([])
+  expect(toldAt(directory, 7)).toEqual([
+    expect.stringMatching(/^ERROR the journal ends at sequence 7, .* up to 107: 100 records are missing/)
+  ])
+  fs.writeFileSync(path.join(directory, "histories.db"), "no database")
+  expect(toldAt(directory, 7)).toEqual([])
+})
+
+test("a running venue tells that the name of its histories leads elsewhere, once a minute", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  const file = path.join(directory, "histories.db")
+  const logged: Array<string> = []
+  const venue = new VenueOver(memoryDisk().layer, { histories: { retryMs: 100 } }, 1_767_225_600_000, WorkloadIdentity.layerNone, {
+    histories: NodeHistories.layer(directory),
+    logged: (line) => logged.push(line)
+  })
+  expect(Exit.isSuccess(await venue.started)).toBe(true)
+  let price = 60_000
+  /** Another index price, whose mark the histories take in. */
+  const goOn = async () => {
+    await venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price: `${++price}.0` } })
+    await venue.pass(1_000)
+  }
+  const told = () => logged.filter((line) => line.includes("was removed or replaced while it is open"))
+  await goOn()
+  expect(told()).toEqual([])
+  fs.renameSync(file, `${file}.away`)
+  await vi.waitFor(async () => {
+    await goOn()
+    expect(told()).toHaveLength(1)
+  }, { interval: 100, timeout: 60_000 })
+  for (let second = 0; second < 3; second++) {
+    await Effect.runPromise(Effect.sleep(500))
+    await goOn()
+  }
+  expect(told()).toHaveLength(1)
+  expect(Exit.isSuccess(await venue.stop())).toBe(true)
 })
