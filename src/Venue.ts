@@ -23,7 +23,7 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
-import type * as Stages from "./domain/Stages.js"
+import * as Stages from "./domain/Stages.js"
 import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener, type Serving } from "./edge/http/Listener.js"
 import type { Exposition } from "./edge/http/Exposition.js"
@@ -533,7 +533,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   registerSources(metrics, feed, state, clock)
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
-  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), ClockWatch.make(times), JournalWatch.make(writer)], lookedAtEveryMs))
+  const journalWatch = JournalWatch.make(writer, { nanos: Stages.nanosOf(clock), pauseMs: lookedAtEveryMs })
+  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), ClockWatch.make(times), journalWatch], lookedAtEveryMs))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
   // Runs before the writer ends, and after the last request that could use a key.
