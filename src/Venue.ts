@@ -490,7 +490,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const indexWatch = IndexWatch.make()
   const submit = indexWatch.over(Context.get(writing, Submit))
   const clock = yield* Effect.clock
-  const times = { now: () => clock.unsafeCurrentTimeMillis(), state }
+  const times = ClockWatch.clocksOf(clock, state)
+  const clockWatch = ClockWatch.make(times)
   readiness.watch(() => unavailableBy(writer, times))
   for (const each of [metricsOfStart, metrics]) registerRoom(each, writer)
   yield* tellTorn(Context.get(writing, Journal))
@@ -531,10 +532,11 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   )
   const feed = yield* IndexFeed
   registerSources(metrics, feed, state, clock)
+  ClockWatch.register(metrics, clockWatch)
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
   const journalWatch = JournalWatch.make(writer, { nanos: Stages.nanosOf(clock), pauseMs: lookedAtEveryMs })
-  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), ClockWatch.make(times), journalWatch], lookedAtEveryMs))
+  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), clockWatch.look, journalWatch], lookedAtEveryMs))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
   // Runs before the writer ends, and after the last request that could use a key.

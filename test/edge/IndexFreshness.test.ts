@@ -88,8 +88,8 @@ test("a market without a price has no age and is stale", async () => {
 
 test("a clock that lies far behind the journal makes every index stale, is told by metrics and the log, and is no reason once it is back", async () => {
   const { ready, venue } = make()
-  const times = { now: () => venue.atEpochMs, state: venue.engine }
-  const look = ClockWatch.make(times)
+  const times = { now: () => venue.atEpochMs, monotonicMs: () => venue.atEpochMs, state: venue.engine }
+  const { look } = ClockWatch.make(times)
   const told = async () => {
     const { body } = await venue.ask({ target: "/metrics" })
     return [/^venue_clock_behind_ms (\d+)$/m.exec(body)?.[1], (await ready()).details.staleMarkets, look(), ClockWatch.clockTrouble(times)]
@@ -112,6 +112,72 @@ test("a start by a clock that is more than a day ahead of the last record says s
   expect([ahead(-5), ahead(dayMs), ahead(40 * 365 * dayMs, 0)]).toEqual([undefined, undefined, undefined])
   expect(ahead(dayMs + 1)).toContain("the journal's last record was made 1 days before this start")
   expect(ahead(40 * 365 * dayMs)).toContain("made 14600 days before this start, by this machine's clock")
+})
+
+/** A watch over a clock that has shown ten looks at the right time, over a journal that is written by it. */
+const watched = () => {
+  const clock = { atEpochMs: 1_000_000_000, elapsedMs: 5 }
+  const state = { atEpochMs: clock.atEpochMs }
+  const watch = ClockWatch.make({ now: () => clock.atEpochMs, monotonicMs: () => clock.elapsedMs, state })
+  /** Sets the clock by so much, and writes a record. */
+  const set = (byMs: number): void => {
+    clock.atEpochMs += byMs
+    state.atEpochMs = Math.max(state.atEpochMs, clock.atEpochMs)
+  }
+  /** Lets time pass and sets the clock by so much, then looks. */
+  const pass = (elapsedMs: number, setByMs = 0): ReadonlyArray<string> => {
+    clock.elapsedMs += elapsedMs
+    set(elapsedMs + setByMs)
+    return watch.look().map(({ isWarning, text }) => `${isWarning ? "warning" : "info"}: ${text}`)
+  }
+  for (let look = 0; look < 10; look++) pass(10_000)
+  return { watch, set, pass }
+}
+
+const hourMs = 3_600_000
+
+test("a clock that goes ahead while the venue runs is told and counted at once, and once", () => {
+  const { pass, watch } = watched()
+  expect([pass(10_000, 60_000), watch.stepsAhead()]).toEqual([[], 0])
+  const [told, ...more] = pass(10_000, 60_001)
+  expect(told).toMatch(/^warning: the clock went ahead by 60001 ms .*or the machine was suspended.* stop the venue at once/)
+  expect([more, watch.stepsAhead(), pass(10_000), pass(10_000, hourMs).length, watch.stepsAhead()]).toEqual([[], 1, [], 1, 2])
+  // A look that comes late, since the process stood still, sees both clocks gone on alike.
+  expect([pass(hourMs), watch.stepsAhead()]).toEqual([[], 2])
+})
+
+test("a step ahead that is taken back in part before anybody looked is told once, and that the clock is behind", () => {
+  const { pass, set, watch } = watched()
+  set(3 * hourMs)
+  expect(pass(10_000, -hourMs)).toEqual([expect.stringContaining("went ahead by 7200000 ms"), expect.stringContaining("behind the last")])
+  expect([pass(10_000), pass(10_000), watch.stepsAhead()]).toEqual([[], [], 1])
+})
+
+test("a clock that is set back is told as behind alone, and one that is set right again as nothing else", () => {
+  const { pass, watch } = watched()
+  expect(pass(10_000, -hourMs)).toEqual([expect.stringContaining(`the clock lies ${hourMs - 10_000} ms behind the last record`)])
+  expect(pass(hourMs / 2)).toEqual([])
+  expect(pass(10_000, hourMs)).toEqual(["info: the clock has come to the last record again"])
+  expect([pass(10_000), watch.stepsAhead()]).toEqual([[], 0])
+})
+
+test("a clock that lies behind the journal at the first look goes ahead of nothing where it is set right", () => {
+  const clock = { atEpochMs: 0, elapsedMs: 5 }
+  const { look, stepsAhead } = ClockWatch.make({
+    now: () => clock.atEpochMs,
+    monotonicMs: () => clock.elapsedMs,
+    state: { atEpochMs: hourMs }
+  })
+  expect(look()).toEqual([expect.objectContaining({ isWarning: true })])
+  clock.atEpochMs += hourMs
+  expect([look(), stepsAhead()]).toEqual([[expect.objectContaining({ isWarning: false })], 0])
+})
+
+test("a clock that was ahead, was set right and has been waited for is told where it goes ahead anew", () => {
+  const { pass, watch } = watched()
+  pass(10_000, -hourMs)
+  expect(pass(hourMs)).toEqual(["info: the clock has come to the last record again"])
+  expect([pass(10_000, hourMs), watch.stepsAhead()]).toEqual([[expect.stringContaining("went ahead by 3600000 ms")], 1])
 })
 
 const samples = (sender: string, counts: ReadonlyArray<number>): ReadonlyArray<string> =>

@@ -60,6 +60,7 @@ const cases: Readonly<Record<string, readonly [well: Figures, ...fires: Readonly
   AccountsFilling: [{ accounts: 800_000 }, { accounts: 800_001 }],
   TransfersFilling: [{ open_transfers: 80, open_transfers_capacity: 100 }, { open_transfers: 81, open_transfers_capacity: 100 }],
   ClockBehind: [{ clock_behind_ms: 10_000 }, { clock_behind_ms: 10_001 }],
+  ClockAhead: flag("clock_steps_ahead_total"),
   IndexStale: flag("index_stale"),
   LiquidationExhausted: flag("liquidation_exhausted_total"),
   MarketHalted: flag("market_status"),

@@ -147,8 +147,8 @@ test("what an alert awaits the first of is told as 0 before: a series that begin
   const text = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
   const found = awaited()
   expect(found.map(([where]) => where)).toEqual(
-    ["Defects", "LiquidationExhausted", "Deleveraging", "LedgerAlarm", "ConnectionsTurnedAway", "AnswersUntaken"].map((name) =>
-      `alert ${name}`
+    ["Defects", "ClockAhead", "LiquidationExhausted", "Deleveraging", "LedgerAlarm", "ConnectionsTurnedAway", "AnswersUntaken"].map(
+      (name) => `alert ${name}`
     )
   )
   for (const [where, series] of found) expect(text, where).toMatch(series)
