@@ -76,11 +76,14 @@ const usage = `usage: npm run sim -- [options]
   --shrink-seconds N   seconds of processor time that it may take (default 120)
   --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone; all of a folder, where it
                     is one
-  --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all
-${Scenarios.scenarios.map(({ name, what }) => `      ${name}\n          ${what}`).join("\n")}`
+  --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all. Their names: --help`
 
+/** A line or two for each scenario: over a screen of them. */
+const scenarioList = Scenarios.scenarios.map(({ name, what }) => `      ${name}\n          ${what}`).join("\n")
+
+/** What is wrong comes last, where it is seen. */
 const fail = (message: string): never => {
-  process.stderr.write(`${message}\n${usage}\n`)
+  process.stderr.write(`${usage}\n\n${message}\n`)
   process.exit(exitCodes.usage)
 }
 
@@ -126,7 +129,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         replay = words[++index] ?? fail("--replay needs a file")
         break
       case "--scenario":
-        scenarios = Scenarios.named(words[++index] ?? "") ?? fail("--scenario needs the name of one, or all")
+        scenarios = Scenarios.named(words[++index] ?? "") ?? fail("--scenario needs the name of one, or all: --help tells them")
         break
       case "--shrink-runs":
         shrinkRuns = count(word, words[++index])
@@ -145,7 +148,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         flags[word.slice(2) as keyof typeof flags] = true
         break
       case "--help":
-        process.stdout.write(`${usage}\n`)
+        process.stdout.write(`${usage}\n\nscenarios:\n${scenarioList}\n`)
         return process.exit(exitCodes.clean)
       default:
         fail(`unknown option ${word}`)

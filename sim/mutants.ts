@@ -16,6 +16,7 @@ import { fileURLToPath } from "node:url"
 import Table from "cli-table3"
 import * as esbuild from "esbuild"
 import { environment, flags } from "./report/Memory.js"
+import * as Usage from "./report/Usage.js"
 
 interface Mutant {
   readonly name: string
@@ -53,9 +54,13 @@ const longestSeedMs = 60_000
 /** Most memory of a run, in MiB: an endless loop often fills a list. */
 const mostMemoryMib = 4_096
 
-const option = (name: string, fallback: string): string => {
-  const at = process.argv.indexOf(name)
-  return at < 0 ? fallback : process.argv[at + 1] ?? fallback
+const usage = Usage.make("npm run mutants -- [--seeds N] [--steps N] [--only NAME[,NAME...]] [--types] [--keep]")
+
+/** What of the command line decides how a mutant is judged. */
+interface Settings {
+  readonly seeds: number
+  readonly steps: number
+  readonly types: boolean
 }
 
 interface Ended {
@@ -132,8 +137,8 @@ const judgePlayed = async (mutant: Mutant, scenario: string, copy: string): Prom
   return { mutant, isCaught, by: undefined, found: isCaught ? `${scenario}, step ${step}` : `${scenario}: ${seen}` }
 }
 
-const judge = async (mutant: Mutant, first: number | undefined, seeds: string, steps: string, checked: boolean): Promise<Verdict> => {
-  const copy = await plant(mutant, checked)
+const judge = async (mutant: Mutant, first: number | undefined, { seeds, steps, types }: Settings): Promise<Verdict> => {
+  const copy = await plant(mutant, types)
   const others: Array<string> = []
   /**
    * Looks in a range for a seed that breaks the mutant's property. Where a seed breaks others first, that is noted and the next one
@@ -141,7 +146,7 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
    */
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
     for (let seed = from; seed <= last && others.length < mostOthers;) {
-      const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps, "--profile", mutant.profile]
+      const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", String(steps), "--profile", mutant.profile]
       const program = [...flags, `--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
       const { code, isEndless, output } = await execute(process.execPath, program, copy, (last - seed + 1) * longestSeedMs)
       const match = failure.exec(output)
@@ -161,10 +166,9 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
   }
   try {
     if (mutant.scenario !== undefined) return await judgePlayed(mutant, mutant.scenario, copy)
-    const all = Number(seeds)
     const ranges: ReadonlyArray<readonly [from: number, last: number]> = first === undefined
-      ? [[1, all]]
-      : [[first, first], [1, Math.min(all, first - 1)], [first + 1, all]]
+      ? [[1, seeds]]
+      : [[first, first], [1, Math.min(seeds, first - 1)], [first + 1, seeds]]
     for (const [from, last] of ranges) {
       const caught = await caughtIn(from, last)
       if (caught !== undefined) return caught
@@ -185,23 +189,28 @@ const keep = (known: Readonly<Record<string, number>>, verdicts: ReadonlyArray<V
 }
 
 const main = async (): Promise<number> => {
-  const only = option("--only", "").split(",").filter((name) => name !== "")
-  const mutants = fs.readdirSync(folder)
-    .filter((name) => name.endsWith(".json"))
-    .sort()
-    .map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), "utf8")) as Mutant)
-    .filter(({ name }) => only.length === 0 || only.includes(name))
-  if (mutants.length === 0 || mutants.length < only.length) throw new Error("there is no such mutant")
-  const seeds = option("--seeds", "200")
-  const steps = option("--steps", "400")
+  const { keep: keeps, only, seeds, steps, types } = usage.parsed({
+    options: {
+      seeds: { type: "string", default: "200" },
+      steps: { type: "string", default: "400" },
+      only: { type: "string" },
+      types: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false }
+    }
+  })
+  const settings = { seeds: usage.count("--seeds", seeds), steps: usage.count("--steps", steps), types }
+  const names = fs.readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length)).sort()
+  const wanted = usage.among("--only", "mutant", names, only)
+  const mutants = names.filter((name) => wanted.includes(name))
+    .map((name) => JSON.parse(fs.readFileSync(path.join(folder, `${name}.json`), "utf8")) as Mutant)
   const verdicts: Array<Verdict> = []
   const waiting = [...mutants]
   const known = fs.existsSync(caughtPath) ? JSON.parse(fs.readFileSync(caughtPath, "utf8")) as Record<string, number> : {}
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const verdict = await judge(next, known[next.name], seeds, steps, process.argv.includes("--types"))
+      const verdict = await judge(next, known[next.name], settings)
       verdicts.push(verdict)
-      if (process.argv.includes("--keep")) keep(known, verdicts)
+      if (keeps) keep(known, verdicts)
       process.stdout.write(`${verdict.isCaught ? "caught  " : "MISSED  "} ${verdict.mutant.name}: ${verdict.found}\n`)
     }
   }

@@ -3,7 +3,7 @@
  * replays their files over the planted bug (which must still be there) and over the original source (which must not have it), and reads
  * the bundles back. Exit code 1 if one of these fails or a run keeps `mostSteps` steps or more.
  *
- * Usage: node dist/sim/planted.js [--only MUTANT[,MUTANT]]
+ * Usage: npm run planted -- [--only MUTANT[,MUTANT]]
  */
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url"
 import Table from "cli-table3"
 import * as Bundle from "../src/cli/bundle/Bundle.js"
 import * as BugFile from "./report/BugFile.js"
+import * as Usage from "./report/Usage.js"
 
 interface Mutant {
   readonly name: string
@@ -24,6 +25,8 @@ interface Mutant {
 }
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
+const folder = path.join(root, "sim/mutants")
+const usage = Usage.make("npm run planted -- [--only MUTANT[,MUTANT]]")
 const mostSteps = 20
 /** A mutant that takes a while to reach, one about money, one about answers under network faults, one about durability. */
 const standard = "reduce-only-outlives-position,fee-vanishes,key-forgotten,answer-before-durable"
@@ -89,15 +92,16 @@ const prove = async (mutant: Mutant): Promise<{ readonly wrong: ReadonlyArray<st
 }
 
 const main = async (): Promise<number> => {
-  const at = process.argv.indexOf("--only")
-  const wanted = (at < 0 ? standard : process.argv[at + 1] ?? "").split(",")
+  const { only } = usage.parsed({ options: { only: { type: "string", default: standard } } })
+  const names = fs.readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length))
+  const wanted = usage.among("--only", "mutant", names, only)
   const table = new Table({
     head: ["planted", "broke", "steps", "left", "runs", "seconds", "replayed", "once fixed", "records in the bundle"],
     style: { head: [], border: [] }
   })
   const wrong: Array<string> = []
   for (const name of wanted) {
-    const mutant = JSON.parse(fs.readFileSync(path.join(root, "sim/mutants", `${name}.json`), "utf8")) as Mutant
+    const mutant = JSON.parse(fs.readFileSync(path.join(folder, `${name}.json`), "utf8")) as Mutant
     const proof = await prove(mutant)
     table.push([...proof.row])
     wrong.push(...proof.wrong.map((each) => `${name}: ${each}`))
