@@ -31,9 +31,13 @@ export type ListedMarket = typeof ListedMarket.Type
 const MarketsFile = Schema.parseJson(Schema.Array(ListedMarket).pipe(Schema.minItems(1), Schema.maxItems(1024)))
 
 /** The markets file is invalid. */
-export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()("MarketsFileInvalid", { reason: Schema.String }) {
+export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()("MarketsFileInvalid", {
+  reason: Schema.String,
+  /** Its path, where whoever read it has one. */
+  file: Schema.optional(Schema.String)
+}) {
   override get message() {
-    return `the markets file (MARKETS_FILE) is invalid: ${this.reason}`
+    return `the markets file ${this.file === undefined ? "" : `${this.file} `}(MARKETS_FILE) is invalid: ${this.reason}`
   }
 }
 

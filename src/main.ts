@@ -16,6 +16,7 @@ import * as Bootstrap from "./Bootstrap.js"
 import * as NodeAssets from "./edge/console/NodeAssets.js"
 import * as NodeWritten from "./edge/system/docs/NodeWritten.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
+import { ListenError } from "./edge/http/Listener.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodeTls from "./edge/http/NodeTls.js"
 import type { Setting } from "./funds/Parts.js"
@@ -83,11 +84,19 @@ const builtPages = path.join(path.dirname(fileURLToPath(import.meta.url)), "../c
 /** The API reference, where the build puts it in the output. */
 const writtenReference = path.join(path.dirname(fileURLToPath(import.meta.url)), "../docs")
 
+const marketsFileOf = ({ marketsFile }: VenueConfig): string => Option.getOrElse(marketsFile, () => bundledMarkets)
+
+/** Names the file that a fault of the markets is in: it may be found when it is read, and when its markets are put. */
+const withMarketsFile = (settings: VenueConfig) => ({
+  MarketsFileInvalid: ({ reason }: Bootstrap.MarketsFileInvalid) =>
+    new Bootstrap.MarketsFileInvalid({ reason, file: marketsFileOf(settings) })
+})
+
 const readMarkets = (settings: VenueConfig) =>
   Effect.try({
-    try: () => fs.readFileSync(Option.getOrElse(settings.marketsFile, () => bundledMarkets), "utf8"),
+    try: () => fs.readFileSync(marketsFileOf(settings), "utf8"),
     catch: (cause) => new Bootstrap.MarketsFileInvalid({ reason: String(cause) })
-  }).pipe(Effect.flatMap(Bootstrap.parseMarkets))
+  }).pipe(Effect.flatMap(Bootstrap.parseMarkets), Effect.catchTags(withMarketsFile(settings)))
 
 /** Codes of a data directory that is no directory, or which another user has to make or give to the venue's. */
 const noDirectory: ReadonlySet<string> = new Set(["EEXIST", "ENOTDIR"])
@@ -391,7 +400,7 @@ const run = Effect.gen(function*() {
       late.words = `${stopped.message}; ${late.words}`
       endIn(stopMs)
       return yield* Effect.die(stopped)
-    })).pipe(Effect.provide(Layer.provide(venue, leaves)))
+    })).pipe(Effect.provide(Layer.provide(venue, leaves)), Effect.catchTags(withMarketsFile(settings)))
 })
 
 /** A command to try next: opening demo accounts in development, otherwise showing the status. */
@@ -416,6 +425,7 @@ const launch = Effect.onExit(run, (exit) => {
 /** The message for the operator when the process ends by itself. */
 const explain = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
+  if (error instanceof ListenError) return `${error.message}; HOST and PORT say where it is to listen`
   const isSaid = !Cause.isDie(cause)
     || [WriterStopped, NotFlushed, NotSaved, SegmentGone, StoppedEarly].some((kind) => error instanceof kind)
   return error instanceof Error && isSaid ? error.message : Cause.pretty(cause)

@@ -5,6 +5,7 @@
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
+import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
@@ -117,8 +118,18 @@ test("a data directory that another process holds ends with 1 and says so", () =
 
 test.each(["/nowhere/markets.json", "package.json"])("MARKETS_FILE=%s is refused with 78 and the variable's name", (value) => {
   const { status, stderr } = start({ MARKETS_FILE: value })
-  expect(stderr).toContain("MARKETS_FILE")
+  expect(stderr).toContain(`the markets file ${value} (MARKETS_FILE) is invalid: `)
   expect(status).toBe(78)
+})
+
+test("an address that cannot be listened on names its settings", async () => {
+  const taken = net.createServer()
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve))
+  const { port } = taken.address() as net.AddressInfo
+  const { status, stderr } = start({ PORT: String(port), DATA_DIR: path.join(directory, "deaf") })
+  await new Promise((resolve) => taken.close(resolve))
+  expect(stderr).toMatch(/cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*; HOST and PORT say where it is to listen/)
+  expect(status).toBe(1)
 })
 
 test("a data directory that is a file is refused with 78, its name and the reason", () => {
