@@ -15,8 +15,8 @@ export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; re
 /** The command line or the settings are wrong. */
 const usageCode = 3
 /** The tool itself failed (sysexits' EX_SOFTWARE). */
-const bugCode = 70
-const interruptedCode = 130
+export const bugCode = 70
+export const interruptedCode = 130
 
 /** A wrong command line. */
 export const usage = (text: string): Ended => new Ended({ code: usageCode, text })

@@ -6,7 +6,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { programVersion } from "../domain/Version.js"
 import { runMain } from "../NodeMain.js"
-import { type Ended, settle, teardown, teardownOfFollowing } from "./Exit.js"
+import { bugCode, type Ended, interruptedCode, settle, teardown, teardownOfFollowing } from "./Exit.js"
 import * as Help from "./Help.js"
 import * as NodeTerminal from "./NodeTerminal.js"
 import { printed } from "./Visible.js"
@@ -41,6 +41,15 @@ const plainly = (console: Console.Console): Console.Console => {
 /** What a shell tells of a program whose reader has gone away. It is not 0: nobody knows what the rest would have said. */
 const readerGoneCode = 141
 
+/** The exit codes of every tool beside its own. One that serves goes on until it is interrupted, whoever reads its output. */
+const commonCodes = (isServer: boolean): Help.Tool["exitCodes"] => ({
+  [bugCode]: "an internal error",
+  ...(isServer ? {} : {
+    [interruptedCode]: "interrupted; 0 with --follow",
+    [readerGoneCode]: "nobody reads the output any more, as before `| head`"
+  })
+})
+
 /** Ends the process without a word where nobody reads its output any more, as where it is piped to `head`. */
 const endWithReader = (error: NodeJS.ErrnoException): void => {
   if (error.code !== "EPIPE") throw error
@@ -56,7 +65,13 @@ export const runTool = <Name extends string, E extends Ended, A>(
   // A process may run a tool several times.
   if (!isServer && !process.stdout.listeners("error").includes(endWithReader)) process.stdout.on("error", endWithReader)
   const descriptors = Object.entries(groups).map(([group, commands]) => [group, commands.map(({ descriptor }) => descriptor)] as const)
-  const tool: Help.Tool = { name, version: programVersion, command: command.descriptor, groups: Object.fromEntries(descriptors), exitCodes }
+  const tool: Help.Tool = {
+    name,
+    version: programVersion,
+    command: command.descriptor,
+    groups: Object.fromEntries(descriptors),
+    exitCodes: { ...exitCodes, ...commonCodes(isServer) }
+  }
   const words = args.slice(2)
   const ran = Help.isAsked(tool, words)
     ? Effect.as(Console.log(Help.lines(tool, words).join("\n")), 0)

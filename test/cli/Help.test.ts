@@ -34,6 +34,7 @@ describe("--help", () => {
     expect(lines[3]).toMatch(/^  status +Whether the venue takes requests/)
     expect(stdout).toMatch(/\n {2}market put +Puts a market/)
     expect(stdout.indexOf("COMMANDS")).toBeLessThan(stdout.indexOf("EXIT CODES"))
+    expect(stdout.match(/^ {2}\d+ /gm)).toEqual(["  0 ", "  1 ", "  2 ", "  3 ", "  70 ", "  130 ", "  141 "])
   })
 
   test("of a group and of a command: what each takes", async () => {
@@ -52,6 +53,9 @@ describe("--help", () => {
 
   test("of the others", async () => {
     const said = await Promise.all(["replay", "signer", "ledger"].map((name) => tool(name, "--help")))
+    // Those that serve end as asked where they are interrupted, and go on where nobody reads their output.
+    expect(said.map(({ stdout }) => [/^ {2}70 /m, /^ {2}130 /m, /^ {2}141 /m].map((code) => code.test(stdout))))
+      .toEqual([[true, true, true], [true, false, false], [true, false, false]])
     expect(said.map(({ code, stdout }) => [code, /OPTIONS\n {2}--\w+/.test(stdout), stdout.includes("EXIT CODES")]))
       .toEqual(said.map(() => [0, true, true]))
   })
@@ -147,6 +151,14 @@ describe("an exit code", () => {
       ["venue", "connect", ...nobody, "--key-file", path.join(folder, "keys.json")]
     ]
     expect(await codesOf(lines)).toEqual(expected(lines, 2))
+  })
+
+  test.each(["nonsense", "ftp://127.0.0.1", "http:/venue", "https://"])("of 3 is every command's that is to ask %s", async (wrong) => {
+    const file = path.join(folder, "text.json")
+    const lines = [...remote, ["status"], ["limits"], ["connect"], ["verify-solvency", "--proof", file], ["halt", "--over-http"]]
+      .map((words) => line("dist/tools/venue.js", [...words, "--url", wrong], environment))
+    const said = new Set((await runAll(lines)).map(({ code, stderr }) => `${code} ${stderr.trim()}`))
+    expect([...said]).toEqual([`3 --url takes http://... or https://..., and not ${wrong}`])
   })
 
   test("of 3 is that of a wrong command line, file or setting", async () => {

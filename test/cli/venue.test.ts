@@ -432,7 +432,7 @@ describe("the command", () => {
 
   it("sends the operator's token to no machine in the clear, unless that is meant", async () => {
     const halt = (...args: ReadonlyArray<string>) => line(program, ["halt", ...args], { OPERATOR_TOKEN: "operator-token-of-tests" })
-    const refused = await runAll([halt("--url", "http://venue.example:8080"), halt("--url", "venue.example")])
+    const refused = await runAll([halt("--url", "http://venue.example:8080"), halt("--url", "HTTP://venue.example")])
     for (const { code, stderr } of refused) expect([code, stderr]).toEqual([3, expect.stringContaining("--over-http")])
   })
 
@@ -597,7 +597,7 @@ describe("the command", () => {
       version: "operator-market-preview/v1",
       marketId,
       outcome: "refused",
-      refusal: { code: "invalid_request", rejectionGuard: "notice_required", safeMessage: "It needs notice.", nearest: "99" },
+      refusal: { code: "invalid_request", rejectionGuard: "notice_required", safeMessage: "It needs notice.", nearest: "1796021282693" },
       differences: [{ parameter: "maxLeverageX", from: 50, to: 20 }],
       withdrawsAnnounced: true,
       openInterest: "5.0",
@@ -639,7 +639,9 @@ describe("the command", () => {
     expect(dry.stdout).toContain("LINK-USDC-PERP: would be refused (at sequence 7; nothing is changed)")
     expect(dry.stdout).toMatch(/maxLeverageX +│ 50 +│ 20/)
     expect(dry.stdout).toMatch(/accounts that would be liquidated +│ 1/)
-    expect(dry.stderr).toContain("would be refused: invalid_request: It needs notice. (notice_required, would pass: 99)")
+    expect(dry.stderr).toContain(
+      "would be refused: invalid_request: It needs notice. (notice_required, would pass: 2026-11-30T06:48:02.693Z)"
+    )
     await close()
   })
 
@@ -673,6 +675,49 @@ describe("the command", () => {
     expect(announced.stdout).toMatch(/, effective 2027-03-01T12:00:00\.000Z\n$/)
     expect([absent.code, absent.stderr]).toEqual([3, "--at: 2027-02-30T12:00:00Z does not exist\n"])
     expect(asked).toEqual([{ path: place, body: JSON.stringify({ effectiveAtEpochMs: delistedAtEpochMs }) }])
+  })
+
+  it("says of a delisting that is withdrawn where none was announced, and of none that was or may have been", async () => {
+    const { marketId, ...parameters } = JSON.parse(fs.readFileSync("fixtures/market.json", "utf8"))
+    const place = `DELETE /v1/operator/markets/${marketId}/delisting`
+    const answer = (done("withdraw_delisting", { marketId }) as { readonly body: object }).body
+    const listing = (delisting: object) => ({
+      "GET /v1/operator/markets": {
+        version: "operator-markets/v1",
+        markets: [{ marketId, status: "open", parameters, ...delisting }],
+        journalSequence: 7
+      }
+    })
+    const announced = { delisting: { state: "announced", effectiveAtEpochMs: 1_800_000_000_000 } }
+    const said = await Promise.all(([[listing({})], [listing(announced)], [listing({}), "--key", "k"], [{}]] as const).map(
+      async ([markets, ...more]) => {
+        const { asked, close, tool } = await answeringAt({ ...markets, [place]: answer })
+        const { code, stderr, stdout } = await tool("market", "delist", marketId, "--withdraw", ...more)
+        await close()
+        return [code, stderr, stdout.startsWith("withdraw_delisting LINK-USDC-PERP: sequence 7"),
+          asked.filter(({ path }) => path === place).length]
+      }
+    ))
+    expect(said).toEqual([
+      [0, "no delisting of LINK-USDC-PERP was announced, so there was nothing to withdraw\n", true, 1],
+      [0, "", true, 1],
+      [0, "", true, 1],
+      [0, "", true, 1]
+    ])
+  })
+
+  it("shows the times that a refusal compares as times, and other values as they are", () => {
+    const values = { limit: "1796021282693", actual: "1577836800000", nearest: "1796021282693" }
+    expect(Operator.comparedText({ rejectionGuard: "notice_required", ...values })).toEqual([
+      "notice_required",
+      "limit 2026-11-30T06:48:02.693Z",
+      "actual 2020-01-01T00:00:00.000Z",
+      "would pass: 2026-11-30T06:48:02.693Z"
+    ])
+    expect(Operator.comparedText({ rejectionGuard: "margin_insufficient", limit: "1796021282693" })).toEqual([
+      "margin_insufficient",
+      "limit 1796021282693"
+    ])
   })
 
   it("says of an index price that the venue's own feed goes on", async () => {

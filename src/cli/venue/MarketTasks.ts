@@ -131,15 +131,31 @@ export const show = (parsed: Options.Of<typeof Options.marketShow>) =>
     ]))
   })
 
+/**
+ * Withdraws an announced delisting. Where none is, the venue accepts that and does nothing. Whoever asks for it may have mistaken the
+ * market, and is told, unless an earlier try under the same key may have withdrawn it.
+ */
+const withdraw = (parsed: Options.Of<typeof Options.delist>) =>
+  Effect.gen(function*() {
+    const { marketId } = parsed
+    const { listed, result } = yield* against(parsed, (target, key) =>
+      Effect.all({
+        listed: Option.isSome(parsed.key) ? Effect.succeedNone : Effect.option(Operator.listMarkets({ ...target, retries: 0 }, key)),
+        result: Operator.withdrawDelisting(target, key, marketId)
+      }))
+    yield* sayDone(result)
+    const found = Option.getOrUndefined(listed)?.markets.find((each) => each.marketId === marketId)
+    if (found !== undefined && found.delisting === undefined) {
+      yield* Console.error(`no delisting of ${marketId} was announced, so there was nothing to withdraw`)
+    }
+  })
+
 /** Delists a market, or withdraws an announced delisting. */
 export const delist = (parsed: Options.Of<typeof Options.delist>) =>
   Effect.gen(function*() {
     const at = Option.getOrUndefined(parsed.at)
     if (parsed.withdraw && at !== undefined) return yield* usage("delist takes --at or --withdraw, and not both")
-    if (parsed.withdraw) {
-      const withdraw = (target: Operator.Target, key: string) => Operator.withdrawDelisting(target, key, parsed.marketId)
-      return yield* Effect.flatMap(against(parsed, withdraw), sayDone)
-    }
+    if (parsed.withdraw) return yield* withdraw(parsed)
     const atEpochMs = at === undefined ? undefined : yield* Either.mapLeft(Time.parse(at), (why) => usage(`--at: ${why}`))
     // Zero would stand for at once.
     if (atEpochMs !== undefined && atEpochMs <= 0) return yield* usage(`--at: ${at} is not ahead`)

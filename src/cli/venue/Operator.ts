@@ -16,6 +16,7 @@ import * as Schema from "effect/Schema"
 import { envelopeOf } from "../../client/venue/Refusal.js"
 import { assert } from "../../domain/Assert.js"
 import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
+import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../../edge/http/Envelopes.js"
 import { PublishedSolvency } from "../../edge/funds/solvency.js"
 import { OperatorCancel, type OperatorCancelBody } from "../../edge/operator/cancelByOperator.js"
@@ -31,6 +32,7 @@ import type { PutMarketBody } from "../../edge/operator/MarketBody.js"
 import { MarketPreview } from "../../edge/operator/previewMarket.js"
 import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
+import * as Format from "../replay/Format.js"
 import * as Http from "./Http.js"
 
 /** A venue, and the token for its operator routes. */
@@ -174,7 +176,13 @@ const isEnvelopeStatus = (status: number): status is Envelopes.Status => Envelop
 const envelopeIn = (text: string) => Option.getOrUndefined(Option.map(parsed(text), envelopeOf))
 const parsed = Schema.decodeUnknownOption(Schema.parseJson())
 
-/** The details of a refusal beside its message: its guard, and the compared values. */
+/** The guards that compare times, which travel as milliseconds since 1970. */
+const ofTimes: ReadonlySet<string> = new Set(
+  Object.values(Refusal.Refusal).filter((refusal) => refusal !== 0).map(Refusal.describe)
+    .flatMap(({ compares, guard }) => compares === "epoch_ms" && guard !== undefined ? [guard] : [])
+)
+
+/** The details of a refusal beside its message: its guard, and the compared values, times as people write them. */
 export const comparedText = (
   { actual, limit, nearest, rejectionGuard }: {
     readonly rejectionGuard?: string | undefined
@@ -182,12 +190,16 @@ export const comparedText = (
     readonly actual?: string | undefined
     readonly nearest?: string | undefined
   }
-): ReadonlyArray<string> => [
-  ...(rejectionGuard === undefined ? [] : [rejectionGuard]),
-  ...(limit === undefined ? [] : [`limit ${limit}`]),
-  ...(actual === undefined ? [] : [`actual ${actual}`]),
-  ...(nearest === undefined ? [] : [`would pass: ${nearest}`])
-]
+): ReadonlyArray<string> => {
+  const isOfTimes = rejectionGuard !== undefined && ofTimes.has(rejectionGuard)
+  const shown = (value: string): string => isOfTimes && /^[1-9][0-9]*$/.test(value) ? Format.time(Number(value)) : value
+  return [
+    ...(rejectionGuard === undefined ? [] : [rejectionGuard]),
+    ...(limit === undefined ? [] : [`limit ${shown(limit)}`]),
+    ...(actual === undefined ? [] : [`actual ${shown(actual)}`]),
+    ...(nearest === undefined ? [] : [`would pass: ${shown(nearest)}`])
+  ]
+}
 
 /**
  * The error for an answer other than 200. Without an envelope it is a proxy's, which reveals nothing about the request. 503 is not a

@@ -1,17 +1,30 @@
 /** The arguments and options of each command of `npm run venue`. Importing this loads nothing of what the commands do. */
 import * as Args from "@effect/cli/Args"
 import type * as Cli from "@effect/cli/Command"
+import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as CliOptions from "@effect/cli/Options"
+import * as ValidationError from "@effect/cli/ValidationError"
+import * as Effect from "effect/Effect"
 import * as Market from "../../domain/Market.js"
 import { usualDemoKeySeconds } from "../../operations/accounts/OpenDemoAccounts.js"
 import { flagNames } from "../../operations/accounts/SetAccountFlags.js"
 import { data, named } from "../Options.js"
 
-const url = CliOptions.text("url").pipe(
-  CliOptions.withDescription("Where the venue listens"),
-  CliOptions.withDefault("http://127.0.0.1:8080"),
-  CliOptions.map((text) => text.replace(/\/+$/, ""))
-)
+/**
+ * A venue's URL without a slash at its end. Anything else is a wrong command line: asked for, it would look like a venue that does not
+ * answer, or like one that is asked without TLS.
+ */
+const urlOf = (description: string) =>
+  CliOptions.text("url").pipe(
+    CliOptions.withDescription(description),
+    CliOptions.mapEffect((text) =>
+      /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
+        ? Effect.succeed(text.replace(/\/+$/, ""))
+        : Effect.fail(ValidationError.invalidValue(HelpDoc.p(`--url takes http://... or https://..., and not ${text}`)))
+    )
+  )
+
+const url = urlOf("Where the venue listens").pipe(CliOptions.withDefault("http://127.0.0.1:8080"))
 
 const key = CliOptions.text("key").pipe(
   CliOptions.withDescription("The idempotency key: the one of an earlier try that got no answer"),
@@ -205,7 +218,7 @@ export const verifySolvency = {
     CliOptions.withDescription("A file with the answer of GET /v1/accounts/{accountId}/solvency-proof")
   ),
   published: named("published", "A file with the answer of GET /v1/solvency of the same sequence"),
-  url: named("url", "Where the venue listens, to be asked for what it published instead"),
+  url: urlOf("Where the venue listens, to be asked for what it published instead").pipe(CliOptions.optional),
   account: named("account", "The account that the proof has to be of (acc_...); without it, anybody's proof holds"),
   testMoney: CliOptions.boolean("test-money").pipe(
     CliOptions.withDescription("Counts what was credited without a deposit as if the treasury held it: of a venue with test money")
