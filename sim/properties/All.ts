@@ -4,6 +4,7 @@ import { agentsWait } from "./agentsWait.js"
 import { answersEqualModel } from "./answersEqualModel.js"
 import { answersInFull } from "./answersInFull.js"
 import { answersWait } from "./answersWait.js"
+import { approvalsAreTaken } from "./approvalsAreTaken.js"
 import { authority } from "./authority.js"
 import { band } from "./band.js"
 import { batch } from "./batch.js"
@@ -125,6 +126,7 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(factsAreTaken),
   watch(moneyIsAsAsked),
   watch(givingUp),
+  watch(approvalsAreTaken),
   watch(pinned),
   watch(spending)
 ]
