@@ -253,12 +253,16 @@ const judge = (state: State, seen: Handled): Verdict => {
 }
 
 /**
- * Checks that a key's read of itself names the same end of the window as the answer's headers, to the second: reading does not extend a
- * window.
+ * Checks that a key's read of itself names the same rest and the same end of the window as the answer's headers, the end to the second:
+ * reading does not extend a window.
  */
 const endFault = ({ answer, atEpochMs, call }: Handled): Verdict => {
   if (call.endpoint !== "getCurrentApiKey" || answer?.status !== 200) return holds
-  const { rateLimit: { resetsAtEpochMs } } = JSON.parse(answer.text) as { readonly rateLimit: { readonly resetsAtEpochMs: number } }
+  const { rateLimit: { remaining, resetsAtEpochMs } } = JSON.parse(answer.text) as {
+    readonly rateLimit: { readonly remaining: number; readonly resetsAtEpochMs: number }
+  }
+  if (remaining !== header(answer, "ratelimit-remaining"))
+    return broken(`${call.client} is told that ${remaining} are left, and by the headers ${JSON.stringify(answer.headers)}`)
   const left = Math.ceil((resetsAtEpochMs - atEpochMs) / 1_000)
   return left === header(answer, "ratelimit-reset")
     ? holds

@@ -1,17 +1,19 @@
 /**
  * Safety (contract). The readiness report gives the state of each index: how long ago its source observed it, by the process's clock and
  * not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and whether the last relevant sample
- * was a step that waits for confirmation. Checked where everything decided is durable: there the model stands where the engine does.
- * `/metrics` says the same.
+ * was a step that waits for confirmation. Of money on the ledger it gives whether withdrawals are open or why they are stopped, what the
+ * ledger said that cannot be, up to which offset the journal has it, and how many transfers are not over. Checked where everything decided
+ * is durable: there the model stands where the engine does. `/metrics` says the same of the indexes.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
+import { isNeeded } from "../model/NaiveFunds.js"
 import { sessionOf } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { mostBehindMs } from "../model/Shown.js"
 import * as Exposition from "../reading/Exposition.js"
 import { isListed } from "../reading/MarketRules.js"
-import { difference } from "./Difference.js"
+import { difference, firstDifference } from "./Difference.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -48,11 +50,32 @@ const oldestOf = ({ markets }: NaiveVenue, atEpochMs: number): number =>
   Math.max(-1, ...markets.filter((each) => each.status === "open" && sessionOf(each) !== "closed")
     .map((each) => ageOf(each, atEpochMs) ?? -1))
 
+/** What the report says of money on the ledger; nothing while the process starts. */
+interface ToldOfMoney {
+  readonly withdrawals?: string
+  readonly ledgerAlarms?: number
+  readonly ledgerOffset?: number
+  readonly openTransfers?: number
+}
+
+/** Checks what the report says of money on the ledger. */
+const judgeMoney = ({ funds }: NaiveVenue, { ledgerAlarms, ledgerOffset, openTransfers, withdrawals }: ToldOfMoney): Verdict => {
+  if (withdrawals === undefined) return holds
+  const { contradictions, offset, stop, transfers } = funds
+  const stopped = stop?.reason === "operator" ? "stopped: operator" : `stopped: ${stop?.reason}, differs by ${stop?.differenceAtoms} atoms`
+  return firstDifference("the readiness", [
+    ["withdrawals", withdrawals, stop === undefined ? "open" : stopped],
+    ["the ledger's alarms", ledgerAlarms, contradictions],
+    ["the ledger's offset", ledgerOffset, offset],
+    ["open transfers", openTransfers, transfers.filter(isNeeded).length]
+  ], ["answer", "model"])
+}
+
 const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
   if (answer === undefined || model === undefined) return holds
   const { details, durableSequence, markets } = JSON.parse(answer.text) as {
     readonly durableSequence: number
-    readonly details: { readonly oldestIndexAgeMs: number; readonly staleMarkets: number }
+    readonly details: ToldOfMoney & { readonly oldestIndexAgeMs: number; readonly staleMarkets: number }
     readonly markets: ReadonlyArray<Told>
   }
   // The process learns a moment later what is durable, and with it the results of samples.
@@ -73,7 +96,8 @@ const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { re
     indexHeld
   }))
   const { oldestIndexAgeMs, staleMarkets } = details
-  return difference(`the indexes at ${atEpochMs}`, told, expected)
+  return judgeMoney(model, details)
+    ?? difference(`the indexes at ${atEpochMs}`, told, expected)
     ?? difference(`the oldest index at ${atEpochMs}`, oldestIndexAgeMs, oldestOf(model, atEpochMs))
     ?? difference(`the stale markets at ${atEpochMs}`, staleMarkets, expected.filter(({ indexStale }) => indexStale).length)
 }
