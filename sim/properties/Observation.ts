@@ -173,8 +173,8 @@ export interface LedgerBook {
   readonly held: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
   /** What strangers have sent the treasury beside all deposits, up to each offset at which they did, oldest first. */
   readonly sent: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
-  /** What was issued out of nothing, money atoms, beside what every party is given. */
-  readonly given: ReadonlyArray<number>
+  /** What was issued out of nothing, money atoms, and to whom, beside what every party is given. */
+  readonly given: ReadonlyArray<{ readonly amountAtoms: number; readonly partyId: string }>
   /** Every submission of the venue that it accepted; `prepared` is base64. */
   readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
   /** Hashes of executions by strangers who have obtained a party's key. */

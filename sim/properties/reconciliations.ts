@@ -1,12 +1,13 @@
 /**
  * Safety (I10). A reconciliation reports what the treasury held on the ledger at the named offset, by the ledger's own book, and what the
- * journal had between question and answer; its difference is that of the two, and equals what was sent to the treasury besides deposits,
+ * journal had between question and answer; the treasury in a published solvency report is the ledger's likewise. The difference is that of the two, and equals what was sent to the treasury besides deposits,
  * where the ledger has forgotten nothing and strangers have taken nothing. The books stop withdrawals only where the treasury lacks
  * something, and more than an operator has accepted. The reported state of withdrawals is the actual one, and the automatic reconciliation
- * in the venue's readiness agrees with the ledger's own book. A party is given ledger money at most as often as that was requested, and at
+ * in the venue's readiness agrees with the ledger's own book, and is there once the process has told anybody of one. A party is given ledger money at most as often as that was requested, and at
  * least as often as that was confirmed; nobody else is given any.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
+import { Refusal } from "../../src/domain/Refusal.js"
 import { decimalOf, moneyScale } from "../model/Decimals.js"
 import type { NaiveFunds } from "../model/NaiveFunds.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -22,6 +23,8 @@ interface Before {
   readonly withdrawn: bigint
   readonly stops: number
   readonly partyId: string | undefined
+  /** Which of the processes was running. */
+  readonly incarnation: number
 }
 
 /** A reported state of the ledger, to be compared with its own book. */
@@ -37,12 +40,18 @@ interface State {
   model: NaiveVenue | undefined
   /** How often withdrawals have been stopped and allowed so far. */
   stops: number
+  incarnation: number
+  /** Whether the present process has told of a comparison. */
+  isCompared: boolean
   /** By call and attempt. */
   readonly asked: Map<string, Before>
   readonly told: Array<Told>
   /** How often each gift was taken up by a process, and how often it was confirmed: by amount. */
   readonly handled: Map<number, number>
   readonly given: Map<number, number>
+  /** The accounts for which each amount was requested, and the accounts of all parties. */
+  readonly wanted: Map<number, Set<string>>
+  readonly parties: Map<string, string>
 }
 
 type Answered = Observation & { readonly _tag: "Answered" }
@@ -73,6 +82,16 @@ const count = (counts: Map<number, number>, amount: number | undefined): void =>
   if (amount !== undefined) counts.set(amount, (counts.get(amount) ?? 0) + 1)
 }
 
+/** Notes a gift that a process was asked for. */
+const wanted = (state: State, gift: Gift | undefined): void => {
+  if (gift?.amountAtoms === undefined) return
+  const { accountId, amountAtoms } = gift
+  count(state.handled, amountAtoms)
+  const accounts = state.wanted.get(amountAtoms)
+  if (accounts === undefined) state.wanted.set(amountAtoms, new Set([accountId]))
+  else accounts.add(accountId)
+}
+
 const atomsIn = (json: Json, name: string): bigint => BigInt(String(json[name]))
 
 const isBetween = (told: bigint, before: bigint, now: bigint): boolean => before <= told && told <= now
@@ -98,6 +117,7 @@ const compared = (state: State, { answer: { json, text }, call, model: { funds }
   if (state.stops === before.stops && !funds.isStopped && unattributed < BigInt(funds.accepted))
     return broken(`${what}: withdrawals go on, and no more than ${funds.accepted} atoms are accepted`)
   state.told.push({ what, offset: Number(told["atLedgerOffset"]), held, unattributed })
+  state.isCompared ||= before.incarnation === state.incarnation
   return holds
 }
 
@@ -131,7 +151,12 @@ const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, 
       return broken(`${what}: the ledger has forgotten nothing, and ${beside} atoms were sent beside all deposits`)
   }
   const minted = new Map<number, number>()
-  for (const amount of gifts) count(minted, amount)
+  for (const { amountAtoms, partyId } of gifts) {
+    count(minted, amountAtoms)
+    const accountId = state.parties.get(partyId)
+    if (accountId !== undefined && state.wanted.get(amountAtoms)?.has(accountId) !== true)
+      return broken(`${amountAtoms} atoms were given to ${partyId} on the ledger, and nobody asked for that`)
+  }
   for (const amount of new Set([...minted.keys(), ...state.given.keys()])) {
     const [least, times, most] = [state.given, minted, state.handled].map((counts) => counts.get(amount) ?? 0) as [number, number, number]
     if (times < least || times > most)
@@ -140,10 +165,35 @@ const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, 
   return holds
 }
 
-const beforeOf = ({ model, stops }: State, accountId: string | undefined): Before => {
+const beforeOf = ({ incarnation, model, stops }: State, accountId: string | undefined): Before => {
   const funds: Pick<NaiveFunds, "deposited" | "withdrawn"> = model?.funds ?? { deposited: 0n, withdrawn: 0n }
   const partyId = accountId === undefined ? undefined : partyOf(model, accountId)
-  return { deposited: funds.deposited, withdrawn: funds.withdrawn, stops, partyId }
+  return { deposited: funds.deposited, withdrawn: funds.withdrawn, stops, partyId, incarnation }
+}
+
+/** Notes the treasury of a published solvency report. */
+const published = (state: State, { answer: { json, text }, call }: Answered, before: Before | undefined): Verdict => {
+  const { treasury } = json as Json
+  if (!isObject(treasury)) return holds
+  state.isCompared ||= before?.incarnation === state.incarnation
+  state.told.push({
+    what: `${call.target}, answered ${text}`,
+    offset: Number(treasury["ledgerOffset"]),
+    held: atomsIn(treasury, "heldAtoms"),
+    unattributed: atomsIn(treasury, "unattributedAtoms")
+  })
+  return holds
+}
+
+/** Checks that the readiness report has a comparison where the process has told of one. */
+const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): Verdict => {
+  if (call.endpoint !== "getReadiness" || answer === undefined) return holds
+  const { details } = JSON.parse(answer.text) as { readonly details?: { readonly reconciliation?: string } }
+  const said = details?.reconciliation
+  if (said === undefined) return holds
+  if (said === "not compared yet") return state.isCompared ? broken(`the books were compared, and the readiness says: ${said}`) : holds
+  state.isCompared = true
+  return holds
 }
 
 /** The readiness report on the books: that they agree, or by how much they differ, at which offset. */
@@ -160,11 +210,15 @@ const ready = (state: State, { answer: { json, text } }: Answered): Verdict => {
   return holds
 }
 
+/** Requests whose answers are compared with what was known when they were sent. */
+const askedAbout: ReadonlySet<string> = new Set(["reconcile", "fundLedgerParty", "getSolvency"])
+
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call } = seen
   if (call.endpoint === "getReadiness" && isObject(answer.json)) return ready(state, seen)
   const before = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
+  if (call.endpoint === "getSolvency" && answer.status === 200 && isObject(answer.json)) return published(state, seen, before)
   if (before === undefined || answer.status === 503 || isLimited(answer)) return holds
   const gift = giftIn(call)
   if (gift !== undefined) return given(state, seen, gift, before)
@@ -175,12 +229,30 @@ export const reconciliations: Property<State> = {
   name: "operators-are-told-what-the-ledger-holds",
   invariant: "I10",
   kind: "safety",
-  initial: () => ({ model: undefined, stops: 0, asked: new Map(), told: [], handled: new Map(), given: new Map() }),
+  initial: () => ({
+    model: undefined,
+    stops: 0,
+    incarnation: 0,
+    isCompared: false,
+    asked: new Map(),
+    told: [],
+    handled: new Map(),
+    given: new Map(),
+    wanted: new Map(),
+    parties: new Map()
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
+      case "Started":
+        state.incarnation = seen.incarnation
+        state.isCompared = false
+        return holds
       case "Committed": {
         state.model = seen.model
         const { command } = seen.record
+        if (command.kind === "BindParty" && seen.decision.outcomes[0]?.refusal === Refusal.none) {
+          state.parties.set(command.partyId, idOf(seen.model.accounts[command.ofAccount]!.born))
+        }
         if (command.kind === "StopWithdrawals" || command.kind === "AllowWithdrawals" || command.kind === "NoteCompletion") state.stops++
         const { accepted } = seen.model.funds
         return command.kind === "StopWithdrawals" && command.reason === "reconciliation" && command.differenceAtoms >= accepted
@@ -188,15 +260,17 @@ export const reconciliations: Property<State> = {
           : holds
       }
       case "Asked":
-        if (seen.call.endpoint === "reconcile" || seen.call.endpoint === "fundLedgerParty")
+        if (askedAbout.has(seen.call.endpoint))
           state.asked.set(`${seen.call.id}/${seen.attempt}`, beforeOf(state, giftIn(seen.call)?.accountId))
         return holds
       case "Unanswered":
         state.asked.delete(`${seen.call.id}/${seen.attempt}`)
         return holds
       case "Handling":
-        count(state.handled, giftIn(seen.call)?.amountAtoms)
+        wanted(state, giftIn(seen.call))
         return holds
+      case "Handled":
+        return handled(state, seen)
       case "Answered":
         return answered(state, seen)
       case "Reconciled":

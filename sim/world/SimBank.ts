@@ -534,7 +534,9 @@ const bookOf = (
     held,
     sent,
     given: inputs.flatMap((input) =>
-      input._tag === "Minted" && Number(input.amountAtoms) !== givenAtoms && !isTreasurys(input.owner) ? [Number(input.amountAtoms)] : []
+      input._tag === "Minted" && Number(input.amountAtoms) !== givenAtoms && !isTreasurys(input.owner)
+        ? [{ amountAtoms: Number(input.amountAtoms), partyId: input.owner }]
+        : []
     ),
     prunedThrough,
     answers: new Map([...answers].map(([id, { inputs: count, said }]) => [id, { said, endOffset: ends[count]! }])),
