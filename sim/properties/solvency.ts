@@ -1,7 +1,8 @@
 /**
  * Safety (I1, as anybody may check it). The published solvency report has the venue's sums at the named record, by the reference model:
  * what accounts have and lack at the marks, what is held, collected and owed, and what was paid in. They add up to the atom, the balances
- * under the root sum up to the accounts' equity, and the treasury is compared with the same journal. Each tree salts an account's leaf
+ * under the root sum up to the accounts' equity, and the treasury is compared with the same journal. A report that was told as the latest
+ * is there for whoever names its record, until there may have been two newer ones. Each tree salts an account's leaf
  * differently: a leaf that was once shown cannot be recognized in another tree.
  */
 import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency.js"
@@ -35,10 +36,19 @@ interface Making {
 /** The latest report served, and when it expires: the next request then starts another one. */
 interface Latest {
   readonly sequence: number
+  /** Until when at most one newer report can have been made, by the process's clock, unless that was set back; 0 where it is unknown. */
+  readonly keptUntilEpochMs: number
   /** By the process's clock; undefined until known. */
   overAtEpochMs: number | undefined
   /** Since the first request after it expired. */
   renewing: Making | undefined
+}
+
+/** The process that was running when a request was sent, and the latest report that it had told of, where the request names that. */
+interface Sent {
+  readonly incarnation: number
+  readonly setBacks: number
+  readonly named: Latest | undefined
 }
 
 interface State {
@@ -46,8 +56,12 @@ interface State {
   /** Undefined until a report is requested of the process. */
   making: Making | undefined
   latest: Latest | undefined
-  /** The latest reading of the process's clock that was reported. */
+  /** The latest reading of the process's clock that was reported, and how often the clock was set back. */
   highestEpochMs: number
+  setBacks: number
+  incarnation: number
+  /** Attempts to read a report, by call and attempt: what was known when they were sent. */
+  readonly sent: Map<string, Sent>
   /** For calls taken up when a newer report should long have been made: the sequence of the old one. */
   readonly renewed: Map<number, number>
   /** Whether there is a ledger, whose answer may take any time. */
@@ -188,8 +202,19 @@ const toldAlike = ({ told }: State, json: Json, target: string): Verdict => {
   return before === undefined ? holds : difference(`${target} at record ${sequence}`, { ...json, ...apart }, { ...before, ...apart })
 }
 
+/** Whether a report that a request names was certainly still kept by the process that says it is not. */
+const wasSurelyKept = (state: State, { call, clock }: Answered, sent: Sent | undefined): boolean => {
+  if (sent?.named === undefined || clock === undefined) return false
+  if (sent.incarnation !== state.incarnation || sent.setBacks !== state.setBacks) return false
+  if (Math.max(clock[1], state.highestEpochMs) >= sent.named.keptUntilEpochMs) return false
+  // An account that was opened after it is not in its tree.
+  return call.endpoint === "getSolvency" || state.sums.get(sent.named.sequence)?.equities[call.account] !== undefined
+}
+
 const answered = (state: State, seen: Answered): Verdict => {
-  const { answer: { json, status, text }, call } = seen
+  const { answer: { json, status, text }, attempt, call } = seen
+  const sent = state.sent.get(`${call.id}/${attempt}`)
+  state.sent.delete(`${call.id}/${attempt}`)
   if (status === 200 && call.endpoint === "getSolvencyProof") return proven(state, seen)
   const isLate = state.late.delete(call.id)
   if (status === 503 && text.includes("snapshot_unavailable") && state.making !== undefined) {
@@ -197,14 +222,17 @@ const answered = (state: State, seen: Answered): Verdict => {
     if (isLate && seen.atEpochMs - sinceMs >= madeAfterMs) return broken(`${call.target} is asked for again, and there is none`)
   }
   if (status === 200) {
-    const renewed = call.target.includes("?") ? holds : renewedVerdict(state, seen)
+    const renewed = call.target.includes("?") ? holds : renewedVerdict(state, seen, sent)
     return renewed ?? published(state, seen) ?? toldAlike(state, json as Json, call.target)
   }
   const { code } = isObject(json) ? json : {}
   if (status !== 404 || code === "route_not_found") return holds
   // A request for another's account is refused whether or not there is a report.
   if (code === "account_not_found" && !call.target.includes(`/${call.accountId}/`)) return holds
-  return call.target.includes("sequence=") ? holds : broken(`${call.target} names no record, and is answered ${status}: ${text}`)
+  if (!call.target.includes("sequence=")) return broken(`${call.target} names no record, and is answered ${status}: ${text}`)
+  return code === "not_found" && wasSurelyKept(state, seen, sent)
+    ? broken(`${call.target} names the latest report that was told, and is answered ${status}: ${text}`)
+    : holds
 }
 
 /** Records after the first request, and true time since its answer, within which the report is made. */
@@ -231,6 +259,13 @@ const committed = (state: State, { model, record }: Observation & { readonly _ta
 /** Longest age, ms, of a report served to anyone but the first to request a new one, including a failed first attempt. */
 const overAfterMs = 65_000
 
+/** The shortest time between two reports, ms. */
+const everyMs = 60_000
+
+/** The latest report, where a request names it. */
+const namedIn = ({ latest }: State, { target }: Call): Latest | undefined =>
+  latest !== undefined && new URLSearchParams(target.split("?")[1] ?? "").get("sequence") === String(latest.sequence) ? latest : undefined
+
 /** Notes a request for the latest report: whether it starts another one, or another should have been made. */
 const askedAgain = (state: State, { id }: Call, atEpochMs: number): void => {
   const { latest } = state
@@ -241,12 +276,14 @@ const askedAgain = (state: State, { id }: Call, atEpochMs: number): void => {
 }
 
 /** Checks that the latest report is newer than before, where there was time to make one. */
-const renewedVerdict = (state: State, { answer: { json }, atEpochMs, call }: Answered): Verdict => {
+const renewedVerdict = (state: State, { answer: { json }, atEpochMs, call, clock }: Answered, sent: Sent | undefined): Verdict => {
   const sequence = Number((json as Json)["journalSequence"])
   const before = state.renewed.get(call.id)
   const { latest } = state
   if (latest === undefined || sequence > latest.sequence) {
-    state.latest = { sequence, overAtEpochMs: undefined, renewing: undefined }
+    const isPresent = clock !== undefined && sent?.incarnation === state.incarnation && sent.setBacks === state.setBacks
+    const keptUntilEpochMs = isPresent ? clock[0] + everyMs : 0
+    state.latest = { sequence, keptUntilEpochMs, overAtEpochMs: undefined, renewing: undefined }
     return holds
   }
   if (latest.renewing === undefined) return holds
@@ -267,6 +304,9 @@ export const solvency: Property<State> = {
     making: undefined,
     latest: undefined,
     highestEpochMs: 0,
+    setBacks: 0,
+    incarnation: 0,
+    sent: new Map(),
     renewed: new Map(),
     hasLedger: false,
     late: new Set(),
@@ -281,6 +321,8 @@ export const solvency: Property<State> = {
         state.making = undefined
         state.latest = undefined
         state.highestEpochMs = 0
+        state.setBacks = 0
+        state.incarnation = seen.incarnation
         state.renewed.clear()
         state.hasLedger = seen.set.ledger
         state.late.clear()
@@ -294,6 +336,7 @@ export const solvency: Property<State> = {
         if (seen.call.endpoint === "getSolvency") askedAgain(state, seen.call, seen.atEpochMs)
         return holds
       case "Handled":
+        if (Math.min(seen.lowestEpochMs, seen.atEpochMs) < state.highestEpochMs) state.setBacks++
         state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs, seen.atEpochMs)
         // It was made before it was served: no later than the latest reported reading of the clock.
         if (state.latest !== undefined) state.latest.overAtEpochMs ??= state.highestEpochMs + overAfterMs
@@ -302,6 +345,11 @@ export const solvency: Property<State> = {
         if (!endpoints.has(seen.call.endpoint)) return holds
         if (!state.isAsked && state.model !== undefined) state.sums.set(state.model.sequence, sumsOf(state.model))
         state.isAsked = true
+        state.sent.set(`${seen.call.id}/${seen.attempt}`, {
+          incarnation: state.incarnation,
+          setBacks: state.setBacks,
+          named: namedIn(state, seen.call)
+        })
         return holds
       case "Answered":
         return endpoints.has(seen.call.endpoint) ? answered(state, seen) : holds
