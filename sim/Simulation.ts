@@ -40,7 +40,7 @@ import * as Misfits from "./workload/Misfits.js"
 import * as Oversight from "./workload/Oversight.js"
 import * as Probe from "./workload/Probe.js"
 import * as Rushes from "./workload/Rushes.js"
-import { boards, everythingPast, nextPage } from "./workload/LookingBack.js"
+import { everythingPast, nextPage, readTwice } from "./workload/LookingBack.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Publisher from "./workload/Publisher.js"
 import * as Trader from "./workload/Trader.js"
@@ -599,8 +599,8 @@ class Run {
     const published = everythingPublished(model, clients.identities)
     const past = everythingPast(model, clients.identities, root.split("look around"))
     clients.restore(() => [...published, ...past].forEach(look))
-    // A recent leaderboard is served for a while, so it is requested again when it has had time to grow old.
-    for (const draft of boards) {
+    // A recent leaderboard is served for a while, so it is requested again when it has had time to grow old; a report takes time.
+    for (const draft of readTwice(model)) {
       unanswered++
       clients.restore(() =>
         clients.issue({ ...draft, persistent: false }, () => {

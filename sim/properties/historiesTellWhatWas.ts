@@ -1,9 +1,10 @@
 /**
  * Safety (I9 as readers see it). Candles and episodes of positions are those of all events up to the record that the answer names,
- * recomputed from all of them; without a named record they are those of some record. No answer is of a record that is not durable, and
- * each states correctly how far behind it is: its record's time, and fresh, lagging or stale by its own lag. Transfers and security events
- * of an account are listed from the first to the last, however many of them the venue keeps in memory, as of a record between question and
- * answer.
+ * recomputed from all of them; without a named record they are those of some record, and once faults have stopped of none before one that
+ * an answer of the same process had named. No answer is of a record that is not durable, and each states correctly how far behind it is:
+ * its record's time, no lag where nothing later was durable, and fresh, lagging or stale by its own lag. Transfers and security events of
+ * an account are listed from the first to the last, however many of them the venue keeps in memory, as of a record between question and
+ * answer; and whoever confirms a transfer or gives it up is told where it stood at one of these records.
  */
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -21,6 +22,15 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
+/** What was known when an attempt of a call was sent. */
+interface Sent {
+  readonly sequence: number
+  readonly incarnation: number
+  readonly named: number
+}
+
+const nothingKnown: Sent = { sequence: 0, incarnation: 0, named: 0 }
+
 interface State {
   /** What each board stated about itself, by window and version. */
   readonly boards: Map<string, string>
@@ -32,11 +42,14 @@ interface State {
   readonly times: Map<number, number>
   /** The last durable record observed, and its value when each attempt of a call was sent. */
   sequence: number
-  readonly asked: Map<string, number>
+  readonly asked: Map<string, Sent>
+  incarnation: number
+  /** Since all faults have stopped: the highest record that the present process's histories have named. */
+  named: number
 }
 
 /** Checks an answer's statement of its own age. */
-const freshnessFault = ({ times }: State, model: NaiveVenue, told: unknown): Verdict => {
+const freshnessFault = ({ times }: State, model: NaiveVenue, told: unknown, from: number): Verdict => {
   if (!isObject(told)) return broken("does not say how fresh it is")
   const { asOfEpochMs, backfillStatus, dbReplicaLagMs, degradedState, journalSequence, projectorLagMs, status } = told
   if (typeof journalSequence !== "number" || journalSequence > model.sequence) {
@@ -46,6 +59,8 @@ const freshnessFault = ({ times }: State, model: NaiveVenue, told: unknown): Ver
     return broken(`is as of ${String(asOfEpochMs)}, and record ${journalSequence} is of ${String(times.get(journalSequence))}`)
   }
   const lag = Number(projectorLagMs)
+  if (lag !== 0 && journalSequence === from && from === model.sequence)
+    return broken(`is ${lag} ms behind, and of the last record that there was`)
   const must = lag > 30_000 ? "stale" : lag > 2_000 ? "lagging" : "fresh"
   if (status !== must) return broken(`is ${lag} ms behind and says that it is ${String(status)}`)
   const states = degradedState === "rebuilding" ? backfillStatus === "replaying" : (degradedState === "none") === (must === "fresh")
@@ -64,13 +79,13 @@ const named = (model: NaiveVenue, name: string | undefined, family: Queries.Quer
     name === (family === "compat" ? `${baseAsset}/${quoteAsset}:${settlementAsset}` : marketId)
   )
 
-/** Tuples name no record: they have to match some record, the latest ones first. */
-const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Query, json: unknown): Verdict => {
+/** Tuples name no record: they have to match some record from a given one on, the latest ones first. */
+const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Query, json: unknown, least: number): Verdict => {
   const asked = candlesAsked(query)
   const shown = JSON.stringify(json)
-  const at = [model.sequence, ...Shown.changesOfCandles(model, market, asked.series), 0]
+  const at = [model.sequence, ...Shown.changesOfCandles(model, market, asked.series).filter((sequence) => sequence > least), least]
   const isOne = at.some((sequence) => JSON.stringify(Shown.compatCandles(model, market, sequence, asked)) === shown)
-  return isOne ? holds : broken(`are the candles of no record: ${shown}`)
+  return isOne ? holds : broken(`are the candles of no record from ${least} on: ${shown}`)
 }
 
 /**
@@ -187,6 +202,22 @@ const transferVerdict = ({ answer: { json }, call: { account, method, target }, 
   })
 }
 
+/** The member of the answer to a confirmation that is the transfer. */
+const confirmedMembers = { deposit: "deposit", withdrawal: "withdrawal", party_change: "partyChange" } as const
+
+/** Checks what whoever confirms a transfer, or gives it up, is told of where it stands. */
+const confirmedVerdict = ({ answer: { json }, call: { account, body, method, target }, model }: Answered, from: number): Verdict => {
+  const wish = Funds.read(method, target, body)?.wish
+  if (wish?.kind !== "initiate" && wish?.kind !== "complete" && wish?.kind !== "cancel") return holds
+  const { id, kind } = wish.of
+  const told = wish.kind === "cancel" ? json : (json as Json)[confirmedMembers[kind]]
+  const changed = model.history.transfers.filter((each) => each.account === account).map(({ sequence }) => sequence)
+  return atSome(from, model.sequence, changed, (sequence) => {
+    const { expected, shown } = Shown.transfer(model, account, kind, sequence, told, id)
+    return difference(`at record ${sequence} what is told of it`, shown, expected)
+  })
+}
+
 /** Checks a read of an account's security events. */
 const securityVerdict = ({ answer: { json }, call: { account, method, target }, model }: Answered, from: number): Verdict => {
   const wish = Identity.read(method, target, "")?.wish
@@ -197,20 +228,25 @@ const securityVerdict = ({ answer: { json }, call: { account, method, target }, 
     (sequence) => difference(`at record ${sequence} it`, json, ShownIdentity.notes(model, account, sequence, before, wish.limit)))
 }
 
-const verdictOf = (state: State, seen: Answered, from: number): Verdict => {
+/** The record before which no answer may be any more. */
+const leastOf = ({ incarnation }: State, sent: Sent): number => sent.incarnation === incarnation ? sent.named : 0
+
+const verdictOf = (state: State, seen: Answered, sent: Sent): Verdict => {
+  const { sequence: from } = sent
   const { answer: { json }, call, model } = seen
   const reading = Queries.read(call.target)
   if (reading._tag !== "query") return holds
   const { query } = reading
   const market = named(model, query.market, query.family)
-  if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json)
+  if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json, leastOf(state, sent))
   if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, seen, query, json, from) : broken("is no object")
   if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
   if (!isObject(json)) return broken("is no object")
   const freshness = json["freshness"]
-  const fault = freshnessFault(state, model, freshness)
+  const fault = freshnessFault(state, model, freshness, from)
   if (fault !== undefined) return fault
   const sequence = Number((freshness as Json)["journalSequence"])
+  if (state.isHealed && sent.incarnation === state.incarnation) state.named = Math.max(state.named, sequence)
   const expected = query.endpoint === "getCandles"
     ? Shown.candles(model, market!, sequence, candlesAsked(query))
     : Shown.positionHistory(model, call.account, sequence, {
@@ -226,11 +262,22 @@ export const historiesTellWhatWas: Property<State> = {
   name: "histories-tell-what-was",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ boards: new Map(), lasting: new Map(), isHealed: false, times: new Map(), sequence: 0, asked: new Map() }),
+  initial: () => ({
+    boards: new Map(),
+    lasting: new Map(),
+    isHealed: false,
+    times: new Map(),
+    sequence: 0,
+    asked: new Map(),
+    incarnation: 0,
+    named: 0
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
         state.lasting.clear()
+        state.incarnation = seen.incarnation
+        state.named = 0
         return holds
       case "Healed":
         state.isHealed = true
@@ -240,15 +287,23 @@ export const historiesTellWhatWas: Property<State> = {
         state.times.set(seen.record.sequence, seen.record.atEpochMs)
         return holds
       case "Asked":
-        if (seen.call.method === "GET") state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
+        if (seen.call.method === "GET" || Funds.isOfFunds(seen.call.target)) {
+          const { incarnation, named, sequence } = state
+          state.asked.set(`${seen.call.id}/${seen.attempt}`, { sequence, incarnation, named })
+        }
         return holds
       case "Answered": {
         const { answer, attempt, call } = seen
-        const from = state.asked.get(`${call.id}/${attempt}`) ?? 0
+        const sent = state.asked.get(`${call.id}/${attempt}`) ?? nothingKnown
+        const from = sent.sequence
         const withheld = state.isHealed ? boardWithheld(state, seen) : holds
-        if (withheld !== undefined || call.method !== "GET" || answer.status !== 200) return withheld
+        if (withheld !== undefined || answer.status !== 200) return withheld
         const isOfAccount = call.account >= 0 && isObject(answer.json)
-        const verdict = verdictOf(state, seen, from) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
+        if (call.method !== "GET") {
+          const fault = isOfAccount ? confirmedVerdict(seen, from) : holds
+          return fault === undefined ? holds : broken(`${call.method} ${call.target} with ${call.body}: ${fault}`)
+        }
+        const verdict = verdictOf(state, seen, sent) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
         return verdict === undefined ? holds : broken(`${call.target} ${verdict}`)
       }
       default:

@@ -87,10 +87,24 @@ export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Ident
   ...changes(model, everybody, random.split("changes"))
 ]
 
-/** The leaderboard's windows, each read once. */
-export const boards: ReadonlyArray<Draft> = ["daily", "weekly", "monthly", "all_time"].map((window) =>
-  Calls.read(Calls.passerBy, "getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`, "none")
-)
+/**
+ * What is read twice, with a while in between: the leaderboard's windows and the solvency report, which may not be there at first; how the
+ * venue says that it stands, when the books have been compared for that report; and candles as tuples, which name no record, after
+ * others have named one.
+ */
+export const readTwice = ({ markets }: NaiveVenue): ReadonlyArray<Draft> => {
+  const anybodys = (endpoint: string, target: string): Draft => Calls.read(Calls.passerBy, endpoint, target, "none")
+  return [
+    ...["daily", "weekly", "monthly", "all_time"].map((window) =>
+      anybodys("getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`)
+    ),
+    anybodys("getSolvency", "/v1/solvency"),
+    anybodys("getReadiness", "/readyz"),
+    ...markets.filter(({ status }) => isListed(status)).map(({ parameters }) =>
+      anybodys("getCompatCandles", `/v2/markets/${encodeURIComponent(symbol(parameters))}/candles?timeframe=1m&series=trade`)
+    )
+  ]
+}
 
 /** Most pages of changes that are read: with blocks on the disk each page may have less than was requested, down to one record. */
 const mostPages = 24
