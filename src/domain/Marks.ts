@@ -85,6 +85,9 @@ export const names = [
   "a withdrawal was done after its end",
   "an amount found no room",
   "a ledger party was changed",
+  // Reads that a venue may answer with nothing, for a while or for ever.
+  "a leaderboard was served",
+  "a solvency report had a treasury",
   // Sessions.
   "a market opened its session",
   "a session reached its cutoff by itself",

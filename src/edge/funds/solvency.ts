@@ -158,7 +158,11 @@ export const getSolvency = Route.effect({
         + "until there is one."
     ),
   example: { target: "/v1/solvency" },
-  handler: (services) => ({ urlParams }) => Effect.flatMap(published(services, urlParams), (one) => json(publishedOf(one)))
+  handler: (services) => ({ urlParams }) =>
+    Effect.flatMap(published(services, urlParams), (one) => {
+      if (one.treasury !== undefined) services.identity.reached?.("a solvency report had a treasury")
+      return json(publishedOf(one))
+    })
 })
 
 export const getSolvencyProof = Route.effect({

@@ -141,6 +141,9 @@ export const getLeaderboard = Route.effect({
   example: { target: "/v1/leaderboard?window=weekly&limit=10" },
   handler: (services) => ({ urlParams: { cursor, limit, window = "daily" } }) => {
     const most = pageLimit(limit)
-    return Effect.flatMap(boardOf(services, window, cursor, most), (found) => json(page(services, found, most)))
+    return Effect.flatMap(boardOf(services, window, cursor, most), (found) => {
+      services.identity.reached?.("a leaderboard was served")
+      return json(page(services, found, most))
+    })
   }
 })
