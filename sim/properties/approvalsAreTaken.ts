@@ -79,9 +79,11 @@ const passkeysOf = ({ model }: State, account: number): ReadonlyArray<string> =>
 /** An account's passkeys that approved a step which the ledger has accepted, and may approve one of this kind by the journal's time. */
 const provenOf = ({ model }: State, account: number, kind: Funds.Kind): ReadonlyArray<string> => {
   if (model === undefined) return []
-  const used = new Set(model.funds.transfers.filter((each) => each.account === account).flatMap(({ steps }) =>
-    steps.filter(({ accepted }) => accepted !== undefined).flatMap(({ attempts }) => attempts.at(-1)?.approval?.credentialId ?? [])
-  ))
+  const used = new Set(
+    model.funds.transfers.filter((each) => each.account === account).flatMap(({ steps }) =>
+      steps.filter(({ accepted }) => accepted !== undefined).flatMap(({ attempts }) => attempts.at(-1)?.approval?.credentialId ?? [])
+    )
+  )
   return model.identity.passkeysOf(account)
     .filter(({ approvesFromEpochMs, credentialId }) =>
       used.has(credentialId) && (kind === "deposit" || approvesFromEpochMs <= model.atEpochMs)
@@ -133,7 +135,9 @@ const initiated = (state: State, { answer: { json } }: Answered, asking: Asking)
   if (!isObject(json)) return holds
   const { challenge } = json
   if (!isObject(challenge))
-    return asking.waited !== undefined && !asking.isChanged ? broken(`nothing is asked, and ${asking.waited} waits for its owner`) : holds
+    return asking.waited !== undefined && !asking.isChanged
+      ? broken(`nothing is asked, and ${asking.waited} waits for its owner`)
+      : holds
   const { challenge: text, challengeIdentifier, expiresAtEpochMs } = challenge
   if (asking.waited !== undefined && !asking.isChanged) {
     state.questions.set(String(challengeIdentifier), {

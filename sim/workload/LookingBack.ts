@@ -95,9 +95,7 @@ export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Ident
 export const readTwice = ({ markets }: NaiveVenue): ReadonlyArray<Draft> => {
   const anybodys = (endpoint: string, target: string): Draft => Calls.read(Calls.passerBy, endpoint, target, "none")
   return [
-    ...["daily", "weekly", "monthly", "all_time"].map((window) =>
-      anybodys("getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`)
-    ),
+    ...["daily", "weekly", "monthly", "all_time"].map((window) => anybodys("getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`)),
     anybodys("getSolvency", "/v1/solvency"),
     anybodys("getReadiness", "/readyz"),
     ...markets.filter(({ status }) => isListed(status)).map(({ parameters }) =>
