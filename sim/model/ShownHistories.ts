@@ -121,7 +121,7 @@ interface Episode {
 const isFlip = ({ change, held }: NaiveHeldChange): boolean => held !== 0 && held > 0 !== held + change > 0 && held + change !== 0
 
 /** An account's episodes in order, as of a record. */
-const episodesOf = (model: NaiveVenue, account: number, sequence: number): ReadonlyArray<Episode & { readonly market: number }> => {
+export const episodesOf = (model: NaiveVenue, account: number, sequence: number): ReadonlyArray<Episode & { readonly market: number }> => {
   const made: Array<Episode & { readonly market: number }> = []
   const running = new Map<number, Episode>()
   for (const each of model.history.changes) {
@@ -149,7 +149,7 @@ const ceilDiv = (one: bigint, by: bigint): bigint => (one + by - 1n) / by
 const sizeOf = (atoms: number): bigint => BigInt(Math.abs(atoms))
 
 /** The part of a change that belongs to an episode: the size opened, grown or closed, with its share of notional and fee. */
-const partOf = (
+export const partOf = (
   { isLong, ordinal }: Episode,
   each: NaiveHeldChange
 ): { readonly grows: boolean; readonly size: bigint; readonly notional: bigint; readonly fee: bigint } => {
@@ -273,7 +273,7 @@ export interface BoardAsked {
 }
 
 /** The beginning of the window that contains a moment. */
-const windowBegan = (window: string, atEpochMs: number): number =>
+export const windowBegan = (window: string, atEpochMs: number): number =>
   window === "all_time" ? 0 : beginning({ daily: "1d", weekly: "1w", monthly: "1M" }[window]!, atEpochMs)
 
 /** The end of the window; for all time, the moment itself. */
@@ -292,7 +292,8 @@ const windowEnds = (window: string, atEpochMs: number): number => {
   }
 }
 
-const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, account: number, from: number, sequence: number) => {
+/** An account's sums of all that happened from a time on, up to a record. */
+export const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, account: number, from: number, sequence: number) => {
   let [realized, fees, funding, closed, fills] = [0n, 0n, 0n, 0n, 0]
   for (const each of changes) {
     if (each.account !== account || each.sequence > sequence || each.atEpochMs < from) continue

@@ -463,8 +463,8 @@ export type Observation =
     /** What the engine's own audit found, at the first record after which it found anything. */
     readonly unsound: string | undefined
   }
-  /** The histories that the venue has left were rebuilt from its journal: where they differ, if they do. */
-  | { readonly _tag: "Rebuilt"; readonly sequence: number; readonly fault: string | undefined }
+  /** The histories that the venue has left were rebuilt from its journal: where they differ, and where the model says otherwise. */
+  | { readonly _tag: "Rebuilt"; readonly sequence: number; readonly fault: string | undefined; readonly untrue: string | undefined }
   /**
    * One bit of the journal was flipped at rest and the venue was started on it: why it refused, or undefined if it served. `lost`: the
    * first record that can no longer be read.

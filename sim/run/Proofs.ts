@@ -387,7 +387,8 @@ export class Proofs {
     const fault = diverged ?? copies.fault
     unsound ??= soundness(engine.state, engine.sequence) ?? (fault === undefined ? retained(engine.state, this.follower.model) : undefined)
     this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault, unsound })
-    this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault })
+    const untrue = fault === undefined ? rebuilding.untrue(this.follower.model) : undefined
+    this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault, untrue })
     return engine
   }
 

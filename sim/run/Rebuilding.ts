@@ -1,9 +1,14 @@
-/** Compares the histories that a venue kept while it ran with those rebuilt from its journal: they must have the same rows. */
+/**
+ * Compares the histories that a venue kept while it ran with those rebuilt from its journal: they must have the same rows. Both are made by
+ * the same code, so some tables are also compared with what the model says.
+ */
 import { Effect } from "effect"
 import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as ShownRows from "../model/ShownRows.js"
 import { fileOf } from "../world/SimHistories.js"
 
 const environment = "development"
@@ -74,5 +79,17 @@ export class Rebuilding {
     if (rebuilt === undefined) return `the kept ones are as of record ${sequence}, at which no block ends`
     const at = Array.from({ length: Math.max(kept.length, rebuilt.length) }).findIndex((_, index) => kept[index] !== rebuilt[index])
     return at < 0 ? undefined : `at record ${sequence} the kept row ${String(kept[at])} is ${String(rebuilt[at])} where it is made anew`
+  }
+  /**
+   * The first kept row that is not what the model says, or the first that is missing; undefined where there is none, and where the
+   * model has not come as far.
+   */
+  untrue(model: NaiveVenue): string | undefined {
+    const { kept, sequence } = this
+    if (model.sequence < sequence) return undefined
+    const rowsOf = (name: string): ReadonlyArray<ShownRows.Row> =>
+      kept.filter((row) => row.startsWith(`${name} `)).map((row) => JSON.parse(row.slice(name.length + 1)) as ShownRows.Row)
+    const fault = ShownRows.fault(model, sequence, rowsOf)
+    return fault === undefined ? undefined : `at record ${sequence} ${fault}`
   }
 }
