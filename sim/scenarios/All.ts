@@ -30,6 +30,7 @@ import { stepHeldBack } from "./stepHeldBack.js"
 import { Stage } from "./Stage.js"
 import { takeoverBeyondTheFund } from "./takeoverBeyondTheFund.js"
 import { thinBookPushed } from "./thinBookPushed.js"
+import { toldOfEveryStatus } from "./toldOfEveryStatus.js"
 import { wallOfCancels } from "./wallOfCancels.js"
 import { wallOfSmallOrders } from "./wallOfSmallOrders.js"
 import { wholeMarketInOnePosition } from "./wholeMarketInOnePosition.js"
@@ -64,7 +65,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   fundAtItsLimits,
   atTheVeryEdge,
   rankedAcrossATick,
-  stepHeldBack
+  stepHeldBack,
+  toldOfEveryStatus
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -149,6 +149,11 @@ export class Stage {
     return market
   }
 
+  /** The markets of the file, where there is one. */
+  get listed(): ReadonlyArray<Parameters> {
+    return (this.#acting.world.markets?.first ?? []).map(({ parameters }) => parameters)
+  }
+
   #put(market: Parameters): void {
     this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
   }
