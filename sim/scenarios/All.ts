@@ -24,6 +24,7 @@ import { otherTermsForHolders } from "./otherTermsForHolders.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
 import { rankedAcrossATick } from "./rankedAcrossATick.js"
 import { readToTheLastMember } from "./readToTheLastMember.js"
+import { sameKeyEveryMember } from "./sameKeyEveryMember.js"
 import type { Scenario } from "./Scenario.js"
 import { soldByAFriend } from "./soldByAFriend.js"
 import { stepHeldBack } from "./stepHeldBack.js"
@@ -66,7 +67,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   atTheVeryEdge,
   rankedAcrossATick,
   stepHeldBack,
-  toldOfEveryStatus
+  toldOfEveryStatus,
+  sameKeyEveryMember
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -191,3 +191,23 @@ export const ofPath = (endpoint: string, target: string, random: SimRandom): str
   return target.split("/").map((segment, index) => index === at ? encodeURIComponent(named(decodeURIComponent(segment))) : segment)
     .join("/")
 }
+
+/** The change of a whole number by which only its upper 32 bits differ. */
+const upper = 4_294_967_296
+
+/**
+ * Bodies that differ from a given one in one member alone, in the first entry of each list: in the first of its other values, in the upper
+ * half of a number, and in not having it, or in having it.
+ */
+export const each = (body: unknown, { isOptional, others, place }: Member): ReadonlyArray<unknown> => {
+  const within = found(body, place.slice(0, -1))
+  const name = place.at(-1) ?? ""
+  if (!isInner(within)) return []
+  const isThere = Object.hasOwn(within, name)
+  const value = isThere ? within[name] : absent
+  const values = [...others(value).slice(0, 1), ...(typeof value === "number" ? [value + upper] : [])]
+  const said = values.filter((other) => other !== value).map((other) => saying(body, place, other))
+  if (!isThere || !isOptional) return said
+  const { [name]: _, ...left } = within
+  return [...said, saying(body, place.slice(0, -1), left)]
+}

@@ -31,6 +31,24 @@ describe("a fingerprint", () => {
     }
   )
 
+  test("of a whole number counts all of it", () => {
+    const upper = 2 ** 32
+    const numbers = [0, 1, 5, 2 ** 31, upper - 1, 60_000, 1_760_000_000_000].flatMap((
+      value
+    ) => [value, value + upper, -value, -value - upper])
+    const seen = new Set(numbers.map((value) => JSON.stringify(taken((into) => into.whole(value)))))
+    expect(seen.size).toBe(new Set(numbers.map((value) => value + 0)).size)
+    const same = all.flatMap(({ fields, kind }) => {
+      const [values] = fc.sample(ofFields(fields), { numRuns: 1, seed: 1 })
+      const wholes = Object.entries(fields as Field.Fields).filter(([, { isOfWay, shape }]) => shape.type === "whole" && isOfWay !== true)
+      return wholes.filter(([name]) => {
+        const [one, other, negative] = [7, 7 + upper, -7].map((value) => Fingerprint.ofFields(fields, { ...values, [name]: value }))
+        return Fingerprint.equal(one!, other!) || Fingerprint.equal(one!, negative!)
+      }).map(([name]) => `${kind}.${name}`)
+    })
+    expect(same).toEqual([])
+  })
+
   test.each([
     ["1", "1"],
     ["1.0", "1"],
