@@ -3,7 +3,7 @@
  * between two basis points, and an average price between two prices. An order rests at a price that would lose money at once. A position
  * was liquidated, whose own fill cost no fee in a market that has one. What was to close a position waits for the next second. A list has
  * more rows than a page that nobody gave a length. A cursor comes from another board. Of a batch, two orders are off the grid. A market
- * that never had a price is delisted, and another one announces a logo.
+ * that never had a price is delisted, and another one announces a logo. Orders are previewed of which only a part will be filled.
  *
  * What has to hold: each of these is told right to the last member, by both families of routes. Nothing is asserted here that a property
  * asserts of every answer: the scenario makes the answers.
@@ -69,6 +69,29 @@ const tradedOften = (stage: Stage, one: Somebody, two: Somebody, market: Paramet
   stage.say(aRead(two, "getOrder", `/v1/orders/${String(bought["orderId"])}`))
   stage.sell(one, market, { size: more, price: 1_000 })
   stage.together(Array.from({ length: more }, () => stage.anOrder(two, market, "buy", { size: 1, price: 1_000, now: true })), 1)
+}
+
+/**
+ * Somebody previews orders of which only a part is filled, and places each at once: an immediate order and a market order into a thin book,
+ * and one that his own order cuts.
+ */
+const previewed = (stage: Stage, who: Somebody, maker: Somebody): void => {
+  const market = stage.market("THIN", 1_000)
+  const wishes: ReadonlyArray<Partial<Calls.Wish>> = [
+    { timeInForce: "IOC" },
+    { type: "market", priceAtoms: 0 },
+    { selfTradePrevention: "cancel_incoming" }
+  ]
+  wishes.forEach((change, at) => {
+    const clientOrderId = `previewed-${at}`
+    const wish: Calls.Wish = { market, side: "buy", type: "limit", priceAtoms: 1_001, quantityAtoms: 5, clientOrderId, ...change }
+    stage.sell(maker, market, { size: 2, price: 1_000 })
+    const own = change.selfTradePrevention === undefined ? undefined : stage.sell(who, market, { size: 1, price: 1_001 })
+    stage.tick()
+    stage.done(stage.say(Calls.preview(who, wish)))
+    stage.say(Calls.place(who, "previewed", clientOrderId, wish))
+    if (own !== undefined) stage.cancel(who, market, own)
+  })
 }
 
 /** An order off the market's grid, twice in a batch behind one that is on it. */
@@ -150,6 +173,7 @@ export const readToTheLastMember: Scenario = {
     readAll(stage, two!, market)
     readAll(stage, one!, market)
     offTheGrid(stage, three!, market)
+    previewed(stage, three!, maker!)
 
     const poor = stage.one("poor", 1_000)
     const falling = stage.market("FALL", 1_000, { takerFeeBps: 5 })

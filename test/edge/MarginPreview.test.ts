@@ -90,6 +90,24 @@ describe("a preview", () => {
     expect(told.order).toMatchObject({ status: "canceled", cancelReason: "ioc_remainder", averageFillPrice: null, fees: "0.000000" })
   })
 
+  test.each([
+    ["an immediate order", { timeInForce: "IOC" }],
+    ["a market order", { orderType: "market", price: undefined }]
+  ])("of %s that finds too little says that nothing remains of it", async (_, change) => {
+    const { alice, bob, venue } = await make()
+    await venue.place(bob, { side: "sell", price: "100.0", quantity: "0.500" })
+    const body = order(alice, { price: "100.0", quantity: "2.000", ...change })
+    const amounts = {
+      status: "canceled",
+      cancelReason: "ioc_remainder",
+      filledQuantity: "0.500",
+      canceledQuantity: "1.500",
+      remainingQuantity: "0.000"
+    }
+    expect((await preview(venue, alice, body)).order).toMatchObject({ ...amounts, remainingQuantityAtoms: "0" })
+    expect(await venue.place(alice, body)).toMatchObject(amounts)
+  })
+
   test("needs a key that may read, and no more", async () => {
     const { alice, venue } = await make()
     const issued = Fake.issue("reader", 1)

@@ -414,8 +414,12 @@ describe("an account under its maintenance margin", () => {
     const look = ExhaustionWatch.make(gone.driver.engine, activity)
     expect(look()).toEqual([])
     const { words, length } = gone.driver.engine.state.events
-    activity.built(words.slice(0, length))
+    const told = words.slice(0, length)
+    activity.built(told)
     expect([activity.exhausted(0), activity.deleveragings(0), activity.exhausted(1), activity.deleveragings(1)]).toEqual([1, 2, 0, 0])
+    expect(look()).toEqual([expect.stringContaining("AAA-USDC-PERP was halted: nobody is left")])
+    expect(look()).toEqual([])
+    activity.built(told)
     expect(look()).toEqual([expect.stringContaining("AAA-USDC-PERP was halted: nobody is left")])
     expect(look()).toEqual([])
     // A halt by the operator does not count as an exhaustion.
