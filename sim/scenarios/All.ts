@@ -23,6 +23,7 @@ import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { otherTermsForHolders } from "./otherTermsForHolders.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
 import { rankedAcrossATick } from "./rankedAcrossATick.js"
+import { readLongAfter } from "./readLongAfter.js"
 import { readToTheLastMember } from "./readToTheLastMember.js"
 import { sameKeyEveryMember } from "./sameKeyEveryMember.js"
 import type { Scenario } from "./Scenario.js"
@@ -68,7 +69,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   rankedAcrossATick,
   stepHeldBack,
   toldOfEveryStatus,
-  sameKeyEveryMember
+  sameKeyEveryMember,
+  readLongAfter
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

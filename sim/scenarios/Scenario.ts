@@ -9,7 +9,10 @@ export interface Scenario {
   readonly what: string
   /** The venue's bounds, where it needs others than those that no run reaches. */
   readonly bounds?: Partial<Bounds>
-  /** Further settings: limits of the stream where there are listeners, request limits, and markets of a file, some of them in sessions. */
-  readonly set?: Pick<Options, "limits" | "listing" | "sessions" | "streams">
+  /**
+   * Further settings: a slow disk, limits of the stream where there are listeners, request limits, and markets of a file, some of them in
+   * sessions.
+   */
+  readonly set?: Pick<Partial<Options>, "disk" | "limits" | "listing" | "sessions" | "streams">
   readonly play: (stage: Stage) => void
 }

@@ -8,7 +8,7 @@
  * maximum. And no quantity bound leaves a position that cannot be closed.
  */
 import type { Parameters } from "../../src/domain/Market.js"
-import { isObject } from "../reading/Bodies.js"
+import { isObject, type Json } from "../reading/Bodies.js"
 import type { Answer } from "../properties/Observation.js"
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
@@ -66,6 +66,14 @@ export const otherTermsForHolders: Scenario = {
     stage.lever(holder!, market, 9)
     for (const change of dearer) {
       stage.is(`what ${JSON.stringify(change)} needs`, guardOf(put(stage, market, change))[0], "notice_required")
+    }
+    // With notice each may come, in the place of the one announced before it.
+    for (const change of dearer) {
+      const effectiveAtEpochMs = stage.now + hour
+      const { json, status } = put(stage, market, change, effectiveAtEpochMs)
+      const announced = isObject(json) ? json["announced"] as Json | undefined : undefined
+      const told = [status, announced?.["effectiveAtEpochMs"]]
+      stage.is(`what ${JSON.stringify(change)} comes to with notice`, told, [200, effectiveAtEpochMs])
     }
     const tooSoon = announcedToTheMoment(stage, (at) => put(stage, market, { maxPositionQuantityAtoms: 50, maxLeverageX: 5 }, at))
     stage.holds("some announcement came too soon", tooSoon > 0)

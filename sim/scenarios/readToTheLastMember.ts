@@ -3,7 +3,8 @@
  * between two basis points, and an average price between two prices. An order rests at a price that would lose money at once. A position
  * was liquidated, whose own fill cost no fee in a market that has one. What was to close a position waits for the next second. A list has
  * more rows than a page that nobody gave a length. A cursor comes from another board. Of a batch, two orders are off the grid. A market
- * that never had a price is delisted, and another one announces a logo. Orders are previewed of which only a part will be filled.
+ * that never had a price is delisted, and another one announces a logo. Orders are previewed of which only a part will be filled,
+ * and a book has more levels than are shown.
  *
  * What has to hold: each of these is told right to the last member, by both families of routes. Nothing is asserted here that a property
  * asserts of every answer: the scenario makes the answers.
@@ -22,6 +23,9 @@ const more = 110
 const announcedMs = 90_000_000
 /** Within this time a leaderboard is made anew, and no index is fresh that nobody sends again, ms. */
 const boardMs = 70_000
+/** More levels than a book shows of a side, and orders of a batch. */
+const levels = 501
+const ofBatch = 20
 
 const aRead = (who: Somebody, endpoint: string, target: string): Calls.Draft => Calls.read(who, endpoint, target, "trader")
 
@@ -143,6 +147,23 @@ const seldomShown = (stage: Stage, market: Parameters): void => {
   for (const { marketId } of [unpriced, market]) stage.public("getMarket", `/v1/markets/${marketId}`)
 }
 
+/** A book has more levels than anybody is shown, so that nobody can go on from what is shown. */
+const deeperThanShown = (stage: Stage): void => {
+  const market = stage.market("DEEP", 5_000)
+  // An account has two hundred open orders at most.
+  const makers = stage.open(["deep one", "deep two", "deep three"], 100_000)
+  const batches = Array.from({ length: Math.ceil(levels / ofBatch) }, (_, batch) => {
+    const wishes = Array.from({ length: ofBatch }, (_each, at): Calls.Wish => {
+      const [priceAtoms, clientOrderId] = [4_000 - batch * ofBatch - at, `deep-${batch}-${at}`]
+      return { market, side: "buy", type: "limit", priceAtoms, quantityAtoms: 1, clientOrderId }
+    })
+    return Calls.placeBatch(makers[batch % makers.length]!, "deep", `deep-${batch}`, wishes)
+  })
+  stage.together(batches)
+  stage.say(Calls.read(Calls.passerBy, "getBook", `/v1/markets/${market.marketId}/book`, "none"))
+  stage.say(Calls.read(Calls.passerBy, "getCompatBook", `/v2/markets/${encodeURIComponent(symbol(market))}/book`, "none"))
+}
+
 /** A cursor of one board is none of another. */
 const otherBoard = (stage: Stage): void => {
   const { nextCursor } = stage.public("getLeaderboard", "/v1/leaderboard?window=all_time&limit=1")
@@ -174,6 +195,7 @@ export const readToTheLastMember: Scenario = {
     readAll(stage, one!, market)
     offTheGrid(stage, three!, market)
     previewed(stage, three!, maker!)
+    deeperThanShown(stage)
 
     const poor = stage.one("poor", 1_000)
     const falling = stage.market("FALL", 1_000, { takerFeeBps: 5 })

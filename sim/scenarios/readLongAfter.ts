@@ -1,0 +1,84 @@
+/**
+ * Clients come back for what the venue no longer remembers, and for what has only just happened. An account has used one name for two
+ * orders, the second long after the first had been forgotten; both are found in the histories only, and a client that asks by the name
+ * wants to know of the second. Its next order is listed while the histories are just one record behind. And several orders of one block
+ * are read from the journal, page by page, as few records at a time as there may be.
+ *
+ * What has to hold: a name leads to the last order that had it, a list lacks nothing that is too young for the histories, and pages tell
+ * each change once.
+ */
+import type { Parameters } from "../../src/domain/Market.js"
+import type { Json } from "../reading/Bodies.js"
+import * as Calls from "../workload/Calls.js"
+import { still } from "../faults/Options.js"
+import { listened } from "./Listener.js"
+import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
+
+const hour = 3_600_000
+/** Longer than the histories rest, and shorter than the time to the next mark. */
+const takenInMs = 500
+/** Orders placed at once, and updates of an account that are kept: fewer. */
+const atOnce = 14
+const keptUpdates = 2
+/** Longest time of a disk operation: so long that many of them come into one block. */
+const slowMs = 20
+
+/** Lets so much time pass that whatever has ended is forgotten. */
+const forget = (stage: Stage): void => {
+  stage.setForward(25 * hour)
+  stage.pass(2_000)
+}
+
+/** Places an order under a name and cancels it. Returns its id. */
+const usedBy = (stage: Stage, who: Somebody, market: Parameters, key: string, clientOrderId: string): unknown => {
+  const wish: Calls.Wish = { market, side: "buy", type: "limit", priceAtoms: 900, quantityAtoms: 1, clientOrderId }
+  const order = stage.done(stage.say(Calls.place(who, "place", key, wish)))
+  stage.cancel(who, market, order)
+  return order["orderId"]
+}
+
+/** Reads the changes of an account behind a record, page by page: the records they are of, in the order in which they are told. */
+const paged = (stage: Stage, who: Somebody, from: number, limit: number): ReadonlyArray<unknown> => {
+  const told: Array<unknown> = []
+  let behind = from
+  for (let hasMore = true; hasMore;) {
+    const page = stage.own(who, "listChanges", `changes?fromSequence=${behind}&limit=${limit}&waitMs=0`)
+    told.push(...(page["events"] as ReadonlyArray<Json>).map(({ channel, sequence }) => `${String(channel)} ${String(sequence)}`))
+    hasMore = page["hasMore"] === true
+    behind = Number(page["throughSequence"])
+  }
+  return told
+}
+
+export const readLongAfter: Scenario = {
+  name: "read-long-after",
+  what: "a name used by two orders that are both forgotten, a list one record ahead of the histories, and pages within a block",
+  set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, keptUpdates } },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000)
+    const [who, other] = stage.open(["who", "other"], 100_000)
+    const ids = ["first", "second"].map((key) => {
+      const id = usedBy(stage, who!, market, key, "used-twice")
+      forget(stage)
+      return id
+    })
+    stage.wait(takenInMs)
+    const found = stage.done(stage.say(Calls.lookUp(who!, "clientOrderId", "used-twice")))
+    stage.is("the order of that name", (found["order"] as Json)["orderId"], ids[1])
+
+    stage.tick()
+    stage.wait(takenInMs)
+    // The histories take in the first of these at once, and rest before the next.
+    const young = [901, 902].map((price) => stage.buy(who!, market, { size: 1, price })["orderId"])
+    const listed = stage.own(who!, "listOrders", "orders?limit=100")["orders"] as ReadonlyArray<Json>
+    stage.is("the orders that are listed", listed.map(({ orderId }) => orderId), [...young.toReversed(), ids[1], ids[0]])
+
+    const from = Number(stage.balance(other!)["journalSequence"])
+    stage.together(Array.from({ length: atOnce }, (_, at) => stage.anOrder(other!, market, "buy", { size: 1, price: 800 + at })))
+    const whole = paged(stage, other!, from, 500)
+    stage.is("the changes of orders", whole.filter((each) => String(each).startsWith("account.orders")).length, atOnce)
+    for (const limit of [1, 2, 3]) stage.is(`what is told in pages of ${limit}`, paged(stage, other!, from, limit), whole)
+    stage.audit()
+  }
+}
