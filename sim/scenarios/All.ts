@@ -27,6 +27,7 @@ import { readLongAfter } from "./readLongAfter.js"
 import { readToTheLastMember } from "./readToTheLastMember.js"
 import { sameKeyEveryMember } from "./sameKeyEveryMember.js"
 import type { Scenario } from "./Scenario.js"
+import { settledByNobody } from "./settledByNobody.js"
 import { soldByAFriend } from "./soldByAFriend.js"
 import { stepHeldBack } from "./stepHeldBack.js"
 import { Stage } from "./Stage.js"
@@ -70,7 +71,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   stepHeldBack,
   toldOfEveryStatus,
   sameKeyEveryMember,
-  readLongAfter
+  readLongAfter,
+  settledByNobody
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */
