@@ -17,6 +17,7 @@ const threads = "src/NodeThreads.ts"
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
   "src/NodeMain.ts",
+  "src/NodeCompiled.ts",
   "src/NodeAuthorities.ts",
   holders,
   privateFiles,

@@ -27,6 +27,15 @@ export type Metrics = (name: string) => number | undefined
 /** By environment variable. */
 type Settings = Readonly<Record<string, string>>
 
+/** V8's flags, as `npm start` has them. */
+export const flags: ReadonlyArray<string> = [
+  "--max-semi-space-size=64",
+  "--max-inlined-bytecode-size-cumulative=3000",
+  "--v8-pool-size=1",
+  "--no-parallel-scavenge",
+  "--no-allocation-site-pretenuring"
+]
+
 /** A program that runs a venue, and the folder in which it is started. */
 interface Program {
   readonly folder: string
@@ -54,14 +63,6 @@ export class VenueProcess {
     program: Partial<Program> = served
   ): Promise<VenueProcess> {
     const { file, folder } = { ...served, ...program }
-    // As `npm start` does.
-    const flags = [
-      "--max-semi-space-size=64",
-      "--max-inlined-bytecode-size-cumulative=3000",
-      "--v8-pool-size=1",
-      "--no-parallel-scavenge",
-      "--no-allocation-site-pretenuring"
-    ]
     const child = spawn(process.execPath, [...flags, file], {
       cwd: folder,
       env: { ...process.env, GLIBC_TUNABLES: "glibc.malloc.hugetlb=1", PORT: "0", DATA_DIR: dataDir, ...withoutLimits, ...settings },

@@ -22,7 +22,7 @@ test("npm start sets some", () => {
 test.each<readonly [file: string, begin: string, end: string]>([
   ["Dockerfile", "ENTRYPOINT [\"node\",", "dist/venue/main.js"],
   ["scripts/service/perpetuum.service", "ExecStart=/usr/bin/node ", "/opt/perpetuum/dist"],
-  ["scripts/load/VenueProcess.ts", "const flags = [", "]"]
+  ["scripts/load/VenueProcess.ts", "flags: ReadonlyArray<string> = [", "]"]
 ])("%s sets the same", (...place) => {
   expect(flagsIn(between(...place))).toEqual(started)
 })
