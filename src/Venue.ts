@@ -542,14 +542,13 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   // Runs before the writer ends, and after the last request that could use a key.
   yield* Effect.addFinalizer(() => noteLastUses(keyUses, writer))
   yield* Effect.forkScoped(keyUses.drive)
-  const { durableSequence, followers } = writer
+  const { durableSequence, failure, followers, recovered } = writer
   if (followers !== undefined) {
     registerFollower(metrics, readiness, () => followers.standing, durableSequence)
     yield* followers.start
   }
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Effect.zipRight(Effect.sync(() => readiness.set("stopping")), Scope.close(listening, Exit.void)))
-  const { failure, recovered } = writer
   return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories, followers })
 })
 
