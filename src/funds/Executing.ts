@@ -13,8 +13,7 @@ import { elsewhere, here, placeOf } from "./Elsewhere.js"
 import { factsOf, type PreparationView, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { actorOf } from "./Looking.js"
-import { wentBack } from "./Offsets.js"
-import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
+import { type Bound, endBehind, ofSigner, type Parts } from "./Parts.js"
 import { Stopped, type Trouble, Unreachable } from "./Trouble.js"
 import { approvedBefore, counterOf } from "./Unsigned.js"
 
@@ -106,18 +105,6 @@ const before = ({ reads }: Parts, bound: Bound, { step, transfer }: Prepared, no
   )
 }
 
-/**
- * Stops where the ledger's end is behind the offset to which a step is bound, before the step is submitted for the first time: its
- * acceptance would lie before that offset, where nobody looks for it, and what it has paid would be given back.
- */
-const isAhead = ({ ledger }: Parts, bound: Bound, ledgerEndOffset: number): Effect.Effect<void, Trouble> =>
-  Effect.gen(function*() {
-    const { known } = bound.offsets
-    const end = yield* Effect.mapError(ledger.end, ofLedger)
-    bound.offsets.told(end.offset, known)
-    if (end.offset < ledgerEndOffset) return yield* wentBack(`its end is ${end.offset}, and the step is bound to ${ledgerEndOffset}`)
-  })
-
 /** Submits the same bytes with the same signature as before, as a new submission. */
 export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
@@ -134,7 +121,8 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
           detail: `${first.id} was approved before it with the same passkey, and is signed first`
         })
       }
-      yield* isAhead(parts, bound, binding.ledgerEndOffset)
+      // An acceptance before that offset would never be found, and what the step has paid would be given back.
+      yield* endBehind(parts, bound, binding.ledgerEndOffset)
     }
     const signature = yield* signed(parts, bound, prepared)
     if (signature === undefined) return

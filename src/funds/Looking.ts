@@ -11,7 +11,7 @@ import { elsewhere, placeOf } from "./Elsewhere.js"
 import type { StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { wentBack } from "./Offsets.js"
-import { type Bound, ofLedger, type Parts } from "./Parts.js"
+import { type Bound, endBehind, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
 /** Completions per page, and most pages per search unless it has to be in one go; the next search continues from there. */
@@ -77,10 +77,7 @@ export const through = (
     const { commandId, ledgerEndOffset, userId } = binding
     const isElsewhere = elsewhere(placeOf(bound), step)
     if (isElsewhere !== undefined && isElsewhere.reason !== "synchronizer_changed") return yield* isElsewhere
-    const { known } = bound.offsets
-    const end = yield* Effect.mapError(ledger.end, ofLedger)
-    bound.offsets.told(end.offset, known)
-    if (end.offset < ledgerEndOffset) return yield* wentBack(`its end is ${end.offset}, and the step is bound to ${ledgerEndOffset}`)
+    const end = yield* endBehind({ ledger }, bound, ledgerEndOffset)
     const stopped = isElsewhere ?? bound.offsets.doubt(step)
     const isInOneGo = from === undefined || end.offset < from.throughOffset || stopped !== undefined
     let place: Place = isInOneGo ? { throughOffset: ledgerEndOffset, recordTimeEpochMs: 0 } : from

@@ -11,7 +11,7 @@ import type { Ledger, LedgerError } from "../ledger/Ledger.js"
 import type { Custody } from "../ledger/Planned.js"
 import type { Barrier, Submit } from "../sequencer/Submit.js"
 import type { PartySigner, SignerError } from "../signer/PartySigner.js"
-import { Offsets } from "./Offsets.js"
+import { Offsets, wentBack } from "./Offsets.js"
 import type { Pinning } from "./Pinning.js"
 import { Spending } from "./Spending.js"
 import { Unreachable } from "./Trouble.js"
@@ -46,6 +46,27 @@ export const ofLedger = (error: LedgerError): Unreachable => new Unreachable({ w
 
 /** The same for a signer error other than a refusal. */
 export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ whom: "signer", detail: error.message })
+
+/** The ledger's end, noted with its offsets: one before an earlier end shows that the ledger went back. */
+export const endOf = (
+  { ledger }: Pick<Parts, "ledger">,
+  { offsets }: Pick<Bound, "offsets">
+): Effect.Effect<Effect.Effect.Success<Ledger["Type"]["end"]>, Unreachable> =>
+  Effect.suspend(() => {
+    const { known } = offsets
+    return Effect.mapBoth(ledger.end, {
+      onFailure: ofLedger,
+      onSuccess: (end) => {
+        offsets.told(end.offset, known)
+        return end
+      }
+    })
+  })
+
+/** The same for a step. Fails where it is before the offset to which the step is bound: nobody would look for an acceptance there. */
+export const endBehind = (parts: Pick<Parts, "ledger">, bound: Pick<Bound, "offsets">, ledgerEndOffset: number) =>
+  Effect.filterOrFail(endOf(parts, bound), ({ offset }) => offset >= ledgerEndOffset, ({ offset }) =>
+    wentBack(`its end is ${offset}, and the step is bound to ${ledgerEndOffset}`))
 
 const treasuryHint = "treasury"
 

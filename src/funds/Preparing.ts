@@ -12,7 +12,7 @@ import { check } from "../ledger/prepared/Check.js"
 import { unpreparable } from "./Elsewhere.js"
 import { factsOf, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
-import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
+import { type Bound, endOf, ofLedger, ofSigner, type Parts } from "./Parts.js"
 import { Declined, Stopped, type Trouble, Unreachable } from "./Trouble.js"
 
 /** For how long a prepared transaction may be recorded, by the ledger's time, in ms. */
@@ -95,7 +95,7 @@ export const prepare = (
   readThrough: number | undefined
 ): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
-    const { ledger, reads, submit } = parts
+    const { reads, submit } = parts
     const { custody } = bound
     const { account, number } = transfer
     const { name } = step
@@ -107,9 +107,7 @@ export const prepare = (
       return
     }
     // Read before the preparation: whatever becomes of the transaction comes after it.
-    const { known } = bound.offsets
-    const end = yield* Effect.mapError(ledger.end, ofLedger)
-    bound.offsets.told(end.offset, known)
+    const end = yield* endOf(parts, bound)
     const claims = needsTurn(step) ? yield* bound.spending.claims : undefined
     yield* preparedAs(parts, bound, transfer, step, { facts, claims, end, behindOffset: Math.min(end.offset, readThrough ?? end.offset) })
   })

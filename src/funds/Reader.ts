@@ -7,7 +7,7 @@ import * as Ledger from "../ledger/Ledger.js"
 import { Ahead } from "./Ahead.js"
 import { note } from "./Journaled.js"
 import { factOf } from "./Looking.js"
-import { type Bound, ofLedger, type Parts } from "./Parts.js"
+import { type Bound, endOf, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
 const pageLimit = 200
@@ -91,9 +91,7 @@ export class Reader {
     return Effect.gen(this, function*() {
       const { ledger, submit } = this.parts
       const { offsets } = this.bound
-      const { known } = offsets
-      const end = yield* Effect.mapError(ledger.end, ofLedger)
-      offsets.told(end.offset, known)
+      const end = yield* endOf(this.parts, this.bound)
       this.endOffset = end.offset
       if (end.offset < (this.throughOffset ??= this.begin(end.offset)) || offsets.times > this.times) yield* this.beginAgain(end.offset)
       const from = this.throughOffset

@@ -67,13 +67,19 @@ class Participant {
 
 const details = async (bank: Bank) => (await bank.venue.ask("GET", "/readyz")).json.details
 
-/** A withdrawal that the ledger takes and decides after two minutes. */
-const submitted = async (when: "own events first" | "own events later") => {
+/** A venue over such a participant, with somebody who has 200 USDC. */
+const opened = async () => {
   const bank = await Bank.open()
   const owner = await Owner.funded(bank, 200_000_000)
   const participant = new Participant()
   await bank.restartOver(participant.way)
   await bank.venue.leap(30_000)
+  return { bank, owner, participant }
+}
+
+/** A withdrawal that the ledger takes and decides after two minutes. */
+const submitted = async (when: "own events first" | "own events later") => {
+  const { bank, owner, participant } = await opened()
   if (when === "own events first") participant.goOn()
   await bank.venue.leap(30_000)
   await bank.script([
@@ -126,11 +132,7 @@ test("and where nobody saw it, because the ledger had grown again before it was 
 })
 
 test("a step that was bound before is not submitted while the ledger's end is behind where it is bound", async () => {
-  const bank = await Bank.open()
-  const owner = await Owner.funded(bank, 200_000_000)
-  const participant = new Participant()
-  await bank.restartOver(participant.way)
-  await bank.venue.leap(30_000)
+  const { bank, owner, participant } = await opened()
   participant.goOn()
   await bank.venue.leap(30_000)
   const id = await owner.request("withdrawal", amountAtoms, await owner.party)
@@ -187,11 +189,7 @@ describe("an acceptance that lies before where its step is bound", () => {
 })
 
 test("a venue that is started behind what it had read compares its books", async () => {
-  const bank = await Bank.open()
-  const owner = await Owner.funded(bank, 200_000_000)
-  const participant = new Participant()
-  await bank.restartOver(participant.way)
-  await bank.venue.leap(30_000)
+  const { bank, owner, participant } = await opened()
   participant.goOn()
   await bank.venue.leap(120_000)
   await bank.venue.stop()

@@ -326,18 +326,16 @@ export class Delivery extends Exchange {
   }
 
   private unproven(path: string, idempotencyKey: string, name: string): OutcomeUnknown {
-    const why = new ExchangeError(
-      `the venue has forgotten the key, and of orders from before its upgrade it may lack the one named ${name}`
-    )
-    return new OutcomeUnknown(
-      `${this.id} ${path}: whether it was done under ${idempotencyKey} is unknown, and it was not sent again: ${why.message}`,
-      idempotencyKey,
-      why
-    )
+    return this.notSentAgain(path, idempotencyKey, `of orders from before its upgrade it may lack the one named ${name}`)
   }
 
   private forgotten(path: string, idempotencyKey: string, { clientOrderId, orderId, status }: Dict): OutcomeUnknown {
-    const why = new ExchangeError(`the venue has forgotten the key, and has ${orderId} (${status}) of the name ${clientOrderId}`)
+    return this.notSentAgain(path, idempotencyKey, `has ${orderId} (${status}) of the name ${clientOrderId}`)
+  }
+
+  /** `what`: what the venue has, or may lack, besides the key that it has forgotten. */
+  private notSentAgain(path: string, idempotencyKey: string, what: string): OutcomeUnknown {
+    const why = new ExchangeError(`the venue has forgotten the key, and ${what}`)
     return new OutcomeUnknown(
       `${this.id} ${path}: whether it was done under ${idempotencyKey} is unknown, and it was not sent again: ${why.message}`,
       idempotencyKey,
