@@ -204,6 +204,9 @@ const readBytes = 8 << 20
 
 const anyMemory: MemoryFor = (_, bytes) => ({ bytes: new Uint8Array(bytes) })
 
+/** Takes as many steps as inheriting from a fiber does: simulated runs, which count a fiber's steps, are the same with it. */
+const inheritingNothing = Effect.suspend(() => Effect.suspend(() => Effect.void))
+
 /**
  * Stores snapshots on the disk. The newest is read ahead while the journal is being checked. Snapshots larger than one read go to
  * memory allocated by `memoryFor`.
@@ -217,11 +220,15 @@ export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes)
       yield* disk.makeDirectory(directory)
       yield* disk.syncDirectory("")
       let ahead: Fiber.Fiber<Stored | undefined, Unlisted> | undefined = yield* Effect.forkScoped(latest(disk, loading))
-      /** The snapshot read ahead, given only once: it is large, and another one may be the newest by then. */
+      /**
+       * The snapshot read ahead, given only once: it is large, and another one may be the newest by then. It is awaited and not joined: a
+       * join would take over the reading fiber's context too, with this store's scope. Where the store is opened beside the journal, the
+       * writer would then end when the store closes, with the journal closing at the same time.
+       */
       const take = Effect.suspend(() => {
         const read = ahead
         ahead = undefined
-        return read === undefined ? latest(disk, loading) : Fiber.join(read)
+        return read === undefined ? latest(disk, loading) : Effect.zipLeft(Effect.flatten(Fiber.await(read)), inheritingNothing)
       })
       const store = reading(disk, loading, (snapshot) =>
         Effect.suspend(() => {

@@ -284,6 +284,20 @@ describe("whatever memory keeps", () => {
   })
 })
 
+test("a stop comes to its end before the journal closes: what is on its way is decided, durable and answered", async () => {
+  const disk = newDisk()
+  const commands = commandsOf(11, 120)
+  const venue = await start(disk, roomy)
+  await venue.submit(commands.slice(0, 40))
+  const onTheirWay = venue.submit(commands.slice(40))
+  await venue.stop()
+  expect(await onTheirWay).toHaveLength(80)
+  const last = venue.lastSequence()
+  const again = await start(disk, roomy)
+  expect([last, again.lastSequence()]).toEqual([expect.toSatisfy((sequence: number) => sequence > 40), last])
+  await again.stop()
+})
+
 describe("over crashes", () => {
   test.each([1, 2, 3, 4, 5, 6])("what a reader was given stays, and it goes on where it was (seed %i)", async (seed) => {
     const random = { state: seed * 7919 }
