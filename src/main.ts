@@ -414,9 +414,13 @@ const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string
 /** The URL that the tools use by default. */
 const defaultUrl = "http://127.0.0.1:8080"
 
+/** Why the process ends other than cleanly. What is not known of blocks on their way matters less than a segment that is gone. */
+const causeOf = (exit: Exit.Exit<unknown, unknown>): Cause.Cause<unknown> | undefined =>
+  stop.fault instanceof SegmentGone ? Cause.die(stop.fault) : whyEnded(exit, stop.fault)
+
 /** Runs the venue, and reports at the end of a requested stop that nothing is left to be done. */
 const launch = Effect.onExit(run, (exit) => {
-  if (!Exit.isFailure(exit) || whyEnded(exit, stop.fault) !== undefined) return Effect.void
+  if (!Exit.isFailure(exit) || causeOf(exit) !== undefined) return Effect.void
   if (stop.state !== undefined) return Effect.log(`stopped cleanly at sequence ${stop.state.sequence}: all that was decided is durable`)
   stop.fault = new StoppedEarly()
   return Effect.void
@@ -527,7 +531,7 @@ runMainAsked(endAsked)(inWords(Effect.provide(launch, Layer.merge(NodeSecureRand
   // Logging is configured by the layer.
   disablePrettyLogger: true,
   teardown: (exit, onExit) => {
-    const cause = whyEnded(exit, stop.fault)
+    const cause = causeOf(exit)
     if (cause === undefined) return leave(onExit, 0)
     tell(explain(cause))
     leave(onExit, exitCode(cause))
