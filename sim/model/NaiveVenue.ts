@@ -856,6 +856,11 @@ export class NaiveVenue {
     this.brackets.run()
   }
 
+  /** How many armed connections have not ended. */
+  get armed(): number {
+    return [...this.connections.keys()].filter((connection) => this.#armedFor(connection) !== undefined).length
+  }
+
   /** The account of an armed connection that has not ended; undefined for any other. */
   #armedFor(connection: number): number | undefined {
     return this.#over.has(connection) ? undefined : this.connections.get(connection)

@@ -1,6 +1,7 @@
 /** Every scenario, by its name. */
 import * as Options from "../faults/Options.js"
 import { act, type Report, type Request } from "../Simulation.js"
+import { allLeaveAtOnce } from "./allLeaveAtOnce.js"
 import { armedByAThief } from "./armedByAThief.js"
 import { armedWithoutEnd } from "./armedWithoutEnd.js"
 import { askedAtThatMoment } from "./askedAtThatMoment.js"
@@ -72,7 +73,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   toldOfEveryStatus,
   sameKeyEveryMember,
   readLongAfter,
-  settledByNobody
+  settledByNobody,
+  allLeaveAtOnce
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -373,6 +373,11 @@ export class Stage {
     return new Listener(name, this.#acting)
   }
 
+  /** How many connections are armed to cancel their orders. */
+  get armed(): number {
+    return this.#acting.model.armed
+  }
+
   /** A ticket with which its bearer may read and trade for an account. */
   ticket(who: Somebody): string {
     const draft = OwnerCalls.mintTicket(OwnerCalls.demoKey(who.client, who), { scopes: ["read", "trade"] })

@@ -1,0 +1,40 @@
+/**
+ * A network fails, and all connections that are to cancel their orders end at the same moment, in front of a venue that is busy: its
+ * inbox has room for fewer than there are. Venues have dropped such an end when they had no room for it, and the orders of who was gone
+ * have traded on.
+ *
+ * What has to hold: each end is sent again until it is taken, and no connection stays armed.
+ */
+import { still } from "../faults/Options.js"
+import { listened } from "./Listener.js"
+import type { Scenario } from "./Scenario.js"
+
+/** Connections of an account. */
+const each = 3
+/** Longer than it may take until who has left is noticed, and his connection ended. */
+const noticedMs = 6_000
+const slowMs = 20
+
+export const allLeaveAtOnce: Scenario = {
+  name: "all-leave-at-once",
+  what: "more armed connections end at one moment than the inbox has room for",
+  bounds: { inbox: { capacity: 2, reserved: 1 } },
+  set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, connections: 4 * each } },
+  play: (stage) => {
+    const accounts = stage.open(["one", "two", "three"], 10_000)
+    stage.market("ABC", 1_000)
+    const listeners = accounts.flatMap((who) => {
+      const ticket = stage.ticket(who)
+      return Array.from({ length: each }, (_, at) => {
+        const listener = stage.listener(`${who.client} ${at}`)
+        stage.is(`what ${listener.name} is told`, listener.show(ticket, who.accountId, true)["type"], "auth_ok")
+        return listener
+      })
+    })
+    stage.is("connections that are armed", stage.armed, listeners.length)
+    for (const listener of listeners) listener.leave()
+    stage.pass(noticedMs)
+    stage.is("connections that are still armed", stage.armed, 0)
+    stage.auditEngine()
+  }
+}
