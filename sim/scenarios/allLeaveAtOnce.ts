@@ -22,7 +22,7 @@ export const allLeaveAtOnce: Scenario = {
   set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, connections: 4 * each } },
   play: (stage) => {
     const accounts = stage.open(["one", "two", "three"], 10_000)
-    stage.market("ABC", 1_000)
+    stage.deal(accounts[0]!, accounts[1]!, stage.market("ABC", 1_000), 1, 1_000)
     const listeners = accounts.flatMap((who) => {
       const ticket = stage.ticket(who)
       return Array.from({ length: each }, (_, at) => {

@@ -79,6 +79,7 @@ export const readLongAfter: Scenario = {
     const whole = paged(stage, other!, from, 500)
     stage.is("the changes of orders", whole.filter((each) => String(each).startsWith("account.orders")).length, atOnce)
     for (const limit of [1, 2, 3]) stage.is(`what is told in pages of ${limit}`, paged(stage, other!, from, limit), whole)
+    stage.deal(other!, who!, market, 1, 1_000)
     stage.audit()
   }
 }

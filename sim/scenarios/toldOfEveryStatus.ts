@@ -70,6 +70,9 @@ export const toldOfEveryStatus: Scenario = {
     tells("its withdrawal", 1, 1, () => stage.done(stage.operate("withdrawDelisting", "DelistMarket", "DELETE", delisting, undefined)))
     tells("another announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 2 * noticeMs))
     tells("the end", 2, 1, () => stage.pass(3 * noticeMs))
+    // What happens to it concerns no other market.
+    const [one, two] = stage.open(["one", "two"], 10_000)
+    stage.deal(one!, two!, stage.market("ABC", 1_000), 1, 1_000)
     stage.audit()
   }
 }
