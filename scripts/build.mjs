@@ -58,6 +58,7 @@ const compile = async (folder) => {
   await all([step([compiler, "-p", "tsconfig.json", "--outDir", folder]), step([compiler, "-p", "src/console/tsconfig.json"])])
   lines("compiled; now the owner's pages, the reference and the command line tools")
   await all(["console", "docs", "tools"].map((each) => step([`${folder}/scripts/${each}.js`, "--to", folder])))
+  await step([`${folder}/scripts/compiled.js`, "--to", folder])
   lines(`built in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`)
 }
 

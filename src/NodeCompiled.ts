@@ -26,10 +26,19 @@ const digestOf = (source: Buffer, code: Buffer): Buffer => createHash("sha256").
 /** The file of a program's compiled code for this process. */
 const fileOf = (program: string): string => `${program}.${v8.cachedDataVersionTag().toString(16)}.code`
 
+const readIfAny = (file: string): Buffer | undefined => {
+  try {
+    return fs.readFileSync(file)
+  } catch {
+    // It need not be there, nor be readable: without it the program is compiled.
+    return undefined
+  }
+}
+
 /** The compiled code in a file, where it is whole and of this source. */
 const readCode = (file: string, source: Buffer): Buffer | undefined => {
-  if (!fs.existsSync(file)) return undefined
-  const bytes = fs.readFileSync(file)
+  const bytes = readIfAny(file)
+  if (bytes === undefined) return undefined
   const code = bytes.subarray(digestBytes)
   return bytes.length > digestBytes && digestOf(source, code).equals(bytes.subarray(0, digestBytes)) ? code : undefined
 }

@@ -11,6 +11,7 @@ import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
 import * as Redacted from "effect/Redacted"
 import * as Bootstrap from "./Bootstrap.js"
 import * as NodeAssets from "./edge/console/NodeAssets.js"
@@ -350,8 +351,7 @@ const run = Effect.gen(function*() {
     threads(settings, capacity),
     indexFeed(settings.index, markets)
   )
-  /** What is to be said of the state that was recovered. */
-  let toBeSaid = Effect.void
+  const runtime = yield* Effect.runtime()
   const venue = Venue.layerOpening({
     environment: settings.environment,
     operatorToken: hasOperator(settings) ? nobodys(random) : undefined,
@@ -378,7 +378,8 @@ const run = Effect.gen(function*() {
     feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
     recovered: (state) => {
       stop.state = state
-      toBeSaid = saidOf(settings, state)
+      // Ahead of the first request.
+      Runtime.runFork(runtime)(saidOf(settings, state))
     },
     drained: (sequence) => {
       late.words = `the stop did not end in time: all that was decided up to sequence ${sequence} is durable, and its snapshot may `
@@ -393,7 +394,7 @@ const run = Effect.gen(function*() {
   return yield* Effect.flatMap(Venue.Venue, (running) =>
     Effect.gen(function*() {
       const url = `${tls === undefined ? "http" : "https"}://${running.address}:${running.port}`
-      yield* Effect.zipRight(toBeSaid, told(settings, running.recovered, url, siteAt(settings.site, running.port).publicOrigin))
+      yield* told(settings, running.recovered, url, siteAt(settings.site, running.port).publicOrigin)
       const failure = yield* running.failure
       const stopped = new WriterStopped(failure)
       // Nobody has requested this stop, so nobody would notice if it did not complete.

@@ -25,11 +25,11 @@ export const lockLost = new Fenced({
     + "may write to the journal"
 })
 
-/** The segment that was being written was removed or moved meanwhile. Whatever was acknowledged is under its name again. */
+/** The segment that was being written was removed or moved meanwhile. Whatever was acknowledged in it is under its name again. */
 export const segmentSaved = (segment: string): Fenced =>
   new Fenced({
-    reason: `${segment}, which was being written, was removed or moved, and is in its place again with all that was acknowledged: start `
-      + "the venue again"
+    reason: `${segment}, which was being written, was removed or moved, and is in its place again with all that was acknowledged in `
+      + "it: start the venue again. If other segments were moved with it, put those back first"
   })
 
 /** What an operator is told while a removed segment cannot be written anew. */

@@ -11,8 +11,9 @@ export const directory = "journal"
 export const unfinishedName = "next.tmp"
 export const unfinishedPath = `${directory}/${unfinishedName}`
 
-/** The name under which a segment is written anew that lost its name while it was open. */
+/** The name under which a segment is written anew that lost its name while it was open; a file of this name at opening is of no use. */
 export const savedName = "saved.tmp"
+export const savedPath = `${directory}/${savedName}`
 
 /** The size of a segment unless told otherwise, in bytes. */
 export const defaultBytes = 64 << 20

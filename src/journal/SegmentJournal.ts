@@ -192,6 +192,7 @@ const removeUnfinished = Effect.gen(function*() {
     ;(yield* Marks)?.("an unfinished segment was left behind")
     yield* disk.remove(Segment.unfinishedPath)
   }
+  if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
   // Also makes durable the name of a segment that the last process had just created.
   yield* disk.syncDirectory(Segment.directory)
 })
@@ -207,6 +208,7 @@ const keepUnfinished = Effect.fnUntraced(function*({ segmentBytes }: Options) {
   const sizeBytes = yield* Effect.scoped(Effect.flatMap(disk.open(Segment.unfinishedPath, "read"), ({ size }) => size))
   if (sizeBytes > segmentBytes) return yield* removeUnfinished
   ;(yield* Marks)?.("an unfinished segment was left behind")
+  if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
   // Also makes durable the name of a segment that the last process had just created.
   yield* disk.syncDirectory(Segment.directory)
 })
@@ -265,18 +267,17 @@ const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, Corrupt 
 const saveAgain = Effect.fnUntraced(function*(file: File, { firstSequence, segmentBytes }: Segment.Header, end: number) {
   const disk = yield* Disk
   const path = Segment.pathOf(firstSequence)
-  const temporary = `${Segment.directory}/${Segment.savedName}`
   const names = yield* disk.list(Segment.directory)
   if (names.some((name) => Segment.firstSequenceOf(name) === firstSequence)) {
     return yield* new DiskError({ operation: "saving", path, code: "another file has this name" })
   }
-  if (names.includes(Segment.savedName)) yield* disk.remove(temporary)
+  if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
   yield* Effect.scoped(Effect.gen(function*() {
-    const copy = yield* disk.open(temporary, "create durably")
+    const copy = yield* disk.open(Segment.savedPath, "create durably")
     for (let at = 0; at < end; at += zeroingBytes) yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, end - at)))
     if (end < segmentBytes) yield* zero(copy, end, segmentBytes)
   }))
-  yield* disk.rename(temporary, path)
+  yield* disk.rename(Segment.savedPath, path)
   yield* disk.syncDirectory(Segment.directory)
 })
 
@@ -474,10 +475,11 @@ class Appender {
     const end = this.acknowledgedEnd()
     this.hasFailed = this.failure !== undefined
     this.fail(new Unknown({ cause: new Error("the journal is closed") }))
-    const idle = this.running === 0 || this.isGone ? this.atEnd(end) : Effect.async<void>((resume) => {
-      this.whenIdle = () => resume(this.atEnd(end))
+    const idle = this.running === 0 || this.isGone ? Effect.void : Effect.async<void>((resume) => {
+      this.whenIdle = () => resume(Effect.void)
     }).pipe(Effect.interruptible, Effect.timeoutOption(closingPatience))
-    return this.retry === undefined ? idle : Effect.zipRight(Fiber.interrupt(this.retry), idle)
+    const ended = Effect.zipRight(idle, Effect.suspend(() => this.atEnd(end)))
+    return this.retry === undefined ? ended : Effect.zipRight(Fiber.interrupt(this.retry), ended)
   }))
 
   /** From here on the name of the present segment is looked at with the lock. */
@@ -531,13 +533,29 @@ class Appender {
 
   /** At the end of the writer: writes the segment anew where its name is gone, and tells whoever would call the stop a clean one. */
   private atEnd(end: number): Effect.Effect<void> {
-    // After a failure, or with an operation that does not return, nobody would call it that, and a look might not return either.
-    if (this.hasFailed || !this.isSettled || !this.isGone && (this.running > 0 || !this.lock.isGone("now"))) return Effect.void
+    // After a failure nobody would call it that.
+    if (this.hasFailed || !this.isSettled) return Effect.void
     const { file, header } = this.segment
-    return Effect.provide(Effect.map(Effect.either(this.save(file, header, end)), (saved) =>
-      this.options.segmentGone?.(
-        new SegmentGone(Segment.pathOf(header.firstSequence), Either.isLeft(saved) ? saved.left.message : undefined)
-      )), this.runtime)
+    return Effect.flatMap(this.isMissing, (isMissing) =>
+      isMissing
+        ? Effect.provide(Effect.map(Effect.either(this.save(file, header, end)), (saved) =>
+          this.options.segmentGone?.(
+            new SegmentGone(Segment.pathOf(header.firstSequence), Either.isLeft(saved) ? saved.left.message : undefined)
+          )), this.runtime)
+        : Effect.void)
+  }
+
+  /**
+   * Whether the present segment's name is gone, in a directory that is still this venue's: where that was moved or replaced, its segments
+   * went with it. A disk that does not answer, or fails, is not waited for: that stop is told as what it is.
+   */
+  private get isMissing(): Effect.Effect<boolean> {
+    return this.lock.isHeld.pipe(
+      Effect.interruptible,
+      Effect.timeoutOption(closingPatience),
+      Effect.orElseSucceed(Option.none<boolean>),
+      Effect.map((held) => Option.contains(held, true) && (this.isGone || this.lock.isGone("now")))
+    )
   }
 
   private compare(block: Block.Encoded, fence: Fence): string | undefined {

@@ -204,9 +204,6 @@ const readBytes = 8 << 20
 
 const anyMemory: MemoryFor = (_, bytes) => ({ bytes: new Uint8Array(bytes) })
 
-/** Takes as many steps as inheriting from a fiber does: simulated runs, which count a fiber's steps, are the same with it. */
-const inheritingNothing = Effect.suspend(() => Effect.suspend(() => Effect.void))
-
 /**
  * Stores snapshots on the disk. The newest is read ahead while the journal is being checked. Snapshots larger than one read go to
  * memory allocated by `memoryFor`.
@@ -228,7 +225,7 @@ export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes)
       const take = Effect.suspend(() => {
         const read = ahead
         ahead = undefined
-        return read === undefined ? latest(disk, loading) : Effect.zipLeft(Effect.flatten(Fiber.await(read)), inheritingNothing)
+        return read === undefined ? latest(disk, loading) : Effect.flatten(Fiber.await(read))
       })
       const store = reading(disk, loading, (snapshot) =>
         Effect.suspend(() => {

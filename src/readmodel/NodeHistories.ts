@@ -118,10 +118,11 @@ const found = (dataDir: string): "none" | number | undefined => {
 
 /** What a start that recovered up to a sequence says of the histories that it found. */
 export const toldAtStart = (dataDir: string, sequence: number): Effect.Effect<void> => {
-  const reach = sequence === 0 ? undefined : found(dataDir)
+  const reach = found(dataDir)
   const file = path.join(dataDir, fileName)
   if (reach === "none") {
-    return Effect.logWarning(
+    // A venue that has decided nothing has none.
+    return sequence === 0 ? Effect.void : Effect.logWarning(
       `there are no histories in ${dataDir}: ${fileName} is made anew from the journal. If it was removed by mistake and the journal has a `
         + "step to other rules (snapshots/*.step), put it back from a copy: what was before the step is in it alone"
     )

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import type { Disk, DiskError } from "../../src/journal/Disk.js"
+import { Disk, type DiskError } from "../../src/journal/Disk.js"
 import { Journal, type SegmentGone } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as Segment from "../../src/journal/Segment.js"
@@ -62,7 +62,7 @@ test.each([1, 30])("a segment that is removed under its writer after %i blocks e
     fs.rmSync(last)
     expect(await writer.untilRefused(1)).toBe(
       `JournalFenced: ${path.relative(root, last)}, which was being written, was removed or moved, and is in its place again with all that `
-        + "was acknowledged: start the venue again"
+        + "was acknowledged in it: start the venue again. If other segments were moved with it, put those back first"
     )
     await writer.stop()
     expect([writer.gone, fs.existsSync(last), await isWhole(writer.acknowledged, NodeDisk.layer(root))]).toEqual([[], true, true])
@@ -129,6 +129,45 @@ test.each([["removed", true, true], ["moved with its directory", false, false]])
     [isSaved, true]
   ])
   if (isRemoved) expect(await isWhole(writer.acknowledged, NodeDisk.layer(root))).toBe(true)
+})
+
+test("a stop looks, and writes it anew, although a write of the next segment does not return", async () => {
+  const root = newRoot()
+  const stuck = Layer.map(NodeDisk.layer(root), (context) => {
+    const disk = Context.get(context, Disk)
+    return Context.make(Disk, {
+      ...disk,
+      open: (file, mode) =>
+        Effect.map(disk.open(file, mode), (open) => file === Segment.unfinishedPath ? { ...open, writeAt: () => Effect.never } : open)
+    })
+  })
+  const writer = await begin(stuck)
+  expect(await writer.untilRefused(3)).toBe("none")
+  fs.rmSync(segments(root)[0]!)
+  await writer.stop()
+  expect(writer.gone.map(({ isSaved }) => isSaved)).toEqual([true])
+  expect(await isWhole(writer.acknowledged, NodeDisk.layer(root))).toBe(true)
+})
+
+test("a stop in a directory that was moved or replaced tells nobody of its segments, which went with it", async () => {
+  const root = newRoot()
+  const writer = await begin(NodeDisk.layer(root))
+  expect(await writer.untilRefused(3)).toBe("none")
+  fs.renameSync(root, `${root}.away`)
+  fs.mkdirSync(root)
+  await writer.stop()
+  expect([writer.gone, fs.readdirSync(root)]).toEqual([[], []])
+  expect(await isWhole(writer.acknowledged, NodeDisk.layer(`${root}.away`))).toBe(true)
+})
+
+test("what an attempt to write a segment anew left behind is removed by the next start", async () => {
+  const root = newRoot()
+  const writer = await begin(NodeDisk.layer(root))
+  await writer.untilRefused(3)
+  await writer.stop()
+  fs.writeFileSync(path.join(root, Segment.savedPath), "a part of it")
+  expect(await isWhole(writer.acknowledged, NodeDisk.layer(root))).toBe(true)
+  expect(fs.existsSync(path.join(root, Segment.savedPath))).toBe(false)
 })
 
 test("nobody is told of a segment that is where it was", async () => {

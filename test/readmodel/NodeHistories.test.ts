@@ -137,6 +137,10 @@ test("a start says that the histories are missing, or that they know records whi
   expect(toldAt(directory, 7)).toEqual([
     expect.stringMatching(/^ERROR the journal ends at sequence 7, .* up to 107: 100 records are missing/)
   ])
+  // With the whole journal gone.
+  expect(toldAt(directory, 0)).toEqual([
+    expect.stringMatching(/^ERROR the journal ends at sequence 0, .* up to 107: 107 records are missing/)
+  ])
   fs.writeFileSync(path.join(directory, "histories.db"), "no database")
   expect(toldAt(directory, 7)).toEqual([])
 })

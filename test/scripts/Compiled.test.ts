@@ -65,6 +65,14 @@ test.each<readonly [title: string, damage: (bytes: Buffer) => Buffer]>([
   expect(compiled(program).isFromCode).toBe(false)
 })
 
+test("code that cannot be read is as none", () => {
+  const { code, program } = kept("exports.isLess = 1 < 2\n")
+  const file = code()
+  fs.rmSync(file)
+  fs.mkdirSync(file)
+  expect(compiled(program).isFromCode).toBe(false)
+})
+
 test("a program finds packages and its own address from the module that runs it", () => {
   const { program } = kept("require(\"node:fs\").writeFileSync(new URL(\"./said\", moduleUrl), String(typeof module.exports))\n")
   run(pathToFileURL(program.replace(/\.cjs$/, ".js")).href)

@@ -5,13 +5,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Context from "effect/Context"
-import * as fs from "node:fs"
 import * as NodeDisk from "../../journal/NodeDisk.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import type * as Bundle from "../bundle/Bundle.js"
 import { settingTooSmall } from "../Capacity.js"
 import { shownBehind } from "../../sequencer/Recovery.js"
 import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
+import { wrongPlace } from "../Place.js"
 import * as Diff from "./Diff.js"
 import * as Format from "./Format.js"
 import { bundleSubject, dataSubject, differsCode, divergedError, readBundle, type Subject, withProgress } from "./Opening.js"
@@ -165,7 +165,8 @@ const one = <A extends Effect.Effect<void, unknown, unknown>>(asked: ReadonlyArr
 
 const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
   // Opening the disk would create the directory.
-  if (!fs.existsSync(parsed.data)) return usage(`there is no directory ${parsed.data}`)
+  const wrong = wrongPlace(parsed.data)
+  if (wrong !== undefined) return wrong
   const asked = [
     ...(parsed.verify ? [verify(parsed)] : []),
     ...(parsed.diff ? [diff(parsed)] : []),

@@ -12,8 +12,6 @@ import type { Disk, DiskError } from "../../journal/Disk.js"
 import { Corrupt, Replaced } from "../../journal/Journal.js"
 import * as NodeDisk from "../../journal/NodeDisk.js"
 import * as Scan from "../../journal/Scan.js"
-import * as Segment from "../../journal/Segment.js"
-import { lockPath } from "../../journal/SegmentJournal.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import { capacity, settingTooSmall } from "../Capacity.js"
 import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
@@ -21,6 +19,7 @@ import { refusedCode } from "./Against.js"
 import * as Audit from "./Audit.js"
 import * as BundleTask from "./BundleTask.js"
 import * as NodeHistories from "../../readmodel/NodeHistories.js"
+import { wrongPlace } from "../Place.js"
 import * as Histories from "./Histories.js"
 import * as JournalTasks from "./JournalTasks.js"
 import type * as Options from "./Options.js"
@@ -36,27 +35,6 @@ const onDisk = <A, E>(
   Effect.suspend((): Effect.Effect<A, E | DiskError | Ended> =>
     wrongPlace(dataDir) ?? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
   )
-
-/** Why a directory is not one whose journal this user may read; undefined where it is. */
-const wrongPlace = (dataDir: string): Ended | undefined => {
-  const noVenues = `${dataDir} is no venue's data directory: it has no journal`
-  const journal = path.join(dataDir, Segment.directory)
-  for (const directory of [dataDir, journal, path.join(dataDir, "snapshots")]) {
-    try {
-      if (!fs.statSync(directory).isDirectory()) return usage(directory === dataDir ? noVenues : `${directory} is no directory`)
-      fs.accessSync(directory, fs.constants.R_OK | fs.constants.X_OK)
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code !== "ENOENT") return usage(`${directory} cannot be read (${code}): run this as the venue's user, to whom it belongs`)
-      if (directory === dataDir) return usage(`there is no directory ${dataDir}`)
-    }
-  }
-  if (fs.existsSync(journal)) return undefined
-  const traces = ["snapshots", lockPath, NodeHistories.fileName].filter((name) => fs.existsSync(path.join(dataDir, name)))
-  return traces.length === 0
-    ? usage(noVenues)
-    : new Ended({ code: unreadableCode, text: `${dataDir} has ${traces.join(" and ")}, but no ${Segment.directory}/: put that back` })
-}
 
 /** The same for a task that writes: it must run as the directory's owner, since the venue could not open another user's files. */
 const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>) =>
