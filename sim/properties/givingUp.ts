@@ -24,13 +24,8 @@ interface State {
   funds: NaiveFunds | undefined
 }
 
-/** The transfer that a request names: for changes of party the latest. */
-const namedBy = ({ transfers }: NaiveFunds, { account, of: { id, kind } }: Asking): number | undefined =>
-  transfers.findLast((each) => each.account === account && each.kind === kind && (id === undefined || Funds.idOf(kind, each.number) === id))
-    ?.number
-
 const mayBeGivenUp = (funds: NaiveFunds, asking: Asking): boolean => {
-  const number = namedBy(funds, asking)
+  const number = Funds.namedBy(funds.transfers, asking.account, asking.of)?.number
   return number !== undefined && funds.mayBeGivenUp(asking.account, number)
 }
 

@@ -42,6 +42,16 @@ export const parse = (text: string): { readonly value: unknown } | undefined => 
   }
 }
 
+/** The object whose JSON text is encoded in base64url; undefined where it is none. */
+export const decoded = (text: string): Json | undefined => {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"))
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether a value is valid for a member. */
 type Check = (value: unknown) => boolean
 

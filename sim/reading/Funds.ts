@@ -174,6 +174,14 @@ const prefixes: Readonly<Record<Kind, string>> = { deposit: "dep_", withdrawal: 
 /** A transfer's id by its number. */
 export const idOf = (kind: Kind, number: number): string => prefixes[kind] + number.toString(36)
 
+/** The transfer of an account that a request names; of changes of party it is the latest. */
+export const namedBy = <T extends { readonly account: number; readonly kind: Kind; readonly number: number }>(
+  transfers: ReadonlyArray<T>,
+  account: number,
+  { id, kind }: Named
+): T | undefined =>
+  transfers.findLast((each) => each.account === account && each.kind === kind && (id === undefined || idOf(kind, each.number) === id))
+
 /** The amount as it is journaled, and the stored form of an invalid one. */
 export const amountIn = ({ amountAtoms, asset }: { readonly asset: string; readonly amountAtoms: string }) => {
   const atoms = /^[1-9][0-9]*$/.test(amountAtoms) ? BigInt(amountAtoms) : -1n

@@ -97,15 +97,6 @@ const proofOf = (response: Bodies.Shape): Bodies.Shape => {
 const registration = proofOf(createdBody)
 const assertion = proofOf(assertedBody)
 
-const decoded = (text: unknown): Json | undefined => {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(String(text), "base64url").toString("utf8"))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 const proofIn = (body: Json): AskedProof => {
   const credential = body["credential"] as Json
   const response = credential["response"] as Json
@@ -114,11 +105,11 @@ const proofIn = (body: Json): AskedProof => {
     challengeIdentifier: String(body["challengeIdentifier"]),
     credentialId: String(credential["id"]),
     rawId: String(credential["rawId"]),
-    client: decoded(clientDataJSON),
+    client: Bodies.decoded(String(clientDataJSON)),
     clientDataJSON: String(clientDataJSON),
-    attested: attestationObject === undefined ? undefined : decoded(attestationObject),
+    attested: attestationObject === undefined ? undefined : Bodies.decoded(String(attestationObject)),
     transports: ((response["transports"] ?? []) as ReadonlyArray<string>).join(),
-    asserted: authenticatorData === "" ? undefined : decoded(authenticatorData),
+    asserted: authenticatorData === "" ? undefined : Bodies.decoded(String(authenticatorData)),
     authenticatorData: String(authenticatorData),
     signature: String(signature),
     userHandle: typeof userHandle === "string" ? userHandle : undefined

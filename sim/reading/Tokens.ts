@@ -3,7 +3,8 @@
  * the definition of JSON Web Tokens, sharing nothing with the venue.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
-import { isObject, type Json } from "./Bodies.js"
+import * as Bodies from "./Bodies.js"
+import type { Json } from "./Bodies.js"
 
 /** The platform that simulated venues trust, where they trust any: the issuer and the audience of its tokens. */
 export const issuer = "https://platform.example"
@@ -33,26 +34,17 @@ const keys: ReadonlyMap<string, KeyObject> = new Map(
   [...published].map(([name, x]) => [name, createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })])
 )
 
-const decoded = (part: string): Json | undefined => {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /** Whether a token is signed by the platform; "unavailable" where that cannot be verified now. */
 const signed = (token: string): boolean | "unavailable" => {
   const [header = "", payload = "", signature, ...more] = token.split(".")
-  const { alg, kid } = decoded(header) ?? {}
+  const { alg, kid } = Bodies.decoded(header) ?? {}
   if (signature === undefined || more.length > 0 || alg !== "EdDSA" || typeof kid !== "string") return false
   if (kid === unreachable) return "unavailable"
   const key = keys.get(kid)
   return key !== undefined && verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))
 }
 
-const claimsOf = (token: string): Json => decoded(token.split(".")[1] ?? "") ?? {}
+const claimsOf = (token: string): Json => Bodies.decoded(token.split(".")[1] ?? "") ?? {}
 
 /** The subject of a token; undefined where it has none. */
 export const subjectIn = (token: string): string | undefined => {
