@@ -4,13 +4,15 @@
  * late, while its step still waits for that very approval. An account is offered passkeys of its own only, among them each that approved a
  * step which the ledger has accepted, as long as it stands.
  */
-import type { NaiveFunds, NaiveTransfer } from "../model/NaiveFunds.js"
+import type { NaiveTransfer } from "../model/NaiveFunds.js"
 import { isUnapproved } from "../model/NaiveFunds.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Bodies from "../reading/Bodies.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import * as Requests from "../reading/Requests.js"
+import * as ClockSeen from "./ClockSeen.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -48,19 +50,14 @@ interface Asked {
 interface State {
   model: NaiveVenue | undefined
   incarnation: number
-  /** The latest reading of the process's clock that was reported, and how often the clock was set back. */
-  highestEpochMs: number
-  setBacks: number
+  /** The process's clock. */
+  clock: ClockSeen.ClockSeen
   /** By the call's number. */
   readonly asking: Map<number, Asking>
   /** By the challenge's identifier; and how often a process took up any request that names it. */
   readonly questions: Map<string, Asked>
   readonly taken: Map<string, number>
 }
-
-/** The transfer that a confirmation names: for changes of party the latest. */
-const namedBy = ({ transfers }: NaiveFunds, account: number, { id, kind }: Funds.Named): NaiveTransfer | undefined =>
-  transfers.findLast((each) => each.account === account && each.kind === kind && (id === undefined || Funds.idOf(kind, each.number) === id))
 
 /** The transaction that waits for its owner's approval, by its transfer, step and hash; undefined where none does. */
 const waitingFor = (transfer: NaiveTransfer | undefined): string | undefined => {
@@ -71,7 +68,7 @@ const waitingFor = (transfer: NaiveTransfer | undefined): string | undefined => 
 }
 
 const waiting = ({ model }: State, account: number, of: Funds.Named): string | undefined =>
-  model === undefined ? undefined : waitingFor(namedBy(model.funds, account, of))
+  model === undefined ? undefined : waitingFor(Funds.namedBy(model.funds.transfers, account, of))
 
 const passkeysOf = ({ model }: State, account: number): ReadonlyArray<string> =>
   model?.identity.passkeysOf(account).map(({ credentialId }) => credentialId) ?? []
@@ -107,7 +104,7 @@ const asked = (state: State, call: Call): void => {
     waited: waiting(state, account, wish.of),
     isChanged: false,
     incarnation: state.incarnation,
-    setBacks: state.setBacks,
+    setBacks: state.clock.setBacks,
     proven: provenOf(state, account, wish.of.kind),
     had: passkeysOf(state, account)
   })
@@ -152,22 +149,13 @@ const initiated = (state: State, { answer: { json } }: Answered, asking: Asking)
   return offeredVerdict(state, asking, challenge)
 }
 
-const decoded = (text: string): Json | undefined => {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /** Whether a proof is a faultless answer to a question, by a passkey that the account had all the time and whose counter went forward. */
 const isFaultless = (state: State, { had }: Asking, { account, challenge, expiresAtEpochMs }: Asked, proof: Funds.AskedProof): boolean => {
   const { authenticatorData, challengeIdentifier, clientData, credentialId, signature } = proof
   const known = state.model?.identity.passkeysOf(account).find((each) => each.credentialId === credentialId)
   if (known === undefined || !had.includes(credentialId)) return false
-  const client = decoded(clientData)
-  const asserted = decoded(authenticatorData)
+  const client = Bodies.decoded(clientData)
+  const asserted = Bodies.decoded(authenticatorData)
   const owner = { publicKey: known.publicKey, userHandle: known.userHandle, accountId: "own" }
   const question = { challenge, purpose: "", accountId: "own", provedBy: undefined, userHandle: "", displayName: "", expiresAtEpochMs }
   const said = {
@@ -192,9 +180,9 @@ const isFaultless = (state: State, { had }: Asking, { account, challenge, expire
 const wasSurelyOpen = (state: State, { clock }: Answered, asking: Asking, question: Asked, challengeIdentifier: string): boolean => {
   const { expiresAtEpochMs, incarnation, setBacks } = question
   // With a clock that was set back a question may have made room for another one about the same.
-  if (setBacks !== state.setBacks) return false
+  if (setBacks !== state.clock.setBacks) return false
   if (clock === undefined || incarnation !== state.incarnation || asking.incarnation !== state.incarnation) return false
-  const inTime = Math.max(clock[1], state.highestEpochMs) < expiresAtEpochMs && clock[0] >= expiresAtEpochMs - openMs
+  const inTime = Math.max(clock[1], state.clock.lastEpochMs) < expiresAtEpochMs && clock[0] >= expiresAtEpochMs - openMs
   return inTime && state.taken.get(challengeIdentifier) === 1
 }
 
@@ -235,8 +223,7 @@ export const approvalsAreTaken: Property<State> = {
   initial: () => ({
     model: undefined,
     incarnation: 0,
-    highestEpochMs: 0,
-    setBacks: 0,
+    clock: ClockSeen.unseen,
     asking: new Map(),
     questions: new Map(),
     taken: new Map()
@@ -245,8 +232,7 @@ export const approvalsAreTaken: Property<State> = {
     switch (seen._tag) {
       case "Started":
         state.incarnation = seen.incarnation
-        state.highestEpochMs = 0
-        state.setBacks = 0
+        state.clock = ClockSeen.unseen
         return holds
       case "Asked":
         asked(state, seen.call)
@@ -257,8 +243,7 @@ export const approvalsAreTaken: Property<State> = {
         return holds
       }
       case "Handled":
-        if (Math.min(seen.lowestEpochMs, seen.atEpochMs) < state.highestEpochMs) state.setBacks++
-        state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs)
+        state.clock = ClockSeen.handled(state.clock, seen)
         return holds
       case "Committed":
         state.model = seen.model

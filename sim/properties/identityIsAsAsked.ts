@@ -22,6 +22,7 @@ import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import * as Requests from "../reading/Requests.js"
 import { addresses } from "../world/Addresses.js"
+import * as ClockSeen from "./ClockSeen.js"
 import { difference, without } from "./Difference.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -95,11 +96,8 @@ interface State {
   readonly turnedDown: Map<string, string>
   /** Whether a proved command found no room: its proof is spent, and no record shows it. */
   isRoomless: boolean
-  /** The latest reading of a clock that the venue has reported, and the last one. */
-  highestEpochMs: number
-  lastEpochMs: number
-  /** How often the clock was set back. */
-  setBacks: number
+  /** The clocks of all processes, as if they were one. */
+  clock: ClockSeen.ClockSeen
   /** The number of failures that each passkey may have been noted for, by what was attempted. */
   readonly failures: { readonly [of in Failed]: Map<string, number> }
   /** How many failures the present process has noted, by account; and how many any process has, by passkey. */
@@ -231,7 +229,7 @@ const grantVerdict = (state: State, { expiresAtEpochMs, userCode }: Agent, grant
     if (wish.kind === "approveAgentConnect" && wish.userCode === userCode) first = Math.min(first, takenUpAtEpochMs)
   }
   // The command was made no later than its record, unless the clock was set back in between.
-  return grantMs > 0 && grantMs >= leftAt(Math.max(atEpochMs, state.highestEpochMs)) && grantMs <= leftAt(first)
+  return grantMs > 0 && grantMs >= leftAt(Math.max(atEpochMs, state.clock.highestEpochMs)) && grantMs <= leftAt(first)
     ? holds
     : broken(`lets the key be fetched for ${grantMs} ms, and its agent waits until ${expiresAtEpochMs}`)
 }
@@ -391,7 +389,7 @@ const noteChallenge = (
   const isNew = wish.kind === "beginRegistration"
   // The answer may have arrived long after its process ended.
   const { begun, by, setBacks } = state.asked.get(call.id)!
-  state.askedBy.set(String(challengeIdentifier), by.size === 1 && setBacks === state.setBacks ? [...by][0] : undefined)
+  state.askedBy.set(String(challengeIdentifier), by.size === 1 && setBacks === state.clock.setBacks ? [...by][0] : undefined)
   state.begunBefore.set(String(challengeIdentifier), begun)
   state.challenges.set(String(challengeIdentifier), {
     challenge: String(challenge),
@@ -554,9 +552,9 @@ const wasSurelyOpen = (
   // The oldest challenge makes room where as many are open as allowed.
   if (state.begun - state.begunBefore.get(challengeIdentifier)! >= state.mostOpen) return false
   const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
-  // A clock that was ahead meanwhile may have made the venue forget it: setting the clock back does not restore it.
+  // Setting a clock back does not restore what the venue forgot while it was ahead: nothing from before that is in `askedBy` any more.
   const { expiresAtEpochMs } = state.challenges.get(challengeIdentifier)!
-  const inTime = Math.max(clock[1], state.highestEpochMs) < expiresAtEpochMs && clock[0] >= expiresAtEpochMs - challengeMs
+  const inTime = Math.max(clock[1], state.clock.lastEpochMs) < expiresAtEpochMs && clock[0] >= expiresAtEpochMs - challengeMs
   return isKnown && inTime && state.sent.get(challengeIdentifier) === 1
 }
 
@@ -664,9 +662,7 @@ export const identityIsAsAsked: Property<State> = {
     sent: new Map(),
     turnedDown: new Map(),
     isRoomless: false,
-    highestEpochMs: 0,
-    lastEpochMs: 0,
-    setBacks: 0,
+    clock: ClockSeen.unseen,
     failures: { sign_in_failed: new Map(), approval_failed: new Map() },
     noted: new Map(),
     notedOf: new Map()
@@ -685,7 +681,7 @@ export const identityIsAsAsked: Property<State> = {
           wish,
           begun: before?.begun ?? state.begun,
           became: before?.became ?? state.became,
-          setBacks: before?.setBacks ?? state.setBacks,
+          setBacks: before?.setBacks ?? state.clock.setBacks,
           taken: before?.taken ?? 0,
           by: before?.by ?? new Set(),
           takenUpAtEpochMs: before?.takenUpAtEpochMs ?? Number.POSITIVE_INFINITY,
@@ -711,15 +707,13 @@ export const identityIsAsAsked: Property<State> = {
         asked.takenUpAtEpochMs = Math.min(asked.takenUpAtEpochMs, seen.atEpochMs)
         return holds
       }
-      case "Handled":
-        state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs)
+      case "Handled": {
+        const { setBacks } = state.clock
+        state.clock = ClockSeen.handled(state.clock, seen)
         // A challenge issued at a later time than the present one is over, and may be forgotten: which ones these are is not tracked.
-        if (seen.lowestEpochMs < state.lastEpochMs) {
-          state.setBacks++
-          state.askedBy.clear()
-        }
-        state.lastEpochMs = seen.atEpochMs
+        if (state.clock.setBacks !== setBacks) state.askedBy.clear()
         return holds
+      }
       case "Started":
         // Challenges and requests begun by the previous process are unknown to this one.
         state.incarnation = seen.incarnation

@@ -9,6 +9,7 @@ import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency
 import { marginOf } from "../model/NaiveMoney.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
+import * as ClockSeen from "./ClockSeen.js"
 import { difference, firstDifference, type Pair } from "./Difference.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -38,6 +39,8 @@ interface Latest {
   readonly sequence: number
   /** Until when at most one newer report can have been made, by the process's clock, unless that was set back; 0 where it is unknown. */
   readonly keptUntilEpochMs: number
+  /** How often the clock had been set back by then. */
+  readonly setBacks: number
   /** By the process's clock; undefined until known. */
   overAtEpochMs: number | undefined
   /** Since the first request after it expired. */
@@ -56,9 +59,8 @@ interface State {
   /** Undefined until a report is requested of the process. */
   making: Making | undefined
   latest: Latest | undefined
-  /** The latest reading of the process's clock that was reported, and how often the clock was set back. */
-  highestEpochMs: number
-  setBacks: number
+  /** The process's clock. */
+  clock: ClockSeen.ClockSeen
   incarnation: number
   /** Attempts to read a report, by call and attempt: what was known when they were sent. */
   readonly sent: Map<string, Sent>
@@ -205,8 +207,9 @@ const toldAlike = ({ told }: State, json: Json, target: string): Verdict => {
 /** Whether a report that a request names was certainly still kept by the process that says it is not. */
 const wasSurelyKept = (state: State, { call, clock }: Answered, sent: Sent | undefined): boolean => {
   if (sent?.named === undefined || clock === undefined) return false
-  if (sent.incarnation !== state.incarnation || sent.setBacks !== state.setBacks) return false
-  if (Math.max(clock[1], state.highestEpochMs) >= sent.named.keptUntilEpochMs) return false
+  // After a clock was set back, the venue does not wait until it is where it was before it makes the next report.
+  if (sent.incarnation !== state.incarnation || sent.named.setBacks !== state.clock.setBacks) return false
+  if (Math.max(clock[1], state.clock.lastEpochMs) >= sent.named.keptUntilEpochMs) return false
   // An account that was opened after it is not in its tree.
   return call.endpoint === "getSolvency" || state.sums.get(sent.named.sequence)?.equities[call.account] !== undefined
 }
@@ -281,9 +284,10 @@ const renewedVerdict = (state: State, { answer: { json }, atEpochMs, call, clock
   const before = state.renewed.get(call.id)
   const { latest } = state
   if (latest === undefined || sequence > latest.sequence) {
-    const isPresent = clock !== undefined && sent?.incarnation === state.incarnation && sent.setBacks === state.setBacks
+    const { setBacks } = state.clock
+    const isPresent = clock !== undefined && sent?.incarnation === state.incarnation && sent.setBacks === setBacks
     const keptUntilEpochMs = isPresent ? clock[0] + everyMs : 0
-    state.latest = { sequence, keptUntilEpochMs, overAtEpochMs: undefined, renewing: undefined }
+    state.latest = { sequence, keptUntilEpochMs, setBacks, overAtEpochMs: undefined, renewing: undefined }
     return holds
   }
   if (latest.renewing === undefined) return holds
@@ -303,8 +307,7 @@ export const solvency: Property<State> = {
     model: undefined,
     making: undefined,
     latest: undefined,
-    highestEpochMs: 0,
-    setBacks: 0,
+    clock: ClockSeen.unseen,
     incarnation: 0,
     sent: new Map(),
     renewed: new Map(),
@@ -320,8 +323,7 @@ export const solvency: Property<State> = {
       case "Started":
         state.making = undefined
         state.latest = undefined
-        state.highestEpochMs = 0
-        state.setBacks = 0
+        state.clock = ClockSeen.unseen
         state.incarnation = seen.incarnation
         state.renewed.clear()
         state.hasLedger = seen.set.ledger
@@ -336,10 +338,9 @@ export const solvency: Property<State> = {
         if (seen.call.endpoint === "getSolvency") askedAgain(state, seen.call, seen.atEpochMs)
         return holds
       case "Handled":
-        if (Math.min(seen.lowestEpochMs, seen.atEpochMs) < state.highestEpochMs) state.setBacks++
-        state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs, seen.atEpochMs)
+        state.clock = ClockSeen.handled(state.clock, seen)
         // It was made before it was served: no later than the latest reported reading of the clock.
-        if (state.latest !== undefined) state.latest.overAtEpochMs ??= state.highestEpochMs + overAfterMs
+        if (state.latest !== undefined) state.latest.overAtEpochMs ??= state.clock.highestEpochMs + overAfterMs
         return holds
       case "Asked":
         if (!endpoints.has(seen.call.endpoint)) return holds
@@ -347,7 +348,7 @@ export const solvency: Property<State> = {
         state.isAsked = true
         state.sent.set(`${seen.call.id}/${seen.attempt}`, {
           incarnation: state.incarnation,
-          setBacks: state.setBacks,
+          setBacks: state.clock.setBacks,
           named: namedIn(state, seen.call)
         })
         return holds
