@@ -197,17 +197,24 @@ const upper = 4_294_967_296
 
 /**
  * Bodies that differ from a given one in one member alone, in the first entry of each list: in the first of its other values, in the upper
- * half of a number, and in not having it, or in having it.
+ * half of a number, and in not having it, or in having it; as far as the body as a whole is then one that is wanted.
  */
-export const each = (body: unknown, { isOptional, others, place }: Member): ReadonlyArray<unknown> => {
+export const each = (
+  body: unknown,
+  { isOptional, others, place }: Member,
+  isWanted: (varied: unknown) => boolean
+): ReadonlyArray<unknown> => {
+  if (place.length === 0) return others(body).filter(isWanted).slice(0, 1)
   const within = found(body, place.slice(0, -1))
   const name = place.at(-1) ?? ""
   if (!isInner(within)) return []
   const isThere = Object.hasOwn(within, name)
   const value = isThere ? within[name] : absent
-  const values = [...others(value).slice(0, 1), ...(typeof value === "number" ? [value + upper] : [])]
-  const said = values.filter((other) => other !== value).map((other) => saying(body, place, other))
-  if (!isThere || !isOptional) return said
+  const first = others(value).map((other) => saying(body, place, other)).find(isWanted)
   const { [name]: _, ...left } = within
-  return [...said, saying(body, place.slice(0, -1), left)]
+  const more = [
+    ...(typeof value === "number" ? [saying(body, place, value + upper)] : []),
+    ...(isThere && isOptional ? [saying(body, place.slice(0, -1), left)] : [])
+  ]
+  return [...(first === undefined ? [] : [first]), ...more.filter(isWanted)]
 }
