@@ -6,8 +6,10 @@ import * as Ids from "../../src/domain/Ids.js"
 import type { Options } from "../faults/Options.js"
 import type { FrameLeft } from "../properties/Observation.js"
 import type { Json } from "../reading/Bodies.js"
+import type { SaidOver } from "../run/Clients.js"
 import type { Acting } from "../Simulation.js"
 import { path } from "../run/StreamOddities.js"
+import type * as Calls from "../workload/Calls.js"
 import type { Line } from "../world/SimNetwork.js"
 
 /** Simulated milliseconds in which a connection opens, and in which each frame is answered. */
@@ -42,6 +44,10 @@ export class Listener {
   /** The account for which it has shown a ticket; -1 before. */
   #account = -1
   #isArming = false
+  /** The ticket that it has shown last. */
+  #ticket = ""
+  /** Commands that were sent and not answered yet, by the frame's id. */
+  readonly #saidOver = new Map<string, SaidOver>()
   /** The last sequence of each stream. */
   readonly #last = new Map<string, number>()
 
@@ -84,6 +90,10 @@ export class Listener {
 
   #hears(frame: Json, durable: number): void {
     this.heard.push(frame)
+    const { body, error, id } = frame
+    const said = this.#saidOver.get(String(id))
+    if (said !== undefined) this.acting.clients.heardOver(said, frame["type"] === "result", body ?? error, durable)
+    this.#saidOver.delete(String(id))
     if (frame["type"] !== "snapshot" && frame["type"] !== "update") return
     const { channel, data, marketId, previousSequence = 0, sequence, type } = frame as unknown as Told
     const stream = marketId === undefined ? channel : `${channel}:${marketId}`
@@ -123,9 +133,21 @@ export class Listener {
     this.#account = model.accounts.findIndex(({ born }) => Ids.accountId(born) === accountId)
     if (isToCancel) witness.see({ _tag: "Arming", connectionId: this.#connectionId, account: this.#account })
     this.#isArming = isToCancel
+    this.#ticket = ticket
     const id = `f${++this.#said}`
     witness.see({ _tag: "Shown", client: this.name, id, ticket })
     return this.#ask({ op: "auth", ticket, cancelOnDisconnect: isToCancel }, id)
+  }
+
+  /** Places an order over the connection. Returns the answer. */
+  place(draft: Calls.Draft): Json {
+    const { clients, witness } = this.acting
+    const { body, idempotencyKey, scope = "" } = draft
+    const id = `f${++this.#said}`
+    this.#saidOver.set(id, clients.saidOver(draft))
+    witness.see({ _tag: "SaidBy", ticket: this.#ticket, scope })
+    if (this.#isArming) witness.see({ _tag: "SaidOver", connectionId: this.#connectionId, scope })
+    return this.#ask({ op: "place", idempotencyKey, body: JSON.parse(body) as object }, id)
   }
 
   get #connectionId(): string {

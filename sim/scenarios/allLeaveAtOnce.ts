@@ -3,7 +3,7 @@
  * inbox has room for fewer than there are. Venues have dropped such an end when they had no room for it, and the orders of who was gone
  * have traded on.
  *
- * What has to hold: each end is sent again until it is taken, and no connection stays armed.
+ * What has to hold: each end is sent again until it is taken, no connection stays armed, and the order that each of them had is gone.
  */
 import { still } from "../faults/Options.js"
 import { listened } from "./Listener.js"
@@ -17,24 +17,30 @@ const slowMs = 20
 
 export const allLeaveAtOnce: Scenario = {
   name: "all-leave-at-once",
-  what: "more armed connections end at one moment than the inbox has room for",
+  what: "more armed connections, each with an order, end at one moment than the inbox has room for",
   bounds: { inbox: { capacity: 2, reserved: 1 } },
   set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, connections: 4 * each } },
   play: (stage) => {
     const accounts = stage.open(["one", "two", "three"], 10_000)
-    stage.deal(accounts[0]!, accounts[1]!, stage.market("ABC", 1_000), 1, 1_000)
+    const market = stage.market("ABC", 1_000)
+    stage.deal(accounts[0]!, accounts[1]!, market, 1, 1_000)
     const listeners = accounts.flatMap((who) => {
       const ticket = stage.ticket(who)
       return Array.from({ length: each }, (_, at) => {
         const listener = stage.listener(`${who.client} ${at}`)
         stage.is(`what ${listener.name} is told`, listener.show(ticket, who.accountId, true)["type"], "auth_ok")
+        const order = listener.place(stage.anOrder(who, market, "buy", { size: 1, price: 900 + at }))
+        stage.is(`what becomes of the order of ${listener.name}`, order["type"], "result")
         return listener
       })
     })
     stage.is("connections that are armed", stage.armed, listeners.length)
+    const open = (): number => accounts.reduce((sum, who) => sum + stage.openOrders(who).length, 0)
+    stage.is("orders before they leave", open(), listeners.length)
     for (const listener of listeners) listener.leave()
     stage.pass(noticedMs)
     stage.is("connections that are still armed", stage.armed, 0)
+    stage.is("orders of those who have left", open(), 0)
     stage.auditEngine()
   }
 }
