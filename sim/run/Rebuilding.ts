@@ -80,6 +80,7 @@ export class Rebuilding {
     const at = Array.from({ length: Math.max(kept.length, rebuilt.length) }).findIndex((_, index) => kept[index] !== rebuilt[index])
     return at < 0 ? undefined : `at record ${sequence} the kept row ${String(kept[at])} is ${String(rebuilt[at])} where it is made anew`
   }
+
   /**
    * The first kept row that is not what the model says, or the first that is missing; undefined where there is none, and where the
    * model has not come as far.
