@@ -262,13 +262,19 @@ const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, Corrupt 
 
 /**
  * Writes a segment anew, up to `end`, whose name is gone: removed with all that was acknowledged in it, it would end with the process. A
- * file that has its name meanwhile is left alone.
+ * file that has its name meanwhile is left alone, unless this has named it: after a failed sync of that name all is done once more, since
+ * another sync might succeed without having written anything.
  */
-const saveAgain = Effect.fnUntraced(function*(file: File, { firstSequence, segmentBytes }: Segment.Header, end: number) {
+const saveAgain = Effect.fnUntraced(function*(
+  file: File,
+  { firstSequence, segmentBytes }: Segment.Header,
+  end: number,
+  copied: { isNamed: boolean }
+) {
   const disk = yield* Disk
   const path = Segment.pathOf(firstSequence)
   const names = yield* disk.list(Segment.directory)
-  if (names.some((name) => Segment.firstSequenceOf(name) === firstSequence)) {
+  if (!copied.isNamed && names.some((name) => Segment.firstSequenceOf(name) === firstSequence)) {
     return yield* new DiskError({ operation: "saving", path, code: "another file has this name" })
   }
   if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
@@ -278,6 +284,7 @@ const saveAgain = Effect.fnUntraced(function*(file: File, { firstSequence, segme
     if (end < segmentBytes) yield* zero(copy, end, segmentBytes)
   }))
   yield* disk.rename(Segment.savedPath, path)
+  copied.isNamed = true
   yield* disk.syncDirectory(Segment.directory)
 })
 
@@ -355,6 +362,8 @@ class Appender {
   /** Whether the segment's name is gone: nothing is acknowledged from then on. */
   private isGone = false
   private isSaved = false
+  /** Whether the segment that was written anew has had its name, which may not be durable. */
+  private readonly copied = { isNamed: false }
   private readonly oneAtATime = Effect.unsafeMakeSemaphore(1)
   /** Completes once the segment is in its place again. */
   private readonly saved: Effect.Effect<never, Fenced, Disk>
@@ -364,7 +373,9 @@ class Appender {
   private naming = false
   private running = 0
   isSettled = false
-  /** Whether the writer had failed before it was closed. */
+  /** Whether a block was told of the failure. */
+  private isTold = false
+  /** The same when the writer was closed. */
   private hasFailed = false
   private whenIdle: (() => void) | undefined
   /** Why there was no room for the next segment when it was last prepared. */
@@ -454,7 +465,10 @@ class Appender {
 
   begin(block: Block.Encoded, fence: Fence, done: Outstanding["done"]): void {
     assert(this.isSettled, "a journal is settled before anything is appended")
-    if (this.failure !== undefined) return done(this.failure)
+    if (this.failure !== undefined) {
+      this.isTold = true
+      return done(this.failure)
+    }
     const fenced = this.compare(block, fence)
     if (fenced !== undefined) return done(new Fenced({ reason: fenced }))
     assert(this.outstanding.length < maxOutstanding, "at most four blocks are in flight")
@@ -473,7 +487,7 @@ class Appender {
   /** Refuses appends from now on, and waits until no operation on the files is running, or the time is up. */
   readonly close: Effect.Effect<void> = Effect.asVoid(Effect.suspend(() => {
     const end = this.acknowledgedEnd()
-    this.hasFailed = this.failure !== undefined
+    this.hasFailed = this.isTold
     this.fail(new Unknown({ cause: new Error("the journal is closed") }))
     const idle = this.running === 0 || this.isGone ? Effect.void : Effect.async<void>((resume) => {
       this.whenIdle = () => resume(Effect.void)
@@ -497,7 +511,7 @@ class Appender {
 
   /** Writes the present segment anew, once. */
   private save(file: File, header: Segment.Header, end: number): Effect.Effect<void, Corrupt | DiskError, Disk> {
-    const saving = Effect.tap(saveAgain(file, header, end), () => Effect.sync(() => void (this.isSaved = true)))
+    const saving = Effect.tap(saveAgain(file, header, end, this.copied), () => Effect.sync(() => void (this.isSaved = true)))
     return this.oneAtATime.withPermits(1)(Effect.suspend(() => this.isSaved ? Effect.void : saving))
   }
 
@@ -509,12 +523,14 @@ class Appender {
     return Effect.gen(this, function*() {
       const { file, header } = this.segment
       const path = Segment.pathOf(header.firstSequence)
+      // Nothing is acknowledged from here on, and a stop that comes meanwhile forgets which blocks are in flight.
+      const end = this.acknowledgedEnd()
       const clock = yield* Effect.clock
       let toldAtMs = Number.NEGATIVE_INFINITY
       while (this.failure === undefined) {
         const trouble = yield* Effect.flatMap(this.lock.isHeld, (held): Effect.Effect<void, Corrupt | DiskError | Fenced, Disk> => {
           if (!held) return Effect.fail(lockLost)
-          return this.lock.isGone("last") ? this.save(file, header, this.acknowledgedEnd()) : Effect.void
+          return this.lock.isGone("last") ? this.save(file, header, end) : Effect.void
         }).pipe(
           Effect.as(undefined),
           Effect.catchAll((error) => error instanceof Fenced || isLockLost(error) ? Effect.fail(lockLost) : Effect.succeed(error.message))
@@ -533,7 +549,7 @@ class Appender {
 
   /** At the end of the writer: writes the segment anew where its name is gone, and tells whoever would call the stop a clean one. */
   private atEnd(end: number): Effect.Effect<void> {
-    // After a failure nobody would call it that.
+    // After a failure that somebody was told nobody would call it that.
     if (this.hasFailed || !this.isSettled) return Effect.void
     const { file, header } = this.segment
     return Effect.flatMap(this.isMissing, (isMissing) =>
@@ -725,6 +741,7 @@ class Appender {
   private fail(failure: Failure): void {
     const isAwaited = this.failure === undefined && this.isSettled && this.room() === "soon"
     this.failure ??= failure
+    this.isTold ||= this.outstanding.length > 0
     for (const { done } of this.outstanding.splice(0)) done(this.failure)
     // With no block in flight nobody has been told of the failure, and a caller waiting for room would wait forever.
     if (isAwaited) this.roomChanged()

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import { Disk, type DiskError } from "../../src/journal/Disk.js"
+import { Disk, DiskError } from "../../src/journal/Disk.js"
 import { Journal, type SegmentGone } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as Segment from "../../src/journal/Segment.js"
@@ -38,7 +38,13 @@ const begin = async (disk: Layer.Layer<Disk, DiskError>) => {
     }
     return "none"
   }
-  return { acknowledged, gone, untilRefused, stop: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+  return {
+    nextSequence: journal.opened.nextSequence,
+    acknowledged,
+    gone,
+    untilRefused,
+    stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
 }
 
 /** Whether a next start finds all that was acknowledged. */
@@ -47,6 +53,13 @@ const isWhole = async (acknowledged: ReadonlyArray<string>, disk: Layer.Layer<Di
   const found = digestsOf(await Effect.runPromise(Effect.provide(replayed(), opened)))
   return acknowledged.length > 0 && acknowledged.every((digest) => found.includes(digest))
 }
+
+/** The disk of a data directory, with some of its operations as a test wants them. */
+const changed = (root: string, change: (disk: Disk["Type"]) => Partial<Disk["Type"]>): Layer.Layer<Disk, DiskError> =>
+  Layer.map(NodeDisk.layer(root), (context) => {
+    const disk = Context.get(context, Disk)
+    return Context.make(Disk, { ...disk, ...change(disk) })
+  })
 
 const segments = (root: string): ReadonlyArray<string> =>
   fs.readdirSync(path.join(root, Segment.directory)).filter((name) => name.endsWith(".seg")).map((name) =>
@@ -133,16 +146,75 @@ test.each([["removed", true, true], ["moved with its directory", false, false]])
 
 test("a stop looks, and writes it anew, although a write of the next segment does not return", async () => {
   const root = newRoot()
-  const stuck = Layer.map(NodeDisk.layer(root), (context) => {
-    const disk = Context.get(context, Disk)
-    return Context.make(Disk, {
-      ...disk,
-      open: (file, mode) =>
-        Effect.map(disk.open(file, mode), (open) => file === Segment.unfinishedPath ? { ...open, writeAt: () => Effect.never } : open)
-    })
-  })
-  const writer = await begin(stuck)
+  let isStuck = false
+  const writer = await begin(changed(root, (disk) => ({
+    open: (file, mode) =>
+      Effect.map(disk.open(file, mode), (open) =>
+        file !== Segment.unfinishedPath
+          ? open
+          : { ...open, writeAt: (position, bytes) => isStuck ? Effect.never : open.writeAt(position, bytes) })
+  })))
+  isStuck = true
+  // Behind a quarter of its segment the next one is prepared.
+  expect(await writer.untilRefused(4)).toBe("none")
+  fs.rmSync(segments(root)[0]!)
+  await writer.stop()
+  expect(writer.gone.map(({ isSaved }) => isSaved)).toEqual([true])
+  expect(await isWhole(writer.acknowledged, NodeDisk.layer(root))).toBe(true)
+})
+
+test("what is written anew while a stop has come ends where the acknowledged blocks do", async () => {
+  const root = newRoot()
+  let isSlow = false
+  const writer = await begin(changed(root, (disk) => ({
+    lock: (file) =>
+      Effect.map(disk.lock(file), (lock) => ({
+        ...lock,
+        isHeld: Effect.suspend(() => isSlow ? Effect.delay(lock.isHeld, "100 millis") : lock.isHeld)
+      }))
+  })))
   expect(await writer.untilRefused(3)).toBe("none")
+  fs.rmSync(segments(root)[0]!)
+  isSlow = true
+  const refused = writer.untilRefused(1)
+  // The first look has found it gone, and the one ahead of writing it anew is under way.
+  await Effect.runPromise(Effect.sleep(150))
+  await writer.stop()
+  expect(await refused).toMatch(/the journal is closed/)
+  expect(writer.gone.map(({ isSaved }) => isSaved)).toEqual([true])
+  const next = await begin(NodeDisk.layer(root))
+  await next.stop()
+  expect([next.nextSequence, await isWhole(writer.acknowledged, NodeDisk.layer(root))]).toEqual([4, true])
+})
+
+test("a segment that was written anew is no other file where its name could not be synced at once", async () => {
+  const root = newRoot()
+  let failures = 0
+  const writer = await begin(changed(root, (disk) => ({
+    syncDirectory: (directory) =>
+      failures-- > 0
+        ? Effect.fail(new DiskError({ operation: "syncDirectory", path: directory, code: "EIO" }))
+        : disk.syncDirectory(directory)
+  })))
+  expect(await writer.untilRefused(3)).toBe("none")
+  fs.rmSync(segments(root)[0]!)
+  failures = 1
+  expect(await writer.untilRefused(1)).toMatch(/^JournalFenced: .* is in its place again/)
+  await writer.stop()
+  expect(await isWhole(writer.acknowledged, NodeDisk.layer(root))).toBe(true)
+})
+
+test("a stop looks although the writer has failed, where nobody was told of that", async () => {
+  const root = newRoot()
+  const failing = Effect.delay(Effect.fail(new DiskError({ operation: "open", path: Segment.unfinishedPath, code: "EIO" })), "50 millis")
+  let isFailing = false
+  const writer = await begin(changed(root, (disk) => ({
+    open: (file, mode) => file === Segment.unfinishedPath && isFailing ? failing : disk.open(file, mode)
+  })))
+  isFailing = true
+  // Behind a quarter of its segment the next one is prepared.
+  expect(await writer.untilRefused(4)).toBe("none")
+  await Effect.runPromise(Effect.sleep(100))
   fs.rmSync(segments(root)[0]!)
   await writer.stop()
   expect(writer.gone.map(({ isSaved }) => isSaved)).toEqual([true])
