@@ -15,6 +15,7 @@ import { cutting, cuttingRefused, cuttingWithin, restoring } from "./cutting.js"
 import { damage, kinds } from "./damage.js"
 import { following, followingTold } from "./following.js"
 import { layouts } from "./layouts.js"
+import { losing } from "./losing.js"
 import { memory } from "./memory.js"
 import { reading, remains } from "./reading.js"
 import { sampling } from "./sampling.js"
@@ -76,6 +77,9 @@ type Made = (random: SimRandom, samples: ReadonlyArray<Record>) => Yard
 /** How often a drill that takes a millisecond or two is made at once. */
 const times = 3
 
+/** The same for a loss, of which there are many kinds, and as many moments. */
+const lossTimes = 4
+
 const drills: ReadonlyArray<readonly [what: string, made: Made, drill: (judge: Judge, yard: Yard) => void, times?: number]> = [
   ["reading", small, reading],
   ["reading of much", large, reading],
@@ -95,7 +99,8 @@ const drills: ReadonlyArray<readonly [what: string, made: Made, drill: (judge: J
   ["layouts", small, layouts],
   ["codec", small, codec],
   ["writing", small, writing, times],
-  ["a lost step", small, lostStep, times]
+  ["a lost step", small, lostStep, times],
+  ["losing the segment that is written", small, losing, lossTimes]
 ]
 
 /** One of so many runs makes a drill: each costs some milliseconds, and those on much many. */

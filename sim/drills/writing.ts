@@ -12,7 +12,7 @@ import { endingOf, type Judge, mostUnderWay, Yard } from "./Yard.js"
 const sector = Block.sectorBytes
 
 /** The place of the last block, and the size of its segment. */
-interface End {
+export interface End {
   segment: number
   segmentBytes: number
   offset: number
@@ -22,7 +22,7 @@ interface End {
 }
 
 /** A block that was offered, where it must come to lie, and whether it was called durable. */
-interface Written {
+export interface Written {
   readonly block: Block.Encoded
   readonly path: string
   readonly offset: number
@@ -119,7 +119,7 @@ export const writing = (judge: Judge, from: Yard): void => {
 }
 
 /** About the bytes of a command's record in a block of its own. */
-const sizeOf = (command: Parameters<Block.Builder["add"]>[2]): number => {
+export const sizeOf = (command: Parameters<Block.Builder["add"]>[2]): number => {
   const builder = new Block.Builder()
   builder.begin({ epoch: 1, firstSequence: 1, previousDigest: Block.genesisDigest })
   builder.add(1, 0, command)
@@ -127,7 +127,7 @@ const sizeOf = (command: Parameters<Block.Builder["add"]>[2]): number => {
 }
 
 /** The next block, and where it must come to lie. */
-const next = (
+export const next = (
   { random }: Yard,
   fits: Yard["samples"],
   end: End,

@@ -196,6 +196,26 @@ export class Platter {
     this.#everywhere(directory, { _tag: "Unlink", name })
   }
 
+  /** Takes a file's name away, not durably. It has another one from then on, durably, where `to` is given. */
+  takeName(path: string, to: string | undefined): void {
+    const [directory, name] = split(path)
+    if (to !== undefined) this.#everywhere(split(to)[0], { _tag: "Link", name: split(to)[1], node: this.nodeAt(path) })
+    this.apply(this.directories.get(directory)!, { _tag: "Unlink", name })
+  }
+
+  /** Gives a file a further name, not durably. */
+  link(path: string, to: string): void {
+    const [directory, name] = split(to)
+    this.apply(this.directories.get(directory)!, { _tag: "Link", name, node: this.nodeAt(path) })
+  }
+
+  /** Moves a directory in which there are no others, durably. */
+  moveDirectory(from: string, to: string): void {
+    this.durableChanges++
+    this.directories.set(to, this.directories.get(from)!)
+    this.directories.delete(from)
+  }
+
   #everywhere(path: string, made: Change): void {
     this.durableChanges++
     const directory = this.directories.get(path)!

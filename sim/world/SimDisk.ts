@@ -16,6 +16,8 @@
  * - Bits flip at rest, where and when the caller says.
  * - A lock's file is removed when the caller says so, and a stranger may hold the one that takes its place. Its holder learns of that only
  *   when it checks, or when it wants to change something by a name.
+ * - Names are taken away under a writer when the caller says so: a file is removed or moved, a directory is moved. Files that are open
+ *   remain what they were, and the next look at a watched name tells. Only a drill does so.
  * - Reads fail, and never lie otherwise. Synced sectors are not lost.
  * - Operations take simulated time. Those of a crashed process never end and change nothing.
  *
@@ -46,6 +48,12 @@ export interface SimDisk {
   readonly create: (path: string, bytes: Uint8Array) => void
   /** Removes a file, durably. */
   readonly remove: (path: string) => void
+  /** Takes a file's name away, as somebody does who syncs nothing: removed, or moved to another name, which is durable. */
+  readonly takeName: (path: string, to?: string) => void
+  /** Gives a file a further name, and syncs nothing. */
+  readonly link: (path: string, to: string) => void
+  /** Moves a directory in which there are no others, durably. */
+  readonly moveDirectory: (path: string, to: string) => void
   /** Flips one bit (0..7) of a file at rest. */
   readonly flip: (path: string, byte: number, bit: number) => void
   /** A copy of a file as reads see it. */
@@ -104,6 +112,9 @@ export const make = (options: Options): SimDisk => {
     },
     create: (path, bytes) => platter.put(path, bytes),
     remove: (path) => platter.takeAway(path),
+    takeName: (path, to) => platter.takeName(path, to),
+    link: (path, to) => platter.link(path, to),
+    moveDirectory: (path, to) => platter.moveDirectory(path, to),
     flip: (path, byte, bit) => {
       platter.durableChanges++
       const node = platter.nodeAt(path)
