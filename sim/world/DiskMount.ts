@@ -155,9 +155,14 @@ export class DiskMount {
           Effect.sync(() => {
             if (holders.get(path) === holder) files.add(path)
           })),
-        isHeld: this.#atOnce("lock", path, () => 0, () => Effect.sync(() => holders.get(path) === holder))
+        isHeld: this.#isHeld(path, holder),
+        isHeldIfSoon: this.#isHeld(path, holder)
       })
     )
+  }
+
+  #isHeld(path: string, holder: object): Effect.Effect<boolean, DiskError> {
+    return this.#atOnce("lock", path, () => 0, () => Effect.sync(() => this.locks.holders.get(path) === holder))
   }
 
   /** A name is looked up at every look: it takes no time here. */

@@ -70,6 +70,8 @@ export interface Lock {
    * block: the path is only followed where the file or its directory has changed, and every so often.
    */
   readonly isHeld: Effect.Effect<boolean, DiskError>
+  /** The same for whoever may give up waiting: to interrupt it waits for no operation that does not return. */
+  readonly isHeldIfSoon: Effect.Effect<boolean, DiskError>
   /** From now on `isHeld` also looks whether a path leads to an open file, instead of the one watched before. */
   readonly watch: (path: string, file: File) => void
   /** Whether the path of the watched file was found to lead to another file or to none: by the last `isHeld`, or by a look right now. */

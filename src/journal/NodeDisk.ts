@@ -330,10 +330,12 @@ const lock = (root: string, file: string, holding: Holding): Effect.Effect<Lock,
       })
   ).pipe(Effect.map(({ fd, isNamed, isNew, rootFd }) => {
     const watched = new Watched(root)
+    const isHeld = heldOf(file, fd, rootFd, isNamed, watched)
     return {
       isNew,
       settled: isNew ? settled(file, fd) : Effect.void,
-      isHeld: heldOf(file, fd, rootFd, isNamed, watched),
+      isHeld,
+      isHeldIfSoon: Effect.disconnect(isHeld),
       watch: (named: string, open: File) => watched.watch(named, open),
       isGone: (look: "last" | "now") => look === "now" ? watched.lookNow() : watched.isGone
     }

@@ -566,7 +566,7 @@ class Appender {
    * went with it. A disk that does not answer, or fails, is not waited for: that stop is told as what it is.
    */
   private get isMissing(): Effect.Effect<boolean> {
-    return this.lock.isHeld.pipe(
+    return this.lock.isHeldIfSoon.pipe(
       Effect.interruptible,
       Effect.timeoutOption(closingPatience),
       Effect.orElseSucceed(Option.none<boolean>),

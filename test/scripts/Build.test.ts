@@ -207,7 +207,7 @@ describe("compiling", () => {
       fs.mkdirSync(path.dirname(path.join(root, "scripts", name)), { recursive: true })
       fs.copyFileSync(path.join("scripts", name), path.join(root, "scripts", name))
     }
-    // A stand-in that writes what the compiler and the two steps after it would.
+    // A stand-in that writes what the compiler and the steps after it would.
     fs.mkdirSync(path.join(root, "node_modules/typescript/bin"), { recursive: true })
     write(
       "node_modules/typescript/bin/tsc",
@@ -217,7 +217,7 @@ const at = process.argv.indexOf("--outDir")
 if (at > 0) {
   const out = process.argv[at + 1]
   fs.mkdirSync(out + "/scripts"), fs.mkdirSync(out + "/tools")
-  for (const name of ["console", "docs", "tools"]) fs.writeFileSync(out + "/scripts/" + name + ".js", "")
+  for (const name of ["console", "docs", "tools", "compiled"]) fs.writeFileSync(out + "/scripts/" + name + ".js", "")
   fs.writeFileSync(out + "/tools/venue.js", "console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 3")
 }`
     )

@@ -113,11 +113,13 @@ test("one network opens no more than its part of an hour's accounts, also where 
   const attempts: Array<() => Promise<Told>> = []
   for (let index = 0; index < 18; index++) attempts.push(await attempt(index))
   const told = await Promise.all(attempts.map((send) => send()))
-  expect(told.map(({ status }) => status)).toEqual([...Array.from({ length: 16 }, () => 200), 429, 429])
+  // Proofs are verified beside each other, so that any of them may be the last.
+  const refused = told.flatMap(({ status }, index) => status === 429 ? [index] : [])
+  expect([refused.length, told.filter(({ status }) => status === 200).length]).toEqual([2, 16])
   expect((await Owner.open(venue)).accountId).toMatch(/^acc_/)
   // Refused behind its proof, a challenge stays open like one that was refused before.
   venue.atEpochMs += 299_999
-  expect(await attempts[16]!()).toMatchObject({ status: 429, body: { rejectionGuard: "account_openings" } })
+  expect(await attempts[refused[0]!]!()).toMatchObject({ status: 429, body: { rejectionGuard: "account_openings" } })
 })
 
 test("an answer to a challenge that finds no room at the writer is good again", async () => {
