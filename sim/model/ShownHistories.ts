@@ -149,7 +149,7 @@ const ceilDiv = (one: bigint, by: bigint): bigint => (one + by - 1n) / by
 const sizeOf = (atoms: number): bigint => BigInt(Math.abs(atoms))
 
 /** The part of a change that belongs to an episode: the size opened, grown or closed, with its share of notional and fee. */
-export const partOf = (
+const partOf = (
   { isLong, ordinal }: Episode,
   each: NaiveHeldChange
 ): { readonly grows: boolean; readonly size: bigint; readonly notional: bigint; readonly fee: bigint } => {
@@ -162,13 +162,12 @@ export const partOf = (
   return { grows, size, notional: each.notional * size / all, fee: each.opened === ordinal ? feeOfNew : each.fee - feeOfNew }
 }
 
-const episodeShown = (model: NaiveVenue, account: number, episode: Episode & { readonly market: number }): Members => {
-  const { factor, parameters: { marketId, priceScale, quantityScale } } = model.markets[episode.market]!
-  const { changes, isLong, isOver, ordinal, payments } = episode
+/** The sums of an episode over all its changes; `most` is its largest size. */
+export const totalsOf = (episode: Episode) => {
   const entry = { size: 0n, notional: 0n }
   const exit = { size: 0n, notional: 0n }
   let [most, realized, fees] = [0n, 0n, 0n]
-  for (const each of changes) {
+  for (const each of episode.changes) {
     const { fee, grows, notional, size } = partOf(episode, each)
     const side = grows ? entry : exit
     side.size += size
@@ -177,6 +176,13 @@ const episodeShown = (model: NaiveVenue, account: number, episode: Episode & { r
     if (!grows) realized += each.realizedPnl
     if (entry.size - exit.size > most) most = entry.size - exit.size
   }
+  return { entry, exit, most, realized, fees }
+}
+
+const episodeShown = (model: NaiveVenue, account: number, episode: Episode & { readonly market: number }): Members => {
+  const { factor, parameters: { marketId, priceScale, quantityScale } } = model.markets[episode.market]!
+  const { changes, isLong, isOver, ordinal, payments } = episode
+  const { entry, exit, fees, most, realized } = totalsOf(episode)
   const last = changes.at(-1)!
   const status = !isOver ? "open" : last.reason === "liquidation" ? "liquidated" : "closed"
   const average = ({ notional, size }: typeof entry): bigint => halfUp(notional, size * factor)

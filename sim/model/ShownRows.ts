@@ -88,17 +88,7 @@ const episodes = (model: NaiveVenue, sequence: number): ReadonlyArray<Row> =>
   model.accounts.flatMap(({ index }) =>
     ShownHistories.episodesOf(model, index, sequence).map((episode) => {
       const { changes, isLong, isOver, market, ordinal, payments } = episode
-      const [entry, exit] = [{ size: 0n, notional: 0n }, { size: 0n, notional: 0n }]
-      let [most, realized, fees] = [0n, 0n, 0n]
-      for (const each of changes) {
-        const { fee, grows, notional, size } = ShownHistories.partOf(episode, each)
-        const side = grows ? entry : exit
-        side.size += size
-        side.notional += notional
-        fees += fee
-        if (!grows) realized += each.realizedPnl
-        if (entry.size - exit.size > most) most = entry.size - exit.size
-      }
+      const { entry, exit, fees, most, realized } = ShownHistories.totalsOf(episode)
       const last = changes.at(-1)!
       return {
         born: ordinal,
