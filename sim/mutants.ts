@@ -16,22 +16,9 @@ import { fileURLToPath } from "node:url"
 import Table from "cli-table3"
 import * as esbuild from "esbuild"
 import { environment, flags } from "./report/Memory.js"
+import * as Mutants from "./report/Mutants.js"
+import type { Mutant } from "./report/Mutants.js"
 import * as Usage from "./report/Usage.js"
-
-interface Mutant {
-  readonly name: string
-  /** What the mutant does wrong, as a sentence. */
-  readonly what: string
-  /** The property that must be among those that break, or the scenario itself if one of its expectations must fail. */
-  readonly caughtBy: string
-  readonly profile: string
-  /** The scenario in which it must be caught, instead of seeds of a profile. */
-  readonly scenario?: string
-  /** The source file, the text in it (found exactly once), and the replacement. */
-  readonly file: string
-  readonly find: string
-  readonly replace: string
-}
 
 interface Verdict {
   readonly mutant: Mutant
@@ -42,7 +29,6 @@ interface Verdict {
 }
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
-const folder = path.join(root, "sim/mutants")
 /** The seed that last caught each mutant: most are among the first, and some need hundreds. */
 const caughtPath = path.join(root, "sim/caught.json")
 /** Mutants tested at the same time. */
@@ -199,10 +185,9 @@ const main = async (): Promise<number> => {
     }
   })
   const settings = { seeds: usage.count("--seeds", seeds), steps: usage.count("--steps", steps), types }
-  const names = fs.readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length)).sort()
+  const names = Mutants.names(root)
   const wanted = usage.among("--only", "mutant", names, only)
-  const mutants = names.filter((name) => wanted.includes(name))
-    .map((name) => JSON.parse(fs.readFileSync(path.join(folder, `${name}.json`), "utf8")) as Mutant)
+  const mutants = names.filter((name) => wanted.includes(name)).map((name) => Mutants.read(root, name))
   const verdicts: Array<Verdict> = []
   const waiting = [...mutants]
   const known = fs.existsSync(caughtPath) ? JSON.parse(fs.readFileSync(caughtPath, "utf8")) as Record<string, number> : {}

@@ -13,19 +13,11 @@ import { fileURLToPath } from "node:url"
 import Table from "cli-table3"
 import * as Bundle from "../src/cli/bundle/Bundle.js"
 import * as BugFile from "./report/BugFile.js"
+import * as Mutants from "./report/Mutants.js"
+import type { Mutant } from "./report/Mutants.js"
 import * as Usage from "./report/Usage.js"
 
-interface Mutant {
-  readonly name: string
-  readonly caughtBy: string
-  readonly profile: string
-  readonly file: string
-  readonly find: string
-  readonly replace: string
-}
-
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
-const folder = path.join(root, "sim/mutants")
 const usage = Usage.make("npm run planted -- [--only MUTANT[,MUTANT]]")
 const mostSteps = 20
 /** A mutant that takes a while to reach, one about money, one about answers under network faults, one about durability. */
@@ -93,15 +85,14 @@ const prove = async (mutant: Mutant): Promise<{ readonly wrong: ReadonlyArray<st
 
 const main = async (): Promise<number> => {
   const { only } = usage.parsed({ options: { only: { type: "string", default: standard } } })
-  const names = fs.readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length))
-  const wanted = usage.among("--only", "mutant", names, only)
+  const wanted = usage.among("--only", "mutant", Mutants.names(root), only)
   const table = new Table({
     head: ["planted", "broke", "steps", "left", "runs", "seconds", "replayed", "once fixed", "records in the bundle"],
     style: { head: [], border: [] }
   })
   const wrong: Array<string> = []
   for (const name of wanted) {
-    const mutant = JSON.parse(fs.readFileSync(path.join(folder, `${name}.json`), "utf8")) as Mutant
+    const mutant = Mutants.read(root, name)
     const proof = await prove(mutant)
     table.push([...proof.row])
     wrong.push(...proof.wrong.map((each) => `${name}: ${each}`))

@@ -4,9 +4,8 @@
  * an answer of the same process had named. No answer is of a record that is not durable, and each states correctly how far behind it is:
  * its record's time, no lag where nothing later was durable, and fresh, lagging or stale by its own lag. Transfers and security events of
  * an account are listed from the first to the last, however many of them the venue keeps in memory, as of a record between question and
- * answer; and whoever confirms a transfer or gives it up is told where it stood at one of these records. The rows
- * that a venue leaves at a run's end, of episodes, results, balance changes and funding payments, are those of the model: no more, no
- * fewer, each in its place.
+ * answer; and whoever confirms a transfer or gives it up is told where it stood at one of these records. The rows that a venue leaves at
+ * a run's end, of episodes, results, balance changes and funding payments, are those of the model: no more, no fewer, each in its place.
  */
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"

@@ -235,6 +235,14 @@ const zero = Effect.fnUntraced(function*(file: File, start: number, end: number)
   }
 })
 
+/** Copies a segment up to `end` to an empty file, which is closed then, and fills the rest of it with zeros. */
+const copied = <E>(to: Effect.Effect<File, E, Disk | Scope.Scope>, file: File, end: number, segmentBytes: number) =>
+  Effect.scoped(Effect.gen(function*() {
+    const copy = yield* to
+    for (let at = 0; at < end; at += zeroingBytes) yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, end - at)))
+    yield* zero(copy, end, segmentBytes)
+  }))
+
 /**
  * Writes the last segment again, as it was read, to another file of the same name. If the lock's file was removed, the previous
  * holder may still be writing to the old file, which has no effect from here on.
@@ -242,13 +250,7 @@ const zero = Effect.fnUntraced(function*(file: File, start: number, end: number)
 const replaceSegment = Effect.fnUntraced(function*(file: File, end: Scan.End) {
   const disk = yield* Disk
   const { firstSequence, segmentBytes } = end.segment
-  yield* Effect.scoped(Effect.gen(function*() {
-    const copy = yield* openUnfinished
-    for (let at = 0; at < end.offset; at += zeroingBytes) {
-      yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, end.offset - at)))
-    }
-    yield* zero(copy, end.offset, segmentBytes)
-  }))
+  yield* copied(openUnfinished, file, end.offset, segmentBytes)
   yield* disk.rename(Segment.unfinishedPath, Segment.pathOf(firstSequence))
   yield* disk.syncDirectory(Segment.directory)
 })
@@ -269,22 +271,18 @@ const saveAgain = Effect.fnUntraced(function*(
   file: File,
   { firstSequence, segmentBytes }: Segment.Header,
   end: number,
-  copied: { isNamed: boolean }
+  saved: { isNamed: boolean }
 ) {
   const disk = yield* Disk
   const path = Segment.pathOf(firstSequence)
   const names = yield* disk.list(Segment.directory)
-  if (!copied.isNamed && names.some((name) => Segment.firstSequenceOf(name) === firstSequence)) {
+  if (!saved.isNamed && names.some((name) => Segment.firstSequenceOf(name) === firstSequence)) {
     return yield* new DiskError({ operation: "saving", path, code: "another file has this name" })
   }
   if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
-  yield* Effect.scoped(Effect.gen(function*() {
-    const copy = yield* disk.open(Segment.savedPath, "create durably")
-    for (let at = 0; at < end; at += zeroingBytes) yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, end - at)))
-    if (end < segmentBytes) yield* zero(copy, end, segmentBytes)
-  }))
+  yield* copied(disk.open(Segment.savedPath, "create durably"), file, end, segmentBytes)
   yield* disk.rename(Segment.savedPath, path)
-  copied.isNamed = true
+  saved.isNamed = true
   yield* disk.syncDirectory(Segment.directory)
 })
 

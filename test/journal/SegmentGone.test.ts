@@ -189,23 +189,26 @@ test("what is written anew while a stop has come ends where the acknowledged blo
 
 test("a segment that was written anew is no other file where its name could not be synced at once", async () => {
   const root = newRoot()
-  let failures = 0
+  let names = 0
+  let hasFailed = false
   const writer = await begin(changed(root, (disk) => ({
-    syncDirectory: (directory) =>
-      failures === 1 && failures++ === 1
-        ? Effect.fail(new DiskError({ operation: "syncDirectory", path: directory, code: "EIO" }))
-        : disk.syncDirectory(directory),
-    // The sync behind the new name fails, once.
     rename: (from, to) =>
-      Effect.tap(disk.rename(from, to), () => {
-        if (from === Segment.savedPath) failures++
-        return Effect.void
-      })
+      Effect.tap(disk.rename(from, to), () =>
+        Effect.sync(() => {
+          if (from === Segment.savedPath) names++
+        })),
+    // The first sync behind the new name fails.
+    syncDirectory: (directory) => {
+      if (names === 0 || hasFailed) return disk.syncDirectory(directory)
+      hasFailed = true
+      return Effect.fail(new DiskError({ operation: "syncDirectory", path: directory, code: "EIO" }))
+    }
   })))
   // A single block: the next segment, whose name is synced too, is not prepared yet.
   expect(await writer.untilRefused(1)).toBe("none")
   fs.rmSync(segments(root)[0]!)
   expect(await writer.untilRefused(1)).toMatch(/^JournalFenced: .* is in its place again/)
+  expect([hasFailed, names]).toEqual([true, 2])
   await writer.stop()
   expect(await isWhole(writer.acknowledged, NodeDisk.layer(root))).toBe(true)
 })

@@ -84,7 +84,7 @@ const hasFiles = (place: string): boolean =>
 
 /** Whether a later version of the rules has taken the journal over. */
 const hasStep = (data: string): boolean => {
-  const snapshots = path.join(data, "snapshots")
+  const snapshots = path.join(data, SnapshotStore.directory)
   return fs.existsSync(snapshots) && fs.readdirSync(snapshots).some((name) => name.endsWith(".step"))
 }
 

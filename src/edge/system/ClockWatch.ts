@@ -5,6 +5,7 @@
  */
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
+import { nanosOf } from "../../domain/Stages.js"
 import { clockBehindMs, isClockBehind } from "../http/JournalTime.js"
 import type { Metrics } from "../http/Metrics.js"
 import type { Notice } from "./Notices.js"
@@ -16,11 +17,10 @@ interface Clocks extends Times {
   readonly monotonicMs: () => number
 }
 
-export const clocksOf = (clock: Clock.Clock, state: Times["state"]): Clocks => ({
-  now: () => clock.unsafeCurrentTimeMillis(),
-  monotonicMs: () => Number(clock.unsafeCurrentTimeNanos() / 1_000_000n),
-  state
-})
+export const clocksOf = (clock: Clock.Clock, state: Times["state"]): Clocks => {
+  const nanos = nanosOf(clock)
+  return { now: () => clock.unsafeCurrentTimeMillis(), monotonicMs: () => nanos() / 1e6, state }
+}
 
 /** Why the venue is not ready while its clock is far behind; undefined while it is not. */
 export const clockTrouble = (times: Times): string | undefined =>
