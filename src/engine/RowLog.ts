@@ -2,6 +2,16 @@
 import { assert } from "../domain/Assert.js"
 import type { SectionWriter } from "./Sections.js"
 
+/** Rows for which room is made at first. */
+const fewestRows = 16
+
+/** The same numbers, with room for more behind them. */
+const longer = (numbers: Float64Array<ArrayBuffer>, length: number): Float64Array<ArrayBuffer> => {
+  const all = new Float64Array(length)
+  all.set(numbers)
+  return all
+}
+
 export class RowLog<Name extends string> {
   /** Rows added so far. */
   count = 0
@@ -19,7 +29,7 @@ export class RowLog<Name extends string> {
 
   add(row: Readonly<Record<Name, number>>): void {
     const { kept, names } = this
-    if (this.rows.length === 0) this.rows = new Float64Array(kept * names.length)
+    this.reserve(this.count + 1)
     this.forget(this.count - kept)
     const from = this.placeOf(this.count)
     for (let at = 0; at < names.length; at++) this.rows[from + at] = row[names[at]!]
@@ -27,11 +37,20 @@ export class RowLog<Name extends string> {
     this.count++
   }
 
+  /** Makes room for as many rows, which until all are kept lie as they were added: most logs never come near what they may keep. */
+  private reserve(rows: number): void {
+    const { indexed, kept, names } = this
+    const held = this.rows.length / names.length
+    if (rows <= held || held === kept) return
+    const roomFor = Math.min(kept, Math.max(fewestRows, 2 ** Math.ceil(Math.log2(rows))))
+    this.rows = longer(this.rows, roomFor * names.length)
+    if (indexed !== undefined) this.previous = longer(this.previous, roomFor)
+  }
+
   /** Adds a row to the index. */
   private index(ordinal: number): void {
     const { indexed, kept } = this
     if (indexed === undefined) return
-    if (this.previous.length === 0) this.previous = new Float64Array(kept)
     const value = this.rows[this.placeOf(ordinal) + this.names.indexOf(indexed)]!
     this.previous[ordinal % kept] = (this.newestOf.get(value) ?? -1) + 1
     this.newestOf.set(value, ordinal)
@@ -149,7 +168,7 @@ export class RowLog<Name extends string> {
     const kept = (dumped.length - 1) / width
     assert(this.count === 0 && Number.isInteger(kept) && kept <= this.kept && kept <= dumped[0]!, "dumped rows are whole")
     this.count = dumped[0]!
-    if (kept > 0) this.rows = new Float64Array(this.kept * width)
+    if (kept > 0) this.reserve(this.count)
     for (let row = 0; row < kept; row++) {
       const from = 1 + row * width
       this.rows.set(dumped.subarray(from, from + width), this.placeOf(this.count - kept + row))
