@@ -81,7 +81,7 @@ export const follow = (
             isLockLost(error)
               ? Effect.fail(error)
               : Effect.sync(() =>
-                say({ _tag: "Warned", text: `the snapshot at sequence ${savedSequence} was not saved: ${error.message}` })
+                say({ _tag: "Unsaved", text: `the snapshot at sequence ${savedSequence} was not saved: ${error.message}` })
               )
         })
       })

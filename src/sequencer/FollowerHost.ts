@@ -21,6 +21,8 @@ export type Said =
   | { readonly _tag: "Sampled"; readonly sequence: number; readonly digest: string }
   | { readonly _tag: "Saved"; readonly sequence: number }
   | { readonly _tag: "Warned"; readonly text: string }
+  /** A snapshot was not saved. */
+  | { readonly _tag: "Unsaved"; readonly text: string }
 
 /** Records that the follower decided differently from the journal. */
 export interface Divergence {

@@ -47,6 +47,9 @@ export interface Options {
 /** A sample costs some 50 microseconds, every 512 records. */
 export const defaultOptions: Options = { sampleEveryRecords: 512, firstAfterMs: 2_000, pauseMs: 1_000, longestPauseMs: 60_000 }
 
+/** The shortest time between two words about snapshots that are not saved, milliseconds. */
+const unsavedEveryMs = 60_000
+
 /** The status of the follower, for monitoring. */
 export interface FollowerStanding {
   readonly isRunning: boolean
@@ -88,6 +91,8 @@ export class Followers {
   private agreedSequence = 0
   private snapshotSequence: number
   private snapshotAtEpochMs: number | undefined
+  /** When it was last told that a snapshot was not saved; undefined where the last one was. */
+  private unsavedToldAtEpochMs: number | undefined
   private readonly sampleEvery: number
   private fiber: Fiber.RuntimeFiber<unknown> | undefined
 
@@ -169,10 +174,23 @@ export class Followers {
       case "Saved":
         this.snapshotSequence = said.sequence
         this.snapshotAtEpochMs = this.parts.clock.unsafeCurrentTimeMillis()
+        if (this.unsavedToldAtEpochMs !== undefined) this.parts.warn(`snapshots are saved again: at sequence ${said.sequence}`)
+        this.unsavedToldAtEpochMs = undefined
         return
+      case "Unsaved":
+        return this.tellUnsaved(said.text)
       case "Warned":
         return this.parts.warn(said.text)
     }
+  }
+
+  /** Tells of snapshots that are not saved, once a minute: a full disk fails each of them in the same way. */
+  private tellUnsaved(text: string): void {
+    const nowMs = this.parts.clock.unsafeCurrentTimeMillis()
+    const { unsavedToldAtEpochMs: toldAtMs } = this
+    if (toldAtMs !== undefined && Math.abs(nowMs - toldAtMs) < unsavedEveryMs) return
+    this.unsavedToldAtEpochMs = nowMs
+    this.parts.warn(text)
   }
 
   private compare(sequence: number, digest: string): void {
