@@ -18,6 +18,8 @@ export interface Asked {
   readonly sentAtEpochMs?: number
   /** The required beginning of the answer's `version`; any other answer counts as lost. */
   readonly version?: string
+  /** A text that the answer must have, where the route's answers have no `version`; any other answer counts as lost. */
+  readonly text?: string
   /** Whether it is sent without the credential. */
   readonly isOpen?: boolean
 }
@@ -80,10 +82,18 @@ export const isOf = (version: string, value: unknown): boolean =>
   typeof value === "object" && value !== null && "version" in value && typeof value.version === "string"
   && value.version.startsWith(version)
 
-const read = <A>({ body, header, status }: HttpAnswer, version: string | undefined): Attempt<A> => {
+/** Whether an answer has a text of this name. */
+const hasText = (name: string, value: unknown): boolean =>
+  typeof value === "object" && value !== null && name in value && typeof (value as Record<string, unknown>)[name] === "string"
+
+/** Whether a successful answer may be the venue's, as far as the request says. */
+const mayBeVenues = ({ text, version }: Asked, value: unknown): boolean =>
+  (version === undefined || isOf(version, value)) && (text === undefined || hasText(text, value))
+
+const read = <A>({ body, header, status }: HttpAnswer, asked: Asked): Attempt<A> => {
   const json = parsed(body)
   if (status >= 200 && status < 300 && json !== undefined) {
-    return version === undefined || isOf(version, json.value)
+    return mayBeVenues(asked, json.value)
       ? { kind: "answered", value: json.value as A }
       : { kind: "lost", cause: new Error(`HTTP ${status} without the venue's answer`) }
   }
@@ -173,7 +183,7 @@ export class Rest {
     const cancel = this.platform.after(this.options.timeoutMs, () => giveUp(`no answer came for ${this.options.timeoutMs} ms`))
     this.ending.add(end)
     try {
-      const answer = this.platform.send(this.request(asked), abort.signal).then((heard) => read<A>(heard, asked.version),
+      const answer = this.platform.send(this.request(asked), abort.signal).then((heard) => read<A>(heard, asked),
         (cause: unknown): Lost => ({ kind: "lost", cause }))
       return await Promise.race([answer, given])
     } finally {

@@ -56,6 +56,13 @@ const mostCommands = 48
 /** Data in the form for listeners: candles may be wrapped as in their listing. */
 const dataOf = (data: unknown): unknown => typeof data === "object" && data !== null && "candles" in data ? data.candles : data
 
+/** A source's ticket. The source may be the user's own: whatever else it returns, or throws, is a ticket that could not be obtained. */
+const ticketOf = async (tickets: TicketSource, isSpent: boolean): Promise<string> => {
+  const given: { readonly ticket?: unknown } | null | undefined = await tickets(isSpent)
+  if (typeof given?.ticket !== "string") throw new Error("the source of tickets gave none")
+  return given.ticket
+}
+
 export class Stream {
   private connection: Connection | undefined
   private readonly followed = new Map<string, Following>()
@@ -318,7 +325,7 @@ export class Stream {
     const { connection, options: { cancelOnDisconnect, tickets } } = this
     if (connection?.isOpen !== true || this.isAuthenticating || tickets === undefined) return
     this.isAuthenticating = true
-    tickets(isSpent).then(({ ticket }) => {
+    ticketOf(tickets, isSpent).then((ticket) => {
       if (connection !== this.connection) return
       this.authId = this.nextId()
       connection.say({ op: "auth", id: this.authId, ticket, ...(cancelOnDisconnect === undefined ? {} : { cancelOnDisconnect }) })

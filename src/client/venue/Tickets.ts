@@ -5,7 +5,8 @@
 import type * as Contract from "./Contract.js"
 import type { Rest } from "./Rest.js"
 
-const path = "/v1/realtime/ticket"
+/** An answer without a ticket is not the venue's, but that of something in between. */
+const asked = { path: "/v1/realtime/ticket", text: "ticket" }
 
 /** The remaining lifetime that a ticket must have to be used on another connection, in milliseconds. */
 const leastLeftMs = 60_000
@@ -32,16 +33,16 @@ export class Tickets {
     const { held } = this
     this.held = undefined
     if (held === undefined) return
-    await this.rest.repeat({ method: "DELETE", path, body: { ticket: held.ticket }, isOpen: true }, () => {}, 1)
+    await this.rest.repeat({ method: "DELETE", path: asked.path, body: { ticket: held.ticket }, isOpen: true }, () => {}, 1)
   }
 
   private async minted(): Promise<Contract.Ticket> {
-    return await this.rest.ask({ method: "POST", path, body: { scopes: this.scopes } })
+    return await this.rest.ask({ ...asked, method: "POST", body: { scopes: this.scopes } })
   }
 
   /** The ticket's successor; undefined where it has none any more. A lost answer may have created one that nobody knows. */
   private async rotated({ ticket }: Contract.Ticket): Promise<Contract.Ticket | undefined> {
-    const attempt = await this.rest.repeat<Contract.Ticket>({ method: "PUT", path, body: { ticket }, isOpen: true }, () => {}, 1)
+    const attempt = await this.rest.repeat<Contract.Ticket>({ ...asked, method: "PUT", body: { ticket }, isOpen: true }, () => {}, 1)
     return attempt.kind === "answered" ? attempt.value : undefined
   }
 }

@@ -480,6 +480,39 @@ test("a ticket that is not taken, or not to be had, is asked for again", async (
   expect(line.last("auth")).toMatchObject({ ticket: "two" })
 })
 
+test.each(["", "null", "{}", "[]", "{\"ticket\":7}"])("an answer without a ticket (%j) is lost, when it is minted and when it is rotated",
+  async (body) => {
+    const { asked, notices, platform } = await authenticated([{ body }, { body }, ticket("one"), { body }, { body }, ticket("two")], {
+      maxAttempts: 1
+    })
+    expect(notices.at(-1)).toMatchObject({ kind: "ticket_failed", cause: { name: "Unanswered" } })
+    await platform.pass(1_000)
+    const { line } = platform
+    expect(line.last("auth")).toMatchObject({ ticket: "one" })
+    line.say({ type: "auth_ok", id: line.last("auth").id }, { type: "ticket_expiring" })
+    await platform.pass(1_000)
+    expect(line.last("auth")).toMatchObject({ ticket: "two" })
+    expect(asked.map((path) => path.split(" ")[0])).toEqual(["POST", "POST", "POST", "PUT", "POST", "POST"])
+  })
+
+test.each<readonly [what: string, give: () => unknown]>([
+  ["gives nothing", () => Promise.resolve(undefined)],
+  ["gives something else", () => Promise.resolve({ ticket: null })],
+  ["throws", () => {
+    throw new Error("no")
+  }]
+])("a source of tickets of the user's own that %s is asked again", async (_, give) => {
+  let asked = 0
+  const tickets = (() => ++asked === 1 ? give() : Promise.resolve({ ticket: "one" })) as NonNullable<Options["tickets"]>
+  const { client, notices, platform } = made({ tickets })
+  client.events("account.orders")
+  platform.line.say(hello)
+  await platform.settle()
+  expect(notices.at(-1)).toMatchObject({ kind: "ticket_failed" })
+  await platform.pass(200)
+  expect(platform.line.last("auth")).toMatchObject({ ticket: "one" })
+})
+
 test("where the key may not act, the account's streams end, and the market's go on", async () => {
   const { client, events, platform } = await authenticated([])
   platform.answer = () => ({ status: 403, body: refusal("scope_missing") })
