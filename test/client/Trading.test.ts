@@ -270,6 +270,19 @@ describe("ccxt class", () => {
     expect(await maker.fetchOpenOrders()).toEqual([])
   })
 
+  it("a cancelled order that was filled at better than its limit has a cost where it is read, and none in the answer to the cancel", async () => {
+    await maker.createOrder(symbol, "limit", "sell", 0.01, near)
+    const placed = await taker.createOrder(symbol, "limit", "buy", 0.03, near + 100)
+    expect(placed).toMatchObject({ filled: 0.01, status: "open", average: near })
+    const canceled = await taker.cancelOrder(placed.id!, symbol)
+    expect(canceled).toMatchObject({ id: placed.id, status: "canceled", filled: 0.01, remaining: 0.02 })
+    expect([canceled.average, canceled.cost]).toEqual([undefined, undefined])
+    const cost = Number(Precise.stringMul(String(near), "0.01"))
+    expect(await taker.fetchOrder(placed.id!, symbol)).toMatchObject({ filled: 0.01, average: near, cost })
+    await maker.createOrder(symbol, "limit", "buy", 0.01, near - 1)
+    await taker.createOrder(symbol, "market", "sell", 0.01)
+  })
+
   it("cancel-all cancels one market, or all of them", async () => {
     await rest(maker)
     await rest(maker, 110)

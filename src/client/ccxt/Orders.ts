@@ -205,7 +205,9 @@ export class Orders extends Accounts {
     if ("orderId" in order) {
       return this.parseNativeOrder(order, this.safeMarket(this.safeString(order, "marketId"), market), isEntry)
     }
-    return this.safeOrder({
+    const average = this.safeString(order, "average")
+    const cost = this.safeString(order, "cost")
+    const parsed = this.safeOrder({
       info,
       id: this.safeString(order, "id"),
       clientOrderId: this.safeString(order, "clientOrderId"),
@@ -219,13 +221,16 @@ export class Orders extends Accounts {
       reduceOnly: this.safeBool(order, "reduceOnly"),
       side: this.safeString(order, "side"),
       price: this.safeString(order, "price"),
-      average: this.safeString(order, "average"),
-      cost: this.safeString(order, "cost"),
+      average,
+      cost,
       amount: this.safeString(order, "amount"),
       filled: this.safeString(order, "filled"),
       remaining: this.safeString(order, "remaining"),
       status: this.safeString(order, "status")
     }, market)
+    // The answer to a cancel does not say at which prices the order was filled. The library would take its limit for them.
+    const isUnpriced = average === undefined && cost === undefined && (parsed.filled ?? 0) > 0
+    return isUnpriced ? { ...parsed, cost: undefined } as unknown as Order : parsed
   }
 
   private parseNativeOrder(order: Dict, market: MarketInterface, isRefused: boolean): Order {
