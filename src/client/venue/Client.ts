@@ -108,6 +108,8 @@ export class Client {
   private readonly outcomes: Outcomes
   private readonly stream: Stream
   private readonly tickets: Tickets | undefined
+  /** The requests for tickets: the last one ends the ticket, after everything else was given up. */
+  private readonly ticketRest: Rest
   private readonly notice: (notice: Notice) => void
   private readonly books = new Map<string, BookFeed>()
   private known: Promise<string> | undefined
@@ -116,11 +118,12 @@ export class Client {
     const { apiKey, cancelOnDisconnect, maxAttempts = 5, onNotice = () => {}, orders, retryDelayMs = 200, timeoutMs = 10_000, url } =
       options
     this.rest = new Rest(platform, { url, apiKey, timeoutMs, maxAttempts, retryDelayMs })
+    this.ticketRest = new Rest(platform, { url, apiKey, timeoutMs, maxAttempts, retryDelayMs })
     this.outcomes = new Outcomes(this.rest, () => this.accountId())
     this.notice = onNotice
     this.tickets = options.tickets !== undefined || apiKey === undefined
       ? undefined
-      : new Tickets(this.rest, orders === "socket" ? ["read", "trade"] : ["read"])
+      : new Tickets(this.ticketRest, orders === "socket" ? ["read", "trade"] : ["read"])
     this.stream = new Stream(platform, {
       url: `${url.replace(/^http/, "ws").replace(/\/+$/, "")}/streams/v1/ws`,
       tickets: options.tickets ?? this.tickets?.take,
@@ -290,11 +293,13 @@ export class Client {
     await this.stream.ready()
   }
 
-  /** Closes everything: streams, pending requests (whose outcome is then unknown), and the ticket. */
+  /** Closes everything: streams, pending requests (whose outcome is then unknown), and the ticket. No command is sent any more. */
   async close(): Promise<void> {
     this.stream.close()
-    await this.tickets?.end()
+    // A command that was lost with the stream would go on by REST while the ticket is being ended.
     this.rest.close()
+    await this.tickets?.end()
+    this.ticketRest.close()
   }
 
   /** The credential's account. */

@@ -763,6 +763,20 @@ test("whoever waits to trade over the stream is told where that will never be", 
   await expect(made({ orders: "socket" }).client.connected()).rejects.toThrow("need an API key, or tickets")
 })
 
+test.each([true, undefined])("closing sends no command any more that waits for its answer on the stream (cancelOnDisconnect %s)", async (ends) => {
+  const { asked, client, line, platform } = await trading([], ends === undefined ? {} : { cancelOnDisconnect: ends })
+  const placing = client.place(order, { idempotencyKey: "one", isNew: true })
+  await platform.settle()
+  expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
+  asked.length = 0
+  const closing = client.close()
+  await platform.settle()
+  expect(asked).toEqual(["DELETE /v1/realtime/ticket"])
+  expect(await placing).toMatchObject({ kind: "unknown", idempotencyKey: "one" })
+  await platform.finish(closing)
+  expect(platform.waits).toBe(0)
+})
+
 test("closing ends every stream, and leaves nothing to happen", async () => {
   const { client, platform } = made()
   const events = client.events("market.trades", "M")
