@@ -362,6 +362,41 @@ describe("an answer as scripted", () => {
     expect(venue.seen.map(({ method }) => method)).toEqual(["GET", "GET", "GET"])
   })
 
+  it("what something in between answers to a read is lost, and asked for again", async () => {
+    const reads: ReadonlyArray<readonly [string, (on: Perpetuum) => Promise<unknown>, Answer]> = [
+      ["fetchTime", (on) => on.fetchTime(), answered({ timestamp: 1 })],
+      ["fetchMarkets", (on) => on.fetchMarkets(), answered([market])],
+      ["fetchOrderBook", (on) => on.fetchOrderBook(symbol), answered({ bids: [], asks: [] })],
+      ["fetchOHLCV", (on) => on.fetchOHLCV(symbol), answered([])],
+      ["fetchTrades", (on) => on.fetchTrades(symbol), answered([])],
+      ["fetchTicker", (on) => on.fetchTicker(symbol), answered({ symbol })],
+      ["fetchFundingRate", (on) => on.fetchFundingRate(symbol), answered({ symbol })],
+      ["fetchFundingRateHistory", (on) => on.fetchFundingRateHistory(symbol), answered({ intervals: [] })],
+      ["fetchBalance", (on) => on.fetchBalance(), answered({ timestamp: 1 })],
+      ["fetchPositions", (on) => on.fetchPositions(), answered([])],
+      ["fetchOrder", (on) => on.fetchOrder("ord_1"), answered({ id: "ord_1", symbol })],
+      ["fetchOpenOrders", (on) => on.fetchOpenOrders(), answered([])],
+      ["fetchMyTrades", (on) => on.fetchMyTrades(), answered([])],
+      ["fetchAccounts", (on) => on.fetchAccounts(), answered({ version: "api-key-current/v1", key: { accountId: "acc_1" } })],
+      ["fetchLeverage", (on) => on.fetchLeverage(symbol), answered({ leverageX: 5 })]
+    ]
+    const bodies = ["{}", "null", "7", "{\"timestamp\":\"now\"}", "{\"version\":1,\"info\":{\"version\":\"portal/v1\"}}"]
+    for (const [name, read, given] of reads) {
+      const fresh = made()
+      fresh.setMarkets([market])
+      for (const body of bodies) {
+        const portal = { status: 200, body }
+        venue.script(portal, portal, given)
+        await read(fresh)
+        expect(venue.seen, `${name} ${body}`).toHaveLength(3)
+      }
+    }
+    venue.script({ status: 200, body: "{}" })
+    await expect(made().fetchStatus()).rejects.toMatchObject({ name: "NetworkError" })
+    venue.script({ status: 200, body: JSON.stringify({ version: "readiness/v1", status: "ready" }) })
+    expect(await made().fetchStatus()).toMatchObject({ status: "ok" })
+  })
+
   describe("under a key that the venue may have forgotten", () => {
     const forgotten = answered({ outcome: "unknown_expired" })
     const native = {

@@ -42,7 +42,7 @@ const order = (filled: number, lastUpdateTimestamp: number, status = "closed") =
   filled,
   remaining: 10 - filled,
   status,
-  info: {}
+  info: { version: "external-order/v1" }
 })
 const many = <A>(count: number, make: (index: number) => A): ReadonlyArray<A> => Array.from({ length: count }, (_, index) => make(index))
 

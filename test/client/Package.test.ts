@@ -192,14 +192,15 @@ describe("the packages", () => {
   })
 
   test("the client's browser build runs on what a browser has", async () => {
-    venue.script({ status: 200, body: "{\"markets\":[]}" })
+    const markets = { version: "external-market-list/v1", markets: [] }
+    venue.script({ status: 200, body: JSON.stringify(markets) })
     fs.writeFileSync(path.join(project, "browser.js"), browserScript)
     const url = `http://127.0.0.1:${venue.port}`
     const { code, stderr, stdout } = await run(path.join(project, "browser.js"), [], { URL: url, NODE_OPTIONS: "--conditions=browser" })
     expect([code, stderr]).toEqual([0, ""])
     const socket = `${url.replace("http", "ws")}/streams/v1/ws`
     const subscribed = { op: "subscribe", id: "c1", channel: "market.trades", marketId: "M" }
-    expect(JSON.parse(stdout)).toEqual([[socket, subscribed], { markets: [] }, "browser.js"])
+    expect(JSON.parse(stdout)).toEqual([[socket, subscribed], markets, "browser.js"])
   })
 
   test("the class runs in plain JavaScript, as an exchange of the project's own library", async () => {

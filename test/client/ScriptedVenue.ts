@@ -17,10 +17,12 @@ export interface Seen {
   readonly body: string
 }
 
+const version = "external-scripted/v1"
+
 /** An answer of a healthy venue, with a version; one of `/v2` contains the native one. */
 export const answered = (body: object): Answer => ({
   status: 200,
-  body: JSON.stringify(Array.isArray(body) ? body : { version: "external-scripted/v1", info: {}, ...body })
+  body: JSON.stringify(Array.isArray(body) ? body : { version, info: { version }, ...body })
 })
 
 /** The market of these venues, as `/v2/markets` lists it. */

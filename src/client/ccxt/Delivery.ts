@@ -6,7 +6,7 @@ import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type Nulla
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { isTooNewToForget, mayBeMissing } from "../venue/CommandKey.js"
 import { isConflict, isDecision } from "../venue/Refusal.js"
-import { nativeVersion } from "../venue/Rest.js"
+import { isOf, nativeVersion } from "../venue/Rest.js"
 import { Allowance } from "./Allowance.js"
 import * as Description from "./Description.js"
 import { errorOf, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
@@ -44,14 +44,21 @@ const namesOf = (path: string, body: Dict): ReadonlyArray<string> => {
     : []
 }
 
+/** Reads of `/v2` whose answers are lists. */
+const listing = /^\/v2\/(?:markets|orders|trades|positions|markets\/[^/]+\/(?:candles|trades))(?:\?|$)/
+
 /**
  * Whether a successful answer is the venue's: a page from a proxy may be JSON too. Every answer of `/v1` states its version, and `/v2`'s
- * answers to commands contain the native answer.
+ * answers contain the native answer, except for the time and for lists, of which an empty one could be anybody's.
  */
 const isVenues = (route: string, method: string, response: unknown): boolean => {
-  const { info, version }: Dict = typeof response === "object" && response !== null ? response : {}
-  if (route.startsWith("/v1/")) return typeof version === "string" && (method === "GET" || version.startsWith(nativeVersion))
-  return method === "GET" || !route.startsWith("/v2/") || (typeof info === "object" && info !== null)
+  const { info, timestamp }: Dict = typeof response === "object" && response !== null ? response : {}
+  const isRead = method === "GET"
+  if (route.startsWith("/v1/")) return isOf(isRead ? "" : nativeVersion, response)
+  if (!route.startsWith("/v2/")) return !route.startsWith("/readyz") || isOf("readiness/", response)
+  if (!isRead) return typeof info === "object" && info !== null
+  if (listing.test(route)) return Array.isArray(response)
+  return isOf(nativeVersion, info) || route.startsWith("/v2/time") && typeof timestamp === "number"
 }
 
 /** Cancels are never held back: the venue has a separate, equal allowance for them. */

@@ -14,7 +14,7 @@ import type { Following, Listener } from "./Following.js"
 import { type Command, type NotDone, type Outcome, Outcomes, type Unknown } from "./Outcome.js"
 import type { Platform } from "./Platform.js"
 import { Refusal } from "./Refusal.js"
-import { nativeVersion, Rest } from "./Rest.js"
+import { type Asked, keyVersion, nativeVersion, Rest } from "./Rest.js"
 import { type FrameAnswer, type Notice, type OrderFrame, Stream } from "./Stream.js"
 import { Tickets, type TicketSource } from "./Tickets.js"
 
@@ -209,24 +209,24 @@ export class Client {
   // Reads.
 
   async limits(): Promise<Contract.Limits> {
-    return await this.rest.get("/v1/limits")
+    return await this.read("/v1/limits")
   }
 
   async markets(): Promise<Contract.MarketList> {
-    return await this.rest.get("/v1/markets")
+    return await this.read("/v1/markets")
   }
 
   async market(marketId: string): Promise<Contract.MarketSnapshot> {
-    return await this.rest.get(`/v1/markets/${segment(marketId)}`)
+    return await this.read(`/v1/markets/${segment(marketId)}`)
   }
 
   async stats(marketId: string): Promise<Contract.Stats> {
-    return await this.rest.get(`/v1/markets/${segment(marketId)}/stats`)
+    return await this.read(`/v1/markets/${segment(marketId)}/stats`)
   }
 
   /** The latest public trades, newest first. */
   async trades(marketId: string, page: Omit<Page, "marketId"> = {}): Promise<Contract.TradeList> {
-    return await this.rest.get(`/v1/markets/${segment(marketId)}/trades`, { ...page })
+    return await this.read(`/v1/markets/${segment(marketId)}/trades`, { ...page })
   }
 
   /** Candles of trades, as on the stream, unless another series is asked for: the route's own default is the index. */
@@ -234,34 +234,34 @@ export class Client {
     marketId: string,
     query: Latest & Candles = {}
   ): Promise<Contract.CandleList> {
-    return await this.rest.get(`/v1/markets/${segment(marketId)}/candles`, { series: "trade", ...query })
+    return await this.read(`/v1/markets/${segment(marketId)}/candles`, { series: "trade", ...query })
   }
 
   /** Past funding intervals, newest first. */
   async fundings(marketId: string, query: Latest = {}): Promise<Contract.FundingHistory> {
-    return await this.rest.get(`/v1/markets/${segment(marketId)}/funding`, { ...query })
+    return await this.read(`/v1/markets/${segment(marketId)}/funding`, { ...query })
   }
 
   async balance(): Promise<Contract.Balance> {
-    return await this.rest.get(await this.ofAccount("balance"))
+    return await this.read(await this.ofAccount("balance"))
   }
 
   async positions(): Promise<Contract.PositionList> {
-    return await this.rest.get(await this.ofAccount("positions"))
+    return await this.read(await this.ofAccount("positions"))
   }
 
   /** The account's orders, newest first. */
   async orders(page: Page & { readonly status?: Contract.Order["status"] } = {}): Promise<Contract.OrderList> {
-    return await this.rest.get(await this.ofAccount("orders"), { ...page })
+    return await this.read(await this.ofAccount("orders"), { ...page })
   }
 
   async order(orderId: string): Promise<Contract.Order> {
-    return await this.rest.get(`/v1/orders/${segment(orderId)}`)
+    return await this.read(`/v1/orders/${segment(orderId)}`)
   }
 
   /** The account's own fills, newest first. */
   async fills(page: Page = {}): Promise<Contract.FillList> {
-    return await this.rest.get(await this.ofAccount("fills"), { ...page })
+    return await this.read(await this.ofAccount("fills"), { ...page })
   }
 
   // Streams.
@@ -305,7 +305,7 @@ export class Client {
   /** The credential's account. */
   async accountId(): Promise<string> {
     if (this.options.accountId !== undefined) return this.options.accountId
-    const asked = this.known ??= this.rest.get<Contract.CurrentApiKey>("/v1/api-keys/current").then(({ key }) => key.accountId)
+    const asked = this.known ??= this.read<Contract.CurrentApiKey>("/v1/api-keys/current", {}, keyVersion).then(({ key }) => key.accountId)
     try {
       return await asked
     } catch (cause) {
@@ -313,6 +313,11 @@ export class Client {
       this.known = undefined
       throw cause
     }
+  }
+
+  /** The answer of a route with such a `version`: anything else, as a gateway's own page, counts as lost. */
+  private async read<A>(path: string, query: Asked["query"] = {}, version = nativeVersion): Promise<A> {
+    return await this.rest.ask<A>({ method: "GET", path, query, version })
   }
 
   private async ofAccount(what: string): Promise<string> {

@@ -40,6 +40,9 @@ export interface RestOptions {
 /** The beginning of `version` in the venue's answers about an account and its commands. */
 export const nativeVersion = "external-"
 
+/** The beginning of `version` in the venue's answer about the API key that asks. */
+export const keyVersion = "api-key-current/"
+
 /** The longest delay between two attempts, in milliseconds. */
 const longestDelayMs = 60_000
 
@@ -86,9 +89,10 @@ export const isOf = (version: string, value: unknown): boolean =>
 const hasText = (name: string, value: unknown): boolean =>
   typeof value === "object" && value !== null && name in value && typeof (value as Record<string, unknown>)[name] === "string"
 
-/** Whether a successful answer may be the venue's, as far as the request says. */
-const mayBeVenues = ({ text, version }: Asked, value: unknown): boolean =>
+/** Whether a successful answer may be the venue's, as far as the request says. No read of the venue's is answered with nothing. */
+const mayBeVenues = ({ method, text, version }: Asked, value: unknown): boolean =>
   (version === undefined || isOf(version, value)) && (text === undefined || hasText(text, value))
+  && (method !== "GET" || (value !== undefined && value !== null))
 
 const read = <A>({ body, header, status }: HttpAnswer, asked: Asked): Attempt<A> => {
   const json = parsed(body)

@@ -272,8 +272,40 @@ test("what only reads rejects with what was wrong", async () => {
   expect(silent.platform.requests[0]!.url).toBe("http://venue/v1/accounts/acc_1/orders?status=open&limit=5")
 })
 
+test.each<readonly [string, (client: Client) => Promise<unknown>]>([
+  ["limits", (client) => client.limits()],
+  ["markets", (client) => client.markets()],
+  ["market", (client) => client.market("M")],
+  ["stats", (client) => client.stats("M")],
+  ["trades", (client) => client.trades("M")],
+  ["candles", (client) => client.candles("M")],
+  ["fundings", (client) => client.fundings("M")],
+  ["balance", (client) => client.balance()],
+  ["positions", (client) => client.positions()],
+  ["orders", (client) => client.orders()],
+  ["order", (client) => client.order("ord_1")],
+  ["fills", (client) => client.fills()],
+  ["lookUp", (client) => client.lookUp("one")]
+])("what something in between answers to %s is lost, and asked for again", async (_, read) => {
+  for (const body of ["", "null", "{}", "[]", "{\"error\":\"gateway\"}", "{\"version\":\"portal/v1\"}"]) {
+    const { client, left, platform } = scripted([{ body }, { body: { told: 1 } }, { body }, { body }, { status: 204, body: "" }])
+    expect(await platform.finish(read(client)), body).toMatchObject({ told: 1 })
+    await expect(platform.finish(read(client)), body).rejects.toBeInstanceOf(Unanswered)
+    expect(left).toEqual([])
+  }
+})
+
+test("a read of any other route is not answered with nothing, and the account is that of the key", async () => {
+  const { client, platform } = scripted([{ body: "" }, { body: "null" }, { body: "[]" }, { body: "" }])
+  expect(await platform.finish(client.rest.get("/v2/positions"))).toEqual([])
+  expect(await platform.finish(client.rest.ask({ method: "DELETE", path: "/v1/session" }))).toBeUndefined()
+  const asking = new VirtualPlatform(() => ({ body: { key: {} } }))
+  const other = new Client(asking, { url: "http://venue", apiKey: "key", maxAttempts: 2 })
+  await expect(asking.finish(other.accountId())).rejects.toBeInstanceOf(Unanswered)
+})
+
 test("the account is asked for once, and again where that failed", async () => {
-  const key: Given = { body: { key: { accountId: "acc_2" } } }
+  const key: Given = { body: { version: "api-key-current/v1", key: { accountId: "acc_2" } } }
   const left: Array<Given> = [{ status: 401, body: refusal("unauthorized") }, key, { body: {} }, { body: {} }]
   const platform = new VirtualPlatform(() => left.shift()!)
   const client = new Client(platform, { url: "http://venue", apiKey: () => "later" })
