@@ -37,6 +37,9 @@ export interface ConnectionEvents {
 
 /** How long opening a connection may take, in milliseconds. */
 const openingMs = 10_000
+/** How late a timer may run before what has arrived is read first, and for how long that is waited for, in milliseconds. */
+const lateMs = 100
+const readingMs = 1_000
 /** Heartbeats that may be missed. */
 const missedHeartbeats = 3
 /** The WebSocket close code for an end without a close frame. */
@@ -85,7 +88,7 @@ export class Connection {
       text: (text) => this.hear(text),
       closed: (code, reason) => this.end(code, reason)
     })
-    this.cancelWatch = platform.after(openingMs, () => this.watch())
+    this.cancelWatch = this.watchAfter(openingMs)
   }
 
   /** Sends a frame in its turn. */
@@ -135,20 +138,30 @@ export class Connection {
     this.pace = Math.max(1, Math.floor((hello.limits?.messagesPerSecond ?? 2 * modestPace) / 2))
     if (hello.heartbeatMs !== undefined) this.silenceMs = hello.heartbeatMs * missedHeartbeats
     this.cancelWatch()
-    this.cancelWatch = this.platform.after(this.silenceMs, () => this.watch())
+    this.cancelWatch = this.watchAfter(this.silenceMs)
     this.events.opened(hello)
   }
 
-  /** Ends a silent connection: a lost peer is not always reported. */
-  private watch(): void {
+  private watchAfter(delayMs: number): () => void {
+    const dueAtEpochMs = this.platform.nowEpochMs() + delayMs
+    return this.platform.after(delayMs, () => this.watch(this.platform.nowEpochMs() - dueAtEpochMs > lateMs))
+  }
+
+  /** Ends a silent connection: a lost peer is not always reported. `isLate`: this runs later than it was asked to. */
+  private watch(isLate: boolean): void {
     const nowEpochMs = this.platform.nowEpochMs()
     // After the clock was set back, silence is measured anew: it would go unnoticed until the clock had caught up.
     if (nowEpochMs < this.heardAtEpochMs) this.heardAtEpochMs = nowEpochMs
     const silentMs = nowEpochMs - this.heardAtEpochMs
     if (!this.isOpen || silentMs >= this.silenceMs) {
+      // The program was busy, or the machine asleep: what has arrived meanwhile is not read yet.
+      if (isLate) {
+        this.cancelWatch = this.platform.after(readingMs, () => this.watch(false))
+        return
+      }
       return this.end(abnormal, this.isOpen ? `nothing came for ${silentMs} ms` : "it did not open")
     }
-    this.cancelWatch = this.platform.after(this.silenceMs - silentMs, () => this.watch())
+    this.cancelWatch = this.watchAfter(this.silenceMs - silentMs)
   }
 
   private hasTurn(): boolean {

@@ -218,6 +218,35 @@ test("a connection that says nothing any more is given up where the clock is set
   expect(notices.at(-1)).toMatchObject({ kind: "disconnected", reason: "nothing came for 15000 ms" })
 })
 
+test.each([
+  ["is opening", false, 10_000],
+  ["is open", true, 15_000]
+])("a connection that %s outlasts a busy program, which has not read yet what came, and a silent one ends soon after",
+  async (_, opens, limitMs) => {
+    const busy = () => {
+      const all = made()
+      all.client.events("market.trades", "M")
+      if (opens) all.platform.line.say(hello)
+      all.platform.now += limitMs + 1_000
+      return all
+    }
+    const healthy = busy()
+    await healthy.platform.pass(999)
+    expect(healthy.platform.line.isClosed).toBe(false)
+    healthy.platform.line.say(opens ? { type: "heartbeat", heads: {} } : hello)
+    await healthy.platform.pass(14_999)
+    expect(healthy.platform.lines).toHaveLength(1)
+    expect(healthy.platform.line.isClosed).toBe(false)
+    const silent = busy()
+    await silent.platform.pass(999)
+    expect(silent.platform.line.isClosed).toBe(false)
+    // That the program is busy again delays it no further.
+    silent.platform.now += 20_000
+    await silent.platform.pass(0)
+    expect(silent.platform.line.isClosed).toBe(true)
+    expect(silent.notices.at(-1)).toMatchObject({ kind: "disconnected", code: 1006 })
+  })
+
 test.each(["{", "null", "7", "[]"])("a connection lasts while anything comes on it, and ends with what is no frame: %s", async (text) => {
   const { client, platform } = made()
   client.events("market.trades", "M")
@@ -763,19 +792,20 @@ test("whoever waits to trade over the stream is told where that will never be", 
   await expect(made({ orders: "socket" }).client.connected()).rejects.toThrow("need an API key, or tickets")
 })
 
-test.each([true, undefined])("closing sends no command any more that waits for its answer on the stream (cancelOnDisconnect %s)", async (ends) => {
-  const { asked, client, line, platform } = await trading([], ends === undefined ? {} : { cancelOnDisconnect: ends })
-  const placing = client.place(order, { idempotencyKey: "one", isNew: true })
-  await platform.settle()
-  expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
-  asked.length = 0
-  const closing = client.close()
-  await platform.settle()
-  expect(asked).toEqual(["DELETE /v1/realtime/ticket"])
-  expect(await placing).toMatchObject({ kind: "unknown", idempotencyKey: "one" })
-  await platform.finish(closing)
-  expect(platform.waits).toBe(0)
-})
+test.each([true, undefined])("closing sends no command any more that waits for its answer on the stream (cancelOnDisconnect %s)",
+  async (ends) => {
+    const { asked, client, line, platform } = await trading([], ends === undefined ? {} : { cancelOnDisconnect: ends })
+    const placing = client.place(order, { idempotencyKey: "one", isNew: true })
+    await platform.settle()
+    expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
+    asked.length = 0
+    const closing = client.close()
+    await platform.settle()
+    expect(asked).toEqual(["DELETE /v1/realtime/ticket"])
+    expect(await placing).toMatchObject({ kind: "unknown", idempotencyKey: "one" })
+    await platform.finish(closing)
+    expect(platform.waits).toBe(0)
+  })
 
 test("closing ends every stream, and leaves nothing to happen", async () => {
   const { client, platform } = made()
