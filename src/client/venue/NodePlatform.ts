@@ -3,6 +3,17 @@ import { randomUUID } from "node:crypto"
 import { WebSocket } from "ws"
 import type { Platform } from "./Platform.js"
 
+/** How long a peer may take to answer a close frame, in milliseconds. The package itself would wait for half a minute. */
+const farewellMs = 1_000
+
+/** Closes a socket. One that is not open yet cannot send a close frame, and a lost peer does not answer it. */
+const close = (socket: WebSocket): void => {
+  if (socket.readyState !== WebSocket.OPEN) return socket.terminate()
+  socket.close(1000)
+  const timer = setTimeout(() => socket.terminate(), farewellMs)
+  socket.once("close", () => clearTimeout(timer))
+}
+
 export const nodePlatform: Platform = {
   send: async ({ body, headers, method, url }, signal) => {
     const response = await fetch(url, { method, headers, signal, redirect: "error", ...(body === undefined ? undefined : { body }) })
@@ -14,11 +25,7 @@ export const nodePlatform: Platform = {
     // An error is always followed by a close, which is handled.
     socket.on("error", () => {})
     socket.on("close", (code, reason) => events.closed(code, reason.toString()))
-    return {
-      send: (text) => socket.send(text),
-      // A socket that is not open yet cannot send a close frame.
-      close: () => socket.readyState === WebSocket.OPEN ? socket.close(1000) : socket.terminate()
-    }
+    return { send: (text) => socket.send(text), close: () => close(socket) }
   },
   nowEpochMs: () => Date.now(),
   after: (delayMs, run) => {

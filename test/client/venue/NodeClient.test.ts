@@ -1,6 +1,10 @@
 /** The client in Node against the real edge, engine and listener, over local HTTP and WebSockets. */
+import { createHash } from "node:crypto"
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
 import { afterEach, expect, test } from "vitest"
 import type { StreamEvent } from "../../../src/client/venue/Channels.js"
+import type { Client } from "../../../src/client/venue/Client.js"
 import { connect } from "../../../src/client/venue/node.js"
 import type { Outcome } from "../../../src/client/venue/Outcome.js"
 import { closeAll, serve } from "../../edge/http/NodeServed.js"
@@ -70,4 +74,31 @@ test("an order whose end has passed is refused for its key, by both ways and how
     expect(await client.lookUp(orders)).toMatchObject({ outcome: "refused" })
     await client.close()
   }
+})
+
+test("a connection is over soon after it is closed though its peer is lost, so that the program can end", async () => {
+  const peer = http.createServer()
+  const ended = new Promise<void>((resolve) => {
+    peer.on("upgrade", (request, socket) => {
+      const key = `${request.headers["sec-websocket-key"] ?? ""}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+      const accept = createHash("sha1").update(key).digest("base64")
+      const hello = Buffer.from(JSON.stringify({ type: "hello", heartbeatMs: 5_000 }))
+      const lines = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade", `Sec-WebSocket-Accept: ${accept}`]
+      socket.write(`${lines.join("\r\n")}\r\n\r\n`)
+      socket.write(Buffer.concat([Buffer.from([0x81, hello.length]), hello]))
+      // From here on it takes everything and answers nothing, not even the close frame.
+      socket.resume().on("error", () => {}).on("end", () => socket.destroy()).on("close", () => resolve())
+    })
+  })
+  await new Promise<void>((resolve) => peer.listen(0, "127.0.0.1", resolve))
+  const url = `http://127.0.0.1:${(peer.address() as AddressInfo).port}`
+  const client = await new Promise<Client>((resolve) => {
+    const connecting = connect({ url, onNotice: ({ kind }) => kind === "connected" ? resolve(connecting) : undefined })
+    connecting.events("market.trades", marketId)
+  })
+  const closedAt = performance.now()
+  await client.close()
+  await ended
+  expect(performance.now() - closedAt).toBeLessThan(15_000)
+  peer.close()
 })
