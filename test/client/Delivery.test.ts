@@ -362,6 +362,23 @@ describe("an answer as scripted", () => {
     expect(venue.seen.map(({ method }) => method)).toEqual(["GET", "GET", "GET"])
   })
 
+  it("calls that need the account at the same time ask for it once, and again where that failed", async () => {
+    const fresh = made()
+    fresh.setMarkets([market])
+    fresh.accountId = ""
+    const calls = () => Promise.allSettled(Array.from({ length: 16 }, () => place(fresh)))
+    venue.script(failed(401, "unauthorized", false))
+    expect(new Set((await calls()).map(({ status }) => status))).toEqual(new Set(["rejected"]))
+    expect(venue.seen).toHaveLength(1)
+    const key = answered({ version: "api-key-current/v1", key: { accountId: "acc_2" } })
+    venue.script(key, ...Array.from({ length: 16 }, (_, at) => answered({ orderId: `ord_${at}`, status: "open" })))
+    expect(new Set((await calls()).map(({ status }) => status))).toEqual(new Set(["fulfilled"]))
+    expect(venue.seen.map(({ method }) => method)).toEqual(["GET", ...Array<string>(16).fill("POST")])
+    expect(new Set(venue.seen.slice(1).map(({ body }) => (JSON.parse(body) as { readonly accountId: string }).accountId))).toEqual(
+      new Set(["acc_2"])
+    )
+  })
+
   it("what something in between answers to a read is lost, and asked for again", async () => {
     const reads: ReadonlyArray<readonly [string, (on: Perpetuum) => Promise<unknown>, Answer]> = [
       ["fetchTime", (on) => on.fetchTime(), answered({ timestamp: 1 })],

@@ -72,6 +72,8 @@ export class Delivery extends Exchange {
   declare readonly baseURL?: string
   /** The rate limits of the API key, and of the address for requests without a key. */
   private readonly allowances = { private: new Allowance(), public: new Allowance() }
+  /** The request for the key's account, while it is under way. */
+  private askedAccountId: Promise<string> | undefined
 
   /** Where the venue is, without a slash at the end. */
   protected venueUrl(): string {
@@ -410,13 +412,19 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** The API key's account; the venue is asked only once. */
+  /** The API key's account; the venue is asked only once, also by calls that need it at the same time, and again where that failed. */
   async loadAccountId(): Promise<string> {
-    if (this.accountId === undefined || this.accountId === "") {
-      const current = this.asDict(await this.request("v1/api-keys/current", "private", "GET"))
-      this.accountId = this.safeString(current["key"], "accountId", "")
-    }
-    return this.accountId
+    if (this.accountId !== undefined && this.accountId !== "") return this.accountId
+    return await (this.askedAccountId ??= this.askAccountId().finally(() => {
+      this.askedAccountId = undefined
+    }))
+  }
+
+  private async askAccountId(): Promise<string> {
+    const current = this.asDict(await this.request("v1/api-keys/current", "private", "GET"))
+    const accountId = this.safeString(current["key"], "accountId", "")
+    this.accountId = accountId
+    return accountId
   }
 
   protected asDict(response: unknown): Dict {
