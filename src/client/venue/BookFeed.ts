@@ -40,7 +40,10 @@ export class BookFeed {
     })
   }
 
-  /** Whether the book is the venue's current one, apart from updates still in transit. Otherwise it is in its last known state. */
+  /**
+   * Whether the book is the venue's current one, apart from updates still in transit, which after an interruption are also those that were
+   * missed. Otherwise it is in its last known state.
+   */
   get isCurrent(): boolean {
     return this.isRight && this.following.isCurrent
   }
