@@ -225,5 +225,7 @@ describe("refusals by a running venue", () => {
     await operate("PUT", "/v1/operator/engine/halt")
     await refusedAs(exchange.cancelAllOrders(), ccxt.OnMaintenance, { code: "engine_halted", retryable: true })
     expect(await exchange.fetchOpenOrders()).toEqual([])
+    // What halts orders is not said there: reads go on.
+    expect(await exchange.fetchStatus()).toMatchObject({ status: "ok" })
   })
 })

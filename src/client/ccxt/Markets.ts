@@ -57,7 +57,7 @@ export class Markets extends Delivery {
     return this.safeInteger(response, "timestamp")
   }
 
-  /** `ok`, or `maintenance` while the venue starts, stops or recovers. */
+  /** `ok`, or `maintenance` while the venue starts, stops or recovers. It says nothing of a halt or a paused market, where reads go on. */
   override async fetchStatus(params: Dict = {}): Promise<Status> {
     const told = (status: string, info: unknown): Status => ({ status, updated: undefined, eta: undefined, url: undefined, info })
     try {
