@@ -92,6 +92,8 @@ export interface Limits {
   readonly perAddress: number
   /** Sign-ins of an address in a window. Absent from options recorded before it was drawn: as many as other requests. */
   readonly signInsPerAddress?: number
+  /** Accounts opened without a credential in an hour. Absent: as many as a venue usually allows. */
+  readonly openingsPerHour?: number
   readonly windowMs: number
 }
 

@@ -128,6 +128,12 @@ const scopeFor = ({ body, endpoint, method, target }: Call): number => {
 /** Routes that accept a key and no session. */
 const needsKey = ({ endpoint }: Call): boolean => endpoint === "getCurrentApiKey" || endpoint === "mintTicket"
 
+/** Whether a route moves an account's money on the ledger, or shows where it went to: only deposits are shown to keys. */
+const isOfOwnersMoney = ({ method, target }: Call): boolean => {
+  const [, of] = /^\/v1\/accounts\/[^/?]+\/(deposits|withdrawals|ledger-party)(?:[/?]|$)/.exec(target) ?? []
+  return of !== undefined && (of !== "deposits" || method !== "GET")
+}
+
 /** Checks the answer to a key on a route for owners only. */
 const keyOfOwners = (what: string, { answer: { status, text } }: Answered, standing: "good" | "over" | "unsure"): Verdict => {
   const isRequired = status === 403 && text.includes("\"passkey_required\"")
@@ -202,6 +208,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   const rejection = authority?.scopes === undefined ? holds : rejectionVerdict(what, seen, authority, askedAt)
   if (rejection !== undefined) return rejection
   const standing = standingOf(authority, seen, askedAt)
+  if (authority?.scopes !== undefined && isOfOwnersMoney(call)) return keyOfOwners(what, seen, standing)
   if (owners === undefined || owners.access === "key" || owners.access === "trader") return onOwnRoute(what, seen, authority, standing)
   if (owners.access === "anyone") return holds
   return call.token.startsWith("pk_") ? keyOfOwners(what, seen, standing) : onOwnersRoute(what, seen, standing)

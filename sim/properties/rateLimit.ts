@@ -287,7 +287,8 @@ const readFault = (
       signInsPerAddress: json["maxSignInsPerAddress"],
       windowMs: json["rateWindowMs"]
     }
-    return difference("the limits", told, { ...limits, cancelsBeyond: limits.perKey, signInsPerAddress: signIns(limits) })
+    const { perAddress, perKey, windowMs } = limits
+    return difference("the limits", told, { perKey, cancelsBeyond: perKey, perAddress, signInsPerAddress: signIns(limits), windowMs })
   }
   if (call.endpoint !== "getCurrentApiKey") return holds
   const { resetsAtEpochMs, ...told } = json["rateLimit"] as Json

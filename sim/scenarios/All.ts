@@ -1,6 +1,7 @@
 /** Every scenario, by its name. */
 import * as Options from "../faults/Options.js"
 import { act, type Report, type Request } from "../Simulation.js"
+import { accountsOfAnHour } from "./accountsOfAnHour.js"
 import { allLeaveAtOnce } from "./allLeaveAtOnce.js"
 import { armedByAThief } from "./armedByAThief.js"
 import { armedWithoutEnd } from "./armedWithoutEnd.js"
@@ -8,6 +9,7 @@ import { askedAtThatMoment } from "./askedAtThatMoment.js"
 import { atTheVeryEdge } from "./atTheVeryEdge.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
+import { beyondTheLimit } from "./beyondTheLimit.js"
 import { fundAtItsLimits } from "./fundAtItsLimits.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { fundingBehindFunding } from "./fundingBehindFunding.js"
@@ -20,6 +22,7 @@ import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
 import { nightWithoutRoom } from "./nightWithoutRoom.js"
+import { oneScopeShort } from "./oneScopeShort.js"
 import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { otherTermsForHolders } from "./otherTermsForHolders.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
@@ -74,7 +77,10 @@ export const scenarios: ReadonlyArray<Scenario> = [
   sameKeyEveryMember,
   readLongAfter,
   settledByNobody,
-  allLeaveAtOnce
+  allLeaveAtOnce,
+  accountsOfAnHour,
+  oneScopeShort,
+  beyondTheLimit
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

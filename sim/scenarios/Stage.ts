@@ -17,6 +17,8 @@ import { operatorToken } from "../run/World.js"
 import type { Acting } from "../Simulation.js"
 import * as Calls from "../workload/Calls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
+import type { Proof } from "../workload/SoftwarePasskey.js"
+import { of } from "../workload/Wallet.js"
 import type { Crash } from "../world/SimDisk.js"
 import { Listener } from "./Listener.js"
 
@@ -34,6 +36,12 @@ export interface Wanted {
   readonly now?: boolean
   readonly reduceOnly?: boolean
   readonly expiresAtEpochMs?: number
+}
+
+/** An answer, and the number of the call that it is to. */
+interface Numbered {
+  readonly answer: Answer
+  readonly call: number
 }
 
 const second = 1_000
@@ -382,6 +390,54 @@ export class Stage {
   ticket(who: Somebody): string {
     const draft = OwnerCalls.mintTicket(OwnerCalls.demoKey(who.client, who), { scopes: ["read", "trade"] })
     return String(this.done(this.say(draft))["ticket"])
+  }
+
+  /** Makes a passkey without a credential, which opens an account. Returns the answer, and the number of the call. */
+  register(passkey: number, change: Partial<Proof> = {}): Numbered {
+    const who = OwnerCalls.stranger(`owner-${passkey}`)
+    const { call: asked } = this.apart(OwnerCalls.beginRegistration(who, undefined, undefined))
+    return this.apart(OwnerCalls.finishRegistration(who, { kind: "create", passkey, asked, signCount: 0, ...change }))
+  }
+
+  /** The owner that a call has let in makes another passkey for the account, by the one that it has. */
+  addPasskey(owner: number, passkey: number, another: number): Numbered {
+    const who = OwnerCalls.holder(`owner-${passkey}`, owner)
+    const { call: proved } = this.apart(OwnerCalls.beginAuthentication(OwnerCalls.stranger(who.client), who.accountId, "add_passkey"))
+    const proof = { kind: "get", passkey, asked: proved, signCount: 0 } as const
+    const { call: asked } = this.apart(OwnerCalls.beginRegistration(who, "another", proof))
+    return this.apart(OwnerCalls.finishRegistration(who, { kind: "create", passkey: another, asked, signCount: 0 }))
+  }
+
+  /** The owner that a call has let in signs in once more, by a passkey. */
+  signIn(owner: number, passkey: number): Numbered {
+    const who = OwnerCalls.stranger(`owner-${passkey}`)
+    const { accountId } = OwnerCalls.holder(who.client, owner)
+    const { call: asked } = this.apart(OwnerCalls.beginAuthentication(who, accountId, undefined))
+    return this.apart(OwnerCalls.finishAuthentication(who, { kind: "get", passkey, asked, signCount: 0 }))
+  }
+
+  /** Connects an agent, whose key has these scopes, to the account of the owner that a call has let in. */
+  connect(owner: number, scopes: ReadonlyArray<string>): OwnerCalls.Bearer {
+    const agent = OwnerCalls.stranger(`agent-${scopes.join("-")}`)
+    const request = this.#keys++
+    const { call: begun } = this.apart(OwnerCalls.beginAgentConnect(agent, "an agent", scopes, 3_600, request))
+    const who = OwnerCalls.holder(`owner of ${agent.client}`, owner)
+    this.done(this.apart(OwnerCalls.approveAgentConnect(who, of(begun, "userCode"), scopes)).answer)
+    const exchange = OwnerCalls.exchangeAgentConnect(agent, of(begun, "deviceCode"), OwnerCalls.verifierOf(request))
+    const { answer, call } = this.apart(exchange)
+    this.done(answer)
+    return OwnerCalls.agent(agent.client, call)
+  }
+
+  /** Sends a request of an owner or an agent once, and waits for the answer. Their calls are numbered apart from those of traders. */
+  apart(draft: Calls.Draft): Numbered {
+    const { clients, until } = this.#acting
+    let answer: Answer | undefined
+    const { id: call } = clients.issueApart(draft, (last) => {
+      answer = last
+    })
+    until(`an answer to ${draft.intent} of ${draft.client}`, () => answer !== undefined, answerMs)
+    return { answer: answer!, call }
   }
 
   /** One of an account's sums of money, in USDC. */

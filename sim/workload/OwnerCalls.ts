@@ -58,7 +58,8 @@ export interface KeyHolder {
   readonly ended: ReadonlyArray<Bearer>
 }
 
-const call = ({ account, accountId, ...who }: Bearer, endpoint: string, method: string, target: string, body?: object): Draft => ({
+/** A call by its route, with a body where one is given. */
+export const call = ({ account, accountId, ...who }: Bearer, endpoint: string, method: string, target: string, body?: object): Draft => ({
   ...who,
   endpoint,
   method,

@@ -1,0 +1,42 @@
+/**
+ * Agents with a key that lacks just what a route needs try each route: one that may only read whatever changes something, one that may
+ * only trade whatever shows something of the account, and both what is the owner's alone. Of some routes no client with such a key has
+ * ever thought, and there a wrong word in the route's declaration lets it in.
+ *
+ * What has to hold: on no route does a key do more than its owner has approved.
+ */
+import * as OwnerCalls from "../workload/OwnerCalls.js"
+import { infoOf, owning, reading, type Routes, tried, trading } from "./Routes.js"
+import type { Scenario } from "./Scenario.js"
+
+export const oneScopeShort: Scenario = {
+  name: "one-scope-short",
+  what: "keys that lack just what a route needs, on every route of an account",
+  set: { standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: true, workloads: false } },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000)
+    const [one, other] = stage.open(["one", "other"], 10_000)
+    stage.deal(one!, other!, market, 1, 1_000)
+
+    const { answer, call } = stage.register(0)
+    const { accountId } = stage.done(answer)
+    const owner = OwnerCalls.holder("owner", call)
+    const order = stage.done(stage.apart(OwnerCalls.readOwn(owner, "listOrders", "orders")).answer)
+    stage.is("orders of who has just come", order["orders"], [])
+    const named = { account: String(accountId), market: market.marketId }
+
+    /** Expects every route to refuse a key for the same reason. */
+    const refused = (who: OwnerCalls.Bearer, routes: Routes, code: string): void => {
+      for (const route of routes) {
+        const { answer: { json, status } } = stage.apart(tried(who, route, named))
+        stage.is(`what ${who.client} is told by ${route[0]}`, [status, infoOf(json)["code"]], [403, code])
+      }
+    }
+    const reader = stage.connect(call, ["read"])
+    const trader = stage.connect(call, ["trade"])
+    refused(reader, trading, "scope_missing")
+    refused(trader, reading, "scope_missing")
+    for (const agent of [reader, trader]) refused(agent, owning, "passkey_required")
+    stage.audit()
+  }
+}
