@@ -411,7 +411,7 @@ const sessionShown = (state: Session.State, asOfEpochMs: number): Members => ({
 })
 
 /** The session of a market with sessions. */
-const standing = (session: NaiveMarket["session"]): Members =>
+export const standing = (session: NaiveMarket["session"]): Members =>
   session === undefined ? sessionShown("closed", 0) : {
     ...sessionShown(session.state, session.asOf),
     nextOpenEpochMs: session.opens,

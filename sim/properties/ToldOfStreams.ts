@@ -57,6 +57,13 @@ const stillStatus = ({ market, marketSession, readModelDigest: _, resync: __, sn
   marketSession: (market as Members)["marketType"] === "crypto" ? without(marketSession, ["asOfEpochMs"]) : marketSession
 })
 
+/**
+ * Checks from where a snapshot of a market's status is to be gone on with: from its own record. Its client would miss what came between
+ * that and a later one.
+ */
+const resyncFault = (name: string, sequence: number, [row]: ReadonlyArray<Members>): Verdict =>
+  name === "market.status" ? difference("which", row?.["resync"], { stream: name, fromSequence: sequence }) : holds
+
 /** Streams that are checked row by row. */
 const kinds: Readonly<Record<string, Kind>> = {
   "account.orders": { id: "orderId", snapshot: "standing", still: whole },
@@ -239,6 +246,8 @@ export class ToldOfStreams {
     if (isOfFigures(stream)) return this.figures.snapshotFault(marketIdOf(stream), sequence, upTo, data)
     const kind = kinds[nameOf(stream)]
     if (kind === undefined) return holds
+    const resync = resyncFault(nameOf(stream), sequence, data)
+    if (resync !== undefined) return resync
     const all = this.told.get(keyOf(stream, account)) ?? []
     if (kind.snapshot === "latest") return this.latestFault(kind, all, sequence, data)
     // It may contain changes that wait for the next update: whether it was made before them is not known.

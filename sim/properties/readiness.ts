@@ -1,5 +1,5 @@
 /**
- * Safety (contract). The readiness report gives the state of each index: how long ago its source observed it, by the process's clock and
+ * Safety (contract). The readiness report gives each market's trading session and the state of its index: how long ago its source observed it, by the process's clock and
  * not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and whether the last relevant sample
  * was a step that waits for confirmation. Of money on the ledger it gives whether withdrawals are open or why they are stopped, what the
  * ledger said that cannot be, up to which offset the journal has it, and how many transfers are not over. Checked where everything decided
@@ -10,7 +10,7 @@ import { isNeeded } from "../model/NaiveFunds.js"
 import { sessionOf } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import { mostBehindMs } from "../model/Shown.js"
+import { mostBehindMs, standing } from "../model/Shown.js"
 import * as Exposition from "../reading/Exposition.js"
 import { isListed } from "../reading/MarketRules.js"
 import { difference, firstDifference } from "./Difference.js"
@@ -31,6 +31,8 @@ interface State {
 interface Told {
   readonly marketId: string
   readonly status: string
+  /** Absent in a market that is always open. */
+  readonly session?: unknown
   readonly indexAgeMs?: number
   readonly indexStale: boolean
   readonly indexHeld: boolean
@@ -84,13 +86,15 @@ const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { re
   const expected = listed.map((each) => ({
     marketId: each.parameters.marketId,
     status: each.status,
+    session: each.parameters.marketType === "crypto" ? undefined : standing(each.session),
     indexAgeMs: ageOf(each, atEpochMs),
     indexStale: isStale(each, atEpochMs, model.atEpochMs),
     indexHeld: held.has(each.index)
   }))
-  const told = markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, status }) => ({
+  const told = markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, session, status }) => ({
     marketId,
     status,
+    session,
     indexAgeMs,
     indexStale,
     indexHeld
