@@ -44,6 +44,7 @@ export const reading: Routes = [
   ["getBalance", "GET", `${own}/balance`],
   ["listChanges", "GET", `${own}/changes?fromSequence=1`],
   ["listDeposits", "GET", `${own}/deposits`],
+  ["getDeposit", "GET", `${own}/deposits/dep_0`],
   ["listFills", "GET", `${own}/fills`],
   ["listFundingPayments", "GET", `${own}/funding-payments`],
   ["listLedger", "GET", `${own}/ledger`],
@@ -82,10 +83,17 @@ export const owning: Routes = [
   ["endCurrentSession", "DELETE", "/v1/auth/sessions/current"],
   ["endOtherSessions", "DELETE", "/v1/auth/sessions/others"],
   ["createDeposit", "POST", `${own}/deposits`],
+  ["confirmDeposit", "POST", `${own}/deposits/confirm`],
+  ["cancelDeposit", "DELETE", `${own}/deposits/dep_0`],
   ["listWithdrawals", "GET", `${own}/withdrawals`],
+  ["getWithdrawal", "GET", `${own}/withdrawals/wdr_0`],
   ["createWithdrawal", "POST", `${own}/withdrawals`],
+  ["confirmWithdrawal", "POST", `${own}/withdrawals/confirm`],
+  ["cancelWithdrawal", "DELETE", `${own}/withdrawals/wdr_0`],
   ["getLedgerParty", "GET", `${own}/ledger-party`],
   ["changeLedgerParty", "PUT", `${own}/ledger-party`],
+  ["confirmLedgerPartyChange", "POST", `${own}/ledger-party/confirm`],
+  ["cancelLedgerPartyChange", "DELETE", `${own}/ledger-party`],
   ["pinPasskeys", "POST", `${own}/ledger-party/passkeys`]
 ]
 

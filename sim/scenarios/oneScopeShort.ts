@@ -3,11 +3,22 @@
  * only trade whatever shows something of the account, and both what is the owner's alone. Of some routes no client with such a key has
  * ever thought, and there a wrong word in the route's declaration lets it in.
  *
- * What has to hold: on no route does a key do more than its owner has approved.
+ * What has to hold: on no route does a key do more than its owner has approved. The routes are held against the contract: one that takes
+ * a credential of an account, and is not tried here, fails the scenario.
  */
+import * as Contract from "../../src/edge/Contract.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { infoOf, owning, reading, type Routes, tried, trading } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
+
+/** What may be required of a caller without a scope of his key being needed, or his passkey. */
+const free: ReadonlySet<string> = new Set(["system", "public", "anyone_or_owner", "anyone_or_trader", "operator", "key"])
+
+/** Routes that need a scope or the owner, and that nobody tries. */
+const untried = (): ReadonlyArray<string> => {
+  const all = new Set([...trading, ...reading, ...owning].map(([endpoint]) => endpoint))
+  return Contract.endpoints.filter(({ access, name }) => !free.has(access) && !all.has(name)).map(({ name }) => name)
+}
 
 export const oneScopeShort: Scenario = {
   name: "one-scope-short",
@@ -36,6 +47,7 @@ export const oneScopeShort: Scenario = {
     const trader = stage.connect(call, ["trade"])
     refused(reader, trading, "scope_missing")
     refused(trader, reading, "scope_missing")
+    stage.is("routes that nobody tries", untried(), [])
     for (const agent of [reader, trader]) refused(agent, owning, "passkey_required")
     stage.audit()
   }
