@@ -16,13 +16,15 @@ import * as StateJson from "../../src/cli/replay/StateJson.js"
 import * as Statement from "../../src/cli/replay/Statement.js"
 import * as Story from "../../src/cli/replay/Story.js"
 import * as Stretch from "../../src/cli/replay/Stretch.js"
-import type * as Follow from "../../src/cli/replay/Follow.js"
+import * as Follow from "../../src/cli/replay/Follow.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
+import type { Engine } from "../../src/engine/Engine.js"
 import { Journal } from "../../src/journal/Journal.js"
 import { Driver, parameters } from "../engine/drive.js"
 import { FundsDriver } from "../engine/FundsDriver.js"
 import * as Recorded from "./Recorded.js"
+import { ruined } from "./Ruined.js"
 
 const folder = Recorded.folders()
 
@@ -288,12 +290,71 @@ describe("a statement", () => {
   const drawnOf = (from: string, accountId: string, stretch = Stretch.whole) =>
     withJournal(from, (journal) => Statement.draw(journal, Recorded.capacity, accountId, stretch))
 
-  /** Checks statements of a journal up to its end, including the insurance fund's, and returns the kinds of lines that occurred. */
-  const kindsOf = async (from: string): Promise<ReadonlySet<string>> => {
+  /** What an execution did for an account, by the event behind it alone. */
+  interface Executed {
+    readonly sequence: number
+    readonly market: string
+    readonly sizeAtoms: number
+    readonly moneyAtoms: number
+  }
+
+  /** The changes of an account's positions in a journal, in order: each is told with the balance right behind it. */
+  const effectsOf = async (from: string, accountId: string): Promise<ReadonlyArray<Executed>> => {
+    const effects: Array<Executed> = []
+    const held = new Map<number, number>()
+    let collateral = 0
+    await withJournal(from, (journal) =>
+      Follow.follow(journal, Recorded.capacity, {
+        ...Follow.passive,
+        before: ({ state }) => {
+          const account = state.accounts.find(accountId)
+          collateral = account < 0 ? 0 : state.accounts.collateral(account)
+        },
+        applied: ({ state }, { sequence }, _outcome, events) => {
+          const own = events().filter((event) => "account" in event && event.account === state.accounts.find(accountId))
+          for (const [at, event] of own.entries()) {
+            if (event.event === "CollateralChanged" && own[at - 1]?.event !== "PositionChanged") collateral = event.collateralAtoms
+            if (event.event !== "PositionChanged") continue
+            const behind = own[at + 1]
+            if (behind?.event !== "CollateralChanged") throw new Error("a position changes with the balance behind it")
+            const market = state.markets[event.market]!.parameters.marketId
+            const sizeAtoms = event.quantityAtoms - (held.get(event.market) ?? 0)
+            effects.push({ sequence, market, sizeAtoms, moneyAtoms: behind.collateralAtoms - collateral })
+            held.set(event.market, event.quantityAtoms)
+            collateral = behind.collateralAtoms
+          }
+        }
+      }))
+    return effects
+  }
+
+  const executions: ReadonlySet<string> = new Set(["fill", "taken_over", "deleveraged", "settled"])
+
+  /** The same by a statement: each execution with what stands under it of profit, loss and fee. */
+  const toldEffects = (engine: Engine, { lines }: Statement.Statement): ReadonlyArray<Executed> => {
+    const effects: Array<Executed> = []
+    for (const { amountAtoms, kind, marketId, quantity, sequence, side } of lines) {
+      if (executions.has(kind)) {
+        const size = Number(quantity) * 10 ** engine.market(engine.findMarket(marketId)).parameters.quantityScale
+        effects.push({ sequence, market: marketId, sizeAtoms: Math.round(side === "buy" ? size : -size), moneyAtoms: 0 })
+      } else if (kind === "realized_pnl" || kind === "fee") {
+        const last = effects.pop()
+        expect([last?.sequence, last?.market]).toEqual([sequence, marketId])
+        effects.push({ ...last!, moneyAtoms: last!.moneyAtoms + amountAtoms })
+      }
+    }
+    return effects
+  }
+
+  /**
+   * Checks statements of a journal up to its end, including the insurance fund's: their sums, and each execution with its money. Returns the
+   * kinds of lines that occurred.
+   */
+  const kindsOf = async (from: string, others: ReadonlyArray<number> = []): Promise<ReadonlySet<string>> => {
     const engine = await withJournal(from, (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Time", atEpochMs: 8e15 }))
     const kinds = new Set<string>()
     const accounts = new Set(
-      [0, 1, engine.findAccount(Ids.insuranceFundId)].filter((each) => each >= 0 && each < engine.state.accounts.count)
+      [0, 1, ...others, engine.findAccount(Ids.insuranceFundId)].filter((each) => each >= 0 && each < engine.state.accounts.count)
     )
     for (const account of accounts) {
       const statement = await drawnOf(from, engine.accountId(account))
@@ -301,6 +362,7 @@ describe("a statement", () => {
       expect(statement.openingAtoms + moved).toBe(engine.state.accounts.collateral(account))
       expect(statement.closingAtoms).toBe(engine.state.accounts.collateral(account))
       expect(Statement.addsUp(statement)).toBe(true)
+      expect(toldEffects(engine, statement)).toEqual(await effectsOf(from, engine.accountId(account)))
       for (const { kind } of statement.lines) kinds.add(kind)
     }
     return kinds
@@ -347,6 +409,44 @@ describe("a statement", () => {
       ["fee", ""]
     ])
     await kindsOf(made)
+  })
+
+  it("of the fund tells what it took over, and what each of a record's executions gained or lost under that one", async () => {
+    const { indebted, paying, recording, stopped, taken } = ruined()
+    const { folder: made } = await Recorded.write(recording, folder())
+    const told = async (accountId: string) =>
+      (await drawnOf(made, accountId)).lines
+        .map(({ amountAtoms, kind, price, quantity, side }) => [kind, side, quantity, price, amountAtoms].filter((each) => each !== ""))
+    expect(await told(Ids.insuranceFundId)).toEqual([
+      ["liquidation_fee", 45_000_000],
+      ["taken_over", "buy", "5.960", "80.0", 0],
+      ["fill", "sell", "0.300", "80.4", 0],
+      ["realized_pnl", 120_000],
+      ["taken_over", "sell", "2.168", "69.9", 0],
+      ["realized_pnl", -21_896_800],
+      ["deleveraged", "sell", "2.453", "69.9", 0],
+      ["realized_pnl", -24_775_300]
+    ])
+    expect((await told(recording.accountId(stopped))).slice(-3)).toEqual([
+      ["fill", "buy", "1.000", "60.0", 0],
+      ["settled", "sell", "1.000", "95.0", 0],
+      ["realized_pnl", 35_000_000]
+    ])
+    expect(await told(recording.accountId(taken))).toEqual([
+      ["credit", 100_000_000],
+      ["fill", "buy", "10.000", "90.0", 0],
+      ["taken_over", "sell", "5.960", "80.0", 0],
+      ["realized_pnl", -59_600_000],
+      ["deleveraged", "sell", "4.040", "80.0", 0],
+      ["realized_pnl", -40_400_000]
+    ])
+    // A range that begins behind the opening of a position knows on which side it is closed all the same.
+    const { lines } = await drawnOf(made, recording.accountId(indebted))
+    const from = lines.find(({ kind }) => kind === "taken_over")!.sequence
+    const behind = lines.filter(({ sequence }) => sequence >= from)
+    expect(behind.filter(({ side }) => side !== "").map(({ side }) => side)).toEqual(["buy", "buy", "buy", "sell"])
+    expect((await drawnOf(made, recording.accountId(indebted), { ...Stretch.whole, from })).lines).toEqual(behind)
+    await kindsOf(made, [indebted, paying, stopped, taken])
   })
 
   /** An owner's deposit, a completed withdrawal, and a cancelled one. */

@@ -69,7 +69,10 @@ type Told = Omit<Line, "sequence" | "atEpochMs" | "balanceAtoms">
 
 const plain: Told = { kind: "", marketId: "", side: "", quantity: "", price: "", reference: "", amountAtoms: 0 }
 
-/** An event's effect on an account's position, as a line that moves no money; undefined for any other event. */
+/**
+ * An event's effect on an account's position, as a line that moves no money; undefined for any other event. Only a fill says itself which
+ * side the account was on.
+ */
 const execution = (state: State, account: number, event: DecodedEvent): Told | undefined => {
   switch (event.event) {
     case "Traded": {
@@ -80,7 +83,10 @@ const execution = (state: State, account: number, event: DecodedEvent): Told | u
       return { ...executed(state, "fill", event), side: Order.sides[side], reference }
     }
     case "TakenOver":
-      return event.account === account ? executed(state, "taken_over", event) : undefined
+      // The event names whose position it was, and no other side: that is always the insurance fund.
+      return event.account === account || account === state.accounts.find(Ids.insuranceFundId)
+        ? executed(state, "taken_over", event)
+        : undefined
     case "Deleveraged":
       return event.account === account || event.counterparty === account ? executed(state, "deleveraged", event) : undefined
     case "Settled":
@@ -119,11 +125,24 @@ const changesBy = ({ balances }: State, account: number, sequence: number): Read
   }
 }
 
-/** An execution with its money: the account's fee, and its balance afterwards. */
+/** An account's positions by market, size atoms, long positive, as they were before a record; kept up with the records' events. */
+type Held = Map<number, number>
+
+const heldBy = ({ accounts, markets, positions }: State, accountId: string): Held => {
+  const account = accounts.find(accountId)
+  if (account < 0) return new Map()
+  return new Map(markets.flatMap(({ index }) => {
+    const slot = positions.find(account, index)
+    return slot < 0 ? [] : [[index, positions.quantity(slot)] as const]
+  }))
+}
+
+/** An execution with its money: what the account gained or lost, its fee, and its balance afterwards. */
 interface Executed {
   readonly told: Told
+  readonly realizedAtoms: number
   readonly feeAtoms: number
-  balanceAtoms: number | undefined
+  readonly balanceAtoms: number
 }
 
 const feeOf = (account: number, event: DecodedEvent): number => {
@@ -131,15 +150,40 @@ const feeOf = (account: number, event: DecodedEvent): number => {
   return event.takerAccount === account ? event.takerFeeAtoms : event.makerFeeAtoms
 }
 
-/** An account's executions in a record, in order. */
-const executionsOf = (state: State, account: number, events: ReadonlyArray<DecodedEvent>): Array<Executed> => {
+/** An account's executions in a record before which it had `balanceAtoms`, in order. */
+const executionsOf = (
+  state: State,
+  account: number,
+  balanceAtoms: number,
+  held: Held,
+  events: ReadonlyArray<DecodedEvent>
+): Array<Executed> => {
   const found: Array<Executed> = []
+  let before = balanceAtoms
+  let begun: { readonly told: Told; readonly feeAtoms: number } | undefined
+  let hasBought = false
+  let hasChanged = false
   for (const event of events) {
     const told = execution(state, account, event)
-    const last = found.at(-1)
-    if (told !== undefined) found.push({ told, feeAtoms: feeOf(account, event), balanceAtoms: undefined })
-    else if (last !== undefined && event.event === "CollateralChanged" && event.account === account)
-      last.balanceAtoms ??= event.collateralAtoms
+    if (told !== undefined) {
+      begun = { told, feeAtoms: feeOf(account, event) }
+      hasChanged = false
+    } else if (event.event === "PositionChanged" && event.account === account) {
+      hasBought = event.quantityAtoms > (held.get(event.market) ?? 0)
+      held.set(event.market, event.quantityAtoms)
+      hasChanged = true
+    } else if (event.event === "CollateralChanged" && event.account === account) {
+      // Funding that is settled with an execution comes between it and the change of the position. What the execution itself moved is told
+      // right behind that change.
+      if (begun !== undefined && hasChanged) {
+        const { feeAtoms } = begun
+        const side = Order.sides[hasBought ? Order.buy : Order.sell]
+        const realizedAtoms = event.collateralAtoms - before + feeAtoms
+        found.push({ told: { ...begun.told, side }, realizedAtoms, feeAtoms, balanceAtoms: event.collateralAtoms })
+        begun = undefined
+      }
+      before = event.collateralAtoms
+    }
   }
   return found
 }
@@ -147,20 +191,24 @@ const executionsOf = (state: State, account: number, events: ReadonlyArray<Decod
 /** Whether a balance change belongs to this execution, being the first of its money: a realized profit or loss, or a fee without one. */
 const isOf = ({ amountAtoms, balanceAtoms, cause }: Money, executed: Executed): boolean =>
   causes[cause] === "realized_pnl"
-    ? executed.balanceAtoms === balanceAtoms - executed.feeAtoms
-    : executed.balanceAtoms === balanceAtoms && executed.feeAtoms === -amountAtoms
+    ? executed.realizedAtoms === amountAtoms && executed.balanceAtoms === balanceAtoms - executed.feeAtoms
+    : executed.realizedAtoms === 0 && executed.feeAtoms === -amountAtoms && executed.balanceAtoms === balanceAtoms
 
 /**
  * The lines of one record: each execution, followed by the money that it moved (a realized profit or loss, then a fee; some executions move
- * none), and the other balance changes where they occurred.
+ * none), and the other balance changes where they occurred. Money that belongs to no execution is told without one, since under another
+ * it would be told of something else.
  */
 const linesOf = (
   state: State,
   account: number,
   changes: ReadonlyArray<Money>,
+  held: Held,
   events: ReadonlyArray<DecodedEvent>
 ): ReadonlyArray<Told> => {
-  const executions = executionsOf(state, account, events)
+  const [first] = changes
+  const balanceAtoms = first === undefined ? state.accounts.collateral(account) : first.balanceAtoms - first.amountAtoms
+  const executions = executionsOf(state, account, balanceAtoms, held, events)
   const transfers = transfersOf(state, account, events)
   const told: Array<Told> = []
   let awaitsFee = false
@@ -168,10 +216,10 @@ const linesOf = (
     const { amountAtoms, cause, market } = change
     const kind = causes[cause]!
     if (kind === "realized_pnl" || (kind === "fee" && !awaitsFee)) {
-      const whose = Math.max(0, executions.findIndex((executed) => isOf(change, executed)))
+      const whose = executions.findIndex((executed) => isOf(change, executed))
       const begun = executions.splice(0, whose + 1)
       told.push(...begun.map((executed) => executed.told))
-      awaitsFee = kind === "realized_pnl" && begun.at(-1)?.feeAtoms !== 0
+      awaitsFee = kind === "realized_pnl" && (begun.at(-1)?.feeAtoms ?? 0) !== 0
     } else if (kind === "fee") awaitsFee = false
     const isTransfer = kind === "deposit" || kind === "withdrawal_reserved" || kind === "withdrawal_returned"
     const reference = isTransfer ? transfers.shift() ?? "" : ""
@@ -190,6 +238,7 @@ export const draw = (
 ): Effect.Effect<Statement, Unreadable | Unknown | Diverged> =>
   Effect.suspend(() => {
     const lines: Array<Line> = []
+    let held: Held = new Map()
     const at = { first: 0, last: 0, openingAtoms: 0, balanceAtoms: 0, isCut: false }
     let brokenAt: number | undefined
     const collateral = ({ accounts }: State): number => {
@@ -199,7 +248,7 @@ export const draw = (
     const add = (state: State, { atEpochMs, sequence }: Record, events: () => ReadonlyArray<DecodedEvent>): void => {
       const account = state.accounts.find(accountId)
       if (account < 0) return
-      for (const told of linesOf(state, account, changesBy(state, account, sequence), events())) {
+      for (const told of linesOf(state, account, changesBy(state, account, sequence), held, events())) {
         at.balanceAtoms += told.amountAtoms
         if (lines.length < mostLines) lines.push({ ...told, sequence, atEpochMs, balanceAtoms: at.balanceAtoms })
         else at.isCut = true
@@ -213,6 +262,7 @@ export const draw = (
         if (at.first !== 0 || Stretch.isBefore(stretch, record)) return
         at.first = record.sequence
         at.openingAtoms = at.balanceAtoms = collateral(state)
+        held = heldBy(state, accountId)
       },
       applied: ({ state }, record, _outcome, events) => {
         if (Stretch.isBefore(stretch, record)) return
