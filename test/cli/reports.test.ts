@@ -16,6 +16,7 @@ import * as StateJson from "../../src/cli/replay/StateJson.js"
 import * as Statement from "../../src/cli/replay/Statement.js"
 import * as Story from "../../src/cli/replay/Story.js"
 import * as Stretch from "../../src/cli/replay/Stretch.js"
+import * as BundleTask from "../../src/cli/venue/BundleTask.js"
 import * as Follow from "../../src/cli/replay/Follow.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -234,6 +235,67 @@ describe("an order by any of its names", () => {
     expect(drawn.out).toContain("Accounts: 1\n")
     expect(drawn.out).not.toContain("book of sequence")
     expect((await asked({ data: made, at, account: Option.some("acc_none") })).code).toBe(3)
+  })
+})
+
+describe("an order that the venue sent itself", () => {
+  const { paying, recording, stopped, taken } = ruined()
+  let made: string
+
+  beforeAll(async () => {
+    made = (await Recorded.write(recording, folder())).folder
+  })
+
+  /** The order that the first event of a kind names, which an account's fills and statements name too. */
+  const sentBy = (name: "TriggerFired" | "LiquidationOrdered" | "FundUnwound"): number =>
+    recording.events.flatMap((event) => event.event === name ? [event.orderNumber] : [])[0]!
+
+  const cases = [
+    ["for a trigger", sentBy("TriggerFired"), recording.accountId(stopped), "fired its stop-loss at 95.5 for 10.000, by ",
+      "filled 10.000 at 95.0"],
+    ["in a liquidation", sentBy("LiquidationOrdered"), recording.accountId(paying), "has 40.000 AAA-USDC-PERP liquidated by ",
+      "filled 40.000 at 90.0"],
+    ["for the insurance fund", sentBy("FundUnwound"), Ids.insuranceFundId, "the insurance fund unwinds 1.192 AAA-USDC-PERP with ",
+      "filled 0.300 at 80.4"]
+  ] as const
+
+  it.each(cases)("%s is found by its id, with what it was sent for and each of its fills",
+    async (_, orderNumber, accountId, sent, filled) => {
+      const id = Ids.orderId(orderNumber)
+      const find = (of?: string) => withJournal(made, (journal) => Effect.either(Lookup.find(journal, Recorded.capacity, id, of)))
+      expect(await find()).toEqual(Either.right({ orderNumbers: [orderNumber], accountId, by: "order id" }))
+      expect(await find(accountId)).toMatchObject({ _tag: "Right" })
+      expect(await find(recording.accountId(taken))).toMatchObject({
+        _tag: "Left",
+        left: { text: `${id} is an order of ${accountId}, and not of ${recording.accountId(taken)}` }
+      })
+      const { code, out } = await asked({ data: made, order: Option.some(id) })
+      expect(code).toBe(0)
+      const [first, second, ...more] = out.split("\n")
+      expect(first).toContain(sent + id)
+      expect(second).toContain(`${filled} for `)
+      expect(second).toContain("as taker")
+      expect(more).toEqual([])
+      // It is known, whatever the range.
+      const later = await asked({ data: made, order: Option.some(id), from: Option.some(String(recording.sequence)) })
+      expect([later.code, later.out]).toEqual([0, "nothing in these sequences"])
+    })
+
+  it("makes a bundle of its record", async () => {
+    for (const [what, orderNumber] of cases) {
+      const file = path.join(folder(), what)
+      const range = { order: Ids.orderId(orderNumber), accountId: undefined }
+      await Effect.runPromise(
+        BundleTask.make({ file, range, redact: undefined, capacity: Recorded.capacity }).pipe(Effect.provide(Recorded.reading(made)))
+      )
+      const sequence = Ids.sequenceOf(orderNumber)
+      expect(Bundle.read(fs.readFileSync(file)).manifest.asked).toEqual({ from: sequence, to: sequence })
+    }
+  })
+
+  it("is no other order of its record's numbers", async () => {
+    const absent = Ids.orderId(sentBy("LiquidationOrdered") + 1)
+    expect((await asked({ data: made, order: Option.some(absent) })).err).toContain(`the journal knows no order ${absent}`)
   })
 })
 

@@ -1,8 +1,11 @@
 /** Readable names for the things in a state, and the subject that a report is restricted to. */
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
+import type { DecodedEvent } from "../../engine/EventLog.js"
 import { idOf } from "../../engine/funds/Transfer.js"
 import type { State } from "../../engine/State.js"
+import type { Record } from "../../journal/Record.js"
 import * as Format from "./Format.js"
 
 /** The subject, by the engine's numbers; -1 where it is not of that kind, or does not exist yet. */
@@ -59,6 +62,26 @@ export const sizeOf = (state: State, market: number, atoms: number): string => {
 export const ownerOf = (state: State, orderNumber: number): { readonly market: number; readonly account: number } => {
   const slot = state.orders.find(orderNumber)
   return slot < 0 ? { market: -1, account: -1 } : { market: state.orders.market(slot), account: state.orders.account(slot) }
+}
+
+/**
+ * The account for which the venue itself sent an order with a record: for a trigger that fired, in a liquidation, or to unwind what the
+ * insurance fund has; -1 for any other order. Such an order exists only within its record, so that no state remembers it. Its number names
+ * that record, and the events of no other one are asked for.
+ */
+export const sentFor = (
+  { accounts }: State,
+  { sequence }: Record,
+  events: () => ReadonlyArray<DecodedEvent>,
+  orderNumber: number
+): number => {
+  if (Ids.sequenceOf(orderNumber) !== sequence) return none
+  for (const event of events()) {
+    if (!("orderNumber" in event) || event.orderNumber !== orderNumber) continue
+    if (event.event === "FundUnwound") return accounts.find(Ids.insuranceFundId)
+    if (event.event === "LiquidationOrdered" || event.event === "TriggerFired") return event.account
+  }
+  return none
 }
 
 export const named = (code: number, names: ReadonlyArray<string>): string => names[code] ?? String(code)

@@ -12,7 +12,7 @@ import type { Diverged } from "../../sequencer/Recovery.js"
 import { auditLine } from "./CommandLines.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { linesOf } from "./Lines.js"
-import { everyone, nobody, type Who } from "./Names.js"
+import { everyone, nobody, sentFor, type Who } from "./Names.js"
 import * as Stretch from "./Stretch.js"
 import * as Why from "./Why.js"
 
@@ -82,7 +82,7 @@ export const tell = (
       },
       applied: ({ state }, record, outcome, events) => {
         const whos = resolve(state, subject)
-        known ||= whos.some((who) => isKnown(who, state, record))
+        known ||= whos.some((who) => isKnown(who, state, record, events))
         if (Stretch.isBefore(bounds, record)) return
         if (subject._tag !== "Everything" && isFeedSample(record)) {
           if (whos.some(({ market }) => market >= 0 && market === whereOf(record))) counts.feedSamples++
@@ -148,10 +148,11 @@ const resolve = (state: State, subject: Subject): ReadonlyArray<Who> => {
   }
 }
 
-const isKnown = (who: Who, state: State, record: Record): boolean =>
+const isKnown = (who: Who, state: State, record: Record, events: () => ReadonlyArray<DecodedEvent>): boolean =>
   who === everyone || who.account >= 0 || who.market >= 0 || (who.transfer >= 0 && state.funds.transfers.find(who.transfer) !== undefined)
   || (who.orderNumber >= 0 && (state.orders.find(who.orderNumber) >= 0
-    || (record.command.kind === "PlaceOrders" && isBornIn(who.orderNumber, record, record.command.entries.length))))
+    || (record.command.kind === "PlaceOrders" && isBornIn(who.orderNumber, record, record.command.entries.length))
+    || sentFor(state, record, events, who.orderNumber) >= 0))
 
 const isBornIn = (orderNumber: number, record: Record, entries: number): boolean => {
   const index = orderNumber - Ids.ordinal(record.sequence, 0)
