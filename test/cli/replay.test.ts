@@ -332,7 +332,7 @@ describe("stories", () => {
     const [one, other] = [recording.accountId(maker), recording.accountId(taker)]
     const [keyId, otherKeyId] = [recording.state.apiKeys.keyId(maker), recording.state.apiKeys.keyId(taker)]
     const { orderNumber } = driver.place(maker, { priceAtoms: 980, quantityAtoms: 500 })
-    const amend = (idempotencyKey: string, account: number, credential: number, priceAtoms: number) =>
+    const amend = (idempotencyKey: string, account: number, credential: number, priceAtoms: number, quantityAtoms = 400) =>
       driver.send({
         kind: "AmendOrder",
         account,
@@ -341,13 +341,14 @@ describe("stories", () => {
         market: 0,
         orderNumber,
         priceAtoms,
-        quantityAtoms: 400,
+        quantityAtoms,
         fault: 0,
         raw: ""
       })
     amend("first", maker, maker, 0)
     amend("by-key", maker, maker, 970)
     amend("refused", maker, maker, 100_001)
+    amend("too much", maker, maker, 0, 10_000_000)
     amend("foreign", taker, taker, 960)
     driver.send({ kind: "SetCancelAllAfter", account: maker, idempotencyKey: "switch", timeoutMs: 5_000 })
     driver.send({ kind: "CancelAllOrders", account: maker, idempotencyKey: "all", market: -2, raw: "" })
@@ -355,10 +356,13 @@ describe("stories", () => {
     const asked = lines.map(({ text }) => text).filter((text) => / asked by /.test(text)).slice(1)
     const terms = (price: string) => `amendment (market AAA-USDC-PERP, orderNumber ${id(orderNumber)}, ${price}quantity 0.400)`
     expect(asked).toEqual([
-      `${terms("price 0.0, ")} asked by ${one} with ${keyId} (amendV1, idempotency key first): done`,
+      `${terms("")} asked by ${one} with ${keyId} (amendV1, idempotency key first): done`,
       `${terms("price 97.0, ")} asked by ${one} with ${keyId} (amendV1, idempotency key by-key): done`,
       `${terms("price 10000.1, ")} asked by ${one} with ${keyId} (amendV1, idempotency key refused): `
       + "refused: PriceOutOfBounds (limit 10000.0, actual 10000.1, nearest 110.0). The price is outside the market's bounds.",
+      expect.stringMatching(
+        new RegExp(`^amendment \\(market AAA-USDC-PERP, orderNumber ${id(orderNumber)}, quantity 10000\\.000\\) asked by .* refused: Quantity`)
+      ),
       `${
         terms("price 96.0, ")
       } asked by ${other} with ${otherKeyId} (amendV1, idempotency key foreign): refused: OrderNotFound. There is no such open order.`,

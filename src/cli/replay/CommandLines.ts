@@ -220,6 +220,7 @@ const fieldText = (state: State, field: Field<unknown>, value: unknown, market: 
       return value < 0 ? undefined : transferName(state, value)
     default:
       if (ofFlags.has(field)) return flagNames.filter((name) => (value & flagBit(name)) !== 0).join(" and ") || undefined
-      return value < 0 ? undefined : amount(state, market, field.unit, value)
+      // No price is 0, which stands for one that is left as it is, or for none.
+      return value < 0 || (field.unit === "price_atoms" && value === 0) ? undefined : amount(state, market, field.unit, value)
   }
 }
