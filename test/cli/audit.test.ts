@@ -47,6 +47,10 @@ const written = async () => {
   })
   // The second changes nothing, and is listed for the key's account all the same.
   for (const idempotencyKey of ["ended", "ended again"]) driver.send({ kind: "RevokeKeyByOperator", idempotencyKey, keyId: "key_of_a_day" })
+  const day = driver.engine.findApiKey("key_of_a_day")!.account
+  const usedAtEpochMs = driver.atEpochMs - 7_000
+  const uses = [other, day].map((of) => ({ apiKey: [...recording.state.apiKeys.of(of)][0]!, usedAtEpochMs }))
+  driver.send({ kind: "NoteKeyUses", uses })
   driver.send({ kind: "SetAccountFlags", idempotencyKey: "flags", ofAccount: account, set: 4, clear: 0 })
   driver.send({ kind: "CancelByOperator", idempotencyKey: "orders", orderNumber: -1, ofAccount: account, market: anyMarket })
   driver.send({ kind: "CreditAccount", idempotencyKey: "credit", ofAccount: account, amountAtoms: 5_000_000 })
@@ -56,7 +60,8 @@ const written = async () => {
   return {
     accountId: driver.engine.accountId(account),
     otherId: driver.engine.accountId(other),
-    dayId: driver.engine.accountId(driver.engine.findApiKey("key_of_a_day")!.account),
+    dayId: driver.engine.accountId(day),
+    usedAt: Format.time(usedAtEpochMs),
     times: new Map(recording.taken.map(({ record }) => [record.sequence, Format.time(record.atEpochMs)]))
   }
 }
@@ -64,7 +69,7 @@ const written = async () => {
 const audit = (...args: ReadonlyArray<string>) => run("dist/tools/venue.js", ["audit", "--data", folder, ...args])
 
 test("it tells operators' commands and those of who may act, with who sent them and what came of them, of all or of an account", async () => {
-  const { accountId, dayId, otherId, times } = await written()
+  const { accountId, dayId, otherId, times, usedAt } = await written()
   const { code, stderr, stdout } = await audit()
   expect([code, stderr]).toEqual([0, ""])
   for (const secret of secrets) expect(stdout).not.toContain(secret)
@@ -99,12 +104,18 @@ test("it tells operators' commands and those of who may act, with who sent them 
     expect.stringContaining("refused: AccountTotalLimit")
   ])
 
+  expect(about("note of key uses")).toEqual([`${otherId}, ${dayId}: note of key uses asked by the venue: done`])
+
   // The report can be limited to an account, and to records from a sequence on.
   const own = (await audit("--account", accountId)).stdout.trimEnd().split("\n")
   expect(own).toHaveLength(6)
   expect(own.every((line) => line.includes(accountId))).toBe(true)
   const revoked = (await audit("--account", dayId)).stdout.split("\n").filter((line) => line.includes("revocation"))
   expect(revoked.map((line) => /idempotency key ([^)]*)/.exec(line)![1])).toEqual(["ended", "ended again"])
+  const used = (await audit("--account", dayId)).stdout.split("\n").filter((line) => line.includes("note of key uses"))
+  expect(used).toEqual([
+    expect.stringMatching(new RegExp(`  ${dayId}: note of key uses asked by the venue: done \\[used: key_of_a_day at ${usedAt}\\]$`))
+  ])
   const tail = await run("dist/tools/venue.js", ["journal", "tail", "--data", folder, "--json", "--from", "1", "--account", dayId])
   expect(tail.stdout.split("\n").filter((line) => line.includes("\"RevokeKeyByOperator\""))).toHaveLength(2)
   const [from] = own.at(-1)!.match(/\d+(?=  acc)/)!

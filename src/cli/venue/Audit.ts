@@ -18,22 +18,39 @@ export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity
 
 const isSecurityRelevant = (command: Command): boolean => command.principal === Principal.operator || command.kind in capabilities.identity
 
-/** The accounts that a record concerns: the one it acted for, the owner of what it names, and those that its events name. */
+/**
+ * The accounts that a record concerns: the one it acted for, the owner of what it names, and those that its events name, by themselves or by
+ * a key.
+ */
 const accountsOf = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<number> => {
   const accounts = [command.account, accountOf(command, leadsOf(state)),
-    ...events.flatMap((event) => "account" in event ? [event.account] : [])]
+    ...events.flatMap((event) =>
+      "account" in event ? [event.account] : "apiKey" in event ? [state.apiKeys.account(event.apiKey)] : []
+    )]
   return [...new Set(accounts)].filter((account) => account >= 0)
 }
+
+/** When an account's keys were used, by a note that may be of the keys of many. */
+const usesOf = (state: State, { events }: Tail.Told, accountId: string): ReadonlyArray<string> =>
+  events.flatMap((event) => {
+    if (event.event !== "KeyUsed" || !state.apiKeys.has(event.apiKey)) return []
+    const { account, keyId } = state.apiKeys.at(event.apiKey)
+    return accountName(state, account) === accountId ? [`${keyId} at ${Format.time(event.usedAtEpochMs)}`] : []
+  })
 
 const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): ReadonlyArray<string> => {
   const { events, outcome, record: { atEpochMs, command, sequence } } = told
   if (!isSecurityRelevant(command)) return []
-  const whose = accountsOf(state, told).map((account) => accountName(state, account))
-  if (accountId !== undefined && !whose.includes(accountId)) return []
+  const concerned = accountsOf(state, told).map((account) => accountName(state, account))
+  if (accountId !== undefined && !concerned.includes(accountId)) return []
+  // Whoever asks for one account need not be told of the others.
+  const whose = accountId === undefined ? concerned : [accountId]
+  const uses = accountId === undefined ? [] : usesOf(state, told, accountId)
   const notes = events.flatMap((event) => event.event === "SecurityNoted" ? [kinds[event.kind]!.replaceAll("_", " ")] : [])
   const text = [
     ...(whose.length === 0 ? [] : [`${whose.join(", ")}:`]),
     auditLine(state, command, outcome),
+    ...(uses.length === 0 ? [] : [`[used: ${uses.join(", ")}]`]),
     ...(notes.length === 0 ? [] : [`[noted: ${notes.join(", ")}]`])
   ]
   return [`${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text.join(" ")}`]
