@@ -361,7 +361,9 @@ describe("stories", () => {
       `${terms("price 10000.1, ")} asked by ${one} with ${keyId} (amendV1, idempotency key refused): `
       + "refused: PriceOutOfBounds (limit 10000.0, actual 10000.1, nearest 110.0). The price is outside the market's bounds.",
       expect.stringMatching(
-        new RegExp(`^amendment \\(market AAA-USDC-PERP, orderNumber ${id(orderNumber)}, quantity 10000\\.000\\) asked by .* refused: Quantity`)
+        new RegExp(
+          `^amendment \\(market AAA-USDC-PERP, orderNumber ${id(orderNumber)}, quantity 10000\\.000\\) asked by .* refused: Quantity`
+        )
       ),
       `${
         terms("price 96.0, ")

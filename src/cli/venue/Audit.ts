@@ -19,14 +19,12 @@ export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity
 const isSecurityRelevant = (command: Command): boolean => command.principal === Principal.operator || command.kind in capabilities.identity
 
 /**
- * The accounts that a record concerns: the one it acted for, the owner of what it names, and those that its events name, by themselves or by
- * a key.
+ * The accounts that a record concerns: the one it acted for, the owner of what it names, and those that its events name, by themselves or
+ * by a key.
  */
 const accountsOf = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<number> => {
   const accounts = [command.account, accountOf(command, leadsOf(state)),
-    ...events.flatMap((event) =>
-      "account" in event ? [event.account] : "apiKey" in event ? [state.apiKeys.account(event.apiKey)] : []
-    )]
+    ...events.flatMap((event) => "account" in event ? [event.account] : "apiKey" in event ? [state.apiKeys.account(event.apiKey)] : [])]
   return [...new Set(accounts)].filter((account) => account >= 0)
 }
 
