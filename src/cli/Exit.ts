@@ -21,6 +21,9 @@ export const interruptedCode = 130
 /** A wrong command line. */
 export const usage = (text: string): Ended => new Ended({ code: usageCode, text })
 
+/** A command line that names a sequence behind the last record. */
+export const behindEnd = (last: number): Ended => usage(`the journal ends at sequence ${last}`)
+
 /** The journal, or something beside it, is damaged or cannot be read. */
 export const unreadableCode = 2
 

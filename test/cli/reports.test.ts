@@ -336,6 +336,25 @@ it("every report is one JSON object", async () => {
   expect(JSON.parse(differs.out)).toMatchObject({ report: "verify", holds: false })
 })
 
+it("a range that begins behind the last record is refused, and one of a time without records is not", async () => {
+  const { first, maker, recording } = scene()
+  const { folder: made } = await Recorded.write(recording, folder())
+  const account = Option.some(recording.accountId(maker))
+  const parts: ReadonlyArray<Partial<Parsed>> = [
+    { account },
+    { market: Option.some("AAA-USDC-PERP") },
+    { order: Option.some(Ids.orderId(first)) },
+    { statement: account }
+  ]
+  for (const parsed of parts) {
+    const from = (moment: number | string) => asked({ data: made, ...parsed, from: Option.some(String(moment)) })
+    const { code, err } = await from(recording.sequence + 1)
+    expect([code, err]).toEqual([3, `the journal ends at sequence ${recording.sequence}`])
+    expect((await from(recording.sequence)).code).toBe(0)
+    expect((await from("2099-01-01")).code).toBe(0)
+  }
+})
+
 it("options that belong to others are refused without them", async () => {
   const wrong: ReadonlyArray<Partial<Parsed>> = [
     { at: Option.some("1"), why: true },

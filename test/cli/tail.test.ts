@@ -121,18 +121,20 @@ describe("over a journal", () => {
     expect([misspelt.code, misspelt.stdout]).toEqual([3, ""])
   })
 
-  it("ends with 3 for what it does not know, and shows nothing behind the end", async () => {
-    const [account, market, nowhere, zero, behind] = await runAll([
+  it("ends with 3 for what it does not know, and for a sequence behind the end", async () => {
+    const [account, market, nowhere, zero, behind, audited] = await runAll([
       tailing("--account", "acc_none"),
       tailing("--market", "NO-SUCH"),
       line(program, ["journal", "tail", "--data", path.join(folder, "nowhere")]),
       tailing("--from", "0"),
-      tailing("--from", String(last + 1))
+      tailing("--from", String(last + 1)),
+      line(program, ["audit", "--data", folder, "--from", String(last + 1)])
     ])
     expect([account!.code, account!.stderr]).toEqual([3, "the journal knows no account acc_none\n"])
     expect([market!.code, market!.stderr]).toEqual([3, "the journal knows no market NO-SUCH\n"])
     expect([nowhere!.code, zero!.code]).toEqual([3, 3])
-    expect(behind).toEqual({ code: 0, stdout: "", stderr: "" })
+    const ended = { code: 3, stdout: "", stderr: `the journal ends at sequence ${last}\n` }
+    expect([behind, audited]).toEqual([ended, ended])
   })
 
   it("ends with 2 at a block that was decided otherwise", async () => {

@@ -5,7 +5,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Ids from "../../domain/Ids.js"
 import type { Engine } from "../../engine/Engine.js"
-import { Ended, usage } from "../Exit.js"
+import { behindEnd, Ended, usage } from "../Exit.js"
 import * as Format from "./Format.js"
 import * as Lookup from "./Lookup.js"
 import { differsCode, divergedError, type Open, withProgress } from "./Opening.js"
@@ -40,7 +40,7 @@ const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
     const subject = yield* open
     const { capacity, firstSequence, journal } = subject
     const last = journal.opened.nextSequence - 1
-    if (moment._tag === "Sequence" && moment.sequence > last) return yield* usage(`the journal ends at sequence ${last}`)
+    if (moment._tag === "Sequence" && moment.sequence > last) return yield* behindEnd(last)
     if (moment._tag === "Sequence" && moment.sequence < firstSequence - 1) {
       return yield* usage(`what is replayed begins behind sequence ${firstSequence - 1}`)
     }
@@ -165,6 +165,16 @@ const misplaced = (parsed: Parsed): string | undefined => {
   return market === true && (byOrder === true || byRequest === true) ? "--market narrows --at, and no order or request" : undefined
 }
 
+/**
+ * Opens what is replayed for a range that begins with one of its records or before: one behind all of them is taken for a mistake, as is a
+ * state behind them. A range by time may be of a time without records.
+ */
+const reaching = <R>(open: Open<R>, { from }: Stretch.Stretch): Open<R> =>
+  Effect.flatMap(open, (subject) => {
+    const last = subject.journal.opened.nextSequence - 1
+    return from > Math.max(last, Stretch.whole.from) ? behindEnd(last) : Effect.succeed(subject)
+  })
+
 /** Answers the questions on the command line, whatever the journal's source. */
 export const questions = <R>(open: Open<R>, parsed: Parsed) => {
   const wrong = misplaced(parsed)
@@ -175,23 +185,24 @@ export const questions = <R>(open: Open<R>, parsed: Parsed) => {
   if (Stretch.isBackward(stretch)) return [usage("--to is before --from: there is nothing between them")]
   const bounds: Story.Bounds = { ...stretch, limit: parsed.limit, why: parsed.why }
   const { json } = parsed
+  const reached = reaching(open, stretch)
   const isNarrowing = Option.isSome(parsed.at)
   return [
     ...Option.toArray(parsed.at).map((text) => stateAt(open, text, parsed)),
-    ...Option.toArray(parsed.order).map((text) => order(open, text, parsed, bounds)),
+    ...Option.toArray(parsed.order).map((text) => order(reached, text, parsed, bounds)),
     ...Option.toArray(parsed.request).map((id) => request(open, id, parsed, bounds)),
-    ...Option.toArray(parsed.statement).map((accountId) => statement(open, accountId, stretch, json || parsed.format === "json")),
+    ...Option.toArray(parsed.statement).map((accountId) => statement(reached, accountId, stretch, json || parsed.format === "json")),
     ...(isNarrowing || Option.isSome(parsed.order) ? [] : Option.toArray(parsed.account)).map((accountId) =>
-      story(open, { subject: { _tag: "Account", accountId }, report: "account", ids: [accountId] }, bounds, json)
+      story(reached, { subject: { _tag: "Account", accountId }, report: "account", ids: [accountId] }, bounds, json)
     ),
     ...(isNarrowing ? [] : Option.toArray(parsed.market)).map((marketId) =>
-      story(open, { subject: { _tag: "Market", marketId }, report: "market", ids: [marketId] }, bounds, json)
+      story(reached, { subject: { _tag: "Market", marketId }, report: "market", ids: [marketId] }, bounds, json)
     ),
     ...Option.toArray(parsed.deposit).map((id) => {
       const number = Ids.parseDepositId(id) ?? Ids.parseWithdrawalId(id) ?? Ids.parsePartyChangeId(id)
       return number === undefined
         ? usage(`${id} is not the id of a deposit, a withdrawal or a change of ledger party`)
-        : story(open, { subject: { _tag: "Transfer", number }, report: "transfer", ids: [id] }, bounds, json)
+        : story(reached, { subject: { _tag: "Transfer", number }, report: "transfer", ids: [id] }, bounds, json)
     })
   ]
 }

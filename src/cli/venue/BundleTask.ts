@@ -13,7 +13,7 @@ import * as Bundle from "../bundle/Bundle.js"
 import * as Collect from "../bundle/Collect.js"
 import * as Redact from "../bundle/Redact.js"
 import { settingTooSmall } from "../Capacity.js"
-import { Ended, usage } from "../Exit.js"
+import { behindEnd, Ended, usage } from "../Exit.js"
 import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
 import * as Lookup from "../replay/Lookup.js"
@@ -49,7 +49,7 @@ export const make = (
     const first = Others.firstBehind(others)
     const { from = first, to = last } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId, capacity) : wanted
     if (others !== undefined && (from < first || to < first)) return yield* Others.refused(others)
-    if (from > last) return yield* usage(`the journal ends at sequence ${last}`)
+    if (from > last) return yield* behindEnd(last)
     const range = { from, to: Math.min(to, last) }
     const contents = yield* redact === undefined
       ? Collect.collect(range, capacity)

@@ -15,7 +15,7 @@ import type { Unreadable } from "../../journal/Journal.js"
 import { SnapshotStore } from "../../journal/SnapshotStore.js"
 import * as Feed from "../../sequencer/Feed.js"
 import type { CapacityTooSmall } from "../../sequencer/Recovery.js"
-import { type Ended, usage } from "../Exit.js"
+import { behindEnd, type Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 import * as Lines from "../replay/Lines.js"
 import { nobody, type Who } from "../replay/Names.js"
@@ -77,7 +77,7 @@ type Wanted = Omit<Asked, "json" | "from"> & { readonly from: number | "first" |
 /**
  * The lines of all requested records, oldest first. Records that another version decided are skipped with a note that names it; they are
  * refused where they were asked for by sequence, or where there are no others. Without `follow` the output ends at the journal's present
- * end, and an account or a market unknown there counts as a wrong command line.
+ * end, and a sequence behind it, or an account or a market unknown there, counts as a wrong command line.
  */
 export const records = (
   asked: Wanted,
@@ -98,7 +98,8 @@ export const records = (
     const from = Math.max(wished, first)
     if (others !== undefined && wished < first) yield* Console.error(others.text)
     let few = asked.from === undefined && isNarrowed ? new LastFew() : undefined
-    if (!asked.follow && from > last) return Stream.empty
+    // A new journal has nothing to show from its first record on, which is no mistake.
+    if (!asked.follow && from > last) return from > 1 && from === asked.from ? yield* behindEnd(last) : Stream.empty
     const standing = feed.standingFrom(from)
     const wanted = asked.follow ? standing : Stream.takeUntil(standing, ({ block }) => block.lastSequence >= last)
     return Stream.mapConcatEffect(wanted, (each) => {
