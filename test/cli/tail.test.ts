@@ -122,19 +122,22 @@ describe("over a journal", () => {
   })
 
   it("ends with 3 for what it does not know, and for a sequence behind the end", async () => {
-    const [account, market, nowhere, zero, behind, audited] = await runAll([
+    const [account, market, nowhere, zero, next, behind, audited] = await runAll([
       tailing("--account", "acc_none"),
       tailing("--market", "NO-SUCH"),
       line(program, ["journal", "tail", "--data", path.join(folder, "nowhere")]),
       tailing("--from", "0"),
       tailing("--from", String(last + 1)),
-      line(program, ["audit", "--data", folder, "--from", String(last + 1)])
+      tailing("--from", String(last + 2)),
+      line(program, ["audit", "--data", folder, "--from", String(last + 2)])
     ])
     expect([account!.code, account!.stderr]).toEqual([3, "the journal knows no account acc_none\n"])
     expect([market!.code, market!.stderr]).toEqual([3, "the journal knows no market NO-SUCH\n"])
     expect([nowhere!.code, zero!.code]).toEqual([3, 3])
     const ended = { code: 3, stdout: "", stderr: `the journal ends at sequence ${last}\n` }
     expect([behind, audited]).toEqual([ended, ended])
+    // The record that comes next is asked for by whoever has seen all that there are.
+    expect(next).toEqual({ code: 0, stdout: "", stderr: "" })
   })
 
   it("ends with 2 at a block that was decided otherwise", async () => {

@@ -98,8 +98,8 @@ export const records = (
     const from = Math.max(wished, first)
     if (others !== undefined && wished < first) yield* Console.error(others.text)
     let few = asked.from === undefined && isNarrowed ? new LastFew() : undefined
-    // A new journal has nothing to show from its first record on, which is no mistake.
-    if (!asked.follow && from > last) return from > 1 && from === asked.from ? yield* behindEnd(last) : Stream.empty
+    // The record that comes next is asked for by whoever has all that there is, which is no mistake.
+    if (!asked.follow && from > last) return from > last + 1 && from === asked.from ? yield* behindEnd(last) : Stream.empty
     const standing = feed.standingFrom(from)
     const wanted = asked.follow ? standing : Stream.takeUntil(standing, ({ block }) => block.lastSequence >= last)
     return Stream.mapConcatEffect(wanted, (each) => {
