@@ -197,6 +197,7 @@ class Run {
       liquidatedAtOnce,
       marketsInOne,
       metAtOnce,
+      mostInLine,
       noticeMs,
       settledAtOnce,
       triggeredAtOnce
@@ -216,7 +217,8 @@ class Run {
       settledAtOnce,
       world.options.funds?.kept,
       boundsOf(world.options).finalMinutes,
-      clearedAtOnce
+      clearedAtOnce,
+      mostInLine
     )
     const { examinedAtOnce = venuesExaminedAtOnce } = boundsOf(world.options)
     if (examinedAtOnce < venuesExaminedAtOnce) this.model.examine = examining(capacityOf(world.options), this.model)

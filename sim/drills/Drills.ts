@@ -3,6 +3,7 @@
  * disk of its own, so that nothing of the run is shifted. A venue's start comes across only a few of these directories in its life, and
  * reads what they hold only once.
  */
+import type { Reached } from "../../src/domain/Marks.js"
 import type { Record } from "../../src/journal/Record.js"
 import * as Block from "../../src/journal/Block.js"
 import { none } from "../../src/domain/None.js"
@@ -110,8 +111,8 @@ const longDraws = 5
 /** Kinds of damage in one run. */
 const damagesInOne = 6
 
-const judged = (what: string, drill: (judge: Judge) => void): Drilled => {
-  const judge = new Judge()
+const judged = (what: string, drill: (judge: Judge) => void, reached?: Reached): Drilled => {
+  const judge = new Judge(reached)
   try {
     drill(judge)
   } catch (error) {
@@ -120,14 +121,22 @@ const judged = (what: string, drill: (judge: Judge) => void): Drilled => {
   return { what, fault: judge.fault }
 }
 
-/** The drills of one run, over records of its journal and a state of its own, which is put back. */
-export const run = (random: SimRandom, samples: ReadonlyArray<Record>, state: State): ReadonlyArray<Drilled> => {
+/**
+ * The drills of one run, over records of its journal and a state of its own, which is put back. `reached` is called with marks that no
+ * venue of a run can reach.
+ */
+export const run = (
+  random: SimRandom,
+  samples: ReadonlyArray<Record>,
+  state: State,
+  reached?: Reached
+): ReadonlyArray<Drilled> => {
   const done = [judged("samples", (judge) => sampling(judge, state, random.split("samples")))]
   for (const [what, made, drill, most = 1] of drills) {
     const own = random.split(what)
     if (own.below(made === large ? longDraws : drillDraws) > 0) continue
     for (let time = 1; time <= most; time++) {
-      done.push(judged(what, (judge) => drill(judge, made(time === 1 ? own : own.split(String(time)), samples))))
+      done.push(judged(what, (judge) => drill(judge, made(time === 1 ? own : own.split(String(time)), samples)), reached))
     }
   }
   const left = [...kinds]

@@ -4,6 +4,7 @@
  */
 import { Cause, Effect, Exit, Layer, Logger, Option } from "effect"
 import type { Scope } from "effect"
+import type { Reached } from "../../src/domain/Marks.js"
 import * as Block from "../../src/journal/Block.js"
 import { Disk } from "../../src/journal/Disk.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -245,6 +246,9 @@ const shown = (value: unknown): string =>
 /** The first thing that was not as it must be. */
 export class Judge {
   fault: string | undefined
+
+  /** `reached`: called with the marks that count although only a drill reaches them. */
+  constructor(readonly reached: Reached = () => {}) {}
 
   /** Notes where a value differs from the only proper one. */
   equal(what: string, came: unknown, must: unknown): void {

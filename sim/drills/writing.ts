@@ -3,6 +3,7 @@
  * bytes and its segment's name are, room is told as `src/journal/README.md` says, and what was durable is read after a power failure.
  */
 import { Effect } from "effect"
+import { Marks } from "../../src/domain/Marks.js"
 import * as Block from "../../src/journal/Block.js"
 import { type Fenced, type Full, Journal, type Unknown } from "../../src/journal/Journal.js"
 import * as Segment from "../../src/journal/Segment.js"
@@ -40,6 +41,8 @@ const roomOf = (free: number, segmentBytes: number, maxBlockBytes: number): stri
 }
 
 const mostTurns = 24
+/** How often a writer goes on at once, and even where it is told to wait for the next segment: a block then waits for that. */
+const hastyShare = 0.5
 /** Longer than until the next segment is tried again. */
 const retriedMs = 1_100
 
@@ -55,8 +58,9 @@ export const writing = (judge: Judge, from: Yard): void => {
   const fits = from.blocks.flatMap(({ records }) => records).filter(({ command }) => sizeOf(command) <= sector)
   if (fits.length === 0) return
   const failsAt = random.chance(0.2) ? random.between(30, 120) : undefined
-  let calls = 0
-  let failed = false
+  const hasty = random.split("hasty")
+  const isHasty = hasty.chance(hastyShare)
+  let [calls, failed] = [0, false]
   yard.inject = ({ operation }) => {
     if (failed || failsAt === undefined || operation !== "writeAt" || ++calls < failsAt) return undefined
     failed = true
@@ -71,10 +75,10 @@ export const writing = (judge: Judge, from: Yard): void => {
     for (let turn = 0; turn < mostTurns; turn++) {
       if (random.chance(0.25)) yard.disk.setOutOfRoom(isFull = !isFull)
       const wasRoom = journal.room()
-      if (wasRoom !== "nothing" && wasRoom !== "soon") {
+      if (wasRoom !== "nothing" && (wasRoom !== "soon" || isHasty && !isFull)) {
         // Without room for the next segment only as many blocks are offered as this one has room for.
         const most = Math.min(mostUnderWay, isFull ? Math.floor((end.segmentBytes - end.offset) / options.maxBlockBytes) : mostUnderWay)
-        const blocks = Array.from({ length: random.between(Math.min(1, most), most) }, () =>
+        const blocks = Array.from({ length: random.between(Math.min(isHasty ? mostUnderWay : 1, most), most) }, () =>
           next(yard, fits, end, options, journal.opened.epoch, written))
         const failures = yield* offer(judge, yard, journal, blocks, written)
         if (failures.some((failure) => failure !== undefined)) {
@@ -86,6 +90,7 @@ export const writing = (judge: Judge, from: Yard): void => {
         }
       }
       if (failed) return
+      if (isHasty && !isFull && hasty.chance(0.8)) continue
       yield* Effect.sleep(retriedMs)
       // The preparation itself may have met the fault.
       if (failed) return
@@ -104,7 +109,11 @@ export const writing = (judge: Judge, from: Yard): void => {
       if (judge.fault !== undefined) return
     }
   })
-  judge.equal("a writer", endingOf(yard.run(Effect.provide(work, SegmentJournal.layer(options)))), "done")
+  // A venue asks for room before it writes, so that no block of its own ever waits.
+  const writer = Effect.provideService(Effect.provide(work, SegmentJournal.layer(options)), Marks, (mark) => {
+    if (mark === "a block waited for its segment") judge.reached(mark)
+  })
+  judge.equal("a writer", endingOf(yard.run(writer)), "done")
   yard.inject = () => undefined
   yard.disk.setOutOfRoom(false)
   yard.disk.crash("power")

@@ -153,6 +153,13 @@ export interface Options {
     /** Longest time for which it stays full. */
     readonly maxFullMs: number
   }
+  /**
+   * Jumps of the clock from the end of one funding interval to that of the next, faster than positions are settled, and the mean time between
+   * such series. Absent, as in most runs: none.
+   */
+  readonly intervals?: {
+    readonly meanPauseMs: number
+  }
   /** The journal's lock. Absent, as in most runs: nobody touches its file. */
   readonly lock?: {
     /** Mean time between moments in which its file is removed under the process. */
@@ -369,6 +376,8 @@ export interface Funds {
     readonly withdrawalsOfAccount?: number
     /** Executions of a step that are kept, each with its answer. */
     readonly submissions?: number
+    /** Most collateral that an account may have after an amount was paid in, money atoms. */
+    readonly collateralAtoms?: number
   }
   /** The owners' preferred action. Absent: none. */
   readonly bent?: FundsBent
@@ -400,6 +409,8 @@ export interface Bounds {
   readonly forgottenAtOnce?: number
   /** Positions whose funding one record settles in addition to its own purpose. Absent: a venue's own. */
   readonly settledAtOnce?: number
+  /** Most payments of a market that wait to be settled. Absent: a venue's own. */
+  readonly mostInLine?: number
   /** Least notice for tighter margins, ms. Absent: a venue's own. */
   readonly noticeMs?: number
   /** Whole minutes before the running one over which a final price is averaged. Absent: a venue's own. */
@@ -1016,6 +1027,32 @@ const submissionsKept: ReadonlyArray<number> = [64, 64, 1, 2]
 const fundsBents: ReadonlyArray<FundsBent> = ["nothing", "think again", "think again", "think again", "remove a passkey",
   "answer by a copy", "change party", "pay out", "pay out", "pay out"]
 
+/** Share of runs with a ledger in which transactions are executed again, or after their transfers' ends, or accounts have little room. */
+const againShare = 0.2
+const behindEndsShare = 0.2
+const littleRoomShare = 0.25
+
+/** What happens on the ledger in a few runs only, each drawn by a generator of its own: all other runs are as they were without it. */
+const withRarities = (drawn: Funds, random: SimRandom): Funds => {
+  const again = random.split("again")
+  const behind = random.split("after the end")
+  const room = random.split("room of accounts")
+  const isAgain = again.chance(againShare)
+  const isBehind = behind.chance(behindEndsShare)
+  const repeated = isAgain
+    ? { again: { lateShare: again.pick([0.3, 0.6]), unansweredShare: 0.5, refusedShare: again.pick([0.2, 0.5]), definiteShare: 0.5 } }
+    : {}
+  return {
+    ...drawn,
+    ...(room.chance(littleRoomShare) ? { kept: { ...drawn.kept!, collateralAtoms: room.pick(littleRoom) } } : {}),
+    ...(isBehind ? { bent: "think again" } : {}),
+    bank: { ...drawn.bank, ...repeated, ...(isBehind ? { behindShare: behind.pick([0.5, 1]) } : {}) }
+  }
+}
+
+/** Most collateral after a payment, where that is to be met: some deposits are larger than what is left, and a few than all of it. */
+const littleRoom: ReadonlyArray<number> = [1_000_000, 1_000_000, 3_000_000, 8_000_000]
+
 const funds = (random: SimRandom): Funds | undefined =>
   random.chance(fundsShare)
     ? {
@@ -1216,11 +1253,38 @@ const limited = (random: SimRandom): Pick<Drawn, "limits" | "probe" | "rushes"> 
   return { limits: drawn, probe: probe(random.split("probe")), rushes: rushes(random.split("rushes"), drawn) }
 }
 
-/** All options but those drawn separately: the ledger, and the removed lock. */
-type Drawn = Required<Omit<Options, "funds" | "lock">>
+/** All options but those drawn separately: the ledger, the removed lock, and intervals that end in a hurry. */
+type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock">>
 
 /** The profiles in which the lock may be taken away: the others are without disk faults, or without crashes. */
 const mayLoseLock: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
+
+/** The profiles in which funding intervals may end in a hurry: those in which clocks jump. */
+const mayHurry: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
+const hurriedShare = 0.08
+
+/** Traders of such a run: more than a few ticks settle. */
+const hurriedTraders = 9
+
+/**
+ * A run in which intervals end faster than positions are settled, and as few payments wait as can: in markets that pay often, with many
+ * holders.
+ */
+const hurried = (options: Options, random: SimRandom): Options =>
+  random.chance(hurriedShare)
+    ? {
+      ...options,
+      intervals: { meanPauseMs: random.pick([200, 1_000]) },
+      workload: {
+        ...options.workload,
+        traders: hurriedTraders,
+        collateral: 1_000_000,
+        weights: { ...options.workload.weights, make: 40, take: 60, "market order": 20 }
+      },
+      ...(options.edges === undefined ? {} : { edges: { ...options.edges, money: "ordinary" } }),
+      bounds: { ...options.bounds ?? roomy, mostInLine: random.pick([1, 1, 1, 2]), settledAtOnce: 1 }
+    }
+    : options
 
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
@@ -1322,9 +1386,11 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   const passing = { meanFaultMs: fillingMs * drawn.bounds.orders, maxJumpMs: longJumpMs, freezeShare: 0 }
   const past = { ...fitting, clock: passing, bounds: { ...fitting.bounds, forgottenAtOnce: 1 } }
   const profiled = readable(ofProfile(profile, isPast ? past : fitting, random))
-  const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
-  const money = profile === "calm" ? undefined : funds(random.split("funds"))
-  if (money === undefined) return options
+  const locked = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
+  const options = mayHurry.has(profile) ? hurried(locked, random.split("hurried intervals")) : locked
+  const drawnMoney = profile === "calm" ? undefined : funds(random.split("funds"))
+  if (drawnMoney === undefined) return options
+  const money = withRarities(drawnMoney, random.split("rarities of the ledger"))
   // Runs with a ledger are rare enough: half of them are without the client that sends malformed requests.
   const others = random.split("undisturbed").chance(0.5) ? {} : { misfits: { calls: 0, meanPauseMs: 60 } }
   return { ...options, ...others, funds: money, bounds: withPrepared(options.bounds ?? roomy) }

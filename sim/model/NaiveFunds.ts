@@ -9,11 +9,10 @@ import { NaiveHistory, type NaiveOutcome } from "./NaiveHistory.js"
 
 const dayMs = 24 * 60 * 60 * 1000
 const least = 1_000_000n
+/** Amounts without room that one record tries again. */
+const triedAtOnce = 4
 /** The most that an account may have after a deposit. */
 const most = 2n ** 52n
-/** The largest sum that is counted exactly. */
-const exact = 2n ** 53n - 1n
-
 /** Capacities of the tables of transfers. */
 export interface Bounds {
   readonly withdrawalsOfAccount: number
@@ -22,6 +21,8 @@ export interface Bounds {
   /** Ended transfers that are kept: the latest of each account, and of all. */
   readonly endedOfAccount: number
   readonly endedInAll: number
+  /** Most collateral that an account may have after it was paid something: as much as is counted exactly. */
+  readonly collateralAtoms: number
 }
 
 export const venueBounds: Bounds = {
@@ -29,7 +30,8 @@ export const venueBounds: Bounds = {
   submissions: 64,
   expiredAtOnce: 64,
   endedOfAccount: 1_000,
-  endedInAll: 1_000_000
+  endedInAll: 1_000_000,
+  collateralAtoms: Number.MAX_SAFE_INTEGER
 }
 
 /** An execution of a step's transaction, and what is known of it. */
@@ -237,6 +239,8 @@ export class NaiveFunds {
   contradictions = 0
   /** Numbers of transfers that wait for their owners' approval, in the order in which they began to wait. */
   #waiting: Array<number> = []
+  /** Transfers whose amount has found no room yet, in the order in which they are tried again. */
+  #unpaid: Array<NaiveTransfer> = []
   /** Ended transfers that are still known, in the order in which they ended. */
   #over: Array<NaiveTransfer> = []
 
@@ -340,8 +344,9 @@ export class NaiveFunds {
       this.#noting(() => this.#fail(transfer, "expired", { step: atHand(transfer)!.name, stage: "approval", guard: "not_approved" }))
       touched.push(transfer.account)
     }
-    for (const transfer of this.transfers) {
-      if (transfer.end !== undefined && !transfer.isSettled && isNeeded(transfer)) this.#noting(() => this.#payIn(transfer))
+    for (const transfer of this.#unpaid.slice(0, triedAtOnce)) {
+      this.#noting(() => this.#payIn(transfer))
+      if (transfer.isSettled) touched.push(transfer.account)
     }
     return touched
   }
@@ -769,11 +774,19 @@ export class NaiveFunds {
     } else this.#payIn(transfer)
   }
 
-  /** Pays an account what it is owed once it has room: a completed deposit, or a withdrawal that came to nothing. */
+  /**
+   * Pays an account what it is owed: a completed deposit, or a withdrawal that came to nothing. What finds no room goes to the end of the
+   * line.
+   */
   #payIn(transfer: NaiveTransfer): void {
     const { account, amount, end, kind } = transfer
     const isOwed = kind === "deposit" ? end === "ledger_confirmed" : kind === "withdrawal" && end !== "ledger_confirmed"
-    if (!isOwed || this.around.collateral(account) + amount > exact) return
+    if (!isOwed) return
+    this.#unpaid = this.#unpaid.filter((each) => each !== transfer)
+    if (this.around.collateral(account) + amount > BigInt(this.bounds.collateralAtoms)) {
+      this.#unpaid.push(transfer)
+      return
+    }
     transfer.isSettled = true
     if (kind === "deposit") this.deposited += amount
     this.around.pay(account, amount, kind === "deposit" ? "deposit" : "withdrawal_returned")

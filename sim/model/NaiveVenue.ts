@@ -72,9 +72,6 @@ import {
 /** Markets for which one tick makes marks. */
 const tickedAtOnce = 16
 
-/** Most unsettled funding payments of one market. */
-const mostInLine = 8
-
 /** Most orders that an operator's command cancels. */
 const canceledByOperatorAtOnce = 64
 
@@ -318,7 +315,7 @@ export class NaiveVenue {
    * those that an announcement would affect. `marketsInOne`: an account counts once for every so many markets that it has entered.
    * `settledAtOnce`: positions whose funding one record settles beside its own purpose. `fundsBounds`: how many transfers are kept.
    * `finalMinutes`: whole minutes before the running one that a final price averages. `clearedAtOnce`: most orders beyond the price band
-   * that one record cancels.
+   * that one record cancels. `mostInLine`: payments of a market that wait to be settled.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -335,7 +332,8 @@ export class NaiveVenue {
     readonly settledAtOnce = 256,
     fundsBounds: Partial<Funds.Bounds> = {},
     readonly finalMinutes = 30,
-    readonly clearedAtOnce = 64
+    readonly clearedAtOnce = 64,
+    readonly mostInLine = 8
   ) {
     this.published = new NaivePublished(kept)
     this.identity = new Identities.NaiveIdentity(this.#aroundIdentity(), identityBounds, this.history)
@@ -1171,7 +1169,7 @@ export class NaiveVenue {
   #payFunding(market: NaiveMarket, funding: NaiveFunding | undefined): void {
     if (funding === undefined || funding.rate8h === 0n) return
     this.#settleSome()
-    if (this.#line.filter((payment) => payment.market === market).length >= mostInLine) {
+    if (this.#line.filter((payment) => payment.market === market).length >= this.mostInLine) {
       funding.rate8h = 0n
       return
     }

@@ -191,7 +191,12 @@ const moneyVerdict = (state: State, seen: Reconciled, effects: ReadonlyMap<strin
       return broken(`${view.id} is ${view.status}, and the ledger has ${isDone ? "" : "not "}done it`)
     }
   }
-  const owed = reads.funds.depositedAtoms - reads.funds.withdrawnAtoms
+  // What an account has no room for yet is owed to it, and credited later.
+  const uncredited = (state.funds?.transfers ?? []).reduce(
+    (sum, { amount, end, isSettled, kind }) => kind === "deposit" && end === "ledger_confirmed" && !isSettled ? sum + amount : sum,
+    0n
+  )
+  const owed = reads.funds.depositedAtoms + uncredited - reads.funds.withdrawnAtoms
   const sent = book.sent.at(-1)?.atoms ?? 0n
   if (book.treasuryAtoms !== held + sent)
     return broken(`the treasury holds ${book.treasuryAtoms} atoms, by what was done ${held}, and was sent ${sent} beside`)

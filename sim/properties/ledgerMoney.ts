@@ -1,9 +1,9 @@
 /**
- * Safety (I10). A deposit is credited once if the ledger has done its last step, and otherwise not at all; a withdrawal is paid out
- * once if the ledger has done it, and is given back only if the ledger can no longer do it. Each step has at most one approval that
- * counts, and a deposit so at most three; the executed transaction is the approved one, and no other is prepared while the ledger may
- * still do it. No prepared transaction lets the treasury pay itself, and no withdrawal is sent whose account is disabled, or whose
- * approving passkey its account has removed since.
+ * Safety (I10). A deposit is credited once if the ledger has done its last step, as soon as its account has room for it, and otherwise not
+ * at all; a withdrawal is paid out once if the ledger has done it, and is given back only if the ledger can no longer do it. Each step has
+ * at most one approval that counts, and a deposit so at most three; the executed transaction is the approved one, and no other is prepared
+ * while the ledger may still do it. No prepared transaction lets the treasury pay itself, and no withdrawal is sent whose account is
+ * disabled, or whose approving passkey its account has removed since.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -164,6 +164,8 @@ const committed = (state: State, record: Record, model: NaiveVenue): Verdict => 
 /** Compares what the engine says of transfers with this. */
 const inspected = ({ transfers }: State, { ledger }: Glance, { funds }: NaiveVenue): Verdict => {
   const { depositedAtoms, withdrawnAtoms } = ledger.funds
+  // An amount that its account has no room for waits: that it is paid as soon as there is, the model decides.
+  const waiting = new Set(funds.transfers.flatMap(({ isSettled, kind, number }) => kind === "deposit" && !isSettled ? [number] : []))
   let deposited = 0n
   let withdrawn = 0n
   for (const [number, money] of transfers) {
@@ -176,7 +178,7 @@ const inspected = ({ transfers }: State, { ledger }: Glance, { funds }: NaiveVen
     )
     if (isOver && open !== undefined) return broken(`transfer ${number} is ${end}, and the ledger may yet do its ${open[0]}`)
     if (end === "ledger_confirmed" && !isDone(money)) return broken(`transfer ${number} is confirmed, and the ledger has not done it`)
-    if (money.kind === "deposit" && isDone(money)) deposited += money.amount
+    if (money.kind === "deposit" && isDone(money) && !waiting.has(number)) deposited += money.amount
     if (money.kind === "withdrawal" && isDone(money) && !isOver) withdrawn += money.amount
   }
   if (deposited !== depositedAtoms)

@@ -48,6 +48,15 @@ const writesOfStop = 3
 const ownersSteps = 4
 const farthestMs = 13 * 3_600_000
 
+/**
+ * The longest funding interval by which a clock is set forward, how long an index must be valid for that, and the time between two such
+ * jumps, in which there is a tick, ms; and the fewest holders of which a few ticks do not settle all.
+ */
+const shortIntervalMs = 10_000
+const freshMs = 60_000
+const intervalsApartMs: ReadonlyArray<number> = [4, 10, 40, 150]
+const fewHolders = 3
+
 export class Faults {
   /** Whether faults strike. */
   active = false
@@ -66,6 +75,7 @@ export class Faults {
   readonly #whileFull: SimRandom.SimRandom
   readonly #failing: SimRandom.SimRandom
   readonly #stops: SimRandom.SimRandom
+  readonly #intervals: SimRandom.SimRandom
   /** Writes of the journal until the one that is to fail; Infinity for none. */
   #failsIn = Number.POSITIVE_INFINITY
   /** How that write fails. */
@@ -91,6 +101,7 @@ export class Faults {
     this.#segments = world.root.split("crashes at segments")
     this.#failing = world.root.split("failing writes")
     this.#stops = world.root.split("stops")
+    this.#intervals = world.root.split("funding intervals")
     const steps = world.request.script?.steps ?? []
     this.#diskErrors = steps.filter((step) => step.do === "disk error")
     this.#crashesAtStart = steps.filter((step) => step.do === "crash at start")
@@ -122,6 +133,7 @@ export class Faults {
     this.#planDamagedHistories()
     this.#planTakenLock()
     this.#planClockStep()
+    this.#planIntervals()
   }
 
   /** Stops the faults and repairs lasting ones. */
@@ -372,6 +384,33 @@ export class Faults {
       const atMs = this.world.elapsedMs()
       this.#struck({ do: "jump", atMs, byMs: random.pick(ahead) + random.pick(besideMs) })
       this.#struck({ do: "freeze", atMs, forMs: random.pick(standingMs) })
+    })
+  }
+
+  /** Plans jumps of the clock to the end of a funding interval, and interval by interval on, faster than positions are settled. */
+  #planIntervals(): void {
+    const { options: { intervals }, plans } = this.world
+    const random = this.#intervals
+    if (intervals === undefined) return
+    this.#every(random, intervals.meanPauseMs, () => {
+      const { accounts, markets: all } = this.host.follower.model
+      // Each jump is one tick, which is enough for the shortest intervals only, and where the index is not stale by then.
+      const markets = all.filter(({ index, parameters: { fundingIntervalMs, indexStaleMs }, risk }) =>
+        risk.interval !== 0 && fundingIntervalMs <= shortIntervalMs && indexStaleMs >= freshMs
+        && accounts.filter(({ positions }) => positions.has(index)).length >= fewHolders
+      )
+      if (markets.length === 0) return
+      const { parameters: { fundingIntervalMs }, risk } = random.pick(markets)
+      const [aheadMs] = this.#msAhead([(risk.interval + 1) * fundingIntervalMs])
+      if (aheadMs === undefined) return
+      this.#struck({ do: "jump", atMs: this.world.elapsedMs(), byMs: aheadMs + 1 })
+      const apartMs = random.pick(intervalsApartMs)
+      for (let on = random.between(2, 4); on > 0; on--) {
+        plans.after(on * apartMs, () => {
+          if (this.active && this.host.process !== undefined)
+            this.#struck({ do: "jump", atMs: this.world.elapsedMs(), byMs: fundingIntervalMs })
+        })
+      }
     })
   }
 

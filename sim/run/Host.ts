@@ -66,6 +66,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     marketsInOne = 8,
     marksKept = 600,
     metAtOnce = 384,
+    mostInLine = 8,
     noticeMs = 86_400_000,
     orders,
     settledAtOnce = 256,
@@ -88,6 +89,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     marketsInOne,
     marksKept,
     metAtOnce,
+    mostInLine,
     // Kept runs from before that option have no limit for an account's tickets.
     identity: { familyParts: 0, ...identity },
     noticeMs,

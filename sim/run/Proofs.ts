@@ -238,7 +238,7 @@ export class Proofs {
   #drill(blocks: Plants.Ground["blocks"], random: SimRandom, state: State): void {
     const samples = Array.from({ length: drilledRecords }, () => random.pick(random.pick(blocks).block.records))
     samples.push(blocks[0]!.block.records[0]!)
-    for (const drilled of Drills.run(random, samples, state)) this.witness.see({ _tag: "Drilled", ...drilled })
+    for (const drilled of Drills.run(random, samples, state, this.witness.reached)) this.witness.see({ _tag: "Drilled", ...drilled })
   }
 
   /** Offers the journal blocks that do not follow it. */

@@ -80,7 +80,8 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
     collateral: options.workload.collateral,
     money: options.edges?.money ?? "ordinary",
     ruins: options.workload.ruin !== undefined,
-    traps: options.workload.ruin?.traps
+    traps: options.workload.ruin?.traps,
+    hurries: options.intervals !== undefined
   }, options.sessions, startEpochMs)
   const early = root.split("seen early")
   return {

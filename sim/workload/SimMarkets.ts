@@ -235,19 +235,22 @@ export interface Means {
   readonly money: "ordinary" | "large" | "small"
   readonly ruins: boolean
   readonly traps: Traps | undefined
+  /** Whether a clock is to jump from one funding interval's end to the next. */
+  readonly hurries: boolean
 }
 
 /**
  * A market whose index makes any step at once, so that a trap's price determines the next mark; with frequent funding, where the trap
- * needs it.
+ * needs it, or a clock that jumps over intervals, during which the index has to stay fresh.
  */
-const trapped = ({ parameters, ...market }: ListedMarket, { traps }: Means): ListedMarket => {
-  const pays = traps !== undefined && traps.fundingShare > 0
+const trapped = ({ parameters, ...market }: ListedMarket, { hurries, traps }: Means): ListedMarket => {
+  const pays = hurries || traps !== undefined && traps.fundingShare > 0
   return {
     ...market,
     parameters: {
       ...parameters,
       ...(traps === undefined ? {} : { indexStepMaxBps: 1_000_000 }),
+      ...(hurries ? { indexStaleMs: 3_600_000 } : {}),
       ...(pays ? { fundingIntervalMs: leastIntervalMs, fundingCapE9: Math.max(leastCapE9, parameters.fundingCapE9) } : {})
     }
   }

@@ -6,7 +6,8 @@
  * a rule that waits for a resubmission stays until there is one, or another rule replaces it. The ledger restarts without losing
  * anything, and its clock jumps ahead by minutes. Strangers send the treasury single atoms that nobody asked for. Parties may hold
  * amounts finer than an atom. Completions are reported only in part. Requests to the signer while an approval is being decided are
- * slow. Every new party is given something to deposit. Strangers who have obtained a party's key execute what the venue has prepared,
+ * slow. In a few runs transactions are decided so late that the venue executes them again, which the ledger refuses in each of its ways.
+ * Every new party is given something to deposit. Strangers who have obtained a party's key execute what the venue has prepared,
  * whether or not it was approved, or was given up since.
  */
 import { Context, Effect, Layer, Schema } from "effect"
@@ -57,6 +58,21 @@ export interface Behaviour {
   readonly meanSentMs?: number
   /** Whether parties hold amounts finer than an atom, which anybody may send. Absent from older recordings: they do not. */
   readonly hasFiner?: boolean
+  /** How executions of transactions that were executed before are treated. Absent, as in most runs: like all others. */
+  readonly again?: Again
+  /** The share of transactions that strangers execute once their transfers have ended. Absent, as in most runs: none. */
+  readonly behindShare?: number
+}
+
+/** What befalls the executions of one transaction, so that there are several of them. */
+export interface Again {
+  /** Share of first executions that the ledger decides seconds later only, and of these, how many get no answer. */
+  readonly lateShare: number
+  readonly unansweredShare: number
+  /** Share of later ones that are refused because the first has won. */
+  readonly refusedShare: number
+  /** Share of answers that point to another execution which call themselves definite. */
+  readonly definiteShare: number
 }
 
 export interface SimBank {
@@ -192,25 +208,35 @@ const strangersQuestion = (keys: SimKeyStore, submissionId: string, command: Pre
  */
 interface Hearing {
   readonly share: () => number
+  /** The share of transactions that they execute once the transfer has ended; drawn separately. */
+  readonly behindShare: () => number
+  readonly behind: SimRandom
   readonly isGood: (command: PrepareStep) => boolean
   readonly tell: (question: Question) => unknown
 }
 
 /** Strangers who read the journal, and execute some of the transactions in it. */
-const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGood, share, tell }: Hearing): SimBank["overhear"] => {
-  /** The transaction that was prepared last, by transfer and step. */
+const overhearing = (
+  time: SimTime,
+  random: SimRandom,
+  keys: SimKeyStore,
+  { behind, behindShare, isGood, share, tell }: Hearing
+): SimBank["overhear"] => {
+  /** The transaction that was prepared last, by transfer and step, and by transfer. */
   const current = new Map<string, PrepareStep>()
+  const latest = new Map<number, PrepareStep>()
   let executed = 0
-  const execute = (command: PrepareStep, mostWaitMs: number): void => {
-    if (!random.chance(share()) || !isGood(command)) return
-    time.after(random.next() * mostWaitMs, () => {
-      const question = share() > 0 ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
+  const execute = (command: PrepareStep, mostWaitMs: number, from = random, part = share): void => {
+    if (!from.chance(part()) || !isGood(command)) return
+    time.after(from.next() * mostWaitMs, () => {
+      const question = part() > 0 ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
       if (question !== undefined) tell(question)
     })
   }
   return (command) => {
     if (command.kind === "PrepareStep") {
       current.set(`${command.transfer} ${command.step}`, command)
+      latest.set(command.transfer, command)
       execute(command, random.pick(strangerWaitsMs))
     }
     // Just before the venue, which finds the command completed or in progress.
@@ -222,6 +248,11 @@ const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGo
       ? current.get(`${command.transfer} ${command.step}`)
       : undefined
     if (refused !== undefined) execute(refused, random.pick(strangerWaitsMs))
+    // After what ends a transfer, or may: its owner gives it up, or the venue finds that nothing has come of it.
+    const ended = behindShare() > 0 && (command.kind === "CancelTransfer" || command.kind === "NoteScan" || command.kind === "RejectStep")
+      ? latest.get(command.transfer)
+      : undefined
+    if (ended !== undefined) execute(ended, behind.pick(strangerWaitsMs), behind, behindShare)
   }
 }
 
@@ -361,10 +392,58 @@ const sending = (
   })
 }
 
-/** Draws a fault for the request at hand, and scripts it at the ledger. Returns whether it alters the transaction's bytes or hash. */
-const befalls = (path: string, behaviour: Behaviour, faults: SimRandom, tell: (question: Question) => unknown): boolean => {
+/** How much later than usual a first execution is decided: for longer than the venue waits before it executes it again, or nearly. */
+const latesMs: ReadonlyArray<number> = [1_500, 6_000, 12_000, 25_000]
+
+/** A ledger on which transactions are executed again. */
+class Repeated {
+  /** Transactions that were executed before. */
+  readonly #before = new Set<string>()
+
+  constructor(private readonly again: Again | undefined, private readonly random: SimRandom) {}
+
+  /** The fault of an execution; undefined where it is like all others. */
+  fault(body: unknown): { readonly fault?: Fault; readonly isLost: boolean } | undefined {
+    const prepared = textIn(body, "preparedTransaction")
+    const { again, random } = this
+    if (again === undefined) return undefined
+    const isFirst = !this.#before.has(prepared)
+    this.#before.add(prepared)
+    if (!random.chance(isFirst ? again.lateShare : again.refusedShare)) return { isLost: false }
+    return isFirst
+      ? { fault: { name: "complete_after", afterMs: random.pick(latesMs) }, isLost: random.chance(again.unansweredShare) }
+      : { fault: drawn("refuse_since_first_won", random), isLost: false }
+  }
+
+  /** An answer as reported: one that points to another execution may call itself definite. */
+  told(handled: Handled, isLost: boolean): Handled {
+    const { again, random } = this
+    if (isLost) return { reply: undefined }
+    if (again === undefined || handled.reply === undefined || !pointElsewhere.has(textIn(handled.reply.body, "code"))) return handled
+    if (!random.chance(again.definiteShare)) return handled
+    return { ...handled, reply: { ...handled.reply, body: { ...(handled.reply.body as object), definiteAnswer: true } } }
+  }
+}
+
+/** Codes which say that another execution of the transaction is decided, or in progress. */
+const pointElsewhere: ReadonlySet<string> = new Set(["DUPLICATE_COMMAND", "SUBMISSION_ALREADY_IN_FLIGHT"])
+
+/**
+ * Draws a fault for the request at hand, unless one is given, and scripts it at the ledger. Returns whether it alters the transaction's
+ * bytes or hash.
+ */
+const befalls = (
+  path: string,
+  behaviour: Behaviour,
+  faults: SimRandom,
+  tell: (question: Question) => unknown,
+  given?: Fault
+): boolean => {
   const route = routeOf(path)
-  const script = route === undefined ? undefined : struck(route, behaviour, faults)
+  const plain = route === undefined ? undefined : struck(route, behaviour, faults)
+  const script: Script | undefined = given !== undefined && route !== undefined
+    ? [{ on: route, skip: 0, times: 1, fault: given }]
+    : plain
   if (script === undefined) return false
   tell({ method: "POST", path: controls.script, body: script })
   return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
@@ -379,6 +458,18 @@ const recordableFor = (ledgersEpochMs: () => number) => {
       if (routeOf(path) !== "prepare") return
       const untilEpochMs = Shapes.epochMsOf(textIn(throughJson(body), "maxRecordTime")) ?? 0
       longestMs = Math.max(longestMs, untilEpochMs - ledgersEpochMs())
+    }
+  }
+}
+
+/** Gives every party that is new since the last time something to deposit. */
+const giving = (inputs: ReadonlyArray<Input>, tell: (question: Question) => unknown) => {
+  let seen = 0
+  return (): void => {
+    for (; seen < inputs.length; seen++) {
+      const input = inputs[seen]!
+      if (input._tag !== "Allocated" || isTreasurys(input.partyId)) continue
+      tell({ method: "POST", path: controls.faucet, body: { party: input.partyId, amountAtoms: givenAtoms } })
     }
   }
 }
@@ -401,33 +492,28 @@ export const make = (
   const altered = new Set<string>()
   const answers = new Map<string, Heard>()
   const parts = random.split("parts")
+  const repeated = new Repeated(behaviour.again, random.split("again"))
   let aheadMs = 0
   let striking = false
-  let seen = 0
 
   const ledgersEpochMs = (): number => Math.floor(time.nowEpochMs()) + aheadMs
   const recordable = recordableFor(ledgersEpochMs)
   const tell = (question: Question) => ledger.handle(question, { epochMs: ledgersEpochMs(), bytes: (count) => chance.bytes(count) })
-
-  /** Gives every new party something to deposit. */
-  const give = (): void => {
-    for (; seen < inputs.length; seen++) {
-      const input = inputs[seen]!
-      if (input._tag !== "Allocated" || isTreasurys(input.partyId)) continue
-      tell({ method: "POST", path: controls.faucet, body: { party: input.partyId, amountAtoms: givenAtoms } })
-    }
-  }
+  const give = giving(inputs, tell)
 
   const transportFor = (ready: (task: () => void) => void): Transport =>
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
-      const isOther = striking && befalls(question.path, behaviour, faults, tell)
+      const isExecution = routeOf(question.path) === "execute"
+      const again = striking && isExecution ? repeated.fault(throughJson(question.body)) : undefined
+      const isOther = striking && befalls(question.path, behaviour, faults, tell, again?.fault)
       recordable.note(question)
-      const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
+      const done = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
+      const handled = again === undefined ? done : repeated.told(done, again.isLost)
       if (isOther) {
         tampered.add(textIn(handled.reply?.body, "preparedTransaction"))
         altered.add(textIn(question.body, "commandId"))
       }
-      if (routeOf(question.path) === "execute") answers.set(textIn(question.body, "submissionId"), heard(handled, inputs.length))
+      if (isExecution) answers.set(textIn(question.body, "submissionId"), heard(handled, inputs.length))
       give()
       if (behaviour.hasFiner === true && routeOf(question.path) === "active_contracts") return withFiner(question, handled)
       return routeOf(question.path) === "completions" && striking ? inPart(handled, behaviour.partShare ?? 0, parts) : handled
@@ -451,6 +537,8 @@ export const make = (
     leap: (byMs) => void (aheadMs += byMs),
     overhear: overhearing(time, random.split("strangers"), keys, {
       share: () => striking ? behaviour.strangerShare ?? 0 : 0,
+      behindShare: () => striking ? behaviour.behindShare ?? 0 : 0,
+      behind: random.split("behind"),
       isGood: ({ preparedTransaction }) => !tampered.has(preparedTransaction),
       tell
     }),

@@ -159,6 +159,8 @@ export interface Capacity {
   readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** Positions whose funding one record settles, `settledAtOnce` of `markets/Funding.ts` unless given. Fixed. */
   readonly settledAtOnce?: number
+  /** Most payments of one market that wait to be settled, `mostInLine` of `markets/Funding.ts` unless given. Fixed. */
+  readonly mostInLine?: number
   /** Most brackets of a position, 20 unless given. Fixed. */
   readonly brackets?: number
   /** One record's work for triggers, `atOnce` of `accounts/AutoClose.ts` unless given. Fixed. */

@@ -17,6 +17,8 @@ export interface FundsBounds {
   readonly submissions: number
   /** Most transfers that one record ends because nobody approved them in time. */
   readonly expiredAtOnce: number
+  /** Most collateral that an account may have after an amount was paid in, money atoms: as much as is counted exactly. */
+  readonly collateralAtoms: number
 }
 
 /** The defaults of a venue. */
@@ -27,7 +29,8 @@ export const bounds: FundsBounds = {
   endedOfAccount: 1_000,
   endedInAll: 1_000_000,
   submissions: 64,
-  expiredAtOnce: 64
+  expiredAtOnce: 64,
+  collateralAtoms: Number.MAX_SAFE_INTEGER
 }
 
 /**

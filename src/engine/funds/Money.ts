@@ -52,7 +52,7 @@ export const payIn = (state: State, transfer: Transfer): Transfer => {
   settleAccount(state, account)
   // An amount without room goes to the end of the queue, whether for the first time or again.
   funds.waiting.delete(number)
-  if (!Number.isSafeInteger(accounts.collateral(account) + amountAtoms)) {
+  if (accounts.collateral(account) + amountAtoms > funds.bounds.collateralAtoms) {
     funds.waiting.add(number)
     state.capacity.reached?.("an amount found no room")
     return transfer

@@ -106,7 +106,7 @@ export const endInterval = (state: State, market: MarketState): void => {
     && market.premiumSamples * 2 * sampleMs >= fundingIntervalMs
   // Settles the payments in the queue first, as far as the record's budget goes.
   settleSome(state)
-  const isPaid = isWhole && market.payments.length < mostInLine
+  const isPaid = isWhole && market.payments.length < (state.capacity.mostInLine ?? mostInLine)
   if (isWhole && !isPaid) state.capacity.reached?.("an interval was not paid as too many were in line")
   pay(state, market, endedAtEpochMs, isPaid ? runningRate8hE9(market) : 0)
   market.beginInterval(0)
