@@ -174,8 +174,10 @@ const indexExchanges = (
     ? Either.right(new Map<string, string>())
     : parseUrls(indexExchangeUrls.value, exchanges.right)
   if (Either.isLeft(urls)) return refuse("INDEX_EXCHANGE_URLS", urls.left)
-  return rules.minSources > exchanges.right.length
-    ? refuse("INDEX_MIN_SOURCES", `must be at most ${exchanges.right.length}, as many as INDEX_EXCHANGES names`)
+  if (rules.minSources > exchanges.right.length)
+    return refuse("INDEX_MIN_SOURCES", `must be at most ${exchanges.right.length}, as many as INDEX_EXCHANGES names`)
+  return rules.pollMs >= rules.staleMs
+    ? refuse("INDEX_POLL_MS", `must be below INDEX_SOURCE_STALE_MS, which is ${rules.staleMs}: no answer would last until the next one`)
     : Either.right({ exchanges: exchanges.right, urls: urls.right, rules })
 }
 

@@ -148,6 +148,14 @@ test.each<readonly [string, Readonly<Record<string, string>>, string]>([
     "names none of the"],
   ["more sources than there are", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "3" }, "must be at most 2"],
   ["one source as enough", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "1" }, "INDEX_MIN_SOURCES"],
+  ["pauses in which every answer becomes stale", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_POLL_MS: "6000" },
+    "must be below INDEX_SOURCE_STALE_MS, which is 5000"],
+  ["pauses that are as long as an answer lasts", {
+    INDEX_FEED: "ccxt",
+    INDEX_EXCHANGES: "kraken,okx",
+    INDEX_POLL_MS: "1000",
+    INDEX_SOURCE_STALE_MS: "1000"
+  }, "INDEX_POLL_MS"],
   ["a tape in production", { INDEX_FEED: "tape", VENUE_ENVIRONMENT: "production" }, "a recorded index is for trying the venue out"]
 ])("refuses %s", (_, variables, said) => {
   const found = read(variables)

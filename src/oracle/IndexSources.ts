@@ -106,6 +106,12 @@ const tellOf = (marketId: string, asked: ReadonlyArray<Asked>, { price, verdicts
       `too few index sources agree on ${marketId}: ${asked.map(({ source }, index) => `${source.name} ${verdicts[index]!}`).join(", ")}`
     )
 
+/** Logs that sources are polled so seldom that a single late or lost answer leaves one out. */
+const tellOfRests = ({ pollMs, staleMs }: Options): Effect.Effect<void> =>
+  2 * pollMs <= staleMs ? Effect.void : Effect.logWarning(
+    `INDEX_POLL_MS (${pollMs}) is more than half of INDEX_SOURCE_STALE_MS (${staleMs}): one late answer leaves an exchange out`
+  )
+
 const neverSeen: Quote = { price: 1, weight: 1, seenEpochMs: Number.NEGATIVE_INFINITY }
 
 /** The latest quote of each source for a market. */
@@ -174,6 +180,7 @@ export const layer = (sources: ReadonlyArray<Source>, options: Options): Layer.L
         Stream.unwrapScoped(Effect.gen(function*() {
           const told = new Map<string, Told>()
           const beganMs = yield* Clock.currentTimeMillis
+          yield* tellOfRests(options)
           yield* Effect.forEach(asked, (each) => Effect.forkScoped(poll(each, markets, options)))
           return Stream.repeatEffect(
             Effect.zipRight(Effect.sleep(options.pollMs), Effect.suspend(() => samplesOf(asked, told, markets(), options, beganMs)))

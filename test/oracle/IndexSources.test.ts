@@ -44,8 +44,11 @@ class Scripted {
   }
 }
 
-const listen = (sources: ReadonlyArray<Scripted>, markets: ReadonlyArray<Quoted> = [btc]): Listening =>
-  new Listening(IndexSources.layer(sources.map(({ source }) => source), options), markets)
+const listen = (
+  sources: ReadonlyArray<Scripted>,
+  markets: ReadonlyArray<Quoted> = [btc],
+  rests: Partial<IndexSources.Options> = {}
+): Listening => new Listening(IndexSources.layer(sources.map(({ source }) => source), { ...options, ...rests }), markets)
 
 const prices = (samples: ReadonlyArray<Sample>): ReadonlyArray<number> => [...new Set(samples.map(({ priceAtoms }) => priceAtoms))]
 
@@ -166,4 +169,48 @@ test("sources that never answer are said once they have had the time to", () => 
     "index source two does not answer: no answer in 5000 ms",
     "too few index sources agree on BTC-USDC-PERP: one stale, two stale"
   ])
+})
+
+test("pauses of more than half of the time that an answer lasts are warned of once: one late answer leaves a source out", () => {
+  const toldWith = (rests: Partial<IndexSources.Options>): ReadonlyArray<string> => {
+    const sources = ["one", "two"].map((name) => Object.assign(new Scripted(name), { says: { "BTC/USD": 60_000 } }))
+    const listening = listen(sources, [btc], rests)
+    listening.pass(60_000)
+    return listening.logged.filter((line) => line.includes("INDEX_POLL_MS"))
+  }
+  expect(toldWith({ pollMs: 2_500 })).toEqual([])
+  expect(toldWith({ pollMs: 2_501 })).toEqual([
+    "INDEX_POLL_MS (2501) is more than half of INDEX_SOURCE_STALE_MS (5000): one late answer leaves an exchange out"
+  ])
+})
+
+test("a ticker without a usable price leaves the quote before it, which counts until it is stale", () => {
+  const [one, two, heavy] = [new Scripted("one"), new Scripted("two"), new Scripted("heavy", 5)]
+  one.says = { "BTC/USD": 60_000 }
+  two.says = { "BTC/USD": 60_010 }
+  heavy.says = { "BTC/USD": 60_020 }
+  const listening = listen([one, two, heavy])
+  expect(prices(listening.pass(3_000))).toEqual([600_200])
+  heavy.says = { "BTC/USD": 0 }
+  expect(prices(listening.pass(4_000))).toEqual([600_200])
+  listening.pass(3_000)
+  expect(prices(listening.pass(5_000))).toEqual([600_050])
+  expect(listening.sources([btc], beganMs + 15_000).map(({ refused }) => refused > 0)).toEqual([false, false, true])
+})
+
+test("a source is shown as agreeing where its quote is used, and neither as an outlier nor once it is stale", () => {
+  const [one, two, three] = [new Scripted("one"), new Scripted("two"), new Scripted("three")]
+  one.says = { "BTC/USD": 60_000 }
+  two.says = { "BTC/USD": 60_010 }
+  three.says = { "BTC/USD": 66_000 }
+  const listening = listen([one, two, three])
+  const agreeing = (nowEpochMs: number): ReadonlyArray<boolean> => listening.sources([btc], nowEpochMs).map(({ agrees }) => agrees)
+  listening.pass(answerMs - 1)
+  expect(agreeing(beganMs + answerMs - 1)).toEqual([false, false, false])
+  listening.pass(3_001 - answerMs)
+  expect(agreeing(beganMs + 3_000)).toEqual([true, true, false])
+  two.says = "fails"
+  three.says = { "BTC/USD": 60_020 }
+  listening.pass(10_000)
+  expect(agreeing(beganMs + 13_000)).toEqual([true, false, true])
 })
