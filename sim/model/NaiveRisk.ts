@@ -229,7 +229,26 @@ const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
   return within(average + within(100_000n - average, 500_000n), 8n * BigInt(parameters.fundingCapE9))
 }
 
-/** The predicted rate as reported. Also 0 for the next interval where one was cut off in its middle, and in a delisted market. */
+/**
+ * From when on nobody will pay the running interval if nothing happens but that time passes: when the last five-second slots, which are
+ * as many as it lacks to half of its samples, have begun to pass without one, and from its end on while the market makes no marks. A
+ * market that comes back behind the end does not make up for it.
+ */
+export const unpaidFrom = (market: NaiveMarket, halted: boolean): number => {
+  const { parameters: { fundingIntervalMs, indexStaleMs }, risk: { interval, liveSince, premiums, slot, source } } = market
+  if (interval === 0) return Number.POSITIVE_INFINITY
+  const end = (interval + 1) * fundingIntervalMs
+  const lacking = Math.ceil(fundingIntervalMs / sampleMs / 2) - premiums.length
+  const firstNeeded = Math.ceil(end / sampleMs) - lacking
+  if (lacking > 0) return slot >= firstNeeded ? 0 : Math.min(end, (firstNeeded + 1) * sampleMs)
+  const goesUntil = halted || liveSince > end || !isGoing(market, source) ? end : Math.max(end, source + indexStaleMs)
+  return Math.min(goesUntil, end + fundingIntervalMs)
+}
+
+/**
+ * The predicted rate as reported while the running interval may still be paid. Also 0 for the next interval where one was cut off in its
+ * middle, and in a delisted market.
+ */
 export const predictedRate8h = (market: NaiveMarket): bigint => {
   const { parameters: { fundingIntervalMs }, risk } = market
   const isBroken = risk.interval === 0 && publishedUntil(risk) % fundingIntervalMs !== 0

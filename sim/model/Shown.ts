@@ -518,7 +518,7 @@ export const compatMarket = (shown: NaiveMarket): Members => {
 const openInterestOf = (model: NaiveVenue, { index }: NaiveMarket): bigint =>
   model.accounts.reduce((total, account) => total + BigInt(Math.max(0, account.positions.get(index)?.quantity ?? 0)), 0n)
 
-/** A market's funding: the last interval that ended, and the running one so far. */
+/** A market's funding: the last interval that ended, and the running one so far as long as it may be paid. */
 const fundingOf = (of: NaiveMarket) => {
   const last = of.risk.fundings.at(-1)
   const predicted8h = Risk.predictedRate8h(of)
@@ -529,6 +529,10 @@ const fundingOf = (of: NaiveMarket) => {
     predicted: Risk.perInterval(predicted8h, of.parameters.fundingIntervalMs)
   }
 }
+
+/** The rates of the running interval as shown at a time. */
+const predictedAt = ({ predicted, predicted8h }: ReturnType<typeof fundingOf>, unpaidFrom: number, atEpochMs: number) =>
+  atEpochMs >= unpaidFrom ? { predicted: 0n, predicted8h: 0n } : { predicted, predicted8h }
 
 /** The end of the funding interval that contains a time; 0 in a delisted market, which has no further one. */
 const nextFunding = (isOver: boolean, { fundingIntervalMs }: Market.Parameters, atEpochMs: number): number =>
@@ -578,10 +582,15 @@ export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
 /** How far a clock may be behind the records before no index is reported as fresh. */
 export const mostBehindMs = 10_000
 
-/** `external-market-stats/v1` of figures at a time; whether the index is stale is judged by `now`, which may be later. */
-export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {
-  const { funding: { predicted, predicted8h, rate, rate8h }, openInterest, parameters } = of
+/**
+ * `external-market-stats/v1` of figures at a time. Whether the index is stale, when funding is next paid and whether anything of the
+ * running interval, which nobody pays from a time on, are judged by `now`, which may be later.
+ */
+export const statsOf = (of: Figures, unpaidFrom: number, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {
+  const { funding, funding: { rate, rate8h }, openInterest, parameters } = of
   const { indexStaleMs, marketId, priceScale, quantityScale } = parameters
+  const present = Math.max(now, atEpochMs)
+  const { predicted, predicted8h } = predictedAt(funding, unpaidFrom, present)
   return {
     version: "external-market-stats/v1",
     marketId,
@@ -598,29 +607,55 @@ export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atE
     fundingRateE9: String(rate),
     predictedFundingRateE9: String(predicted),
     change24hBps: String(day.changeBps),
-    nextFundingTimeEpochMs: nextFunding(of.isDelisted, parameters, atEpochMs),
+    nextFundingTimeEpochMs: nextFunding(of.isDelisted, parameters, present),
     fundingIntervalMs: parameters.fundingIntervalMs,
     marketData: {
       ...both("indexPrice", of.index, priceScale),
       ...both("markPrice", of.mark, priceScale),
       asOfEpochMs: of.source,
-      stale: (Math.max(now, atEpochMs) >= of.source + indexStaleMs || atEpochMs - now > mostBehindMs) && !of.isClosed,
+      stale: (present >= of.source + indexStaleMs || atEpochMs - now > mostBehindMs) && !of.isClosed,
       held: of.isHeld
     }
   }
 }
 
+/**
+ * Times from `early` to `late` of which one shows whatever figures at a record's time may show in between: each at which something of
+ * theirs changes. Which of the intervals contains the time is as told.
+ */
+export const momentsOf = (
+  { parameters: { fundingIntervalMs, indexStaleMs }, source }: Pick<Figures, "parameters" | "source">,
+  unpaidFrom: number,
+  atEpochMs: number,
+  told: unknown,
+  [early, late]: readonly [number, number]
+): ReadonlyArray<number> => [
+  early,
+  ...[atEpochMs - mostBehindMs, source + indexStaleMs, unpaidFrom, Number(told) - fundingIntervalMs].filter((each) =>
+    each > early && each <= late
+  )
+]
+
+/** The readings of a clock of which nothing is known. */
+export const anyTime = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
+
+/** The same times for a market's present figures. */
+export const moments = (model: NaiveVenue, of: NaiveMarket, told: unknown, clock: readonly [number, number]): ReadonlyArray<number> =>
+  momentsOf({ parameters: of.parameters, source: of.risk.source }, Risk.unpaidFrom(of, model.halted), model.atEpochMs, told, clock)
+
 /** The same for the present. */
 export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members =>
-  statsOf(figures(model, of), model.day(of, model.atEpochMs), model.atEpochMs, now)
+  statsOf(figures(model, of), Risk.unpaidFrom(of, model.halted), model.day(of, model.atEpochMs), model.atEpochMs, now)
 
 /** The same in the unified shape: every number is present, 0 where there is none yet. */
 export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
   const openInterest = openInterestOf(model, of)
-  const { predicted, rate } = fundingOf(of)
-  const next = nextFunding(isDelisted(of), of.parameters, model.atEpochMs)
+  const present = Math.max(now, model.atEpochMs)
+  const funding = fundingOf(of)
+  const { predicted } = predictedAt(funding, Risk.unpaidFrom(of, model.halted), present)
+  const next = nextFunding(isDelisted(of), of.parameters, present)
   const minutes = of.parameters.fundingIntervalMs / 60_000
   return {
     symbol: symbolOf(of.parameters),
@@ -634,7 +669,7 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEp
     openInterestValue: numberOf(openInterest * BigInt(of.mark) * of.factor, moneyScale),
     markPrice: numberOf(of.mark, priceScale),
     indexPrice: numberOf(of.risk.index, priceScale),
-    fundingRate: numberOf(rate, 9),
+    fundingRate: numberOf(funding.rate, 9),
     nextFundingRate: numberOf(predicted, 9),
     nextFundingTimestamp: next,
     nextFundingDatetime: new Date(next).toISOString(),

@@ -1,11 +1,11 @@
 /**
  * The markets' figures that each record must have reported, by the model. Their inputs are kept whenever a record has changed them, so
  * that the figures can be computed as of any record: a slow client receives several updates merged, and changes by time alone (the day's
- * figures, the next interval) come with the next update. The staleness of the index is reported by the first record whose time makes it
- * stale, whatever the record is about.
+ * figures, the next interval, and that nobody will pay the running one) come with the next update. The staleness of the index is reported
+ * by the first record whose time makes it stale, whatever the record is about.
  */
 import { isDeepStrictEqual } from "node:util"
-import { isStale, sessionOf } from "../model/NaiveRisk.js"
+import { isStale, sessionOf, unpaidFrom } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Figures, Members } from "../model/Shown.js"
@@ -21,6 +21,10 @@ interface Made {
   readonly isStale: boolean
   /** The number of the market's trades so far. */
   readonly trades: number
+  /** From when on the rate of the running interval is shown as 0. */
+  readonly unpaidFrom: number
+  /** Whether anything else differs from before, so that the record tells the figures. */
+  readonly isTold: boolean
 }
 
 /** Most changes that are kept of one market. */
@@ -29,7 +33,7 @@ const mostRemembered = 5_000
 const isToldStale = (market: NaiveMarket, atEpochMs: number): boolean => sessionOf(market) !== "closed" && isStale(market, atEpochMs)
 
 /** Values that change whenever an input of the figures does; open interest is looked up in the accounts only where it may have changed. */
-const signsOf = (market: NaiveMarket, atEpochMs: number): ReadonlyArray<unknown> => {
+const signsOf = (market: NaiveMarket, { atEpochMs, halted }: NaiveVenue): ReadonlyArray<unknown> => {
   const { lastPrice, mark, parameters, risk, trades } = market
   return [
     lastPrice,
@@ -45,7 +49,8 @@ const signsOf = (market: NaiveMarket, atEpochMs: number): ReadonlyArray<unknown>
     risk.premiums.length,
     sessionOf(market) === "closed",
     isDelisted(market),
-    isToldStale(market, atEpochMs)
+    isToldStale(market, atEpochMs),
+    unpaidFrom(market, halted)
   ]
 }
 
@@ -66,7 +71,7 @@ export class ToldOfFigures {
     this.changes = changes.length
     for (const market of model.markets) {
       const before = this.signs[market.index]
-      const now = signsOf(market, model.atEpochMs)
+      const now = signsOf(market, model)
       const isSame = before !== undefined && now.every((value, at) => value === before[at])
       if (isSame && !mayHoldOther) continue
       this.signs[market.index] = now
@@ -77,39 +82,43 @@ export class ToldOfFigures {
         sequence: model.sequence,
         figures: Shown.figures(model, market),
         isStale: isToldStale(market, model.atEpochMs),
-        trades: market.trades.length
+        trades: market.trades.length,
+        unpaidFrom: unpaidFrom(market, model.halted)
       }
       const last = all.at(-1)
-      if (last?.trades === made.trades && last.isStale === made.isStale && isDeepStrictEqual(last.figures, made.figures)) continue
-      all.push(made)
+      const isTold = last?.trades !== made.trades || last.isStale !== made.isStale || !isDeepStrictEqual(last.figures, made.figures)
+      if (!isTold && last?.unpaidFrom === made.unpaidFrom) continue
+      all.push({ ...made, isTold })
       if (all.length > mostRemembered) all.shift()
     }
   }
 
   /** A record between two others that changed a market's figures; undefined where none did. */
   between(marketId: string, behind: number, before: number): number | undefined {
-    return this.made.get(marketId)?.find(({ sequence }) => sequence > behind && sequence < before)?.sequence
+    return this.made.get(marketId)?.find(({ isTold, sequence }) => isTold && sequence > behind && sequence < before)?.sequence
   }
 
   /** Compares an update with the figures after its record. */
   updateFault(marketId: string, sequence: number, data: ReadonlyArray<Members>): Verdict {
     if (data.length !== 1) return broken(`of ${data.length} figures`)
     const made = this.madeBy(marketId, sequence)
-    return made === undefined ? holds : difference("which", data[0], this.shown(made, sequence))
+    return made === undefined ? holds : difference("which", data[0], this.shown(made, sequence)())
   }
 
   /**
-   * Compares a snapshot with the figures after its record, or after any later record up to another, when it may have been made. It may
-   * report the index as stale by a clock that is ahead of the records, or far behind them, unless the market is closed.
+   * Compares a snapshot with the figures after its record, or after any later record up to another, when it may have been made. What
+   * moves with time alone may be as of a clock that is ahead of the records, and the index is stale by one that is far behind them.
    */
   snapshotFault(marketId: string, sequence: number, upTo: number, data: ReadonlyArray<Members>): Verdict {
     const made = this.madeBy(marketId, sequence)
     if (made === undefined) return holds
-    const isSaidStale = (data[0]?.["marketData"] as Members | undefined)?.["stale"] === true
+    const next = data[0]?.["nextFundingTimeEpochMs"]
     let said: Verdict
     for (let at = upTo; at >= sequence; at--) {
-      const verdict = difference("which", data[0], this.shown(made, at, isSaidStale ? Number.POSITIVE_INFINITY : undefined))
-      if (verdict === undefined) return holds
+      const shown = this.shown(made, at)
+      const times = Shown.momentsOf(made.figures, made.unpaidFrom, this.times[at]!, next, Shown.anyTime)
+      const verdict = difference("which", data[0], shown())
+      if (verdict === undefined || times.some((now) => difference("which", data[0], shown(now)) === undefined)) return holds
       said ??= verdict
     }
     return said
@@ -119,12 +128,12 @@ export class ToldOfFigures {
     return this.made.get(marketId)?.findLast((one) => one.sequence <= sequence)
   }
 
-  /** Figures at the time of a record that has not changed their inputs. */
-  private shown({ figures, trades }: Made, sequence: number, nowEpochMs?: number): Members {
+  /** Figures at the time of a record that has not changed their inputs, as shown at a time of the clock. */
+  private shown({ figures, trades, unpaidFrom }: Made, sequence: number): (nowEpochMs?: number) => Members {
     const { factor, lastPrice, parameters: { marketId } } = figures
     const market = this.model!.markets.find(({ parameters }) => parameters.marketId === marketId)!
     const atEpochMs = this.times[sequence]!
     const day = this.model!.day({ factor, lastPrice, trades: market.trades.slice(0, trades) }, atEpochMs)
-    return Shown.statsOf(figures, day, atEpochMs, nowEpochMs)
+    return (nowEpochMs) => Shown.statsOf(figures, unpaidFrom, day, atEpochMs, nowEpochMs)
   }
 }

@@ -247,7 +247,7 @@ const growingVerdict = (what: string, reading: Reading, expected: (reading: Read
   return said
 }
 
-/** Answers that depend on whether an index is fresh now. */
+/** Answers that depend on the time: on whether an index is fresh now, and on how far the running funding interval is. */
 const timed: Readonly<Record<string, (reading: Reading, now: number) => unknown>> = {
   getBalance: ({ call, model }, now) => Shown.balance(model, call.account, now),
   getCompatBalance: ({ call, model }, now) => Shown.compatBalance(model, call.account, now),
@@ -256,12 +256,19 @@ const timed: Readonly<Record<string, (reading: Reading, now: number) => unknown>
   getCompatTicker: ({ market, model }, now) => Shown.ticker(model, market!, now)
 }
 
-const timedVerdict = (what: string, reading: Reading): Verdict => {
-  const { call, clock, json, model } = reading
+/** Times at which it may have been answered, as far as they make a difference. */
+const momentsOf = ({ clock, json, market, model }: Reading): ReadonlyArray<number> => {
   // If the clock was set meanwhile, its reading is unknown: any time is possible.
-  const moments = clock ?? [model.atEpochMs, Number.MAX_SAFE_INTEGER]
-  const [early, late] = moments.map((now) => difference(what, json, timed[call.endpoint]!(reading, now)))
-  return early === undefined ? holds : late
+  if (market === undefined) return clock ?? [model.atEpochMs, Number.MAX_SAFE_INTEGER]
+  const { info = json } = json
+  const told = isObject(info) ? info["nextFundingTimeEpochMs"] : undefined
+  return Shown.moments(model, market, told, clock ?? Shown.anyTime)
+}
+
+const timedVerdict = (what: string, reading: Reading): Verdict => {
+  const { call, json } = reading
+  const verdicts = momentsOf(reading).map((now) => difference(what, json, timed[call.endpoint]!(reading, now)))
+  return verdicts.includes(undefined) ? holds : verdicts.at(-1)
 }
 
 /** Digits of a key's id, as shown in its token. */

@@ -240,7 +240,7 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
   const stats = reads.stats(market.index)
   const day = model.day(market, model.atEpochMs)
   const funding = market.risk.fundings.at(-1)
-  const predicted = Risk.predictedRate8h(market)
+  const predicted = model.atEpochMs >= Risk.unpaidFrom(market, model.halted) ? 0n : Risk.predictedRate8h(market)
   const openInterest = model.accounts.reduce((total, account) => total + Math.max(0, account.positions.get(market.index)?.quantity ?? 0), 0)
   return firstDifference(`the day of market ${market.index}`, [
     ["quote volume", stats.volumeQuoteAtoms, day.volumeQuote],

@@ -501,7 +501,8 @@ export interface Reads {
    * The ordinal, record and time of the venue's oldest retained fill: all earlier ones are forgotten. All 0 while none has been.
    */
   readonly oldestFill: () => OldestFill
-  readonly stats: (market: number) => StatsView
+  /** As of the last record; whether the running interval can still be paid may be judged by a later time than its. */
+  readonly stats: (market: number, atEpochMs?: number) => StatsView
   /** Whether the last record sampled a market's book, so that its running funding rate may have moved, which no event reports. */
   readonly hasSampled: (market: number) => boolean
   /** Ended funding intervals of a market since a time, newest first, at most `limit`. */

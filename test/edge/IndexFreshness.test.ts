@@ -5,7 +5,7 @@ import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId } from "./LiveVenue.js"
 
-const stale = { indexStaleMs: 10_000, indexStepMaxBps: 500 }
+const stale = { indexStaleMs: 10_000, indexStepMaxBps: 500, fundingCapE9: 1_000_000 }
 
 const make = () => {
   const venue = LiveVenue.make()
@@ -61,6 +61,43 @@ test("figures and ticker tell a stale index by the clock too, with no record bet
   venue.atEpochMs += 1
   expect(await stale()).toEqual([true, true, true])
   expect(venue.engine.sequence).toBe(sequence)
+})
+
+test("with no record between, funding is next paid after the present time, and what ended in a still market is told as unpaid", async () => {
+  const { venue } = make()
+  const target = "markets/BBB%2FUSDC:USDC"
+  const told = async () => {
+    const [figures, compat, ticker] = await Promise.all(
+      ["/v1/markets/BBB-USDC-PERP/stats", `/v2/${target}/stats`, `/v2/${target}/ticker`].map(async (each) =>
+        Fake.json(await venue.ask({ target: each }))
+      )
+    )
+    const all = [figures, compat.info, ticker.info]
+    return {
+      times: [...all.map(({ nextFundingTimeEpochMs }) => nextFundingTimeEpochMs), compat.nextFundingTimestamp],
+      names: [compat.nextFundingDatetime, compat.datetime, ticker.datetime],
+      rates: [...all.map(({ predictedFundingRateE9 }) => predictedFundingRateE9), compat.nextFundingRate]
+    }
+  }
+  const hourMs = 3_600_000
+  const end = Math.ceil(venue.atEpochMs / hourMs) * hourMs
+  const iso = (atEpochMs: number): string => new Date(atEpochMs).toISOString()
+  venue.send({ kind: "MarkTick" })
+  const lastEpochMs = venue.atEpochMs
+  const { sequence } = venue.engine
+  expect(await told()).toMatchObject({ times: [end, end, end, end], rates: ["12500", "12500", "12500", 0.0000125] })
+  venue.atEpochMs = end + 2 * hourMs
+  const later = end + 3 * hourMs
+  expect(await told()).toEqual({
+    times: [later, later, later, later],
+    // All else is as of the last record.
+    names: [iso(later), iso(lastEpochMs), iso(lastEpochMs)],
+    rates: ["0", "0", "0", 0]
+  })
+  expect(venue.engine.sequence).toBe(sequence)
+  // A clock that was set back goes for nothing: the journal's time is later.
+  venue.atEpochMs = lastEpochMs - hourMs
+  expect((await told()).times).toEqual([end, end, end, end])
 })
 
 test("a clock that was set back makes no index fresh that the last record found stale", async () => {

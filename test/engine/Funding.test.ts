@@ -319,6 +319,48 @@ describe("what takes effect behind an interval's end", () => {
     expect(predicted()).toEqual([0, 0])
   })
 
+  test("the rate is told as 0 once too few samples can follow, and behind the end of an interval where no marks are made", () => {
+    const { driver, end } = before()
+    const toldAt = (atEpochMs?: number) => driver.engine.stats(0, atEpochMs).predictedFundingRate8hE9
+    while (driver.atEpochMs < end - 1_000) driver.mark()
+    const rate = 3_500_000
+    // The tick behind the end pays it, unless no record comes for as long as another interval.
+    expect([toldAt(), toldAt(end), toldAt(end + 59_999), toldAt(end + 60_000)]).toEqual([rate, rate, rate, 0])
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "halt", market: 0, status: "halted" })
+    expect([toldAt(), toldAt(end - 1), toldAt(end + 1)]).toEqual([rate, rate, 0])
+    // It is back in time, and pays; of the next interval it then misses more than half.
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "open", market: 0, status: "open" })
+    expect(toldAt(end + 1)).toBe(rate)
+    driver.mark()
+    expect(driver.engine.fundings(0, 0, 1)[0]).toMatchObject({ atEpochMs: end, rate8hE9: rate })
+    // With one of six samples taken, the last five of the twelve times have to be met.
+    expect([toldAt(), toldAt(end + 39_999), toldAt(end + 40_000)]).toEqual([rate, rate, 0])
+    driver.atEpochMs = end + 40_000
+    driver.mark()
+    expect(toldAt()).toBe(0)
+    while (driver.atEpochMs < end + 60_000) driver.mark()
+    expect(driver.engine.fundings(0, 0, 1)[0]).toMatchObject({ atEpochMs: end + 60_000, rate8hE9: 0, samples: 5 })
+  })
+
+  test.each(
+    [
+      ["an index that is stale", { indexStaleMs: 70_000 }, () => undefined],
+      ["a halted engine", {}, () => ({ kind: "HaltEngine", idempotencyKey: "" }) as const]
+    ] as const
+  )("the rate of an interval that ended is told as 0 behind %s", (_, change, halt) => {
+    const { driver, end } = before()
+    if ("indexStaleMs" in change) driver.send(put({ ...present, ...change }))
+    driver.price(0, 1000)
+    const told = () => driver.engine.stats(0).predictedFundingRate8hE9
+    while (driver.atEpochMs < end - 1_000) driver.mark()
+    const stops = halt()
+    if (stops !== undefined) driver.send(stops)
+    expect(told()).toBe(3_500_000)
+    driver.atEpochMs = end + 90_000
+    driver.send({ kind: "PassTime" })
+    expect(told()).toBe(0)
+  })
+
   test("bounds that leave an empty market without an index end the interval that runs, with the index of before", () => {
     const driver = new Driver()
     driver.market(present, 1000)

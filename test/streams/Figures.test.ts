@@ -3,8 +3,7 @@ import { expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { stats } from "../../src/edge/markets/getStats.js"
-import { isIndexStale } from "../../src/edge/markets/Listed.js"
+import { figuresOf, stats } from "../../src/edge/markets/getStats.js"
 import { payloads } from "../../src/edge/socket/Payloads.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import { Hub } from "../../src/streams/Hub.js"
@@ -43,12 +42,11 @@ class Listened extends Driver {
   get told(): { readonly streamed: unknown; readonly rest: unknown; readonly updates: number } {
     const { engine } = this
     const view = engine.market(0)
-    const isStale = isIndexStale(view, { now: () => engine.atEpochMs, state: engine })
     const last = this.log!.between(0, engine.sequence).find(({ sequence }) => sequence === engine.sequence)
     const [entry] = last?.entries ?? []
     return {
       streamed: entry === undefined ? undefined : JSON.parse(entry.text),
-      rest: stats(view, { ...engine.stats(0), isStale }, engine.atEpochMs),
+      rest: stats(view, figuresOf({ now: () => engine.atEpochMs, state: engine }, view)),
       updates: this.log!.count
     }
   }
@@ -129,4 +127,14 @@ test("figures that somebody begins with call an index stale by the clock, as RES
   const isStale = (laterMs: number): unknown =>
     JSON.parse(payloads.snapshot(engine, "market.ticker", 0, atEpochMs + laterMs)).marketData.stale
   expect([0, 9_999, 10_000, -10_000, -10_001].map(isStale)).toEqual([false, false, true, false, true])
+})
+
+test("figures that somebody begins with tell the next funding time by the clock, as REST does; those of a record by its time", () => {
+  const driver = new Listened({ fundingIntervalMs: 60_000 }).listen()
+  const end = Math.ceil((driver.atEpochMs + 1) / 60_000) * 60_000
+  const next = (atEpochMs: number): unknown =>
+    JSON.parse(payloads.snapshot(driver.engine, "market.ticker", 0, atEpochMs)).nextFundingTimeEpochMs
+  expect([end - 1, end, end + 600_000, end - 120_000].map(next)).toEqual([end, end + 60_000, end + 660_000, end])
+  driver.price(0, 1_000)
+  expect(driver.told.streamed).toMatchObject({ nextFundingTimeEpochMs: end })
 })

@@ -15,6 +15,7 @@ import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
+import { decidedAt } from "../http/JournalTime.js"
 import { isIndexStale, withMarket } from "./Listed.js"
 
 /** The figures of the last 24 h (in whole minutes, the running one included), open interest, prices and funding. */
@@ -148,14 +149,25 @@ const formatLarge = (atoms: bigint, scale: number): string => {
 
 const money = (atoms: bigint): number => Number(formatLarge(atoms, Units.moneyScale))
 
-/** A market's figures as of the last record, except that the freshness of the index is judged at the present time. */
-const figuresOf = (services: Pick<Services, "now" | "state">, view: MarketView): StatsView => ({
-  ...services.state.stats(view.index),
-  isStale: isIndexStale(view, services)
-})
+interface Figures extends StatsView {
+  readonly nextFundingEpochMs: number
+}
 
-/** `external-market-stats/v1` at the time of the last record. */
-export const stats = (view: MarketView, figures: StatsView, atEpochMs: number): MarketStats => {
+/**
+ * A market's figures as of the last record. The freshness of the index, the next funding time and whether the running interval can still
+ * be paid go by the present time: where all markets stand still there may be no record for days.
+ */
+export const figuresOf = (services: Pick<Services, "now" | "state">, view: MarketView): Figures => {
+  const atEpochMs = decidedAt(services)
+  return {
+    ...services.state.stats(view.index, atEpochMs),
+    isStale: isIndexStale(view, services),
+    nextFundingEpochMs: nextFundingEpochMs(view, atEpochMs)
+  }
+}
+
+/** `external-market-stats/v1` of figures. */
+export const stats = (view: MarketView, figures: Figures): MarketStats => {
   const { marketId, priceScale, quantityScale } = view.parameters
   const price = (atoms: number): string => Units.formatDecimal(atoms, priceScale)
   const quantity = (atoms: number): string => Units.formatDecimal(atoms, quantityScale)
@@ -182,7 +194,7 @@ export const stats = (view: MarketView, figures: StatsView, atEpochMs: number): 
     fundingRateE9: String(figures.fundingRateE9),
     predictedFundingRateE9: String(figures.predictedFundingRateE9),
     change24hBps: String(figures.change24hBps),
-    nextFundingTimeEpochMs: nextFundingEpochMs(view, atEpochMs),
+    nextFundingTimeEpochMs: figures.nextFundingEpochMs,
     fundingIntervalMs: view.parameters.fundingIntervalMs,
     marketData: {
       indexPriceAtoms: String(figures.indexPriceAtoms),
@@ -197,11 +209,11 @@ export const stats = (view: MarketView, figures: StatsView, atEpochMs: number): 
 }
 
 /** The figures in the unified vocabulary: every number is there, 0 where there was nothing yet. */
-const compatStats = (view: MarketView, figures: StatsView, atEpochMs: number): CompatStats => {
+const compatStats = (view: MarketView, figures: Figures, atEpochMs: number): CompatStats => {
   const { parameters } = view
   const price = (atoms: number): number => Units.toNumber(atoms, parameters.priceScale)
   const quantity = (atoms: number): number => Units.toNumber(atoms, parameters.quantityScale)
-  const nextFundingTimestamp = nextFundingEpochMs(view, atEpochMs)
+  const { nextFundingEpochMs: nextFundingTimestamp } = figures
   return {
     symbol: Market.symbol(parameters),
     timestamp: atEpochMs,
@@ -220,7 +232,7 @@ const compatStats = (view: MarketView, figures: StatsView, atEpochMs: number): C
     nextFundingTimestamp,
     nextFundingDatetime: Errors.isoTime(nextFundingTimestamp),
     interval: intervalName(parameters.fundingIntervalMs),
-    info: stats(view, figures, atEpochMs)
+    info: stats(view, figures)
   }
 }
 
@@ -229,7 +241,7 @@ const vwapAtoms = (market: Market.Parameters, { volumeBaseAtoms, volumeQuoteAtom
   Number(Market.averagePriceAtoms(market, volumeQuoteAtoms, BigInt(volumeBaseAtoms)))
 
 /** A ticker in the unified shape. `book` needs its best level only. */
-const compatTicker = (view: MarketView, figures: StatsView, book: BookView, atEpochMs: number): CompatTicker => {
+const compatTicker = (view: MarketView, figures: Figures, book: BookView, atEpochMs: number): CompatTicker => {
   const { parameters } = view
   const price = (atoms: number): number => Units.toNumber(atoms, parameters.priceScale)
   const quantity = (atoms: number): number => Units.toNumber(atoms, parameters.quantityScale)
@@ -258,7 +270,7 @@ const compatTicker = (view: MarketView, figures: StatsView, book: BookView, atEp
     quoteVolume: money(figures.volumeQuoteAtoms),
     ...(figures.markPriceAtoms === 0 ? undefined : { markPrice: price(figures.markPriceAtoms) }),
     ...(figures.indexPriceAtoms === 0 ? undefined : { indexPrice: price(figures.indexPriceAtoms) }),
-    info: stats(view, figures, atEpochMs)
+    info: stats(view, figures)
   }
 }
 
@@ -274,7 +286,7 @@ export const getStats = Route.effect({
   example: { target: `/v1/markets/${Example.marketId}/stats` },
   handler: (services) => ({ path }) => {
     const { state } = services
-    return withMarket(state, { marketId: path.marketId }, (view) => json(stats(view, figuresOf(services, view), state.atEpochMs)))
+    return withMarket(state, { marketId: path.marketId }, (view) => json(stats(view, figuresOf(services, view))))
   }
 })
 

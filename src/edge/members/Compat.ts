@@ -101,7 +101,7 @@ export const compat: Said = {
   openInterestAmount: "All long positions together, in units of the underlying.",
   openInterestValue: "The same at mark, in USDC.",
   fundingRate: "The last interval's funding as a part of the notional.",
-  nextFundingRate: "The running interval's funding so far, as a part of the notional.",
+  nextFundingRate: "The running interval's funding so far, as a part of the notional; 0 where nothing will be paid for it.",
   nextFundingTimestamp: "When funding is paid next, in milliseconds since the Unix epoch; 0 in a delisted market.",
   nextFundingDatetime: "The same time as ISO 8601, in UTC; the Unix epoch itself in a delisted market.",
   interval: "How long an interval of funding is, like `8h`.",

@@ -88,7 +88,8 @@ export const markets: Said = {
   high24h: ["price", "The highest price in 24 hours."],
   low24h: ["price", "The lowest price in 24 hours."],
   fundingRateBps: "The last interval's funding per 8 hours, in basis points (1/100 %).",
-  predictedFundingRateBps: "The running interval's funding so far, per 8 hours, in basis points (1/100 %).",
+  predictedFundingRateBps:
+    "The running interval's funding so far, per 8 hours, in basis points (1/100 %); 0 where nothing will be paid for it.",
   fundingRateBasisMs: "What the rates in basis points are for, in milliseconds.",
   fundingRateE9: "What a position pays of its notional for the interval, in 10^-9; positive: longs pay.",
   predictedFundingRateE9: "The same of the running interval so far, in 10^-9; 0 where nothing will be paid for it.",

@@ -13,9 +13,9 @@ import { position } from "../accounts/listPositions.js"
 import { deposit } from "../funds/TransferRecord.js"
 import { bookChecksum, bookText, checksumDepth } from "../markets/getBook.js"
 import { candleRecord } from "../markets/getCandles.js"
-import { stats } from "../markets/getStats.js"
+import { figuresOf, stats } from "../markets/getStats.js"
 import { interval } from "../markets/listFundings.js"
-import { isIndexStale, staleFromEpochMs } from "../markets/Listed.js"
+import { staleFromEpochMs } from "../markets/Listed.js"
 import { trade } from "../markets/listTrades.js"
 import * as Snapshot from "../markets/Snapshot.js"
 import * as OrderText from "../orders/OrderText.js"
@@ -42,11 +42,9 @@ const levels = (reads: Reads, { index, parameters }: MarketView, side: Order.Sid
   })
 }
 
-/** A market's figures as of the last record; the freshness of the index is judged at a given time, as by REST. */
-const figures = (reads: Reads, view: MarketView, nowEpochMs: number): object => {
-  const isStale = isIndexStale(view, { now: () => nowEpochMs, state: reads })
-  return stats(view, { ...reads.stats(view.index), isStale }, reads.atEpochMs)
-}
+/** A market's figures as of the last record; what moves with time alone is as of a given time, as by REST. */
+const figures = (reads: Reads, view: MarketView, nowEpochMs: number): object =>
+  stats(view, figuresOf({ now: () => nowEpochMs, state: reads }, view))
 
 /** The new rows of the current record, oldest first. */
 const brought = <A extends { readonly sequence: number }>(reads: Reads, newestFirst: ReadonlyArray<A>): ReadonlyArray<A> =>

@@ -79,18 +79,44 @@ export const perInterval = (rate8hE9: number, intervalMs: number): number => Mat
 /** The current interval's rate so far, per interval in 10^-9. */
 export const runningRateE9 = (market: MarketState): number => perInterval(runningRate8hE9(market), market.parameters.fundingIntervalMs)
 
-/** The number of the interval that contains the current record, counted from the epoch. */
-const intervalOf = ({ atEpochMs }: State, { parameters: { fundingIntervalMs } }: MarketState): number =>
+/** The number of the interval that contains a time, counted from the epoch. */
+const intervalAt = (atEpochMs: number, { parameters: { fundingIntervalMs } }: MarketState): number =>
   Math.floor(atEpochMs / fundingIntervalMs)
 
+/** When the current interval ends, epoch milliseconds. */
+const endsAtEpochMs = ({ fundingInterval, parameters: { fundingIntervalMs } }: MarketState): number =>
+  (fundingInterval + 1) * fundingIntervalMs
+
+/** Whether the current interval has at least half of its samples, or would have with some more. */
+const hasEnough = ({ parameters: { fundingIntervalMs }, premiumSamples }: MarketState, more = 0): boolean =>
+  (premiumSamples + more) * 2 * sampleMs >= fundingIntervalMs
+
+/** Whether the current interval, which is over, would be paid if a record of this time ended it, as far as the queue has room. */
+const isWholeAt = ({ halted }: State, market: MarketState, atEpochMs: number): boolean => {
+  const isNext = intervalAt(atEpochMs, market) === market.fundingInterval + 1
+  return isNext && market.liveSince <= endsAtEpochMs(market) && !halted && isTicking(market, atEpochMs) && hasEnough(market)
+}
+
+/** How many more samples the current interval gets if it gets all that may follow from a time on. */
+const samplesToCome = (market: MarketState, atEpochMs: number): number => {
+  const lastSlot = Math.floor((endsAtEpochMs(market) - 1) / sampleMs)
+  const nextSlot = Math.max(market.sampledSlot + 1, Math.floor(atEpochMs / sampleMs))
+  return Math.max(0, lastSlot - nextSlot + 1)
+}
+
 /**
- * The predicted rate as it is published, per 8 hours in 10^-9. After an interval was cut short, the rate is 0 until a tick begins a
- * whole one; in a delisted market funding has ended.
+ * The predicted rate as it is published at a time, that of the last record or a later one, per 8 hours in 10^-9; 0 where nobody will
+ * pay it. After an interval was cut short, that is until a tick begins a whole one; in a delisted market funding has ended. An interval
+ * that can no longer get half of its samples will not be paid, and neither will one that ended while the market stood still.
  */
-export const predictedRate8hE9 = (market: MarketState): number => {
+export const predictedRate8hE9 = (state: State, market: MarketState, atEpochMs: number): number => {
   const { fundingInterval, isDelisted, parameters: { fundingIntervalMs } } = market
-  const willBeCut = fundingInterval === 0 && isCut(market, Math.floor(endedLastEpochMs(market) / fundingIntervalMs))
-  return isDelisted || willBeCut ? 0 : runningRate8hE9(market)
+  const mayBePaid = fundingInterval === 0
+    ? !isCut(market, Math.floor(endedLastEpochMs(market) / fundingIntervalMs))
+    : atEpochMs < endsAtEpochMs(market)
+    ? hasEnough(market, samplesToCome(market, atEpochMs))
+    : isWholeAt(state, market, atEpochMs)
+  return isDelisted || !mayBePaid ? 0 : runningRate8hE9(market)
 }
 
 /**
@@ -98,12 +124,10 @@ export const predictedRate8hE9 = (market: MarketState): number => {
  * since then the market was not live throughout, or with fewer than half of its samples. The next tick begins another one.
  */
 export const endInterval = (state: State, market: MarketState): void => {
-  const { fundingInterval: ended, parameters: { fundingIntervalMs } } = market
-  const interval = intervalOf(state, market)
-  if (ended === 0 || interval === ended) return
-  const endedAtEpochMs = (ended + 1) * fundingIntervalMs
-  const isWhole = interval === ended + 1 && market.liveSince <= endedAtEpochMs && !state.halted && isTicking(market, state.atEpochMs)
-    && market.premiumSamples * 2 * sampleMs >= fundingIntervalMs
+  const { fundingInterval: ended } = market
+  if (ended === 0 || intervalAt(state.atEpochMs, market) === ended) return
+  const endedAtEpochMs = endsAtEpochMs(market)
+  const isWhole = isWholeAt(state, market, state.atEpochMs)
   // Settles the payments in the queue first, as far as the record's budget goes.
   settleSome(state)
   const isPaid = isWhole && market.payments.length < (state.capacity.mostInLine ?? mostInLine)
@@ -115,7 +139,7 @@ export const endInterval = (state: State, market: MarketState): void => {
 /** Ends the current interval of a ticking market once its time is over, and begins the one that contains the tick. */
 export const goOn = (state: State, market: MarketState): void => {
   endInterval(state, market)
-  if (market.fundingInterval === 0) market.beginInterval(intervalOf(state, market))
+  if (market.fundingInterval === 0) market.beginInterval(intervalAt(state.atEpochMs, market))
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Funding } from "../FundingLog.js"
 import type { MarkMade } from "../MarkLog.js"
 import type { MarketState, StandingSession } from "../Markets.js"
 import type { BookView, DelistingOutlook, Fill, MarketView, StatsView } from "../Reads.js"
+import type { State } from "../State.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import { noticeRequired, touched, type TouchedPart } from "./Announced.js"
@@ -128,7 +129,7 @@ export class MarketReads extends VenueReads {
     return this.state.fills.since(market, none, sinceEpochMs, limit)
   }
 
-  stats(index: number): StatsView {
+  stats(index: number, atEpochMs = this.state.atEpochMs): StatsView {
     const market = this.state.markets[index]
     assert(market !== undefined, "a market index is one that was made")
     return {
@@ -142,7 +143,7 @@ export class MarketReads extends VenueReads {
       change24hBps: market.change24hBps(this.state.atEpochMs),
       isStale: isStale(market, this.state.atEpochMs),
       isIndexHeld: market.heldPrice !== 0,
-      ...fundingRates(market)
+      ...fundingRates(this.state, market, atEpochMs)
     }
   }
 
@@ -169,10 +170,10 @@ const delistingView = ({ delisting }: MarketState): MarketView["delisting"] => {
   return { state, effectiveAtEpochMs, finalPriceAtoms, settledAtEpochMs }
 }
 
-/** The funding rates of the last interval and of the current one. */
-const fundingRates = (market: MarketState) => {
+/** The funding rates of the last interval and of the current one, which is judged at a time. */
+const fundingRates = (state: State, market: MarketState, atEpochMs: number) => {
   const last = market.fundings.at(0)
-  const predicted = predictedRate8hE9(market)
+  const predicted = predictedRate8hE9(state, market, atEpochMs)
   return {
     fundingRate8hE9: last?.rate8hE9 ?? 0,
     fundingRateE9: last?.rateE9 ?? 0,
