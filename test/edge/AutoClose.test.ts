@@ -54,6 +54,37 @@ const told = {
   stopLoss: { triggerPrice: "95.0", triggerPriceAtoms: "950", triggerBy: "mark" }
 }
 
+test.each(["index", "last", "mark"])(
+  "while the clock is behind, a stop by the %s price goes by trades and by prices that are set without a time, and not by the mark",
+  async (triggerBy) => {
+    const { alice, bob, venue } = await make()
+    await hold(venue, alice, bob, "2.000")
+    venue.send({ kind: "MarkTick" })
+    venue.atEpochMs -= 3_600_000
+    const setPrice = async (price: string, time: { readonly sourceEpochMs?: number }) =>
+      Fake.json(await venue.ask({
+        method: "PUT",
+        target: `/v1/operator/markets/${marketId}/index-price`,
+        body: { price, ...time },
+        key: Fake.operatorToken,
+        idempotencyKey: `price-${time.sourceEpochMs ?? "now"}`
+      }))
+    const isClosed = async () => (await get(venue, alice, targetOf(alice.accountId))).triggers.length === 0
+    await put(venue, alice, { stopLoss: { triggerPrice: "99.5", triggerBy } })
+    await venue.place(bob, { side: "buy", quantity: "9.000", price: "98.0" })
+    // What a feed sees is older than the price that stands. A price without a time is as late as its record.
+    expect(await setPrice("99.0", { sourceEpochMs: venue.atEpochMs })).toMatchObject({ rejectionGuard: "index_out_of_order" })
+    expect(await isClosed()).toBe(false)
+    expect(await setPrice("99.0", {})).not.toHaveProperty("rejectionGuard")
+    venue.send({ kind: "PassTime" })
+    expect(await isClosed()).toBe(triggerBy === "index")
+    await venue.place(alice, { side: "sell", quantity: "0.500", price: "98.0" })
+    venue.send({ kind: "PassTime" })
+    expect(await isClosed()).toBe(triggerBy !== "mark")
+    expect((await get(venue, alice, `/v1/markets/${marketId}/stats`)).marketData).toMatchObject({ indexPrice: "99.0", markPrice: "100.0" })
+  }
+)
+
 describe("the auto-close of a position", () => {
   test("is set, shown and cancelled, and each is told again under its key", async () => {
     const { alice, bob, venue } = await make()

@@ -1,6 +1,6 @@
 /**
  * The clock in relation to the journal's time, which never decreases: while the clock is behind, every record gets the last one's
- * time, no mark is made, and no index sample is later than the present one.
+ * time, no mark is made, and no index sample of a feed is later than the present one. A price without a time is as late as its record.
  */
 import type { Reads } from "../../engine/Reads.js"
 
