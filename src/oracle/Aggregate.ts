@@ -9,8 +9,9 @@
  *   3. The remaining sources must be at least `minSources`, and more than half of those that answered.
  *   4. The price is their weighted median.
  *
- * So as long as more than half of the answering sources are honest, no other source moves the price outside the honest range by more than
- * `outlierBps`; without such a majority there is no price.
+ * So as long as more than half of the answering sources are honest and agree to within a third of `outlierBps`, no other source moves the
+ * price outside their range by more than `outlierBps`. Where the honest differ by more, some of them may be left out instead of a wrong
+ * source, and the price may follow that one further. Where no more than half of the answering sources agree, there is no price.
  */
 import { bpsOne } from "../domain/Units.js"
 

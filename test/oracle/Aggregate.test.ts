@@ -90,14 +90,30 @@ describe("whatever is said", () => {
   })
 
   test("liars who are fewer than the honest move nothing beyond what the honest say, by more than the outliers' bound", () => {
-    const honest = fc.array(quote(fc.double({ min: 100, max: 100.1, noNaN: true })), { minLength: 2, maxLength: 5 })
-    const cases = honest.chain((truths) => fc.tuple(fc.constant(truths), fc.array(quote(anyPrice), { maxLength: truths.length - 1 })))
-    fc.assert(fc.property(cases, fc.integer({ min: 10, max: 500 }), ([truths, lies], outlierBps) => {
+    const share = fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true }))
+    const cases = fc.integer({ min: 10, max: 500 }).chain((outlierBps) => {
+      const bound = outlierBps / 10_000
+      const truth = share.map((of) => 100 * (1 + of * bound / 3))
+      // Most lies are near the bound, on both sides, where they may be used.
+      const lie = fc.oneof(anyPrice, share.map((of) => 100 * (1 + 3 * of * bound)), share.map((of) => 100 / (1 + 3 * of * bound)))
+      return fc.array(quote(truth), { minLength: 2, maxLength: 5 }).chain((truths) =>
+        fc.tuple(fc.constant(bound), fc.constant(truths), fc.array(quote(lie), { maxLength: truths.length - 1 }))
+      )
+    })
+    fc.assert(fc.property(cases, ([bound, truths, lies]) => {
       const fresh = [...truths, ...lies].map((each) => ({ ...each, seenEpochMs: now }))
-      const { price } = aggregate(fresh, { staleMs: 5_000, outlierBps, minSources: 2 }, now)
+      const { price } = aggregate(fresh, { staleMs: 5_000, outlierBps: bound * 10_000, minSources: 2 }, now)
+      const honest = truths.map((each) => each.price)
       expect(price).toBeDefined()
-      expect(price).toBeGreaterThanOrEqual(100 / (1 + outlierBps / 10_000) - 1e-9)
-      expect(price).toBeLessThanOrEqual(100.1 * (1 + outlierBps / 10_000) + 1e-9)
-    }), { numRuns: 2_000 })
+      expect(price).toBeGreaterThanOrEqual(Math.min(...honest) / (1 + bound) - 1e-9)
+      expect(price).toBeLessThanOrEqual(Math.max(...honest) * (1 + bound) + 1e-9)
+    }), { numRuns: 5_000 })
+  })
+
+  test("where the honest themselves differ by the outliers' bound, some may be left out first, and a liar moves the price further", () => {
+    const said: ReadonlyArray<Said> = [[101], [100], [101], [100], [101.95], [102.05], [102.43, 50]]
+    const { price, verdicts } = aggregate(quotesOf(said), rules, now)
+    expect(verdicts).toEqual<ReadonlyArray<Verdict>>(["used", "outlier", "used", "outlier", "used", "used", "used"])
+    expect(price).toBe(102.43)
   })
 })
