@@ -1,12 +1,12 @@
 /**
  * Safety (I20). The venue does nothing of its own accord: every record of the journal is for an authorized request under a key, or for a
  * start, a market of the file that a start found, the session of a market with a calendar, a price from the index feed, or the passing of
- * a moment at which something was due. Each start, price and moment explains one record.
+ * a moment at which something was due. Each start, price and moment explains one record, and a delisted market has no sessions to set.
  */
 import { Principal } from "../../src/operations/Header.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
-import type { NaiveDecision } from "../model/NaiveState.js"
+import { isDelisted, type NaiveDecision } from "../model/NaiveState.js"
 import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
 import * as Batches from "../reading/Batches.js"
 import * as Commands from "../reading/Commands.js"
@@ -22,6 +22,8 @@ interface State {
   readonly files: Set<string>
   /** Those of them that have a calendar. */
   readonly calendars: Set<string>
+  /** Markets of which a session was set once they were delisted. */
+  readonly lateSessions: Set<string>
   /** How often the feed sent each price that has no record yet. */
   readonly quotes: Map<string, number>
   /** The batches that feed processes sent, and their prices without a record yet, by market and time. */
@@ -95,10 +97,14 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       return decision.ticked > 0 ? holds : broken(`record ${sequence} makes marks at ${atEpochMs}, and none was due`)
     // Another property checks its agreement with the calendar.
     case "SetMarketSession": {
-      const { marketId } = model.markets[command.market]!.parameters
-      return state.calendars.has(marketId)
-        ? holds
-        : broken(`record ${sequence} sets the session of ${marketId}, of which no markets file has a calendar`)
+      const market = model.markets[command.market]!
+      const { marketId } = market.parameters
+      if (!state.calendars.has(marketId))
+        return broken(`record ${sequence} sets the session of ${marketId}, of which no markets file has a calendar`)
+      // One may be on its way while the market is delisted. Whoever sets the next has seen its refusal.
+      const isAgain = state.lateSessions.has(marketId)
+      if (isDelisted(market)) state.lateSessions.add(marketId)
+      return isAgain ? broken(`record ${sequence} sets the session of ${marketId} again, which is delisted`) : holds
     }
     case "SetIndexPrice": {
       const quote = quoteOf(model.markets[command.market]!.parameters.marketId, command.priceAtoms, command.sourceEpochMs)
@@ -189,6 +195,7 @@ export const everyRecordHasACause: Property<State> = {
     starts: 0,
     files: new Set(),
     calendars: new Set(),
+    lateSessions: new Set(),
     quotes: new Map(),
     batches: new Set(),
     streamed: new Map(),
