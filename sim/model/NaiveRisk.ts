@@ -245,15 +245,9 @@ export const unpaidFrom = (market: NaiveMarket, halted: boolean): number => {
   return Math.min(goesUntil, end + fundingIntervalMs)
 }
 
-/**
- * The predicted rate as reported while the running interval may still be paid. Also 0 for the next interval where one was cut off in its
- * middle, and in a delisted market.
- */
-export const predictedRate8h = (market: NaiveMarket): bigint => {
-  const { parameters: { fundingIntervalMs }, risk } = market
-  const isBroken = risk.interval === 0 && publishedUntil(risk) % fundingIntervalMs !== 0
-  return isBroken || isDelisted(market) ? 0n : runningRate8h(market)
-}
+/** The predicted rate as reported while the running interval may still be paid; 0 where none runs, and in a delisted market. */
+export const predictedRate8h = (market: NaiveMarket): bigint =>
+  market.risk.interval === 0 || isDelisted(market) ? 0n : runningRate8h(market)
 
 /** A rate per 8 hours as one per interval. */
 export const perInterval = (rate8h: bigint, intervalMs: number): bigint => (rate8h * BigInt(intervalMs)) / eightHours

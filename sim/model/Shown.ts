@@ -632,7 +632,7 @@ export const momentsOf = (
 ): ReadonlyArray<number> => [
   early,
   ...[atEpochMs - mostBehindMs, source + indexStaleMs, unpaidFrom, Number(told) - fundingIntervalMs].filter((each) =>
-    each > early && each <= late
+    each > early && each <= late && Number.isFinite(each)
   )
 ]
 

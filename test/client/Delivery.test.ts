@@ -408,6 +408,12 @@ describe("an answer as scripted", () => {
         expect(venue.seen, `${name} ${body}`).toHaveLength(3)
       }
     }
+    // The library writes the proxy in front of the address, so that this does not begin with the venue's any more.
+    const proxied = made({ proxyUrl: `http://127.0.0.1:${venue.port}/?` })
+    proxied.setMarkets([market])
+    venue.script({ status: 200, body: "{}" }, answered({ timestamp: 1 }))
+    await proxied.fetchBalance()
+    expect(venue.seen).toHaveLength(2)
     venue.script({ status: 200, body: "{}" })
     await expect(made().fetchStatus()).rejects.toMatchObject({ name: "NetworkError" })
     venue.script({ status: 200, body: JSON.stringify({ version: "readiness/v1", status: "ready" }) })

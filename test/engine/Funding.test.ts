@@ -319,6 +319,18 @@ describe("what takes effect behind an interval's end", () => {
     expect(predicted()).toEqual([0, 0])
   })
 
+  test("the rate is told as 0 where no interval runs: before a market's first tick, and behind a change while it is halted", () => {
+    const { driver, end } = before()
+    const toldAt = (market: number, atEpochMs?: number) => driver.engine.stats(market, atEpochMs).predictedFundingRate8hE9
+    const unticked = driver.market(parameters("NEW", patient), 1000)
+    expect([toldAt(unticked), toldAt(unticked, end)]).toEqual([0, 0])
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "halt", market: 0, status: "halted" })
+    driver.atEpochMs = end + 60_000
+    driver.send(put({ ...present, takerFeeBps: 7 }))
+    expect(driver.engine.state.markets[0]!.fundingInterval).toBe(0)
+    expect([toldAt(0), toldAt(0, end + 3_600_000)]).toEqual([0, 0])
+  })
+
   test("the rate is told as 0 once too few samples can follow, and behind the end of an interval where no marks are made", () => {
     const { driver, end } = before()
     const toldAt = (atEpochMs?: number) => driver.engine.stats(0, atEpochMs).predictedFundingRate8hE9

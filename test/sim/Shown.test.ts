@@ -1,6 +1,7 @@
 /** What the reference model expects a reader to be shown conforms to the contract, and differences are named. */
 import { expect, test } from "vitest"
 import { decimalOf } from "../../sim/model/Decimals.js"
+import * as Shown from "../../sim/model/Shown.js"
 import { difference, without } from "../../sim/properties/Difference.js"
 
 test.each([
@@ -32,4 +33,13 @@ test.each([
 
 test("members can be left out of a comparison", () => {
   expect(without({ a: 1, b: 2 }, ["b"])).toEqual({ a: 1 })
+})
+
+test("figures without a running interval, read by a clock of which nothing is known, are compared as of times that there are", () => {
+  const figures = { parameters: { fundingIntervalMs: 60_000, indexStaleMs: 10_000 }, source: 5_000 } as Parameters<
+    typeof Shown.momentsOf
+  >[0]
+  const unpaidFrom = Number.POSITIVE_INFINITY
+  expect(Shown.momentsOf(figures, unpaidFrom, 20_000, 120_000, Shown.anyTime)).toEqual([Number.NEGATIVE_INFINITY, 10_000, 15_000, 60_000])
+  expect(Shown.momentsOf(figures, unpaidFrom, 20_000, undefined, [12_000, 14_000])).toEqual([12_000])
 })

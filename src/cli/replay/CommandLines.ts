@@ -12,6 +12,7 @@ import type { Field, Fields } from "../../operations/Field.js"
 import { type Header, Principal } from "../../operations/Header.js"
 import { type Command, type EntryOutcome, isClient, of, type Outcome, requestOf } from "../../operations/Operations.js"
 import type { Refused } from "../../operations/Outcome.js"
+import { AmendOrder } from "../../operations/orders/AmendOrder.js"
 import type { CancelEntry, CancelOrders } from "../../operations/orders/CancelOrders.js"
 import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import * as Format from "./Format.js"
@@ -200,6 +201,9 @@ const recordText = (state: State, fields: Fields, values: Named, market: number)
   return told.length === 0 ? undefined : told.join(" ")
 }
 
+/** The fields in which 0 stands for a price that is left as it is. */
+const unchangedAtZero: ReadonlySet<unknown> = new Set([AmendOrder.fields.priceAtoms])
+
 /** The fields whose bits are an account's flags. */
 const ofFlags: ReadonlySet<unknown> = new Set([SetAccountFlags.fields.set, SetAccountFlags.fields.clear])
 
@@ -220,7 +224,6 @@ const fieldText = (state: State, field: Field<unknown>, value: unknown, market: 
       return value < 0 ? undefined : transferName(state, value)
     default:
       if (ofFlags.has(field)) return flagNames.filter((name) => (value & flagBit(name)) !== 0).join(" and ") || undefined
-      // No price is 0, which stands for one that is left as it is, or for none.
-      return value < 0 || (field.unit === "price_atoms" && value === 0) ? undefined : amount(state, market, field.unit, value)
+      return value < 0 || (unchangedAtZero.has(field) && value === 0) ? undefined : amount(state, market, field.unit, value)
   }
 }

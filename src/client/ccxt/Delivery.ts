@@ -147,8 +147,7 @@ export class Delivery extends Exchange {
     this.hearLimit(responseHeaders, requestHeaders)
     if (statusCode < 400) {
       if (response === undefined) throw new NetworkError(`${this.id} ${method} ${url} got an answer that is no JSON`)
-      if (isVenues(url.slice(this.venueUrl().length), method, response)) return undefined
-      throw new NetworkError(`${this.id} ${method} ${url} ${statusCode} was not answered by the venue`)
+      return undefined
     }
     const error = errorOf(this.id, statusCode, responseHeaders, response)
     if (error !== undefined) throw error
@@ -191,7 +190,10 @@ export class Delivery extends Exchange {
     for (let attempt = 1;; attempt++) {
       await this.allowed(request)
       try {
-        return await super.fetch2(path, api, method, { ...params }, headers, body, config)
+        const answer: unknown = await super.fetch2(path, api, method, { ...params }, headers, body, config)
+        // By the route that was asked for: the library changes the address where the user has a proxy.
+        if (!isVenues(`/${path}`, method, answer)) throw new NetworkError(`${this.id} ${method} /${path} was not answered by the venue`)
+        return answer
       } catch (error) {
         const told = isRefused(error) ? error.details : undefined
         const isLost = told === undefined ? isTransport(error) : told.code === "internal_error"

@@ -85,8 +85,9 @@ export class Prices extends Markets {
   }
 
   /**
-   * `fundingRate` is the current interval's rate according to its samples so far, charged at `fundingTimestamp`; `previousFundingRate` was
-   * charged at the end of the previous interval. Rates are fractions per `interval`; positive: longs pay.
+   * `fundingRate` is the current interval's rate according to its samples so far, charged at `fundingTimestamp`, and 0 where nothing
+   * will be paid for it; `previousFundingRate` was charged at the end of the previous interval. Rates are fractions per `interval`;
+   * positive: longs pay.
    */
   override async fetchFundingRate(symbol: string, params: Dict = {}): Promise<FundingRate> {
     const market = await this.loadMarket(symbol)

@@ -106,16 +106,14 @@ const samplesToCome = (market: MarketState, atEpochMs: number): number => {
 
 /**
  * The predicted rate as it is published at a time, that of the last record or a later one, per 8 hours in 10^-9; 0 where nobody will
- * pay it. After an interval was cut short, that is until a tick begins a whole one; in a delisted market funding has ended. An interval
- * that can no longer get half of its samples will not be paid, and neither will one that ended while the market stood still.
+ * pay it. No interval runs before a market's first tick, nor from a change that ended one until the next tick; in a delisted market
+ * funding has ended. An interval that can no longer get half of its samples will not be paid, and neither will one that ended while the
+ * market stood still.
  */
 export const predictedRate8hE9 = (state: State, market: MarketState, atEpochMs: number): number => {
-  const { fundingInterval, isDelisted, parameters: { fundingIntervalMs } } = market
-  const mayBePaid = fundingInterval === 0
-    ? !isCut(market, Math.floor(endedLastEpochMs(market) / fundingIntervalMs))
-    : atEpochMs < endsAtEpochMs(market)
-    ? hasEnough(market, samplesToCome(market, atEpochMs))
-    : isWholeAt(state, market, atEpochMs)
+  const { fundingInterval, isDelisted } = market
+  const mayBePaid = fundingInterval !== 0
+    && (atEpochMs < endsAtEpochMs(market) ? hasEnough(market, samplesToCome(market, atEpochMs)) : isWholeAt(state, market, atEpochMs))
   return isDelisted || !mayBePaid ? 0 : runningRate8hE9(market)
 }
 
