@@ -807,6 +807,16 @@ test.each([true, undefined])("closing sends no command any more that waits for i
     expect(platform.waits).toBe(0)
   })
 
+test("closing gives up a ticket that is asked for again", async () => {
+  const { asked, client, platform } = await authenticated([{ body: "{}" }, { body: "{}" }], { maxAttempts: 5 })
+  expect(asked).toEqual(["POST /v1/realtime/ticket"])
+  expect(platform.waits).toBeGreaterThan(0)
+  await platform.finish(client.close())
+  await platform.pass(10_000)
+  expect(asked).toEqual(["POST /v1/realtime/ticket"])
+  expect(platform.waits).toBe(0)
+})
+
 test("closing ends every stream, and leaves nothing to happen", async () => {
   const { client, platform } = made()
   const events = client.events("market.trades", "M")
