@@ -45,6 +45,13 @@ interface Note {
   readonly mayBeMerged: boolean
 }
 
+/** A frame of its own. */
+interface Said extends Partial<Names> {
+  readonly id: string
+  readonly op?: string
+  readonly fromSequence?: number
+}
+
 interface Frame extends Omit<FrameLeft, "error"> {
   readonly connectionId?: string
   readonly reason?: string
@@ -130,6 +137,11 @@ class Client {
   readonly #unproved = new Map<string, number>()
   /** Frames that requested candles on this connection and are unanswered: the answers come once the histories are available. */
   readonly #waiting = new Set<string>()
+  /**
+   * What it held of a stream when it asked to go on from there, by the id of the frame: a slow client may still hear from an earlier
+   * subscription that it has ended before, and goes on from what it asked for.
+   */
+  readonly #left = new Map<string, Held>()
   #isSlow = false
   /**
    * Characters in transit to it; how often the transit exceeded half the limit; and for each stream that count before its last frame and
@@ -271,6 +283,7 @@ class Client {
     this.#hasAsked = false
     this.#begun.clear()
     this.#waiting.clear()
+    this.#left.clear()
     this.#saidOver.clear()
     this.#unproved.clear()
     this.#away.clear()
@@ -391,8 +404,12 @@ class Client {
 
   #say(frame: object): void {
     if (this.#line === undefined) return
-    const said: { readonly id: string; readonly op?: string; readonly channel?: string } = { id: `f${++this.#ids}`, ...frame }
+    const said: Said = { id: `f${++this.#ids}`, ...frame }
     if (said.channel === "market.candles") this.#waiting.add(said.id)
+    if (said.op === "subscribe" && said.fromSequence !== undefined) {
+      const { last, things } = this.held.get(keyOf(said as Names))!
+      this.#left.set(said.id, { last, things: new Map(things) })
+    }
     this.#line.say(JSON.stringify(this.#spelled(said)))
   }
 
@@ -535,7 +552,10 @@ class Client {
       this.#begun.add(keyOf(frame as Names))
       this.#unproved.delete(keyOf(frame as Names))
       if (frame.resumed === true) this.all.witness.count("resumed")
+      const left = this.#left.get(frame.id ?? "")
+      if (left !== undefined && frame.resumed === true) this.held.set(keyOf(frame as Names), left)
     }
+    if (frame.id !== undefined) this.#left.delete(frame.id)
     if (frame.type !== "snapshot" && frame.type !== "update") return
     const key = keyOf(frame as Names)
     const held = this.held.get(key)!
