@@ -240,7 +240,7 @@ export class NaiveFunds {
   /** Numbers of transfers that wait for their owners' approval, in the order in which they began to wait. */
   #waiting: Array<number> = []
   /** Transfers whose amount has found no room yet, in the order in which they are tried again. */
-  #unpaid: Array<NaiveTransfer> = []
+  #unpaid: ReadonlyArray<NaiveTransfer> = []
   /** Ended transfers that are still known, in the order in which they ended. */
   #over: Array<NaiveTransfer> = []
 
@@ -774,6 +774,11 @@ export class NaiveFunds {
     } else this.#payIn(transfer)
   }
 
+  /** Completed deposits whose amount has found no room yet. */
+  get uncredited(): ReadonlyArray<NaiveTransfer> {
+    return this.#unpaid.filter(({ kind }) => kind === "deposit")
+  }
+
   /**
    * Pays an account what it is owed: a completed deposit, or a withdrawal that came to nothing. What finds no room goes to the end of the
    * line.
@@ -784,7 +789,7 @@ export class NaiveFunds {
     if (!isOwed) return
     this.#unpaid = this.#unpaid.filter((each) => each !== transfer)
     if (this.around.collateral(account) + amount > BigInt(this.bounds.collateralAtoms)) {
-      this.#unpaid.push(transfer)
+      this.#unpaid = [...this.#unpaid, transfer]
       return
     }
     transfer.isSettled = true

@@ -192,10 +192,7 @@ const moneyVerdict = (state: State, seen: Reconciled, effects: ReadonlyMap<strin
     }
   }
   // What an account has no room for yet is owed to it, and credited later.
-  const uncredited = (state.funds?.transfers ?? []).reduce(
-    (sum, { amount, end, isSettled, kind }) => kind === "deposit" && end === "ledger_confirmed" && !isSettled ? sum + amount : sum,
-    0n
-  )
+  const uncredited = (state.funds?.uncredited ?? []).reduce((sum, { amount }) => sum + amount, 0n)
   const owed = reads.funds.depositedAtoms + uncredited - reads.funds.withdrawnAtoms
   const sent = book.sent.at(-1)?.atoms ?? 0n
   if (book.treasuryAtoms !== held + sent)

@@ -165,7 +165,7 @@ const committed = (state: State, record: Record, model: NaiveVenue): Verdict => 
 const inspected = ({ transfers }: State, { ledger }: Glance, { funds }: NaiveVenue): Verdict => {
   const { depositedAtoms, withdrawnAtoms } = ledger.funds
   // An amount that its account has no room for waits: that it is paid as soon as there is, the model decides.
-  const waiting = new Set(funds.transfers.flatMap(({ isSettled, kind, number }) => kind === "deposit" && !isSettled ? [number] : []))
+  const waiting = new Set(funds.uncredited.map(({ number }) => number))
   let deposited = 0n
   let withdrawn = 0n
   for (const [number, money] of transfers) {

@@ -1,9 +1,9 @@
 /**
- * Safety (contract). The readiness report gives each market's trading session and the state of its index: how long ago its source observed it, by the process's clock and
- * not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and whether the last relevant sample
- * was a step that waits for confirmation. Of money on the ledger it gives whether withdrawals are open or why they are stopped, what the
- * ledger said that cannot be, up to which offset the journal has it, and how many transfers are not over. Checked where everything decided
- * is durable: there the model stands where the engine does. `/metrics` says the same of the indexes.
+ * Safety (contract). The readiness report gives each market's trading session and the state of its index: how long ago its source observed
+ * it, by the process's clock and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and
+ * whether the last relevant sample was a step that waits for confirmation. Of money on the ledger it gives whether withdrawals are open or
+ * why they are stopped, what the ledger said that cannot be, up to which offset the journal has it, and how many transfers are not over.
+ * Checked where everything decided is durable: there the model stands where the engine does. `/metrics` says the same of the indexes.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { isNeeded } from "../model/NaiveFunds.js"

@@ -2,6 +2,7 @@
 import { isObject, type Json } from "../reading/Bodies.js"
 import type { Draft } from "../workload/Calls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
+import type { Scenario } from "./Scenario.js"
 
 /** Routes as the contract lists them; `{account}`, `{market}` and `{order}` are to be named. */
 export type Routes = ReadonlyArray<readonly [endpoint: string, method: "GET" | "PUT" | "POST" | "DELETE", target: string]>
@@ -96,6 +97,11 @@ export const owning: Routes = [
   ["cancelLedgerPartyChange", "DELETE", `${own}/ledger-party`],
   ["pinPasskeys", "POST", `${own}/ledger-party/passkeys`]
 ]
+
+/** The settings with which an account may register as an affiliate; nobody does so by itself. */
+export const affiliates: NonNullable<Scenario["set"]> = {
+  standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: true, workloads: false }
+}
 
 /** What a route is tried with, under a name that it has in its path. */
 interface Named {

@@ -431,13 +431,7 @@ export class Stage {
 
   /** Sends a request of an owner or an agent once, and waits for the answer. Their calls are numbered apart from those of traders. */
   apart(draft: Calls.Draft): Numbered {
-    const { clients, until } = this.#acting
-    let answer: Answer | undefined
-    const { id: call } = clients.issueApart(draft, (last) => {
-      answer = last
-    })
-    until(`an answer to ${draft.intent} of ${draft.client}`, () => answer !== undefined, answerMs)
-    return { answer: answer!, call }
+    return this.#answered(draft, this.#acting.clients.issueApart)
   }
 
   /** One of an account's sums of money, in USDC. */
@@ -569,13 +563,17 @@ export class Stage {
 
   /** Sends a request, and waits for the answer. */
   say(draft: Calls.Draft): Answer {
-    const { clients, until } = this.#acting
+    return this.#answered({ ...draft, persistent: true }, this.#acting.clients.issue).answer
+  }
+
+  /** Issues a request, and waits for its last answer. */
+  #answered(draft: Calls.Draft, issue: Acting["clients"]["issue"]): Numbered {
     let answer: Answer | undefined
-    clients.issue({ ...draft, persistent: true }, (last) => {
+    const { id: call } = issue(draft, (last) => {
       answer = last
     })
-    until(`an answer to ${draft.intent} of ${draft.client}`, () => answer !== undefined, answerMs)
-    return answer!
+    this.#acting.until(`an answer to ${draft.intent} of ${draft.client}`, () => answer !== undefined, answerMs)
+    return { answer: answer!, call }
   }
 
   /** The content of an answer, which must be a success. */

@@ -7,7 +7,7 @@
  */
 import { unlimited } from "../faults/Options.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
-import { canceling, infoOf, placing, reading, tried } from "./Routes.js"
+import { affiliates, canceling, infoOf, placing, reading, tried } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
 
 /** Requests of a key in a minute. */
@@ -16,10 +16,7 @@ const perKey = 60
 export const beyondTheLimit: Scenario = {
   name: "beyond-the-limit",
   what: "a key that has used up its limit, on every route that it may use",
-  set: {
-    limits: { ...unlimited, perKey },
-    standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: true, workloads: false }
-  },
+  set: { ...affiliates, limits: { ...unlimited, perKey } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000)
     const [one, other, bot] = stage.open(["one", "other", "bot"], 10_000)

@@ -8,7 +8,7 @@
  */
 import * as Contract from "../../src/edge/Contract.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
-import { infoOf, owning, reading, type Routes, tried, trading } from "./Routes.js"
+import { affiliates, infoOf, owning, reading, type Routes, tried, trading } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
 
 /** What may be required of a caller without a scope of his key being needed, or his passkey. */
@@ -23,7 +23,7 @@ const untried = (): ReadonlyArray<string> => {
 export const oneScopeShort: Scenario = {
   name: "one-scope-short",
   what: "keys that lack just what a route needs, on every route of an account",
-  set: { standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: true, workloads: false } },
+  set: affiliates,
   play: (stage) => {
     const market = stage.market("ABC", 1_000)
     const [one, other] = stage.open(["one", "other"], 10_000)

@@ -1,16 +1,10 @@
 /** The latest rows of a published log, as a ring of rows of numbers. */
 import { assert } from "../domain/Assert.js"
+import * as Columns from "./Columns.js"
 import type { SectionWriter } from "./Sections.js"
 
 /** Rows for which room is made at first. */
 const fewestRows = 16
-
-/** The same numbers, with room for more behind them. */
-const longer = (numbers: Float64Array<ArrayBuffer>, length: number): Float64Array<ArrayBuffer> => {
-  const all = new Float64Array(length)
-  all.set(numbers)
-  return all
-}
 
 export class RowLog<Name extends string> {
   /** Rows added so far. */
@@ -42,9 +36,9 @@ export class RowLog<Name extends string> {
     const { indexed, kept, names } = this
     const held = this.rows.length / names.length
     if (rows <= held || held === kept) return
-    const roomFor = Math.min(kept, Math.max(fewestRows, 2 ** Math.ceil(Math.log2(rows))))
-    this.rows = longer(this.rows, roomFor * names.length)
-    if (indexed !== undefined) this.previous = longer(this.previous, roomFor)
+    const roomFor = Columns.grownLength(held, Math.max(fewestRows, rows), kept)
+    this.rows = Columns.growFloats(this.rows, roomFor * names.length)
+    if (indexed !== undefined) this.previous = Columns.growFloats(this.previous, roomFor)
   }
 
   /** Adds a row to the index. */

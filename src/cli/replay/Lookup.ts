@@ -6,7 +6,6 @@ import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import type { Engine } from "../../engine/Engine.js"
-import type { DecodedEvent } from "../../engine/EventLog.js"
 import type { Capacity, State } from "../../engine/State.js"
 import type { Unknown, Unreadable } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
@@ -14,7 +13,7 @@ import { of } from "../../operations/Operations.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
 import { type Ended, usage } from "../Exit.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
-import { accountName, ownerOf, sentFor } from "./Names.js"
+import { accountName, ownerBy, ownerOf } from "./Names.js"
 
 /** Orders, oldest first, all of one account, and how the text names them. */
 export interface Named {
@@ -57,17 +56,6 @@ const ordersIn = ({ command, sequence }: Record, text: string): ReadonlyArray<nu
   }
 }
 
-/** The owner of an order that this record may have placed, or sent by itself; undefined where it is not known. */
-const bornTo = (state: State, record: Record, events: () => ReadonlyArray<DecodedEvent>, orderNumber: number): number | undefined => {
-  const { account } = ownerOf(state, orderNumber)
-  if (account >= 0) return account
-  const { command, sequence } = record
-  const index = orderNumber - Ids.ordinal(sequence, 0)
-  if (command.kind === "PlaceOrders" && index >= 0 && index < command.entries.length) return command.account
-  const sender = sentFor(state, record, events, orderNumber)
-  return sender >= 0 ? sender : undefined
-}
-
 /** What a state remembers for a text: for a journal that begins after a state, this covers what was placed before. */
 const rememberedIn = (engine: Engine, text: string): ReadonlyArray<Match> =>
   Array.from({ length: engine.state.accounts.count }, (_, account): Match => {
@@ -107,7 +95,8 @@ export const find = (
         matches.push(...rememberedIn(engine, text).filter((match) => isOf(engine, match.account)).slice(0, mostMatches))
       },
       applied: (engine, record, _outcome, events) => {
-        if (orderNumber !== undefined) owner ??= bornTo(engine.state, record, events, orderNumber)
+        const sender = owner === undefined && orderNumber !== undefined ? ownerBy(engine.state, record, events, orderNumber) : none
+        if (sender >= 0) owner = sender
         const orderNumbers = ordersIn(record, text)
         if (orderNumbers === undefined || matches.length >= mostMatches || !isOf(engine, record.command.account)) return
         matches.push({ account: record.command.account, sequence: record.sequence, orderNumbers, label: of(record.command).label })

@@ -65,11 +65,29 @@ export const ownerOf = (state: State, orderNumber: number): { readonly market: n
 }
 
 /**
+ * The owner of an order that the state remembers, that this record may have placed, or that the venue itself sent with it; -1 for any
+ * other.
+ */
+export const ownerBy = (
+  state: State,
+  record: Record,
+  events: () => ReadonlyArray<DecodedEvent>,
+  orderNumber: number
+): number => {
+  const { account } = ownerOf(state, orderNumber)
+  if (account >= 0) return account
+  const { command, sequence } = record
+  const index = orderNumber - Ids.ordinal(sequence, 0)
+  const isPlaced = command.kind === "PlaceOrders" && index >= 0 && index < command.entries.length
+  return isPlaced ? command.account : sentFor(state, record, events, orderNumber)
+}
+
+/**
  * The account for which the venue itself sent an order with a record: for a trigger that fired, in a liquidation, or to unwind what the
  * insurance fund has; -1 for any other order. Such an order exists only within its record, so that no state remembers it. Its number names
  * that record, and the events of no other one are asked for.
  */
-export const sentFor = (
+const sentFor = (
   { accounts }: State,
   { sequence }: Record,
   events: () => ReadonlyArray<DecodedEvent>,

@@ -69,18 +69,13 @@ type Told = Omit<Line, "sequence" | "atEpochMs" | "balanceAtoms">
 
 const plain: Told = { kind: "", marketId: "", side: "", quantity: "", price: "", reference: "", amountAtoms: 0 }
 
-/**
- * An event's effect on an account's position, as a line that moves no money; undefined for any other event. Only a fill says itself which
- * side the account was on.
- */
+/** An event's effect on an account's position, as a line that moves no money and has no side yet; undefined for any other event. */
 const execution = (state: State, account: number, event: DecodedEvent): Told | undefined => {
   switch (event.event) {
     case "Traded": {
       if (event.takerAccount !== account && event.makerAccount !== account) return undefined
-      const isTaker = event.takerAccount === account
-      const side = isTaker === (event.takerSide === Order.buy) ? Order.buy : Order.sell
-      const reference = Ids.orderId(isTaker ? event.takerOrder : event.makerOrder)
-      return { ...executed(state, "fill", event), side: Order.sides[side], reference }
+      const reference = Ids.orderId(event.takerAccount === account ? event.takerOrder : event.makerOrder)
+      return { ...executed(state, "fill", event), reference }
     }
     case "TakenOver":
       // The event names whose position it was, and no other side: that is always the insurance fund.

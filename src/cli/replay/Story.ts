@@ -12,7 +12,7 @@ import type { Diverged } from "../../sequencer/Recovery.js"
 import { auditLine } from "./CommandLines.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { linesOf } from "./Lines.js"
-import { everyone, nobody, sentFor, type Who } from "./Names.js"
+import { everyone, nobody, ownerBy, type Who } from "./Names.js"
 import * as Stretch from "./Stretch.js"
 import * as Why from "./Why.js"
 
@@ -150,13 +150,6 @@ const resolve = (state: State, subject: Subject): ReadonlyArray<Who> => {
 
 const isKnown = (who: Who, state: State, record: Record, events: () => ReadonlyArray<DecodedEvent>): boolean =>
   who === everyone || who.account >= 0 || who.market >= 0 || (who.transfer >= 0 && state.funds.transfers.find(who.transfer) !== undefined)
-  || (who.orderNumber >= 0 && (state.orders.find(who.orderNumber) >= 0
-    || (record.command.kind === "PlaceOrders" && isBornIn(who.orderNumber, record, record.command.entries.length))
-    || sentFor(state, record, events, who.orderNumber) >= 0))
-
-const isBornIn = (orderNumber: number, record: Record, entries: number): boolean => {
-  const index = orderNumber - Ids.ordinal(record.sequence, 0)
-  return index >= 0 && index < entries
-}
+  || (who.orderNumber >= 0 && ownerBy(state, record, events, who.orderNumber) >= 0)
 
 const isFeedSample = (record: Record): boolean => record.command.principal === Principal.feed

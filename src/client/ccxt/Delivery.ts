@@ -45,20 +45,21 @@ const namesOf = (path: string, body: Dict): ReadonlyArray<string> => {
 }
 
 /** Reads of `/v2` whose answers are lists. */
-const listing = /^\/v2\/(?:markets|orders|trades|positions|markets\/[^/]+\/(?:candles|trades))(?:\?|$)/
+const listing = /^\/v2\/(?:markets|orders|trades|positions|markets\/[^/]+\/(?:candles|trades))$/
 
 /**
  * Whether a successful answer is the venue's: a page from a proxy may be JSON too. Every answer of `/v1` states its version, and `/v2`'s
- * answers contain the native answer, except for the time and for lists, of which an empty one could be anybody's.
+ * answers contain the native answer, except for the time and for lists, of which an empty one could be anybody's. `route` is as in the
+ * description, without a query.
  */
 const isVenues = (route: string, method: string, response: unknown): boolean => {
   const { info, timestamp }: Dict = typeof response === "object" && response !== null ? response : {}
   const isRead = method === "GET"
   if (route.startsWith("/v1/")) return isOf(isRead ? "" : nativeVersion, response)
-  if (!route.startsWith("/v2/")) return !route.startsWith("/readyz") || isOf("readiness/", response)
+  if (!route.startsWith("/v2/")) return route !== "/readyz" || isOf("readiness/", response)
   if (!isRead) return typeof info === "object" && info !== null
   if (listing.test(route)) return Array.isArray(response)
-  return isOf(nativeVersion, info) || route.startsWith("/v2/time") && typeof timestamp === "number"
+  return isOf(nativeVersion, info) || route === "/v2/time" && typeof timestamp === "number"
 }
 
 /** Cancels are never held back: the venue has a separate, equal allowance for them. */

@@ -117,8 +117,9 @@ export class Client {
   constructor(private readonly platform: Platform, private readonly options: Options) {
     const { apiKey, cancelOnDisconnect, maxAttempts = 5, onNotice = () => {}, orders, retryDelayMs = 200, timeoutMs = 10_000, url } =
       options
-    this.rest = new Rest(platform, { url, apiKey, timeoutMs, maxAttempts, retryDelayMs })
-    this.ticketRest = new Rest(platform, { url, apiKey, timeoutMs, maxAttempts, retryDelayMs })
+    const access = { url, apiKey, timeoutMs, maxAttempts, retryDelayMs }
+    this.rest = new Rest(platform, access)
+    this.ticketRest = new Rest(platform, access)
     this.outcomes = new Outcomes(this.rest, () => this.accountId())
     this.notice = onNotice
     this.tickets = options.tickets !== undefined || apiKey === undefined
