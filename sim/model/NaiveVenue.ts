@@ -247,6 +247,8 @@ export class NaiveVenue {
   readonly #superseded: Array<number> = []
   #fired: Array<number> = []
   #looked: Array<number> = []
+  /** Whether the last record could examine anybody. */
+  couldLook = false
   /** The venue's own orders sent by the current record. */
   #sent = 0
   readonly #liquidations: NaiveLiquidations
@@ -435,6 +437,7 @@ export class NaiveVenue {
     const illegal = this.#illegal(record)
     this.#fired = []
     this.#looked = []
+    this.couldLook = false
     this.#sent = 0
     this.#ticked = 0
     this.sequence = record.sequence
@@ -850,6 +853,7 @@ export class NaiveVenue {
     for (const touched of this.funds.doWhatIsDue()) this.#touchedAccounts.add(touched)
     if (!this.halted && !this.isSettling) this.#settlements.run()
     if (this.areLooksPut) return
+    this.couldLook = true
     this.#looked.push(...this.#liquidations.look())
     this.brackets.run()
   }

@@ -138,6 +138,13 @@ interface State {
   readonly helped: Set<number>
   /** Whether the engine was halted at any point of the current second. */
   wasHalted: boolean
+  /**
+   * Records that could examine accounts, by the model, and that the feed has not given yet: none can while funding is left to be settled
+   * or orders beyond a price band are left, however long that takes.
+   */
+  readonly looking: Set<number>
+  /** Whether any record of the current second could. */
+  couldLook: boolean
   /** The insurance fund's account, once there is one. */
   fund: number | undefined
   sequence: number
@@ -734,11 +741,11 @@ const recordVerdict = (state: State, sequence: number): Verdict => {
   return holds
 }
 
-/** At the end of a second: every account that was due when it began had what it needs at some point of it. */
+/** At the end of a second in which accounts could be examined: each that was due when it began had what it needs at some point of it. */
 const secondVerdict = (state: State, endedSecond: number, sequence: number): Verdict => {
   for (const [account, dueEpochMs] of state.due) {
     if (state.helped.has(account)) state.unhelped.delete(account)
-    else if (dueEpochMs <= endedSecond * 1_000 && !state.wasHalted) {
+    else if (dueEpochMs <= endedSecond * 1_000 && !state.wasHalted && state.couldLook) {
       const seconds = (state.unhelped.get(account) ?? 0) + 1
       state.unhelped.set(account, seconds)
       if (seconds > patience) return unhelped(state, account, sequence)
@@ -746,6 +753,7 @@ const secondVerdict = (state: State, endedSecond: number, sequence: number): Ver
   }
   state.helped.clear()
   state.wasHalted = state.halted
+  state.couldLook = false
   return holds
 }
 
@@ -801,6 +809,8 @@ export const liquidation: Property<State> = {
     sequence: 0,
     halted: false,
     wasHalted: false,
+    looking: new Set(),
+    couldLook: false,
     atEpochMs: 0,
     deleveraging: undefined,
     parts: new Map(),
@@ -815,6 +825,7 @@ export const liquidation: Property<State> = {
     if (seen._tag === "Committed") {
       noteMade(state, seen)
       noteExhausted(state, seen)
+      if (seen.model.couldLook) state.looking.add(seen.record.sequence)
     }
     if (seen._tag !== "Fed") return holds
     const { events, record } = seen.decided
@@ -824,6 +835,7 @@ export const liquidation: Property<State> = {
     if (before !== holds) return before
     state.atEpochMs = record.atEpochMs
     state.sequence = record.sequence
+    state.couldLook = state.looking.delete(record.sequence) || state.couldLook
     // What is left of a takeover is deleveraged in the same record.
     state.taken = undefined
     noteGoing(state)
