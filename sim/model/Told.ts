@@ -500,6 +500,15 @@ export const previewed = (decision: Decision, wanted: Wanted & { readonly kind: 
   }
 }
 
+/** What a trigger leaves to the price of an amendment: at most the price below a take-profit of a long position, and so on. */
+const besideTrigger = (compared: NaiveCompared, { priceScale }: Place): NaiveCompared => {
+  const { actual: trigger, limit: price, nearest: told } = compared
+  const { nearest: _told, ...rest } = compared
+  if (told === undefined || told === price) return rest
+  const hasToBeBelow = Number(told) > Number(price)
+  return { ...rest, nearest: decimalOf(Number(atomsOf(trigger!, priceScale)) + (hasToBeBelow ? -1 : 1), priceScale) }
+}
+
 /** The values compared by the refusal of a whole command, with its market's grid. */
 export const refusal = ({ asked: { wanted }, find, memory }: Decision): NaiveCompared => {
   const outcome = memory.outcomes.find((each) => !accepted(each))!
@@ -513,6 +522,7 @@ export const refusal = ({ asked: { wanted }, find, memory }: Decision): NaiveCom
   if (wanted.kind !== "AmendOrder") return outcome.compared
   const place = find(marketOf(wanted)!)
   if (place === undefined) return outcome.compared
+  if (outcome.refusal === Refusal.triggerInvalid) return besideTrigger(outcome.compared, place)
   const isOfPrice = outcome.refusal === Refusal.priceOutOfBounds
   const text = isOfPrice ? wanted.price : wanted.quantity
   const scale = isOfPrice ? place.priceScale : place.quantityScale

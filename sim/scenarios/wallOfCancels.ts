@@ -7,6 +7,7 @@
  * nothing to reduce is held to an eighth of what is free to placements. However many they are, accounts that hold nothing yet can trade; and
  * nobody is kept from cancelling its own orders.
  */
+import { orderId } from "../../src/domain/Ids.js"
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
@@ -49,6 +50,13 @@ export const wallOfCancels: Scenario = {
       })
     )
     stage.is("what accounts without anything took", futile, [5, 5, 4, 4, 3, 3, 3, 2, 2, 2, 2, 1])
+
+    // An order that is named twice, first in a market in which it is not, is an order all the same: whoever could name each so would be
+    // remembered for 24 entries an order, beyond every bound.
+    const named = ["DEF-USDC-PERP", market.marketId].map((marketId) => ({ marketId, orderId: String(orders[0]!["orderId"]) }))
+    const nowhere = Array.from({ length: 22 }, (_, at) => ({ marketId: market.marketId, orderId: orderId(900_000 + at) }))
+    const { status } = stage.say(Calls.cancelBatch(first!, "cancel batch", "named-twice", [...named, ...nowhere]))
+    stage.is("what refused a batch that names an order in two markets", status, 429)
 
     stage.deal(maker!, taker!, market, 1, 1_000)
     stage.is("what was traded", [stage.held(maker!, market), stage.held(taker!, market)], [1, -1])

@@ -208,6 +208,22 @@ describe("the auto-close of a position", () => {
 })
 
 describe("the autoClose of an order", () => {
+  test.each([
+    { side: "buy", price: "100.0", autoClose: both, to: "90.0", actual: "95.0", nearest: "95.1" },
+    { side: "buy", price: "100.0", autoClose: both, to: "95.0", actual: "95.0", nearest: "95.1" },
+    { side: "buy", price: "100.0", autoClose: { takeProfit: { triggerPrice: "101" } }, to: "102.0", actual: "101.0", nearest: "100.9" },
+    { side: "sell", price: "100.0", autoClose: { stopLoss: { triggerPrice: "101" } }, to: "102.0", actual: "101.0", nearest: "100.9" },
+    { side: "sell", price: "100.0", autoClose: { takeProfit: { triggerPrice: "95" } }, to: "95.0", actual: "95.0", nearest: "95.1" }
+  ])("tells an amendment of a $side order to $to the nearest price, which is accepted",
+    async ({ actual, autoClose, nearest, price, side, to }) => {
+      const { alice, venue } = await make()
+      const { orderId } = Fake.json(await venue.post(alice, "/v1/orders", order(alice, { side, price, autoClose })))
+      const amend = async (price: string, key: string) =>
+        Fake.json(await venue.post(alice, `/v1/orders/${orderId as string}/amend`, { accountId: alice.accountId, marketId, price }, key))
+      expect(await amend(to, "first")).toMatchObject({ rejectionGuard: "trigger_invalid", limit: to, actual, nearest })
+      expect(await amend(nearest, "second")).toMatchObject({ accepted: true, price: nearest })
+    })
+
   test("is told with it, alone and in a batch, and armed with its fills", async () => {
     const { alice, bob, venue } = await make()
     const placed = Fake.json(await venue.post(alice, "/v1/orders", order(alice, { autoClose: both })))

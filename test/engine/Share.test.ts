@@ -142,6 +142,11 @@ describe("beyond its part", () => {
     expect(found(cancels(driver, account, one!, other!, 1, 2))).toBe(true)
     expect(found(cancels(driver, account, one!, 1, 2))).toBe(false)
     expect(found(cancels(driver, account, one!, one!, one!))).toBe(false)
+    // An order that is named twice, first in a market in which it is not, is found.
+    const twice = [7, anyMarket].map((market) => ({ market, orderNumber: one!, raw: "" }))
+    expect(found({ ...cancels(driver, account, 1, 2, 3), entries: [...twice, { market: anyMarket, orderNumber: 1, raw: "" }] } as Command))
+      .toBe(false)
+    expect(found({ ...cancels(driver, account), entries: twice } as Command)).toBe(true)
     expect([cancelAll(driver, account), cancelAll(driver, account, 0), cancels(driver, account, one!)].map(found)).toEqual([true, true,
       true])
     expect(driver.run(cancels(driver, account, one!)).refusal).toBe(Refusal.none)

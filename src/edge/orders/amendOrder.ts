@@ -13,6 +13,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
+import type { Refused } from "../../operations/Outcome.js"
 import { noAutoClose } from "../../operations/accounts/AutoClose.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -77,6 +78,17 @@ const amended = (
     + "}"
 }
 
+/**
+ * What was compared, in the terms of an amendment. Where a trigger of the order stands in the way, the decision has the nearest trigger, and
+ * an amendment states a price: told is the price that the trigger leaves, one step from it on the side on which the price has to be.
+ */
+const inItsTerms = (decided: Refused): Refused => {
+  const { actual: trigger, limit: price, nearest, refusal } = decided
+  if (refusal !== Refusal.triggerInvalid) return decided
+  // A trigger that the market's bounds no longer allow leaves none.
+  return { ...decided, nearest: nearest === price ? Number.NaN : trigger + price - nearest }
+}
+
 export const amendOrder = Route.hot({
   tag: "orders",
   access: "trade",
@@ -108,7 +120,8 @@ export const amendOrder = Route.hot({
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) {
         const isFault = fault !== Refusal.none && decided.refusal === fault
-        return Submission.failEntry(call, decided, outcome, isFault ? comparison : Errors.comparisonOf(decided, market), body.marketId)
+        const compared = isFault ? comparison : Errors.comparisonOf(inItsTerms(decided), market)
+        return Submission.failEntry(call, decided, outcome, compared, body.marketId)
       }
       assert(market !== undefined, "an order without a market cannot be amended")
       const order = shown()

@@ -16,16 +16,12 @@ import * as Leaving from "./Leaving.js"
 /** `all`: until the table is full for the class. `half`: see `Share.mayReduce`. */
 export type Room = "all" | "half" | "none"
 
-/** The number of different orders of a command that are open and its account's own. */
-const foundOf = (state: State, { account, entries }: CancelOrders): number => {
-  let found = 0
-  for (let index = 0; index < entries.length; index++) {
-    const { market, orderNumber } = entries[index]!
-    const isFirst = entries.findIndex((entry) => entry.orderNumber === orderNumber) === index
-    if (isFirst && findOpen(state, account, orderNumber, market) !== none) found++
-  }
-  return found
-}
+/**
+ * The number of different orders of a command that are open and its account's own, whichever of its entries names them where they are:
+ * others may name the same order in another market.
+ */
+const foundOf = (state: State, { account, entries }: CancelOrders): number =>
+  new Set(entries.flatMap(({ market, orderNumber }) => findOpen(state, account, orderNumber, market) === none ? [] : [orderNumber])).size
 
 /**
  * A cancel is remembered with all its entries, so it is unlimited only where at least half of them cancel an order: otherwise
