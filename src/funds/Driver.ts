@@ -52,6 +52,8 @@ interface Tended {
   trouble: Trouble | undefined
   /** The step and transaction in which it was met. */
   troubled: string
+  /** What was logged of it last. */
+  logged: string | undefined
   /** The attempt in progress. */
   underWay: Fiber.RuntimeFiber<void, Trouble> | undefined
   /** Whether that is waiting for its turn to spend from the treasury. */
@@ -86,6 +88,8 @@ export class Driver {
   trouble: Trouble | undefined = new Unreachable({ whom: "ledger", detail: "not reached yet" })
   /** What the signer failed at in the last attempt of a transfer that needs the venue's work; undefined where it fails none. */
   signerTrouble: Unreachable | undefined
+  /** What the ledger refused in the last attempt of such a transfer for a reason of its own: it answers, and does not do its work. */
+  refusal: Unreachable | undefined
 
   constructor(private readonly parts: Parts, private readonly scope: Scope.Scope, private readonly options: Options = defaults) {
     this.beganAtSequence = parts.reads.sequence
@@ -152,6 +156,7 @@ export class Driver {
       waitMs: 0,
       trouble: undefined,
       troubled: "",
+      logged: undefined,
       underWay: undefined,
       waitsForTurn: false
     }
@@ -229,12 +234,20 @@ export class Driver {
       // Transfer numbers are multiples of the ordinals per record, so the record's sequence is used to spread them.
       const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, sequenceOf(number))
       tended.waitsSinceEpochMs = now
-      // Whether the signer works again is seen by the next attempt alone where it fails at signing only.
-      const tryMs = isOfSigner(trouble) ? Math.min(backoffMs, longestOfSignerMs) : backoffMs
-      tended.waitMs = trouble?._tag === "Stopped" ? this.options.stoppedMs : tryMs
+      // Whether they work again is seen by the next attempt alone where the signer fails at signing only, or the ledger at this step.
+      const tryMs = isOfSigner(trouble) || isRefusal(trouble) ? Math.min(backoffMs, longestRefusedMs) : backoffMs
+      const isDeclined = trouble?._tag === "Stopped" && trouble.reason === "ledger_declines"
+      tended.waitMs = trouble?._tag === "Stopped" && !isDeclined ? this.options.stoppedMs : tryMs
       const wasStopped = tended.trouble?._tag === "Stopped" && tended.troubled === this.atHand(number)
-      if (trouble?._tag === "Stopped" && !wasStopped) {
-        yield* Effect.logError(`transfer ${this.parts.reads.transfer(number)?.id} waits for an operator: ${trouble.message}`)
+      const isNew = tended.logged !== trouble?.message
+      // What the ledger declines is tried again soon, and is only worth a line once that has not helped.
+      const isToTell = isDeclined ? isNew && tended.failures >= loggedFrom : trouble?._tag === "Stopped" && !wasStopped
+      if (trouble !== undefined && (isToTell || (isRefusal(trouble) && isNew))) {
+        tended.logged = trouble.message
+        const transfer = `transfer ${this.parts.reads.transfer(number)?.id}`
+        yield* trouble._tag === "Stopped"
+          ? Effect.logError(`${transfer} waits for an operator: ${trouble.message}`)
+          : Effect.logWarning(`${transfer} does not go on: ${trouble.message}`)
       }
       tended.trouble = trouble
       tended.troubled = this.atHand(number)
@@ -278,7 +291,9 @@ export class Driver {
     this.forget()
     const toDrive = this.parts.reads.transfersToDrive()
     this.isBusy = toDrive.length > 0
-    this.signerTrouble = toDrive.map(({ number }) => this.tended.get(number)?.trouble).find(isOfSigner)
+    const troubles = toDrive.map(({ number }) => this.tended.get(number)?.trouble)
+    this.signerTrouble = troubles.find(isOfSigner)
+    this.refusal = troubles.find(isRefusal)
     let begun = 0
     for (const transfer of toDrive) {
       const { number } = transfer
@@ -390,8 +405,16 @@ export class Driver {
   }
 }
 
-/** The longest that a transfer waits for which the signer has failed, milliseconds: until it is tried, the signer is told to be away. */
-const longestOfSignerMs = 60_000
+/**
+ * The longest that a transfer waits for which the signer has failed, or the ledger refused its work, in ms: until it is tried again, they
+ * are told not to work.
+ */
+const longestRefusedMs = 60_000
+
+/** After how many failures in a row it is logged that the ledger declines the venue's own step. */
+const loggedFrom = 4
+
+const isRefusal = (trouble: Trouble | undefined): trouble is Unreachable => trouble?._tag === "Unreachable" && trouble.isRefusal === true
 
 const isOfSigner = (trouble: Trouble | undefined): trouble is Unreachable => trouble?._tag === "Unreachable" && trouble.whom === "signer"
 

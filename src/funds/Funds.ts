@@ -166,7 +166,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
       reconcile: reconciled,
       give: faucet === undefined ? undefined : (party, amountAtoms) => Effect.mapError(faucet.give(party, amountAtoms), ofLedger),
       standing: () => ({
-        trouble: (driver.trouble ?? signerWatch.trouble)?.message,
+        trouble: (driver.trouble ?? driver.refusal ?? signerWatch.trouble)?.message,
         stopped: driver.stopped,
         unknownCompletions: driver.unknownCompletions,
         offsetLag: driver.offsetLag,

@@ -42,7 +42,8 @@ export interface Bound {
 }
 
 /** The trouble for a ledger error where nothing was submitted: another attempt may succeed. */
-export const ofLedger = (error: LedgerError): Unreachable => new Unreachable({ whom: "ledger", detail: error.message })
+export const ofLedger = (error: LedgerError): Unreachable =>
+  new Unreachable({ whom: "ledger", detail: error.message, isRefusal: error._tag === "Refused" && error.isOfLedger === true })
 
 /** The same for a signer error other than a refusal. */
 export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ whom: "signer", detail: error.message })

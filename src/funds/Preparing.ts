@@ -124,13 +124,18 @@ interface Basis {
 }
 
 /**
- * The trouble where the ledger definitely does not prepare a step. An owner is told, and may try again; the venue's own step after the
- * end of its transfer has nobody else who could look for the offer that the ledger does not find.
+ * The trouble where the ledger does not prepare a step. An owner is told what he can see to, and may try again; of the venue's own step
+ * after the end of its transfer an operator is told, since nobody else could look into it. What is the ledger's own trouble, or that the
+ * venue lacks a right there, is not the payer's.
  */
-const declined = ({ end }: TransferView, { cause, code, context }: Ledger.Refused): Declined | Stopped =>
-  end !== null && code === Ledger.codes.notFound
+const unprepared = ({ end }: TransferView, error: Ledger.LedgerError): Trouble => {
+  if (error._tag !== "Refused" || error.isOfLedger === true) return ofLedger(error)
+  const { cause, code, context } = error
+  if (end === null) return new Declined({ code, detail: cause, largestAtoms: context["largestAtoms"] })
+  return code === Ledger.codes.notFound
     ? new Stopped({ reason: "offer_not_found", detail: cause })
-    : new Declined({ code, detail: cause, largestAtoms: context["largestAtoms"] })
+    : new Stopped({ reason: "ledger_declines", detail: `${code}: ${cause}` })
+}
 
 /** The same on a given basis. */
 const preparedAs = (
@@ -144,13 +149,7 @@ const preparedAs = (
     const { number } = transfer
     const maxRecordTimeEpochMs = (end.recordTimeEpochMs ?? (yield* Clock.currentTimeMillis)) + recordableMs
     const planned = Planned.plan(custody, facts)
-    const made = yield* Effect.mapError(
-      ledger.prepare(planned, maxRecordTimeEpochMs, claims),
-      (error) =>
-        error._tag === "Refused"
-          ? declined(transfer, error)
-          : ofLedger(error)
-    )
+    const made = yield* Effect.mapError(ledger.prepare(planned, maxRecordTimeEpochMs, claims), (error) => unprepared(transfer, error))
     const found = check({ ...made, maxRecordTimeEpochMs }, planned)
     if ("_tag" in found) {
       yield* Effect.logError(`${transfer.id}: the ledger prepared something else than ${name}: ${found.text}`)

@@ -7,7 +7,9 @@ import * as Schema from "effect/Schema"
  */
 export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", {
   whom: Schema.Literal("ledger", "signer"),
-  detail: Schema.String
+  detail: Schema.String,
+  /** Whether it answers, and refuses for a reason of its own: that may last until an operator sees to it. */
+  isRefusal: Schema.optional(Schema.Boolean)
 }) {
   override get message() {
     return `the ${this.whom}: ${this.detail}`
@@ -37,7 +39,9 @@ const stopReasons = [
   /** The venue acts for another user of the ledger than the one to which the step is bound, and it has to be prepared again. */
   "user_changed",
   /** The ledger does not find the offer that the venue's own step withdraws. */
-  "offer_not_found"
+  "offer_not_found",
+  /** The ledger does not prepare the venue's own step, for another reason. It is tried again soon, as that does no harm. */
+  "ledger_declines"
 ] as const
 
 export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {

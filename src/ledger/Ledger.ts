@@ -18,7 +18,9 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   code: Schema.String,
   cause: Schema.String,
   /** Details that the ledger adds, by name: `earliest_offset`, `existing_submission_id`, ... */
-  context: Schema.Record({ key: Schema.String, value: Schema.String })
+  context: Schema.Record({ key: Schema.String, value: Schema.String }),
+  /** Whether the request is not at fault, but the ledger's load, its state or the venue's rights: the same request may succeed later. */
+  isOfLedger: Schema.optional(Schema.Boolean)
 }) {
   override get message() {
     return `the ledger refused: ${this.code}: ${this.cause}`

@@ -85,6 +85,68 @@ test("an offer that the ledger does not find is told to the operator, and taken 
   await bank.venue.stop()
 })
 
+/** A failure as Canton answers it. */
+const failure = (status: number, code: string, errorCategory: number) => ({
+  status,
+  body: { code, cause: `the cause of ${code}`, context: {}, resources: [], errorCategory, definiteAnswer: null }
+})
+
+test("what the ledger does not prepare for want of a right, or has no time for, is no want of the payer's, and is told to the operator", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const id = await owner.request("withdrawal", 10_000_000, await owner.party)
+  let answer: ReturnType<typeof failure> | undefined
+  await bank.restartOver((transport) => (question) =>
+    answer !== undefined && question.path.endsWith("/prepare") ? Effect.succeed(answer) : transport(question)
+  )
+  const initiate = () => owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
+  for (
+    const [status, code, category] of [[401, "NA", 6], [403, "NA", 7], [408, "TIMEOUT", 3], [409, "PARTICIPANT_BACKPRESSURE", 2], [429,
+      "RESOURCE_EXHAUSTED", 2]] as const
+  ) {
+    answer = failure(status, code, category)
+    for (let times = 0; times < 2; times++) {
+      expect(await initiate()).toMatchObject({ status: 503, json: { code: "dependency_unavailable", retryable: true } })
+    }
+  }
+  // Once for each reason, however often it is asked: what 401 and 403 say is the same.
+  expect(bank.said.filter((line) => line.includes(`${id} does not go on: the ledger: the ledger refused: `))).toHaveLength(4)
+  answer = failure(400, "PACKAGE_SELECTION_FAILED", 9)
+  expect(await initiate()).toMatchObject({ status: 422, json: { rejectionGuard: "ledger_declines" } })
+  answer = undefined
+  expect(await owner.confirm("withdrawal", id)).toBe("ledger_confirmed")
+  expect(await details(bank)).toMatchObject({ ledger: "live", transfersForTheOperator: "" })
+  await bank.venue.stop()
+})
+
+test("the venue's own step that the ledger does not prepare is told to the operator, and goes on soon after it does", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const id = await offered(bank, owner)
+  await bank.venue.leap(20_000)
+  let answer: ReturnType<typeof failure> | undefined = failure(403, "NA", 7)
+  await bank.restartOver((transport) => (question) =>
+    answer !== undefined && question.path.endsWith("/prepare") ? Effect.succeed(answer) : transport(question)
+  )
+  expect((await owner.ask("DELETE", `/v1/accounts/{account}/deposits/${id}`)).json).toMatchObject({ status: "rejected" })
+  await bank.venue.leap(3_600_000, 60_000)
+  expect(await details(bank)).toMatchObject({
+    ledger: "the ledger: the ledger refused: NA: the cause of NA",
+    openTransfers: 1,
+    transfersForTheOperator: ""
+  })
+  expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_ledger_reachable 0\n")
+  answer = failure(400, "PACKAGE_SELECTION_FAILED", 9)
+  await bank.venue.leap(600_000, 60_000)
+  expect(await details(bank)).toMatchObject({ ledger: "live", transfersForTheOperator: `${id}: ledger_declines` })
+  const told = `transfer ${id} waits for an operator: stopped (ledger_declines): PACKAGE_SELECTION_FAILED: the cause of`
+  expect(bank.said.filter((line) => line.includes(told))).toHaveLength(1)
+  answer = undefined
+  await bank.venue.leap(900_000, 60_000)
+  expect(await details(bank)).toMatchObject({ ledger: "live", openTransfers: 0, transfersForTheOperator: "" })
+  await bank.venue.stop()
+})
+
 test("a transfer that has gone on by what the ledger told does not wait for the operator any more", async () => {
   const bank = await Bank.open()
   const owner = await Owner.funded(bank, 200_000_000)

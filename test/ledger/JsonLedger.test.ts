@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import { setting } from "../../src/ledger/development/Setting.js"
 import * as JsonLedger from "../../src/ledger/JsonLedger.js"
 import type { Completion, LedgerError } from "../../src/ledger/Ledger.js"
+import { plan } from "../../src/ledger/Planned.js"
 import { multiHash, partyId } from "../../src/ledger/prepared/Topology.js"
 import { Lost, type Question, type Reply, Unsent } from "../../src/ledger/Transport.js"
 import { key } from "./Keys.js"
@@ -81,6 +82,45 @@ describe("of an execution", () => {
         hashingSchemeVersion: "HASHING_SCHEME_VERSION_V3"
       }
     }])
+  })
+})
+
+describe("of a preparation", () => {
+  const planned = plan({ ...setting, environment: "development", userId: "perpetuum", treasury: "treasury" }, {
+    step: "treasury_offer",
+    transferId: "dep_1",
+    owner: "owner",
+    amountAtoms: 1
+  })
+  const refusal = (code: string, errorCategory: number | null | undefined, definiteAnswer: boolean | null = true) => ({
+    ...error(definiteAnswer),
+    code,
+    errorCategory
+  })
+  /** Whom a failure blames: the request, which will fail again, or the ledger's load, its state or the venue's rights there. */
+  const rows: ReadonlyArray<readonly [name: string, reply: Reply, blames: "request" | "ledger" | "Unknown"]> = [
+    ["the payer lacks a contract", { status: 404, body: refusal("CONTRACT_NOT_FOUND", 11) }, "request"],
+    ["the request is no good", { status: 400, body: refusal("INVALID_ARGUMENT", 8) }, "request"],
+    ["nor in this state", { status: 400, body: refusal("DAML_INTERPRETATION_ERROR", 9, false) }, "request"],
+    ["without a category", { status: 400, body: refusal("SOME_ERROR", undefined, null) }, "request"],
+    ["the participant has too much to do", { status: 409, body: refusal("PARTICIPANT_BACKPRESSURE", 2, false) }, "ledger"],
+    ["and is sure of it", { status: 503, body: refusal("PARTICIPANT_BACKPRESSURE", 2) }, "ledger"],
+    ["it has too many requests", { status: 429, body: refusal("RESOURCE_EXHAUSTED", null) }, "ledger"],
+    ["it took too long", { status: 408, body: refusal("REQUEST_TIME_OUT", null) }, "ledger"],
+    ["nobody has said who he is", { status: 401, body: refusal("NA", 6, null) }, "ledger"],
+    ["the user has no right", { status: 403, body: refusal("NA", 7, null) }, "ledger"],
+    ["the user has no right, as a proxy says", { status: 403, body: refusal("NA", null, null) }, "ledger"],
+    ["the user has no right, by its category alone", { status: 400, body: refusal("NA", 7) }, "ledger"],
+    ["a read beyond the end", { status: 400, body: refusal("OFFSET_AFTER_LEDGER_END", 12) }, "ledger"],
+    ["a defect", { status: 400, body: refusal("LEDGER_API_INTERNAL_ERROR", 4) }, "ledger"],
+    ["it does not support it", { status: 501, body: refusal("UNSUPPORTED_OPERATION", 14) }, "ledger"],
+    ["what was read is pruned", { status: 400, body: refusal("PARTICIPANT_PRUNED_DATA_ACCESSED", 9, false) }, "ledger"],
+    ["it is not up, and not sure of anything", { status: 503, body: refusal("SERVER_IS_SHUTTING_DOWN", 1, null) }, "Unknown"],
+    ["it is broken", { status: 500, body: refusal("SOME_ERROR", 9, null) }, "Unknown"]
+  ]
+  test.each(rows)("%s", async (_, reply, blames) => {
+    const failure = await Effect.runPromise(Effect.flip(ledgerOf(() => reply).ledger.prepare(planned, 1)))
+    expect(failure._tag === "Refused" ? failure.isOfLedger === true ? "ledger" : "request" : failure._tag).toBe(blames)
   })
 })
 
