@@ -17,19 +17,43 @@ interface Given {
   readonly amountAtoms: number
 }
 
+/** When a withdrawal is signed, by the signer's clock, and until when it may be recorded: Infinity where the hash does not say so. */
+interface When {
+  readonly atEpochMs: number
+  readonly untilEpochMs: number
+}
+
 /**
- * The treasury after a withdrawal, or the limit that forbids it. Repeating the same transaction counts nothing more. A newly prepared one
- * counts again, since the signer cannot know that the first one never took effect.
+ * The day that a withdrawal counts for, in days since the epoch, UTC: that of the signer's clock, or of the latest one where that is later.
+ * A transaction whose time was over for more than a day says that the clock is ahead, as the venue asks for minutes from the ledger's time:
+ * it begins no new day, or all withdrawals until then would share one limit. Counting it for the latest day takes nothing off the limit.
+ */
+const dayOf = ({ day }: Records.Treasury, { atEpochMs, untilEpochMs }: When): number =>
+  untilEpochMs < atEpochMs - dayMs ? day : Math.max(Math.floor(atEpochMs / dayMs), day)
+
+/**
+ * The treasury after a withdrawal, or the limit that forbids it. Repeating the same transaction counts nothing more, however late. A newly
+ * prepared one counts again, since the signer cannot know that the first one never took effect.
  */
 export const judge = (
   treasury: Records.Treasury,
   { dailyAtoms, perWithdrawalAtoms }: Limits,
   given: Given,
-  atEpochMs: number
+  when: When
 ): Records.Treasury | "policy_per_withdrawal" | "policy_daily" => {
   if (treasury.withdrawals.some(({ hash }) => hash === given.hash)) return treasury
   if (given.amountAtoms > perWithdrawalAtoms) return "policy_per_withdrawal"
-  const day = Math.max(Math.floor(atEpochMs / dayMs), treasury.day)
-  const after = Records.withGiven(treasury, day, given)
+  const after = Records.withGiven(treasury, dayOf(treasury, when), given)
   return after.givenAtoms > dailyAtoms ? "policy_daily" : after
 }
+
+/** Which day's limit a withdrawal has met, and why that is not the day of the signer's clock where it is another. */
+export const limitMet = (treasury: Records.Treasury, when: When): string => {
+  const day = dayOf(treasury, when)
+  const today = Math.floor(when.atEpochMs / dayMs)
+  const of = `the treasury gives less on ${dateOf(day)}`
+  if (day > today) return `${of}, for which its latest withdrawals count: the signer's clock was ahead`
+  return day < today ? `${of}, and the transaction's time is over for more than a day: the signer's clock seems to be ahead` : of
+}
+
+const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)

@@ -243,11 +243,16 @@ class Signer {
   }
 
   /** The treasury after a withdrawal's payment; unchanged for all other steps. */
-  private given({ commandId, facts, hash }: SignRequest, atEpochMs: number): Effect.Effect<Records.Treasury | undefined, SignerRefused> {
-    if (facts.step !== "treasury_withdrawal" || this.treasury === undefined) return Effect.succeed(this.treasury)
-    const { limits } = this.settings
-    const after = Policy.judge(this.treasury, limits, { hash: hex(hash), commandId, amountAtoms: facts.amountAtoms }, atEpochMs)
-    return typeof after === "string" ? refuse(after, "the treasury gives less") : Effect.succeed(after)
+  private given(
+    { commandId, facts, hash, maxRecordTimeEpochMs, scheme }: SignRequest,
+    atEpochMs: number
+  ): Effect.Effect<Records.Treasury | undefined, SignerRefused> {
+    const { settings: { limits }, treasury } = this
+    if (facts.step !== "treasury_withdrawal" || treasury === undefined) return Effect.succeed(treasury)
+    const when = { atEpochMs, untilEpochMs: scheme === 3 ? maxRecordTimeEpochMs : Infinity }
+    const after = Policy.judge(treasury, limits, { hash: hex(hash), commandId, amountAtoms: facts.amountAtoms }, when)
+    if (typeof after !== "string") return Effect.succeed(after)
+    return refuse(after, after === "policy_daily" ? Policy.limitMet(treasury, when) : "the treasury gives less at once")
   }
 
   repin(request: Repin): Effect.Effect<void, SignerError> {

@@ -1,6 +1,7 @@
 /** What only a signer within the test's own process shows: its days, failing writes, what it remembers, and what it never reveals. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Inspectable from "effect/Inspectable"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -52,6 +53,47 @@ test("the treasury's day is the signer's own, UTC, and never goes back with its 
     expect(yield* give("wdr_6", 2_000_001, noon, restarted)).toBe("policy_daily")
     expect(yield* give("wdr_7", 2_000_000, midnight, restarted)).toBe("signed")
     expect(yield* give("wdr_8", 5_000_000, midnight + dayMs, restarted)).toBe("signed")
+  }))))
+
+test("a clock that is far ahead begins no day of the treasury's, and a transaction that is late is signed all the same", () =>
+  run(Effect.scoped(Effect.gen(function*() {
+    const recordableMs = 600_000
+    const { account, desk, store } = yield* opened()
+    const dayKept = () => (JSON.parse(store.records.get("treasury")!) as { readonly day: number }).day
+    const sign = (id: string, amountAtoms: number, preparedEpochMs: number, epochMs: number, scheme: 2 | 3 = 3) =>
+      Effect.gen(function*() {
+        const request = yield* at(preparedEpochMs)(desk.prepare(account, withdrawal(id, amountAtoms), scheme))
+        const approved = approve(request, account.authenticator, nonceOf(id))
+        return { approved, came: yield* at(epochMs)(Effect.either(desk.signer.sign(approved))) }
+      })
+    const give = (...of: Parameters<typeof sign>) =>
+      Effect.map(sign(...of), ({ came }) => Either.isRight(came) ? "signed" : came.left.message)
+    expect(yield* give("wdr_1", 5_000_000, noon, noon)).toBe("signed")
+    // A year ahead, and then right again: it counts with the withdrawals of the day.
+    const ahead = yield* sign("wdr_2", 5_000_000, noon, noon + 365 * dayMs)
+    expect(Either.isRight(ahead.came)).toBe(true)
+    expect(dayKept()).toBe(20_000)
+    expect(yield* give("wdr_3", 2_000_001, noon, noon + 365 * dayMs)).toContain(
+      "the treasury gives less on 2024-10-04, and the transaction's time is over for more than a day"
+    )
+    expect(yield* give("wdr_4", 2_000_001, noon, noon)).toMatch(/the treasury gives less on 2024-10-04$/)
+    // What is counted is signed again however late, and whatever the limit.
+    for (const days of [0, 2, 800]) {
+      expect(yield* at(noon + days * dayMs)(desk.signer.sign(ahead.approved))).toStrictEqual(Either.getOrThrow(ahead.came))
+    }
+    // A day behind it begins one, and a millisecond later none.
+    const lastMs = noon + recordableMs + dayMs
+    expect(yield* give("wdr_5", 2_000_000, noon, lastMs + 1)).toBe("signed")
+    expect(dayKept()).toBe(20_000)
+    expect(yield* give("wdr_6", 5_000_000, noon, lastMs)).toBe("signed")
+    expect(dayKept()).toBe(20_001)
+    // Without a signed end nothing says that it is late: the day is the clock's.
+    expect(yield* give("wdr_7", 5_000_000, noon, noon + 9 * dayMs, 2)).toBe("signed")
+    expect(dayKept()).toBe(20_009)
+    expect(yield* give("wdr_8", 5_000_000, noon, noon)).toBe("signed")
+    expect(yield* give("wdr_9", 2_000_001, noon, noon)).toContain(
+      "on 2024-10-13, for which its latest withdrawals count: the signer's clock was ahead"
+    )
   }))))
 
 test("what was given before counts once, on whichever day it is asked for again", () =>
