@@ -16,6 +16,8 @@ export interface Options {
   readonly port: number
 }
 
+/** Deepest nesting of a body, of which no request needs a quarter. */
+const mostNested = 64
 /** Largest body of a request, in bytes: a transaction with its signature, or a script of faults. */
 const bodyLimit = 1024 * 1024
 const connectionLimit = 256
@@ -31,6 +33,9 @@ class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", { 
   }
 }
 
+/** What the target of a request is relative to; nothing is ever sent there. */
+const base = "http://ledger"
+
 const answer = (response: Http.ServerResponse, status: number, body: unknown): void => {
   const isText = typeof body === "string"
   const bytes = Buffer.from(isText ? body : JSON.stringify(body))
@@ -38,9 +43,21 @@ const answer = (response: Http.ServerResponse, status: number, body: unknown): v
   response.end(bytes)
 }
 
-/** An HTTP request as a ledger request; undefined where its body is not JSON. */
-const questionOf = (request: Http.IncomingMessage, body: Buffer): Question | undefined => {
-  const url = new URL(request.url ?? "/", "http://ledger")
+/** Whether a body is nested so deep that whatever reads it would run out of stack. */
+const isTooDeep = (body: unknown): boolean => {
+  let level: ReadonlyArray<unknown> = [body]
+  for (let depth = 0; depth < mostNested; depth++) {
+    level = level.flatMap((value) => typeof value === "object" && value !== null ? Object.values(value) : [])
+    if (level.length === 0) return false
+  }
+  return true
+}
+
+/** The target of a request; undefined where it is none, as `//`. */
+const targetOf = ({ url = "/" }: Http.IncomingMessage): URL | undefined => URL.canParse(url, base) ? new URL(url, base) : undefined
+
+/** An HTTP request as a ledger request; undefined where its body is not JSON, or too deep. */
+const questionOf = (request: Http.IncomingMessage, url: URL, body: Buffer): Question | undefined => {
   const asked = {
     method: request.method === "GET" ? "GET" : "POST",
     path: url.pathname,
@@ -48,7 +65,8 @@ const questionOf = (request: Http.IncomingMessage, body: Buffer): Question | und
   } as const
   if (body.length === 0) return asked
   try {
-    return { ...asked, body: JSON.parse(body.toString("utf8")) as unknown }
+    const parsed = JSON.parse(body.toString("utf8")) as unknown
+    return isTooDeep(parsed) ? undefined : { ...asked, body: parsed }
   } catch {
     return undefined
   }
@@ -73,9 +91,11 @@ class Server {
 
   readonly serve = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
     if (request.method !== "GET" && request.method !== "POST") return answer(response, 405, "Method Not Allowed")
+    const url = targetOf(request)
+    if (url === undefined) return answer(response, 400, "Invalid value for: target")
     readBody(request, (body) => {
       if (body === undefined) return answer(response, 413, `Content Too Large: at most ${bodyLimit} bytes`)
-      const question = questionOf(request, body)
+      const question = questionOf(request, url, body)
       if (question === undefined) return answer(response, 400, "Invalid value for: body")
       this.tell(response, this.handled(question))
     })
