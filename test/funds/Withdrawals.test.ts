@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
+import { SignerUnavailable } from "../../src/signer/PartySigner.js"
 import { Authenticator } from "../identity/Authenticator.js"
 import { Bank, origin, Owner } from "./Bank.js"
 
@@ -173,6 +174,23 @@ describe("withdrawals at the same time", () => {
     await bank.venue.leap(120_000)
     expect(await statusOf(one)).toBe("ledger_confirmed")
     expect(await owner.confirm("withdrawal", other)).toBe("ledger_confirmed")
+    await bank.venue.stop()
+  })
+
+  test("approved with a passkey that counts are signed in that order, although the second is tried before the first", async () => {
+    const [bank, owner] = await funded()
+    await deposit(bank, owner, depositAtoms)
+    const [one, other] = [await begin(owner, 5_000_000), await begin(owner, 6_000_000)]
+    bank.signerFaultAt = "sign"
+    bank.signerFault = new SignerUnavailable({ detail: "it cannot write" })
+    await complete(one)
+    // Long enough that the first waits for a while after each failure.
+    await bank.venue.leap(120_000)
+    bank.signerFault = undefined
+    await complete(other)
+    expect([await statusOf(one), await statusOf(other)]).toEqual(["requested", "requested"])
+    await bank.venue.leap(180_000)
+    expect([await statusOf(one), await statusOf(other)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
     await bank.venue.stop()
   })
 
