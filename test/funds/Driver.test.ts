@@ -118,6 +118,7 @@ describe("among many deposits over a slow ledger", () => {
       account: number,
       amountAtoms: 1_000_000,
       awaits: "preparation",
+      end: null,
       id: `${number}`,
       kind: kindOf(number)[0],
       number,
