@@ -79,8 +79,8 @@ const amended = (
 }
 
 /**
- * What was compared, in the terms of an amendment. Where a trigger of the order stands in the way, the decision has the nearest trigger, and
- * an amendment states a price: told is the price that the trigger leaves, one step from it on the side on which the price has to be.
+ * What was compared, in the terms of an amendment. Where a trigger of the order stands in the way, the decision has the nearest trigger,
+ * and an amendment states a price: told is the price that the trigger leaves, one step from it on the side on which the price has to be.
  */
 const inItsTerms = (decided: Refused): Refused => {
   const { actual: trigger, limit: price, nearest, refusal } = decided
