@@ -1,7 +1,7 @@
 /**
  * Safety (I18). A family of realtime tickets has at most one current ticket. Each ticket has one successor and no other, whoever asks and
- * however often, also of another process. After a replaced ticket was presented by REST or on a connection (except the previous one, once,
- * within ten seconds), after its key was revoked, and after it was ended, nothing of the family is accepted. A text that was never issued
+ * however often, also of another process. After a replaced ticket was presented by REST or on a connection (except the previous one within
+ * ten seconds: by REST once), after its key was revoked, and after it was ended, nothing of the family is accepted. A text never issued
  * is no ticket; a command sent under a ticket over the stream has no effect after that ticket's end; and the current ticket is not
  * refused. A family has the scopes requested when it was minted, which by default is to read.
  *
@@ -50,7 +50,9 @@ interface State {
   readonly shown: Map<string, Place>
   /** The ticket under which a command was sent over the stream, by the scope of its key. */
   readonly saidBy: Map<string, Place>
+  /** The last durable record, and its time. */
   sequence: number
+  atEpochMs: number
 }
 
 const ticketMs = 5 * 60_000
@@ -108,6 +110,7 @@ const sentBy = ({ families, saidBy }: State, { atEpochMs, command, sequence }: C
 const committed = (state: State, { model: { identity }, record }: Committed): Verdict => {
   const { atEpochMs, command, sequence } = record
   state.sequence = sequence
+  state.atEpochMs = atEpochMs
   switch (command.kind) {
     case "MintTicket": {
       const { account, credential: apiKey } = command
@@ -228,15 +231,17 @@ const asked = (state: State, { attempt, call: { body, id, method, target } }: Ob
   if (place !== undefined) state.sent.add(nameOf(place))
 }
 
-/** Notes a ticket presented on a connection that by a durable record is in two hands. */
+/**
+ * Notes a ticket presented on a connection that by durable records is in two hands: older than the immediate predecessor of the current
+ * one, or replaced more than ten seconds before the last record.
+ */
 const shown = (state: State, { client, id, ticket }: Observation & { readonly _tag: "Shown" }): void => {
   const place = state.told.get(ticket)
   if (place === undefined) return
-  const { endedBy, isRepeated, since } = state.families[place.family]!
+  const { endedBy, since } = state.families[place.family]!
   const current = since.length - 1
-  if (endedBy === undefined && (place.generation < current - 1 || (place.generation === current - 1 && isRepeated))) {
-    state.shown.set(`${client}/${id}`, place)
-  }
+  const isLate = place.generation < current && state.atEpochMs > since[current]! + againMs
+  if (endedBy === undefined && (place.generation < current - 1 || isLate)) state.shown.set(`${client}/${id}`, place)
 }
 
 const saidBy = (state: State, { scope, ticket }: Observation & { readonly _tag: "SaidBy" }): void => {
@@ -264,7 +269,8 @@ export const oneCurrentTicketAFamily: Property<State> = {
     asked: new Map(),
     shown: new Map(),
     saidBy: new Map(),
-    sequence: 0
+    sequence: 0,
+    atEpochMs: 0
   }),
   observe: (state, seen) => {
     switch (seen._tag) {

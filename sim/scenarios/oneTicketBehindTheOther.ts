@@ -2,11 +2,13 @@
  * Clients stay for longer than their tickets last. One shows ticket after ticket on the same connection; others let theirs end, stay
  * connected, and would keep their owner's next connections out if they still counted as his. One has a ticket that may trade and not
  * read. One reads changes of his account a few records at a time, while the streams that they are read from are kept, and one follows
- * his orders while nothing else happens.
+ * his orders while nothing else happens. One rotates his ticket twice over, as if the answer had been lost, while another connection of
+ * his still shows the one before.
  *
  * What has to hold: who shows another ticket is warned of its end as he was of the first one's; a connection gives its account's place
- * back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave nothing out; and
- * what has changed is told at once, and not with what changes next.
+ * back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave nothing out;
+ * what has changed is told at once, and not with what changes next; and a connection that shows the ticket before the current one within
+ * ten seconds ends nothing, however often the rotation was asked for.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
@@ -45,10 +47,25 @@ const paged = (stage: Stage, who: Somebody, from: number, limit: number): void =
   }
 }
 
+/** Rotates a ticket, and shows it on a connection within ten seconds of that: it is refused, and its successor stays good. */
+const shownWhileRotated = (stage: Stage, who: Somebody): void => {
+  const first = stage.ticket(who)
+  const rotated = (ticket: unknown): unknown =>
+    stage.done(stage.say(OwnerCalls.rotateTicket(OwnerCalls.stranger("three"), ticket)))["ticket"]
+  const successor = rotated(first)
+  stage.is("the successor of a ticket that is rotated once more", rotated(first), successor)
+  const listener = stage.listener("who still shows the ticket before")
+  const refused = listener.show(first, who.accountId, false)["error"] as Json
+  stage.is("who still shows the ticket before", refused["realtimeTicketFailure"], "rotated")
+  stage.is("what the successor is good for", listener.show(String(successor), who.accountId, false)["type"], "auth_ok")
+  listener.leave()
+}
+
 export const oneTicketBehindTheOther: Scenario = {
   name: "one-ticket-behind-the-other",
   what:
-    "tickets that follow each other on one connection, connections that outlive theirs, a ticket that reads nothing, changes by the page",
+    "tickets that follow each other on one connection, connections that outlive theirs, a ticket that reads nothing, changes by the page, "
+    + "a ticket shown while its rotation is repeated",
   set: { streams: { ...listened, connections, silenceMs: 3_600_000 } },
   play: (stage) => {
     const [one, two, three] = stage.open(["one", "two", "three"], 100_000)
@@ -87,6 +104,7 @@ export const oneTicketBehindTheOther: Scenario = {
       stage.cancel(three!, market, order)
     }
     for (const limit of [1, 3, 500]) paged(stage, three!, from, limit)
+    shownWhileRotated(stage, three!)
     stage.deal(one!, two!, market, 1, 1_000)
     stage.metrics()
     stage.audit()

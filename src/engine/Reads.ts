@@ -41,7 +41,12 @@ import type { Day } from "./Minutes.js"
 export type GrantView = Grant
 export type PasskeyView = Passkey
 export type TicketFamilyView = TicketFamily
-export { expiresAt as ticketExpiresAt, type ShownTicket, standingOf as ticketStandingOf } from "./identity/Tickets.js"
+export {
+  expiresAt as ticketExpiresAt,
+  isJustReplaced as isTicketJustReplaced,
+  type ShownTicket,
+  standingOf as ticketStandingOf
+} from "./identity/Tickets.js"
 export type SecurityEventView = SecurityEvent
 /** The number of an account's security events so far, and the sequence of the oldest event that may be kept of any account. */
 export interface SecurityStanding {

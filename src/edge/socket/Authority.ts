@@ -1,6 +1,6 @@
 /** The account for which a socket may act, by the ticket shown on it, until that ticket expires. */
 import { Refusal } from "../../domain/Refusal.js"
-import { type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
+import { isTicketJustReplaced, type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Place, Tickets } from "../../identity/Tickets.js"
 import { scopeRead } from "../../operations/identity/KeyGrant.js"
@@ -45,6 +45,8 @@ export const authorityOf = (
     case "revoked":
       return Refusal.ticketRevoked
     case "rotated":
+      // A client with several connections may show it while the rotation is being asked for again: that is no sign of a copy.
+      if (isTicketJustReplaced(family!, place.generation, atEpochMs)) return "replaced"
       return { stolen: place }
     // Whoever waits for an answer that was lost asks for it by the route; a socket it is not for. Its family stands.
     case "previous":

@@ -42,6 +42,13 @@ export interface TicketFamily {
 export const expiresAt = ({ endsAtEpochMs, rotatedAtEpochMs }: TicketFamily): number => Math.min(rotatedAtEpochMs + ticketMs, endsAtEpochMs)
 
 /**
+ * Whether a ticket is the immediate predecessor of its family's current one, and was replaced so recently that its holder may not have
+ * been told of the successor.
+ */
+export const isJustReplaced = (family: TicketFamily, generation: number, atEpochMs: number): boolean =>
+  generation === family.generation - 1 && atEpochMs - family.rotatedAtEpochMs <= repeatMs
+
+/**
  * The standing of a ticket within its family at a time. `previous` may be presented once more, for the same successor; `rotated`
  * may not, and shows that somebody holds a copy. All tickets of an unknown family count as expired.
  */
@@ -53,7 +60,7 @@ export const standingOf = (family: TicketFamily | undefined, generation: number,
   if (expiresAt(family) <= atEpochMs) return "expired"
   if (generation === family.generation) return "current"
   if (generation > family.generation) return "invalid"
-  const isLostAnswer = generation === family.generation - 1 && !family.isRepeated && atEpochMs - family.rotatedAtEpochMs <= repeatMs
+  const isLostAnswer = isJustReplaced(family, generation, atEpochMs) && !family.isRepeated
   return isLostAnswer ? "previous" : "rotated"
 }
 

@@ -643,9 +643,16 @@ describe("the stream", () => {
       ])
     })
 
-    test("that was rotated is refused, and its family goes on while its answer may have been lost", async () => {
+    test.each([
+      ["once", 1, 10_000],
+      ["and asked for again", 2, 0],
+      ["and asked for again, ten seconds ago", 2, 10_000]
+    ])("that was rotated %s is refused, and its family goes on while its answer may have been lost", async (_, times, laterMs) => {
       const ticket = await client.ticket(alice)
-      const rotated = await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })
+      const rotate = () => venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })
+      const rotated = await rotate()
+      for (let count = 1; count < times; count++) expect(Fake.json(await rotate())).toEqual(Fake.json(rotated))
+      venue.atEpochMs += laterMs
       const { records } = venue
       const [refused] = client.say({ op: "auth", ticket })
       expect(refused).toMatchObject({ type: "auth_error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "rotated" } })
