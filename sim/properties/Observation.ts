@@ -126,6 +126,7 @@ export interface FrameLeft {
   /** In a frame of a stream: the sequence up to which the client now has the stream. */
   readonly sequence?: number
   readonly error?: { readonly code: string; readonly rejectionGuard?: string; readonly realtimeTicketFailure?: string }
+  readonly retryAfterSeconds?: number
   /** In a greeting: what the venue says of itself and of the limits of a connection. */
   readonly version?: string
   readonly environment?: string

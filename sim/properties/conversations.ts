@@ -1,7 +1,7 @@
 /**
  * Safety (I16). Over a connection of the stream each frame is answered once, as the contract specifies. Refused are malformed frames,
  * requests for things that do not exist, repeated subscriptions, unsubscriptions from what was not subscribed, requests beyond the
- * connection's limits, and requests without a ticket or without its scope; nothing else is. Updates of a stream come between the answers
+ * connection's limits, which are told how long to wait, and requests without a ticket or without its scope; nothing else is. Updates of a stream come between the answers
  * to its subscription and to its unsubscription, and never outside; those of an account only while a ticket of it is valid, and a
  * connection that has spoken for one account speaks for no other. A resumed stream continues with what follows, and has a snapshot only
  * after a `resync`. Updates are not sent while the client has yet to read as much as makes it slow, and nothing is answered any more while
@@ -412,10 +412,17 @@ const roomFor = ({ behindBytes, bufferedBytes }: State, line: Conversation, { fr
   return onItsWay > most ? broken(`is sent ${type} while ${onItsWay} are on their way`) : holds
 }
 
+/** Checks that a refusal for a limit says for how many seconds to wait, at most a minute, and that no other frame does. */
+const waitVerdict = ({ frame: { error, id, retryAfterSeconds: seconds, type } }: Left): Verdict => {
+  const isTold = seconds !== undefined && Number.isInteger(seconds) && seconds >= 1 && seconds <= 60
+  const isGood = error?.code === "rate_limited" ? isTold : seconds === undefined
+  return isGood ? holds : broken(`is sent ${type} ${error?.code}, ${id}, with ${seconds} seconds to wait`)
+}
+
 const leaves = (state: State, line: Conversation, left: Left): Verdict => {
   const { frame, frame: { channel, error, id, stream, type } } = left
   if (line.isOver) return broken(`is sent ${type} behind its end`)
-  const verdict = roomFor(state, line, left) ?? beatVerdict(state, line, left.elapsedMs, left)
+  const verdict = roomFor(state, line, left) ?? beatVerdict(state, line, left.elapsedMs, left) ?? waitVerdict(left)
   if (verdict !== undefined) return verdict
   switch (type) {
     case "hello":

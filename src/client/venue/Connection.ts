@@ -24,6 +24,7 @@ export interface Frame {
   readonly data?: unknown
   readonly body?: unknown
   readonly error?: unknown
+  readonly retryAfterSeconds?: number
   readonly heads?: Readonly<Record<string, number>>
 }
 

@@ -1,6 +1,15 @@
 /** Failures of a request: the venue refused it, or there was no answer. */
 import type * as Contract from "./Contract.js"
 
+/** The longest time for which the venue asks a client to wait, in milliseconds. */
+const longestWaitMs = 60_000
+
+/** How long the venue asks to wait, in milliseconds, by the seconds of a header or a frame; undefined where these are none. */
+export const retryAfterMs = (told: string | number | undefined): number | undefined => {
+  const seconds = Number(told)
+  return told === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : Math.min(longestWaitMs, seconds * 1_000)
+}
+
 /** The venue refused a request; its envelope says why. The request that got this answer did nothing. */
 export class Refusal extends Error {
   override readonly name = "Refusal"

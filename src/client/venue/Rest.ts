@@ -4,7 +4,7 @@
  */
 import { isTooNewToForget } from "./CommandKey.js"
 import type { HttpAnswer, HttpRequest, Platform } from "./Platform.js"
-import { envelopeOf, Refusal, Unanswered } from "./Refusal.js"
+import { envelopeOf, Refusal, retryAfterMs, Unanswered } from "./Refusal.js"
 
 /** A request, independent of how and how often it is sent. */
 export interface Asked {
@@ -72,12 +72,6 @@ const parsed = (text: string): { readonly value: unknown } | undefined => {
   } catch {
     return undefined
   }
-}
-
-/** A Retry-After header, given in seconds, in milliseconds; capped at the minute that the venue promises. */
-const retryAfterMs = (header: string | undefined): number | undefined => {
-  const seconds = Number(header)
-  return header === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : Math.min(longestDelayMs, seconds * 1_000)
 }
 
 /** Whether an answer states such a version: a proxy's page may be JSON too, or empty. */

@@ -7,7 +7,7 @@ import { type Channel, keyOf, type SnapshotReason, type Snapshots, type StreamNa
 import { Connection, type Frame } from "./Connection.js"
 import { Following, type Listener } from "./Following.js"
 import type { Platform } from "./Platform.js"
-import { envelopeOf, Refusal } from "./Refusal.js"
+import { envelopeOf, Refusal, retryAfterMs } from "./Refusal.js"
 import type { TicketSource } from "./Tickets.js"
 
 /** Events of the connection rather than of a followed stream. None of them needs to be acted upon. */
@@ -61,6 +61,12 @@ const ticketOf = async (tickets: TicketSource, isSpent: boolean): Promise<string
   const given: { readonly ticket?: unknown } | null | undefined = await tickets(isSpent)
   if (typeof given?.ticket !== "string") throw new Error("the source of tickets gave none")
   return given.ticket
+}
+
+/** A refusal in a frame; undefined where the frame has no envelope of the venue's. */
+const refusalOf = ({ error, retryAfterSeconds }: Frame): Refusal | undefined => {
+  const envelope = envelopeOf(error)
+  return envelope === undefined ? undefined : new Refusal(undefined, envelope, retryAfterMs(retryAfterSeconds))
 }
 
 export class Stream {
@@ -165,6 +171,11 @@ export class Stream {
 
   private delayMs(failures: number): number {
     return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10)) * (0.5 + this.platform.random() / 2)
+  }
+
+  /** The delay before something that failed is tried again: not before the venue's own time for it, where it told one. */
+  private againInMs(failures: number, cause: unknown): number {
+    return Math.max(this.delayMs(failures), cause instanceof Refusal ? cause.retryAfterMs ?? 0 : 0)
   }
 
   private later(delayMs: number, run: () => void): void {
@@ -344,10 +355,8 @@ export class Stream {
     this.askAll()
   }
 
-  private distrusted({ error, id }: Frame): void {
-    if (id !== this.authId) return
-    const envelope = envelopeOf(error)
-    this.withoutTicket(envelope === undefined ? new Error("the ticket was refused") : new Refusal(undefined, envelope, undefined))
+  private distrusted(frame: Frame): void {
+    if (frame.id === this.authId) this.withoutTicket(refusalOf(frame) ?? new Error("the ticket was refused"))
   }
 
   /** No ticket could be obtained, or it was not accepted: tries again, unless the venue has said that this is useless. */
@@ -359,7 +368,7 @@ export class Stream {
       for (const following of [...this.followed.values()]) if (following.isOfAccount) following.end(cause)
       return this.disappoint(cause)
     }
-    const retryInMs = this.delayMs(this.ticketFailures++)
+    const retryInMs = this.againInMs(this.ticketFailures++, cause)
     const { connection } = this
     // A ticket refused because the account has too many connections is still good: another one would only be one more record.
     const isSpent = !(cause instanceof Refusal && cause.code === "rate_limited")
@@ -374,10 +383,10 @@ export class Stream {
     this.expectant.clear()
   }
 
-  private refused({ error, id }: Frame): void {
-    const envelope = envelopeOf(error)
-    if (envelope === undefined) return
-    const refusal = new Refusal(undefined, envelope, undefined)
+  private refused(frame: Frame): void {
+    const { id } = frame
+    const refusal = refusalOf(frame)
+    if (refusal === undefined) return
     const answer = id === undefined ? undefined : this.commands.get(id)
     if (answer !== undefined) return answer({ kind: "refused", refusal })
     const following = [...this.followed.values()].find(({ askedId }) => askedId !== undefined && askedId === id)
@@ -404,6 +413,6 @@ export class Stream {
     }
     if (!refusal.isRetryable) return following.end(refusal)
     this.options.notice({ kind: "refused", refusal })
-    this.later(this.delayMs(following.refusals++), () => this.ask(following))
+    this.later(this.againInMs(following.refusals++, refusal), () => this.ask(following))
   }
 }

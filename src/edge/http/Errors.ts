@@ -580,7 +580,8 @@ export const socketsOfAccount: Failure = {
     name: "SocketsOfAccount",
     safeMessage:
       "This account has its part of the connections that may act for accounts, or none is free. End one of its own, or try again later."
-  }
+  },
+  retryAfterSeconds: 1
 }
 
 /** The network has as many stream connections as one network may. */
@@ -849,6 +850,12 @@ export const headersOf = (
   { description, headers, retryAfterSeconds = retryMinuteSeconds }: Failure
 ): Readonly<Record<string, string>> | undefined =>
   description.status === 429 ? { "retry-after": String(retryAfterSeconds), ...headers } : headers
+
+/** How long an answer asks its client to wait, for frames of the stream, which have no headers; undefined where it does not. */
+export const waitSecondsOf = (headers: Readonly<Record<string, string>> | undefined): number | undefined => {
+  const seconds = headers?.["retry-after"]
+  return seconds === undefined ? undefined : Number(seconds)
+}
 
 /** The envelope's JSON. `atEpochMs` is the decision's time for a remembered decision, otherwise now. */
 export const body = (family: Family, failure: Failure, requestId: string, atEpochMs: number): string => {

@@ -21,6 +21,10 @@ const againMs = 100
 /** The number of an armed connection; otherwise what is wrong. */
 export type Armed = number | Errors.Failure
 
+/** Of connections that are too many any may end at any moment: nobody needs to wait a minute for that. */
+const refusedFor = (refusal: Refusal): Errors.Failure =>
+  refusal === Refusal.connectionLimit ? { ...Errors.refused(refusal), retryAfterSeconds: 1 } : Errors.refused(refusal)
+
 export class Disconnects {
   /** Ends that have not been accepted yet. */
   private waiting = 0
@@ -53,7 +57,7 @@ export class Disconnects {
       fingerprint: noFingerprint
     }
     submit(withFields("ArmConnection", header, { connectionId }),
-      ({ refusal, sequence }) => answer(refusal === Refusal.none ? sequence : Errors.refused(refusal)), authority)
+      ({ refusal, sequence }) => answer(refusal === Refusal.none ? sequence : refusedFor(refusal)), authority)
   }
 
   /** Submits the end of an armed connection that has closed. */

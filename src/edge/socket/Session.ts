@@ -345,7 +345,7 @@ export class Session implements Conversation {
   private authenticate({ cancelOnDisconnect = false, id, ticket }: Extract<Frames.ClientFrame, { readonly op: "auth" }>): void {
     const { decidedAt, disconnects, reads, tickets } = this.setting
     const refuse = (failure: Errors.Failure): void => {
-      this.say({ type: "auth_error", id, error: this.envelope(failure) })
+      this.say({ type: "auth_error", id, ...this.told(failure) })
       this.countRefusal()
     }
     if (ticket === undefined) return refuse(Errors.ticketMissing)
@@ -571,14 +571,16 @@ export class Session implements Conversation {
       remoteAddress: this.from.remoteAddress,
       ticketOf: authority,
       ...(this.armed === undefined ? undefined : { connection: this.armed })
-    }, ({ body, status }) =>
+    }, ({ body, headers, status }) =>
       this.safely(() => {
         this.orders--
         if (this.isClosed) return
         if (this.isOver) return this.end(slow, tooMuch)
         const quoted = JSON.stringify(id)
         const member = status < 300 ? `"result","id":${quoted},"body":` : `"error","id":${quoted},"error":`
-        this.send(new Frame(`{"type":${member}${body === "" ? "null" : body}}`))
+        const seconds = Errors.waitSecondsOf(headers)
+        const wait = seconds === undefined ? "" : `,"retryAfterSeconds":${seconds}`
+        this.send(new Frame(`{"type":${member}${body === "" ? "null" : body}${wait}}`))
         this.flush()
       }))
   }
@@ -643,13 +645,15 @@ export class Session implements Conversation {
     this.send(new Frame(JSON.stringify(message)))
   }
 
-  private envelope(failure: Errors.Failure): object {
+  /** The members of a refusal: its envelope, and how long to wait, which answers by REST say in a header. */
+  private told(failure: Errors.Failure): object {
     this.setting.refused(failure.description.name)
-    return Errors.envelope(failure, this.setting.nextRequestId(), this.setting.now())
+    const error = Errors.envelope(failure, this.setting.nextRequestId(), this.setting.now())
+    return { error, retryAfterSeconds: Errors.waitSecondsOf(Errors.headersOf(failure)) }
   }
 
   private refuse(id: string | number | undefined, failure: Errors.Failure): void {
-    this.say({ type: "error", id, error: this.envelope(failure) })
+    this.say({ type: "error", id, ...this.told(failure) })
     this.countRefusal()
   }
 

@@ -509,6 +509,26 @@ test("a ticket that is not taken, or not to be had, is asked for again", async (
   expect(line.last("auth")).toMatchObject({ ticket: "two" })
 })
 
+test("a ticket refused for a limit of requests is shown again when the venue said, and not before", async () => {
+  const { notices, platform } = await authenticated([ticket("one", 60)])
+  const { line } = platform
+  const refuse = (more: object): void =>
+    line.say({ type: "auth_error", id: line.last("auth").id, error: refusal("rate_limited", { retryable: true }), ...more })
+  refuse({ retryAfterSeconds: 10 })
+  expect(notices.at(-1)).toMatchObject({ kind: "ticket_failed", cause: { retryAfterMs: 10_000 }, retryInMs: 10_000 })
+  const { id } = line.last("auth")
+  await platform.pass(9_999)
+  expect(line.last("auth").id).toBe(id)
+  await platform.pass(1)
+  expect(line.last("auth").id).not.toBe(id)
+  // A wait that is none, or longer than the venue ever asks for, is not believed.
+  refuse({ retryAfterSeconds: "soon" })
+  expect(notices.at(-1)).toMatchObject({ cause: { retryAfterMs: undefined } })
+  await platform.pass(1_000)
+  refuse({ retryAfterSeconds: 1e9 })
+  expect(notices.at(-1)).toMatchObject({ retryInMs: 60_000 })
+})
+
 test.each(["", "null", "{}", "[]", "{\"ticket\":7}"])("an answer without a ticket (%j) is lost, when it is minted and when it is rotated",
   async (body) => {
     const { asked, notices, platform } = await authenticated([{ body }, { body }, ticket("one"), { body }, { body }, ticket("two")], {

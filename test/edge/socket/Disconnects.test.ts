@@ -140,7 +140,8 @@ describe("cancelOnDisconnect", () => {
 
   test("is refused to more connections than an account may have", async () => {
     for (let count = 0; count < mostOfAccount; count++) expect(await ask(new Client(venue))).toMatchObject({ type: "auth_ok" })
-    expect(await ask()).toMatchObject({ type: "auth_error", error: { code: "rate_limited", rejectionGuard: "connection_limit" } })
+    const error = { code: "rate_limited", rejectionGuard: "connection_limit" }
+    expect(await ask()).toMatchObject({ type: "auth_error", error, retryAfterSeconds: 1 })
   })
 
   describe("by a ticket that is revoked", () => {

@@ -689,6 +689,38 @@ describe("the stream", () => {
     })
   })
 
+  test("refused for a limit of requests, a client is told for how long, as by REST; refused for anything else it is not", async () => {
+    const small = LiveVenue.make(undefined, { perKey: 3 })
+    const [one] = await small.traders(1) as [Trader]
+    client = new Client(small)
+    await client.authenticate(one, ["read", "trade"])
+    const place = { op: "place", idempotencyKey: "k", body: {} }
+    for (let count = 1; count < 3; count++) {
+      const [told] = client.say(place)
+      expect(told).toMatchObject({ type: "error", error: { code: "invalid_request" } })
+      expect(told).not.toHaveProperty("retryAfterSeconds")
+    }
+    small.atEpochMs += 7_000
+    const byRest = await small.post(one, "/v1/realtime/ticket", {})
+    const retryAfterSeconds = Number(byRest.headers["retry-after"])
+    expect(retryAfterSeconds).toBeGreaterThan(1)
+    const error = { code: "rate_limited" }
+    expect(client.say(place)).toMatchObject([{ type: "error", error, retryAfterSeconds }])
+    expect(client.say({ ...place, op: "dance" })[0]).not.toHaveProperty("retryAfterSeconds")
+  })
+
+  test("a client whose orders are to end with its connection is told how long to wait where its key has no more requests", async () => {
+    const small = LiveVenue.make(undefined, { perKey: 1 })
+    const [one] = await small.traders(1) as [Trader]
+    client = new Client(small)
+    const ticket = await client.ticket(one, ["read", "trade"])
+    const { headers } = await small.post(one, "/v1/realtime/ticket", {})
+    client.fresh()
+    expect(client.say({ op: "auth", ticket, cancelOnDisconnect: true })).toMatchObject([
+      { type: "auth_error", error: { code: "rate_limited" }, retryAfterSeconds: Number(headers["retry-after"]) }
+    ])
+  })
+
   describe("connections that speak for one account", () => {
     test("are so many of those that are free, and no more; others' tickets are taken meanwhile", async () => {
       const small = LiveVenue.make(undefined, { room: { connections: 100 } })
@@ -698,7 +730,7 @@ describe("the stream", () => {
         client = new Client(small)
       ): Promise<[Client, unknown]> => [client, (await client.authenticate(trader)).at(-1)]
       const taken = { type: "auth_ok" }
-      const beyond = { type: "auth_error", error: { code: "rate_limited", rejectionGuard: "account_share" } }
+      const beyond = { type: "auth_error", error: { code: "rate_limited", rejectionGuard: "account_share" }, retryAfterSeconds: 1 }
       const [first] = await show(one)
       for (let count = 1; count < 5; count++) expect((await show(one))[1]).toMatchObject(taken)
       const [last, told] = await show(one)
