@@ -85,14 +85,13 @@ const originForm = (target: string): string => {
 export const targetOf = ({ url = "" }: { readonly url?: string | undefined }): string => originForm(url)
 
 /** A request line up to its target, at the start of the bytes or after another request. */
-const requestLine = /(?:^|[\r\n}])[A-Z]+ ([^ \r\n]+)/g
+const requestLine = /(?:^|[\r\n}])([A-Z]+) ([^ \r\n]+)/g
 
 /**
- * The target of the last request line in bytes that never became a request; undefined where there is none. It only decides the
- * envelope's family.
+ * Method and target of the last request line in bytes that never became a request; undefined where there is none. They only decide the
+ * envelope's family, and whether it is sent.
  */
-export const lastTarget = (unframed: Buffer): string | undefined => {
-  const lines = [...unframed.toString("latin1").matchAll(requestLine)]
-  const target = lines.at(-1)?.[1]
-  return target === undefined ? undefined : originForm(target)
+export const lastLine = (unframed: Buffer): { readonly method: string; readonly target: string } | undefined => {
+  const [, method, target] = [...unframed.toString("latin1").matchAll(requestLine)].at(-1) ?? []
+  return method === undefined || target === undefined ? undefined : { method, target: originForm(target) }
 }

@@ -9,7 +9,7 @@
  */
 import type * as Http from "node:http"
 import type { Socket } from "node:net"
-import { type Head, lastTarget, targetOf } from "./Head.js"
+import { type Head, lastLine, targetOf } from "./Head.js"
 import type { Misframed, Response } from "./Listener.js"
 import type { Rotation } from "./Rotation.js"
 import type { Holder, Unread } from "./Unread.js"
@@ -68,6 +68,19 @@ export class Exchange {
   get target(): string {
     return targetOf(this.request)
   }
+
+  get isHead(): boolean {
+    return this.request.method === "HEAD"
+  }
+}
+
+/** What could not be framed: why, and what is known of the request in which that happened. */
+interface Stray {
+  readonly reason: Misframed
+  readonly target: string | undefined
+  readonly head: Head | undefined
+  /** Whether it is a `HEAD`, whose answer has no body even where it is a refusal. */
+  readonly isHead: boolean
 }
 
 /** The services that a lane uses. */
@@ -94,8 +107,8 @@ export interface Server {
    * unless the body is shared by many answers.
    */
   readonly write: (exchange: Exchange, response: Response, last: boolean, taken: () => void) => number
-  /** Writes an answer that belongs to no exchange, and closes. */
-  readonly writeLast: (response: Response) => void
+  /** Writes an answer that belongs to no exchange, without its body where that is for `HEAD`, and closes. */
+  readonly writeLast: (response: Response, isHead: boolean) => void
   readonly stopping: () => boolean
   /** Called when nothing is in progress any more. */
   readonly idle: () => void
@@ -127,8 +140,7 @@ export class Lane implements Holder {
   /** Whether one more request may be dispatched outside the rotation. */
   private direct = false
   /** Why framing has stopped, which is answered last. */
-  private misframed: { readonly reason: Misframed; readonly target: string | undefined; readonly head: Head | undefined } | undefined =
-    undefined
+  private misframed: Stray | undefined = undefined
   /** Whether the connection's last answer has been given. */
   private closing = false
   /** Whether the connection has closed, so that nothing is held for it. */
@@ -252,11 +264,12 @@ export class Lane implements Holder {
     }
     const tail = this.waiting.at(-1)
     if (tail === undefined || tail.complete || tail.request.complete) {
-      this.misframed = { reason, target: this.unframed === undefined ? undefined : lastTarget(this.unframed), head: undefined }
+      const line = this.unframed === undefined ? undefined : lastLine(this.unframed)
+      this.misframed = { reason, target: line?.target, head: undefined, isHead: line?.method === "HEAD" }
     } else {
       // The last request never became complete, and the refusal is its answer.
       this.waiting.pop()
-      this.misframed = { reason, target: tail.target, head: tail.head }
+      this.misframed = { reason, target: tail.target, head: tail.head, isHead: tail.isHead }
     }
     this.held = undefined
     this.unframed = undefined
@@ -325,7 +338,7 @@ export class Lane implements Holder {
 
   private dispatch(): void {
     const exchange = this.waiting.shift()!
-    const { head, refusal } = exchange
+    const { head, isHead, refusal } = exchange
     if (refusal === undefined) {
       this.underWay++
       const serial = ++this.dispatched
@@ -335,7 +348,7 @@ export class Lane implements Holder {
     const { target } = exchange
     this.drop()
     // The client may still be sending, so the answer is written as for bytes that cannot be framed.
-    if (refusal === "body_too_large") this.misframed = { reason: refusal, target, head }
+    if (refusal === "body_too_large") this.misframed = { reason: refusal, target, head, isHead }
     else {
       this.underWay++
       this.answer(exchange, this.server.misframed(refusal, target, head), true)
@@ -388,8 +401,8 @@ export class Lane implements Holder {
     if (this.underWay > 0 || this.waiting.length > 0 || this.closing) return
     if (this.misframed !== undefined) {
       this.closing = true
-      const { head, reason, target } = this.misframed
-      this.server.writeLast(this.server.misframed(reason, target, head))
+      const { head, isHead, reason, target } = this.misframed
+      this.server.writeLast(this.server.misframed(reason, target, head), isHead)
     } else if (this.dispatched > 0 && this.server.stopping()) this.socket.destroySoon()
   }
 }

@@ -109,8 +109,11 @@ export interface Conversation {
 /** Largest frame of a client, in bytes. */
 export const frameLimit = 16 * 1024
 
-/** Accepts a WebSocket, or refuses it. */
-export type Opening = { readonly refused: Response } | { readonly accept: (peer: Peer) => Conversation }
+/** Accepts a WebSocket, or refuses it. `headers` makes those of the answer that switches protocols, besides the protocol's own. */
+export type Opening = { readonly refused: Response } | {
+  readonly accept: (peer: Peer) => Conversation
+  readonly headers?: () => Response["headers"]
+}
 
 /** What the edge gives the listener. None of its functions throws. */
 export interface Application {

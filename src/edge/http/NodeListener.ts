@@ -86,11 +86,14 @@ const strictTransport = { "strict-transport-security": "max-age=31536000" } as c
 /** Headers of every answer that only the listener knows. */
 const listenersOwn = ({ tls }: Options): Response["headers"] => tls === undefined ? {} : strictTransport
 
-/** A response as text for a socket without a `ServerResponse`, with the listener's own headers (`more`). */
-const raw = (response: Response, more: Response["headers"]): string => {
+/**
+ * A response as text for a socket without a `ServerResponse`, with the listener's own headers (`more`). To `HEAD` it is of the same
+ * length and has no body.
+ */
+const raw = (response: Response, more: Response["headers"], isHead: boolean): string => {
   const headers = Object.entries({ ...response.headers, ...more }).map(([name, value]) => `${name}: ${value}\r\n`).join("")
   return `HTTP/1.1 ${response.status} ${statusText(response.status)}\r\n${headers}Date: ${new Date().toUTCString()}\r\n`
-    + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
+    + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${isHead ? "" : response.body}`
 }
 
 /** Encoded texts that are the same for every caller, kept once: a connection that receives one slowly needs no copy of its own. */
@@ -378,8 +381,8 @@ const makeServer = (
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
       misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),
       write: ({ result }, response, last, taken) => write(result, response, writing, last, taken),
-      writeLast: (response) => {
-        if (socket.writable) NodeSockets.endWith(socket, raw(response, more), options.patienceMs)
+      writeLast: (response, isHead) => {
+        if (socket.writable) NodeSockets.endWith(socket, raw(response, more, isHead), options.patienceMs)
       },
       stopping,
       idle: () => connections.quieted(connection)
@@ -492,7 +495,9 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
       (then) => void setTimeout(then, unreadLookedAtMs).unref())
     const urgentOfNetwork = options.isBehindProxies ? urgentPerTurn : undefined
     const rotation = new Rotation(setImmediate, process.nextTick, () => performance.now(), urgentOfNetwork)
-    const streams = NodeSockets.make(application, (response) => raw(response, listenersOwn(options)), options.patienceMs, rotation)
+    const more = listenersOwn(options)
+    const asText: NodeSockets.Writing = { more, raw: (response, isHead) => raw(response, more, isHead) }
+    const streams = NodeSockets.make(application, asText, options.patienceMs, rotation)
     const server = makeServer(application, options, { connections, unread, rotation, streams, stopping: () => stopped })
     const cut = (): void => {
       server.closeAllConnections()

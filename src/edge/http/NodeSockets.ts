@@ -220,16 +220,17 @@ interface Options extends Ws.ServerOptions {
   readonly closeTimeout: number
 }
 
+/** How the listener writes its answers: a response as text, without its body where that is for `HEAD`, and the headers of all of them. */
+export interface Writing {
+  readonly raw: (response: Response, isHead: boolean) => string
+  readonly more: Response["headers"]
+}
+
 /**
- * The WebSockets of one application. `raw` renders a response; `patienceMs` is how long a closed connection may take to disconnect.
- * Input is handled in its turn of the rotation.
+ * The WebSockets of one application. `patienceMs` is how long a closed connection may take to disconnect. Input is handled in its turn
+ * of the rotation.
  */
-export const make = (
-  application: Application,
-  raw: (response: Response) => string,
-  patienceMs: number,
-  rotation: Rotation
-): NodeSockets => {
+export const make = (application: Application, { more, raw }: Writing, patienceMs: number, rotation: Rotation): NodeSockets => {
   const options: Options = {
     noServer: true,
     maxPayload: frameLimit,
@@ -244,10 +245,15 @@ export const make = (
     clientTracking: false
   }
   const server = new Ws.WebSocketServer(options)
+  /** The headers with which each accepted request is answered, besides those of the protocol. */
+  const opened = new WeakMap<Http.IncomingMessage, (() => Response["headers"]) | undefined>()
+  server.on("headers", (lines, request) => {
+    for (const [name, value] of Object.entries({ ...opened.get(request)?.(), ...more })) lines.push(`${name}: ${value}`)
+  })
   /** Those that are open, with their connections. */
   const open = new Map<Ws.WebSocket, Socket>()
-  const refuse = (socket: Socket, response: Response): undefined => {
-    endWith(socket, raw({ ...response, headers: { ...response.headers, connection: "close" } }), patienceMs)
+  const refuse = ({ method }: Http.IncomingMessage, socket: Socket, response: Response): undefined => {
+    endWith(socket, raw({ ...response, headers: { ...response.headers, connection: "close" } }, method === "HEAD"), patienceMs)
     return undefined
   }
   const senderOf = (socket: Socket, head: Head): Sender => ({
@@ -256,7 +262,7 @@ export const make = (
   })
   server.on("wsClientError",
     (_error, socket, request) =>
-      void refuse(socket as Socket,
+      void refuse(request, socket as Socket,
         application.misframed("malformed", targetOf(request), senderOf(socket as Socket, new Head(request.rawHeaders)))))
 
   const upgrade: NodeSockets["upgrade"] = (request, socket, behind, head) => {
@@ -264,8 +270,9 @@ export const make = (
     const opening = request.headers.upgrade?.toLowerCase() === "websocket"
       ? application.open?.({ target, ...senderOf(socket, head) })
       : undefined
-    if (opening === undefined) return refuse(socket, application.misframed("malformed", target, senderOf(socket, head)))
-    if ("refused" in opening) return refuse(socket, opening.refused)
+    if (opening === undefined) return refuse(request, socket, application.misframed("malformed", target, senderOf(socket, head)))
+    if ("refused" in opening) return refuse(request, socket, opening.refused)
+    opened.set(request, opening.headers)
     let begun: Conversation | undefined
     server.handleUpgrade(request, socket, behind, (websocket) => {
       begun = opening.accept(peerOf(websocket, socket, patienceMs))

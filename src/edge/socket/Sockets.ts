@@ -345,7 +345,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
         return refuse(asked, Errors.socketsOfNetwork, headers)
       }
       if (hub.hasFailed) return refuse(asked, Errors.internal, headers)
-      return { accept: (peer) => accept(peer, request) }
+      return { accept: (peer) => accept(peer, request), headers: () => ({ "x-request-id": services.nextRequestId(), ...headers }) }
     }
   }
 }

@@ -428,6 +428,20 @@ describe("what HTTP asks for", () => {
     expect(names[0]).toBeDefined()
   })
 
+  const webSocket = "upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+  test.each([
+    ...misframed,
+    ["headers beyond the limit", `host: x\r\nx: ${"y".repeat(20_000)}\r\n\r\n`, 400] as const,
+    ["a WebSocket where there is none", `host: x\r\nconnection: upgrade\r\n${webSocket}\r\n`, 404] as const,
+    ["a WebSocket with two hosts", `host: x\r\nhost: y\r\nconnection: upgrade\r\n${webSocket}\r\n`, 400] as const
+  ])("of HEAD %s is refused without a body, as long as it would be", async (_, behind, status) => {
+    const { port } = await serve(Fake.make().application, { headersTimeoutMs: 100, requestTimeoutMs: 200 })
+    const { closed, text } = await exchange(port, `HEAD /v2/orders HTTP/1.1\r\n${behind}`, 2_000)
+    expect([closed, statusOf(text), text.endsWith("\r\n\r\n")]).toEqual([true, status, true])
+    expect(Number(/content-length: (\d+)/i.exec(text)?.[1])).toBeGreaterThan(100)
+    expect(text.match(/^connection:/gim)).toHaveLength(1)
+  })
+
   test("HEAD is GET without a body", async () => {
     const { port } = await serve(Fake.make().application)
     const { closed, text } = await exchange(port, `HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n${get("/healthz")}`)

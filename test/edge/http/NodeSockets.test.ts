@@ -258,6 +258,22 @@ describe("a WebSocket", () => {
     expect(text).toContain(`"code":"${code}"`)
   })
 
+  test("is answered with a request id of its own, and with what is left of its address's requests", async () => {
+    const venue = LiveVenue.make(undefined, { perAddress: 5 })
+    const { port } = await serve(venue.application)
+    const heads = [await spoken(port, upgrade("/streams/v1/ws"), bye), await spoken(port, upgrade("/streams/v1/ws"), bye)]
+      .map(({ head }) => Object.fromEntries([...head.matchAll(/^([\w-]+): (.*)\r$/gm)].map(([, name, value]) => [name!.toLowerCase(), value])))
+    expect(heads).toMatchObject(["4", "3"].map((left) => ({
+      upgrade: "websocket",
+      "ratelimit-limit": "5",
+      "ratelimit-remaining": left,
+      "ratelimit-reset": expect.stringMatching(/^\d+$/)
+    })))
+    const ids = heads.map((head) => head["x-request-id"])
+    for (const id of ids) expect(id).toMatch(/^req_[0-9a-f]{24}$/)
+    expect(new Set(ids).size).toBe(2)
+  })
+
   test("is refused in the envelope of its path's family", async () => {
     const { port } = await serve(LiveVenue.make().application)
     const { text } = await exchange(port, upgrade("/v2/time"))
