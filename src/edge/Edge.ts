@@ -35,6 +35,7 @@ import * as Executor from "./http/Executor.js"
 import type { Application } from "./http/Listener.js"
 import { Metrics, onceTold } from "./http/Metrics.js"
 import { Readiness } from "./http/Readiness.js"
+import * as ForwardedWatch from "./http/ForwardedWatch.js"
 import { clockBehindMs } from "./http/JournalTime.js"
 import * as Router from "./http/Router.js"
 import * as RuntimePolicy from "./http/RuntimePolicy.js"
@@ -109,6 +110,9 @@ const requestIds = (random: Context.Tag.Service<SecureRandom>): () => string => 
     return `req_${drawn.toString("hex", at, at += requestIdBytes)}`
   }
 }
+
+/** Logs a warning of the edge's. */
+const warningOn = (runtime: Runtime.Runtime<never>) => (words: string): void => void Runtime.runCallback(runtime)(Effect.logWarning(words))
 
 /** Creates one shared instance per maker. */
 const makeShared = (state: Services["state"]): Services["shared"] => {
@@ -309,5 +313,5 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     runtime,
     random
   })
-  return Cors.over({ ...router, ...stream }, settings.corsOrigins, services)
+  return ForwardedWatch.over(Cors.over({ ...router, ...stream }, settings.corsOrigins, services), services, warningOn(runtime))
 })

@@ -395,8 +395,15 @@ describe("behind a proxy", () => {
     ["an empty one", 1, "", socket],
     ["an empty last entry", 1, "192.0.2.1,", socket],
     ["a name", 1, "localhost", socket],
-    ["an address with a port", 1, "192.0.2.1:80", socket],
-    ["an address of IPv6 in brackets", 1, "[2001:db8::1]", socket],
+    ["an address with a port", 1, "192.0.2.9:80, 192.0.2.1:65535", "192.0.2.1"],
+    ["an address of IPv6 in brackets", 1, "[2001:db8::1]", "2001:db8:0:0::/64"],
+    ["an address of IPv6 with a port", 1, "[2001:db8:1:2::1]:443", "2001:db8:1:2::/64"],
+    ["an address of IPv6 with a zone", 1, "[fe80::1%eth0]:443", "fe80:0:0:0::/64"],
+    ["an address of IPv4 in the form of IPv6 with a port", 1, "[::ffff:192.0.2.1]:443", "192.0.2.1"],
+    ["a port that is none", 1, "192.0.2.1:http", socket],
+    ["a port and no address", 1, "192.0.2.256:80", socket],
+    ["brackets around a name", 1, "[localhost]:80", socket],
+    ["brackets that do not end", 1, "[2001:db8::1", socket],
     ["a list that begins with nothing", 2, ",192.0.2.1", socket]
   ])("%s", (_, proxies, header, expected) => {
     expect(clientAddress({ headers: { "x-forwarded-for": header }, remoteAddress: socket }, proxies)).toBe(expected)

@@ -20,16 +20,42 @@ export interface Connection {
   readonly destroy: () => void
 }
 
-/** The origin of a remote address: of IPv6 the first 64 bits, which one client has to itself. */
-export const originOf = (address: string): string => {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped !== null) return mapped[1]!
-  if (!address.includes(":")) return address
+/** The groups in a part of an IPv6 address, of which the last two may be written as an IPv4 address. */
+const groupsIn = (part: string): ReadonlyArray<number> =>
+  part === "" ? [] : part.split(":").flatMap((group) => {
+    if (!group.includes(".")) return [Number.parseInt(group, 16)]
+    const [first, second, third, fourth] = group.split(".").map(Number) as [number, number, number, number]
+    return [first * 256 + second, third * 256 + fourth]
+  })
+
+/** The eight groups of an IPv6 address, whichever of its spellings it has. */
+const groupsOf = (address: string): ReadonlyArray<number> => {
   const [before, after] = address.split("%")[0]!.split("::")
-  const head = before === "" ? [] : before!.split(":")
-  const tail = after === undefined || after === "" ? [] : after.split(":")
-  const groups = after === undefined ? head : [...head, ...Array<string>(Math.max(0, 8 - head.length - tail.length)).fill("0"), ...tail]
-  return `${groups.slice(0, 4).join(":")}::/64`
+  const head = groupsIn(before!)
+  if (after === undefined) return head
+  const tail = groupsIn(after)
+  return [...head, ...Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail]
+}
+
+/** How the system reports an IPv4 client of a socket that takes both. */
+const usualMapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
+
+/** The last of six groups behind which an IPv6 address is an IPv4 address; those before it are 0. */
+const mappedMark = 0xffff
+
+/**
+ * The origin of a remote address: of IPv6 the first 64 bits, which one client has to itself. All spellings of an address are one, and so
+ * are an IPv4 address and its form in IPv6.
+ */
+export const originOf = (address: string): string => {
+  if (!address.includes(":")) return address
+  const mapped = usualMapped.exec(address)
+  if (mapped !== null) return mapped[1]!
+  const groups = groupsOf(address)
+  if (groups[5] === mappedMark && groups.slice(0, 5).every((group) => group === 0)) {
+    return groups.slice(6, 8).flatMap((group) => [group >> 8, group & 255]).join(".")
+  }
+  return `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`
 }
 
 /** Most connections examined for a new one: merely connecting counts against no request limit, and has to be cheap to handle. */
