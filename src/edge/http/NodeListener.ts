@@ -128,7 +128,7 @@ const write = (result: Http.ServerResponse, response: Response, { fixed, more }:
   for (const name in more) headers.push(name, more[name]!)
   // An answer without content has no length (RFC 9110, 8.6).
   if (response.status !== 204) headers.push("content-length", String(length))
-  if (close) headers.push("connection", "close")
+  if (close && response.headers["connection"] === undefined) headers.push("connection", "close")
   result.writeHead(response.status, headers)
   if (bytes === undefined) {
     // If there are as many bytes as characters it is ASCII, which latin1 writes without another check.
@@ -243,6 +243,8 @@ const takeBytes = (
 ): { readonly frame: (bytes: Buffer) => void; readonly giveBack: () => void } => {
   const [frame] = socket.listeners("data") as unknown as ReadonlyArray<(bytes: Buffer) => void>
   assert(frame !== undefined, "node:http frames what its sockets receive")
+  // Each request that is answered later listens for the connection's end: Node would warn of a leak from the eleventh on.
+  socket.setMaxListeners(0)
   const take = (bytes: Buffer): void => receive(withoutOffer(bytes))
   socket.on("data", take)
   socket.off("data", frame)
@@ -356,6 +358,13 @@ const endBehind = (socket: Socket, lane: Lane, timeoutMs: number): void => {
   lane.end("malformed")
 }
 
+/** Asks clients that wait with a body for it, unless they announce more than is read. */
+const askForBodies = (server: Http.Server, limit: number): void =>
+  void server.on("checkContinue", (request: Http.IncomingMessage, result: Http.ServerResponse) => {
+    if (Number(request.headers["content-length"] ?? 0) <= limit) result.writeContinue()
+    server.emit("request", request, result)
+  })
+
 /** Serves one application on one server. */
 const makeServer = (
   application: Application,
@@ -415,6 +424,7 @@ const makeServer = (
     else if (exchange.head.contentLength === undefined && exchange.head.transferEncoding === undefined) lane.complete(exchange)
     else readBody(lane, exchange, options.bodyLimit)
   })
+  askForBodies(server, options.bodyLimit)
   server.on("checkExpectation", (request, result) => {
     const { exchange, lane } = begin(request, result)
     refuse(lane, exchange)

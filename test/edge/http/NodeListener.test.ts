@@ -7,7 +7,7 @@ import type { ListenError } from "../../../src/edge/http/Listener.js"
 import * as NodeListener from "../../../src/edge/http/NodeListener.js"
 import * as Corpora from "../Corpora.js"
 import * as Fake from "../FakeVenue.js"
-import { bodyOf, closeAll, exchange, serve, statusOf } from "./NodeServed.js"
+import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 
@@ -133,6 +133,71 @@ test("whoever answers later hears that the client has gone", async () => {
   await expect(heard).resolves.toBeUndefined()
 })
 
+test("whoever has answered hears nothing any more of the client's going", async () => {
+  const heard: Array<string> = []
+  const { port } = await serve({
+    ...Fake.make().application,
+    handle: ({ target, whenGone }, reply) => {
+      const noLonger = whenGone!(() => void heard.push(target))
+      if (target === "/waits") return
+      noLonger()
+      reply({ status: 200, headers: {}, body: "" })
+    }
+  })
+  const get = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`
+  // One connection answers twice, and closes while the third request waits.
+  const socket = Net.connect(port, "127.0.0.1", () => socket.write(get("/first") + get("/second") + get("/waits")))
+  let answers = ""
+  socket.on("data", (chunk) => {
+    answers += String(chunk)
+    if (answers.split("200 OK").length === 3) socket.end()
+  })
+  await expect.poll(() => heard).toEqual(["/waits"])
+})
+
+test("many requests of one connection may wait for their answers, and Node warns of no leak", async () => {
+  const warnings: Array<string> = []
+  const warn = ({ name }: Error): void => void warnings.push(name)
+  process.on("warning", warn)
+  let waiting = 0
+  const { port } = await serve({
+    ...Fake.make().application,
+    handle: ({ whenGone }) => {
+      waiting++
+      whenGone!(() => void waiting--)
+    }
+  })
+  const socket = Net.connect(port, "127.0.0.1", () => socket.write("GET /v2/time HTTP/1.1\r\nhost: x\r\n\r\n".repeat(20)))
+  await expect.poll(() => waiting).toBe(16)
+  socket.destroy()
+  await expect.poll(() => waiting).toBe(0)
+  process.off("warning", warn)
+  expect(warnings).toEqual([])
+})
+
+test("of two pages' origins the first counts", async () => {
+  const listed = "https://a.example"
+  const { port } = await serve(Fake.make({ corsOrigins: [listed] }).application)
+  const ask = async (...origins: ReadonlyArray<string>) => {
+    const headers = origins.map((origin) => `origin: ${origin}\r\n`).join("")
+    return (await exchange(port, `GET /v2/time HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`)).text
+  }
+  expect(await ask(listed, "https://b.example")).toContain(`access-control-allow-origin: ${listed}\r\n`)
+  expect(await ask("https://b.example", listed)).not.toContain("access-control-allow-origin")
+})
+
+test("a client that waits before it sends its body is asked for it, and not where it is too large", async () => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application)
+  const body = JSON.stringify(Fake.order(fake))
+  const head = (length: number): string =>
+    `POST /v1/orders HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-type: application/json\r\nidempotency-key: k\r\n`
+    + `authorization: Bearer ${fake.keys.alice}\r\ncontent-length: ${length}\r\n\r\n`
+  expect(statusesOf((await exchange(port, head(body.length) + body)).text)).toEqual([100, 200])
+  const tooLarge = await exchange(port, head(65_537))
+  expect([statusesOf(tooLarge.text), tooLarge.closed]).toEqual([[413], true])
+})
+
 test("an old version needs no host", async () => {
   const { port } = await serve(Fake.make().application)
   expect(statusOf((await exchange(port, "GET /healthz HTTP/1.0\r\n\r\n")).text)).toBe(200)
@@ -207,6 +272,7 @@ test.each([
   const { closed, text } = await exchange(port, bytes, 2_000)
   expect({ status: statusOf(text), closed }).toEqual({ status, closed: true })
   expect(text.toLowerCase()).toContain("x-request-id: req_")
+  expect(text.match(/^connection: close\r$/gim)).toHaveLength(1)
   const date = /^date: (.+ GMT)\r$/im.exec(text)?.[1] ?? ""
   expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(60_000)
   expect(bodyOf(text)).toMatchObject({ version: "external-rest-error/v1", code })
