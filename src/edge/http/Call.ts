@@ -26,6 +26,7 @@ import * as LimitHeaders from "./LimitHeaders.js"
 import type { Readiness } from "./Readiness.js"
 import type { RuntimePolicy } from "./RuntimePolicy.js"
 import type { NextSlice } from "./Slices.js"
+import { refusedTicket } from "./TicketRefusals.js"
 
 /** What every route works with. */
 export interface Services {
@@ -188,7 +189,8 @@ export class Call {
   /** Answers a command that was refused as a whole or has no entries. Returns whether it did. */
   failedWhole(outcome: Outcome): boolean {
     if (outcome.refusal === Refusal.none) return false
-    this.fail(Errors.refused(outcome.refusal))
+    const { request: { ticketOf }, services: { state } } = this
+    this.fail(ticketOf === undefined ? Errors.refused(outcome.refusal) : refusedTicket(state, ticketOf.apiKey, outcome.refusal))
     return true
   }
 

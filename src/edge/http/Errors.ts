@@ -573,6 +573,12 @@ export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   retryAfterSeconds
 })
 
+/** The ticket was revoked together with the API key that minted it. */
+export const ticketsKeyRevoked: Failure = {
+  ...refused(Refusal.Refusal.ticketRevoked),
+  message: "The API key that minted the ticket was revoked: mint another one with a key that may act."
+}
+
 /** The account has as many stream connections as it may, or all accounts together have. */
 export const socketsOfAccount: Failure = {
   description: {

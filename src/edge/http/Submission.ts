@@ -127,19 +127,24 @@ export const entryTexts = (
 export const submitted = (
   { submit }: Services,
   command: Command,
-  market?: Market.Parameters
+  market?: Market.Parameters,
+  refusedAs: (refusal: Refusal) => Errors.Failure = Errors.refused
 ): Effect.Effect<Outcome, Errors.Failure> =>
   Effect.flatMap(FiberRef.get(Underway.call), (call) =>
     Effect.async<Outcome, Errors.Failure>((resume) => {
       submit(command, (outcome) => {
         call?.decided(outcome)
-        resume(judged(outcome, market))
+        resume(judged(outcome, market, refusedAs))
       })
     }))
 
 /** A decision in the form of `submitted`. */
-const judged = (outcome: Outcome, market: Market.Parameters | undefined): Effect.Effect<Outcome, Errors.Failure> => {
-  if (outcome.refusal !== Refusal.none) return Effect.fail(Errors.refused(outcome.refusal))
+const judged = (
+  outcome: Outcome,
+  market: Market.Parameters | undefined,
+  refusedAs: (refusal: Refusal) => Errors.Failure = Errors.refused
+): Effect.Effect<Outcome, Errors.Failure> => {
+  if (outcome.refusal !== Refusal.none) return Effect.fail(refusedAs(outcome.refusal))
   const decided = outcome.entries.find(isRefused)
   return decided === undefined ? Effect.succeed(outcome) : Effect.fail({
     ...Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)),

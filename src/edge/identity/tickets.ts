@@ -23,6 +23,7 @@ import { BodyIsOptional } from "../http/Features.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
+import { refusedTicket } from "../http/TicketRefusals.js"
 import { Scopes } from "./ApiKeyRecord.js"
 import { owned, proved } from "./Sent.js"
 
@@ -53,8 +54,12 @@ const EndBody = Schema.Struct({
 }).annotations({ identifier: "EndedRealtimeTicketBody" })
 
 /** A ticket of the family that a command began or continued. */
-const issued = (services: Services, command: Command): Effect.Effect<typeof Ticket.Type, Errors.Failure> =>
-  Effect.map(Submission.submitted(services, command), ({ entries: [entry] }) => {
+const issued = (
+  services: Services,
+  command: Command,
+  refusedAs?: (refusal: Refusal) => Errors.Failure
+): Effect.Effect<typeof Ticket.Type, Errors.Failure> =>
+  Effect.map(Submission.submitted(services, command, undefined, refusedAs), ({ entries: [entry] }) => {
     assert(entry?._tag === "TicketIssued", "minting and rotating come to a ticket")
     return {
       ticket: services.identity.tickets.text(services.state, entry),
@@ -110,13 +115,14 @@ export const rotateTicket = Route.effect({
   example: { target, body: { ticket: sample } },
   handler: (services) => ({ payload, remoteAddress }) =>
     withPlace(services, payload.ticket, (place) =>
-      issued(services, proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress })).pipe(
-        Effect.tap(() =>
-          Effect.sync(() =>
-            noteUse(services, services.state.findTicketFamily(place.family)?.apiKey ?? none, remoteAddress)
+      issued(services, proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress }), (refusal) =>
+        refusedTicket(services.state, services.state.findTicketFamily(place.family)?.apiKey ?? none, refusal)).pipe(
+          Effect.tap(() =>
+            Effect.sync(() =>
+              noteUse(services, services.state.findTicketFamily(place.family)?.apiKey ?? none, remoteAddress)
+            )
           )
-        )
-      ))
+        ))
 })
 
 export const endTickets = Route.effect({

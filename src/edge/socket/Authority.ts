@@ -1,4 +1,5 @@
 /** The account for which a socket may act, by the ticket shown on it, until that ticket expires. */
+import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { isTicketJustReplaced, type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
@@ -21,6 +22,12 @@ type TicketReads = Pick<Reads, "accountId" | "apiKey" | "findTicketFamily">
 /** Whether the key that minted a family may act. */
 const isKeyGood = (reads: TicketReads, apiKey: number, atEpochMs: number): boolean =>
   typeof ApiKeys.standing(reads.apiKey(apiKey), atEpochMs) !== "string"
+
+/** The number of the key that minted a ticket; `none` where it is not known. */
+export const keyOf = (tickets: Tickets, reads: TicketReads, text: string): number => {
+  const place = tickets.verify(reads, text)
+  return (place === undefined ? undefined : reads.findTicketFamily(place.family)?.apiKey) ?? none
+}
 
 /** A ticket that was rotated before the last rotation: somebody else holds a copy of it. */
 export interface Stolen {

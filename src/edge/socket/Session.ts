@@ -15,7 +15,8 @@ import * as Errors from "../http/Errors.js"
 import type { Conversation, Peer, UpgradeRequest } from "../http/Listener.js"
 import * as Requests from "../http/Requests.js"
 import { marketNotFound } from "../http/MarketNames.js"
-import { type Authority, authorityOf, endOf, wasRevoked } from "./Authority.js"
+import { refusedTicket } from "../http/TicketRefusals.js"
+import { type Authority, authorityOf, endOf, keyOf, wasRevoked } from "./Authority.js"
 import * as Frames from "./Frames.js"
 import { bounds, retentionOf, type Setting } from "./Setting.js"
 import { Outbox, type Teller } from "./Outbox.js"
@@ -359,10 +360,10 @@ export class Session implements Conversation {
     }
     this.later(() => {
       if (found === "replaced") return refuse(Errors.ticketReplaced)
-      if (typeof found === "number") return refuse(Errors.refused(found))
+      if (typeof found === "number") return refuse(refusedTicket(reads, keyOf(tickets, reads, ticket), found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       const endedMeanwhile = endOf(found, reads, decidedAt())
-      if (endedMeanwhile !== undefined) return refuse(Errors.refused(endedMeanwhile))
+      if (endedMeanwhile !== undefined) return refuse(refusedTicket(reads, found.apiKey, endedMeanwhile))
       const mayTrade = (found.scopes & scopeTrade) !== 0
       const isToArm = this.armed === undefined && (cancelOnDisconnect || (this.isPromised && mayTrade))
       if (!isToArm) return this.joins(found) ? this.trust(id, found) : refuse(Errors.socketsOfAccount)
@@ -382,7 +383,7 @@ export class Session implements Conversation {
               this.isPromised = true
             }
             if (isOfOther) refuse(otherAccount)
-            else if (ended !== undefined) refuse(Errors.refused(ended))
+            else if (ended !== undefined) refuse(refusedTicket(reads, found.apiKey, ended))
             else if (!isTaken && !this.isClosed) refuse(Errors.socketsOfAccount)
             else this.trust(id, found)
           }
@@ -459,7 +460,8 @@ export class Session implements Conversation {
 
   /** Why a frame that needs a ticket is refused while the connection acts for no account. */
   private get noTicket(): Errors.Failure {
-    return this.lapsed === undefined ? Errors.connectionWithoutTicket : Errors.refused(this.lapsed.ended)
+    const { lapsed, setting: { reads } } = this
+    return lapsed === undefined ? Errors.connectionWithoutTicket : refusedTicket(reads, lapsed.authority.apiKey, lapsed.ended)
   }
 
   /** The subject of the stream that a frame names, or what is wrong with it. */
@@ -595,7 +597,7 @@ export class Session implements Conversation {
     if (this.armed === undefined) this.leaves()
     this.out.dropAccounts()
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()
-    const tell = (): void => this.refuse(undefined, Errors.refused(ended))
+    const tell = (): void => this.refuse(undefined, refusedTicket(this.setting.reads, authority.apiKey, ended))
     if (ended === Refusal.ticketExpired && authority.expiresAtEpochMs <= this.setting.now()) return tell()
     // It ends at once, and decisions that are not durable yet are not reported.
     this.untoldEnds++

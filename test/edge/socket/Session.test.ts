@@ -528,6 +528,32 @@ describe("the stream", () => {
       expect(client.fresh()).toMatchObject([{ type: "error", error: { realtimeTicketFailure: "revoked" } }])
     })
 
+    test("ends with its key, and everything says that another one needs another key", async () => {
+      const [ticket, spare] = [await client.ticket(alice, ["read", "trade"]), await client.ticket(alice)]
+      client.say({ op: "auth", ticket })
+      subscribe({ channel: "account.orders" })
+      client.fresh()
+      const { keyId } = venue.engine.apiKeys(alice.account, 1)[0]!
+      const place = { op: "place", idempotencyKey: "k", body: order(alice) }
+      const run = venue.run.bind(venue)
+      venue.run = (command, shown) => {
+        if (command.kind === "PlaceOrders") run(complete({ kind: "RevokeKeyByOperator", idempotencyKey: "r", keyId }))
+        return run(command, shown)
+      }
+      const error = {
+        code: "realtime_ticket_rejected",
+        realtimeTicketFailure: "revoked",
+        safeMessage: "The API key that minted the ticket was revoked: mint another one with a key that may act."
+      }
+      client.say(place)
+      expect([...client.frames.slice(-2), ...client.say(place), ...client.say({ op: "auth", ticket: spare })]).toMatchObject([
+        { type: "error", error },
+        { type: "error", error },
+        { type: "error", error },
+        { type: "auth_error", error }
+      ])
+    })
+
     test("ends at once where that is decided, and its client is told when it is durable: nobody drops a key that may yet be good", async () => {
       const ticket = await client.ticket(alice, ["read", "trade"])
       client.say({ op: "auth", ticket })
