@@ -35,8 +35,8 @@ export const accountChannels = ["account.orders", "account.fills", "account.posi
 const isText = (value: unknown): boolean => typeof value === "string"
 export const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)
 
-/** Text that is not valid Unicode cannot be part of a path. */
-const isOrderId = (value: unknown): boolean => Bodies.name(value) && !/\p{Cs}/u.test(String(value))
+/** Text that is not valid Unicode cannot be part of a path, and this word names all orders of a batch there. */
+const isOrderId = (value: unknown): boolean => Bodies.name(value) && !/\p{Cs}/u.test(String(value)) && value !== "batch"
 
 const op = { op: isText, id: isId }
 const channel = Bodies.oneOf(...marketChannels, ...accountChannels)

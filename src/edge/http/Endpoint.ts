@@ -13,6 +13,7 @@ import { Access, type Level } from "./Access.js"
 import { type Budget, Draws } from "./Budget.js"
 import { BodyIsOptional, Feature, type FeatureName } from "./Features.js"
 import type { Family } from "./Envelopes.js"
+import { streamPath } from "./Listener.js"
 
 /** One way of answering an endpoint. */
 export interface Answer {
@@ -51,6 +52,9 @@ export const familyOf = (path: string): Family => {
   const first = end < 0 ? path : path.slice(0, end)
   return (first.includes("%") ? decoded(first) : first) === "/v2" ? "compat" : "native"
 }
+
+/** Whether a path is the stream's, as the router reads paths. */
+export const isOfStream = (path: string): boolean => path === streamPath || (path.includes("%") && decoded(path) === streamPath)
 
 /** What percent-encoding stands for, but for reserved characters; as it is where it stands for nothing. */
 const decoded = (segment: string): string => {

@@ -8,9 +8,9 @@ import { remembered } from "../../domain/Remembered.js"
 import * as Admission from "./Admission.js"
 import { Call } from "./Call.js"
 import type { Params, Services } from "./Call.js"
-import { type Described, familyOf } from "./Endpoint.js"
+import { type Described, familyOf, isOfStream } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
-import { type Application, type Misframed, type Reply, type Request, type Response, type Sender, streamPath } from "./Listener.js"
+import { type Application, type Misframed, type Reply, type Request, type Response, type Sender } from "./Listener.js"
 import type { RouteCounts } from "./Metrics.js"
 import type { Stage } from "./Readiness.js"
 import type { Run } from "./Route.js"
@@ -157,7 +157,7 @@ const refusing = (services: Services, readiness: () => Stage) => {
 const unknownOver = remembered(mostContracts, (endpoints: ReadonlyArray<Described>) => {
   const meant = meantAmong(endpoints.filter(({ access, feature }) => access !== "operator" && feature === undefined))
   return (method: string, path: string): Errors.Failure => {
-    if (path === streamPath) return Errors.upgradeMissing
+    if (isOfStream(path)) return Errors.upgradeMissing
     const route = meant(method, path)
     return route === undefined ? Errors.routeNotFound : Errors.routeMeant(route)
   }

@@ -3,7 +3,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { seriesNames } from "../../readmodel/Candles.js"
 import { timeframes } from "../../readmodel/Timeframes.js"
-import { type Channel, channels } from "../../streams/Channels.js"
+import { candleChannel, type Channel, channels } from "../../streams/Channels.js"
 import * as Errors from "../http/Errors.js"
 import { decode } from "../http/Executor.js"
 import * as Fields from "../http/Fields.js"
@@ -28,7 +28,7 @@ const Auth = Schema.Struct({
 })
 
 const Timeframe = Schema.Literal(...timeframes)
-const Series = Schema.Literal(...seriesNames)
+const Series = Schema.Literal(...seriesNames, "mark")
 
 const ChannelName = Schema.Literal(...channels)
 
@@ -36,7 +36,9 @@ const streamMembers = {
   id: Id,
   marketId: Fields.optional(Fields.Name).annotations({ description: "On market channels, and on no other." }),
   timeframe: Fields.optional(Timeframe).annotations({ description: "Of candles, and of nothing else." }),
-  series: Fields.optional(Series).annotations({ description: "Of candles, and of nothing else: `trade` when absent." })
+  series: Fields.optional(Series).annotations({
+    description: "Of candles, and of nothing else: `trade` when absent. `mark` is not served: `operation_not_available`."
+  })
 }
 
 const Subscribe = Schema.Struct({
@@ -56,8 +58,9 @@ const Unsubscribe = Schema.Struct({ op: Schema.Literal("unsubscribe"), ...stream
 const Ping = Schema.Struct({ op: Schema.Literal("ping"), id: Id })
 
 const keyed = { id: Id, idempotencyKey: Schema.String, body: Schema.Unknown }
-/** It becomes part of a path, which only well-formed text can. */
-const OrderId = Fields.Name.pipe(Schema.filter(Fields.isWellFormed, { jsonSchema: {} }))
+/** It becomes part of a path, which only well-formed text can, and which names something else where it is this one. */
+const isOrderId = (value: string): boolean => Fields.isWellFormed(value) && value !== "batch"
+const OrderId = Fields.Name.pipe(Schema.filter(isOrderId, { jsonSchema: {} }))
 const ofOrder = { ...keyed, orderId: OrderId }
 
 const Place = Schema.Struct({ op: Schema.Literal("place"), ...keyed })
@@ -84,9 +87,15 @@ const byOp = {
 } as const
 
 export type Op = keyof typeof byOp
+/** The series of candles that there are. */
+interface OfSeries {
+  readonly series?: (typeof seriesNames)[number] | undefined
+}
 /** A `subscribe` with its channel, under whichever name the client gave it. */
-export type Subscribing = Omit<typeof Subscribe.Type, "channel" | "stream"> & { readonly channel: Channel }
-export type ClientFrame = { readonly [K in Exclude<Op, "subscribe">]: (typeof byOp)[K]["Type"] }[Exclude<Op, "subscribe">] | Subscribing
+export type Subscribing = Omit<typeof Subscribe.Type, "channel" | "stream" | "series"> & OfSeries & { readonly channel: Channel }
+type Unsubscribing = Omit<typeof Unsubscribe.Type, "series"> & OfSeries
+type Others = Exclude<Op, "subscribe" | "unsubscribe">
+export type ClientFrame = { readonly [K in Others]: (typeof byOp)[K]["Type"] }[Others] | Subscribing | Unsubscribing
 
 const ops = Object.keys(byOp) as ReadonlyArray<Op>
 
@@ -121,7 +130,9 @@ export const targetOf = (frame: OrderFrame, accountId: string): string => {
  */
 export const idOf = (value: unknown): string | number | undefined => {
   const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined
-  return typeof id === "number" || (typeof id === "string" && isWithin(id, longestId)) ? id : undefined
+  // A number that is too large for JSON to repeat it would be told as null.
+  if (typeof id === "number") return Number.isFinite(id) ? id : undefined
+  return typeof id === "string" && isWithin(id, longestId) ? id : undefined
 }
 
 const idWrong = Errors.invalidRequest(`id: is a string of 1 to ${longestId} visible ASCII characters.`)
@@ -142,7 +153,7 @@ const isGoodMember = (name: string, value: unknown): boolean => {
     case "id":
       return isText(value) && isWithin(value, longestId) && idPattern.test(value)
     case "orderId":
-      return isText(value) && isWithin(value, Fields.maxNameLength) && Fields.isWellFormed(value)
+      return isText(value) && isWithin(value, Fields.maxNameLength) && isOrderId(value)
     default:
       return name === "body"
   }
@@ -178,8 +189,16 @@ const isGoodOrder = (op: Op, value: object): boolean => {
 const meant = ({ channel, stream, ...others }: typeof Subscribe.Type): Either.Either<Subscribing, Errors.Failure> => {
   if (channel !== undefined && stream !== undefined) return Either.left(twoChannels)
   const named = channel ?? stream
-  return named === undefined ? Either.left(noChannel) : Either.right({ ...others, channel: named })
+  return named === undefined ? Either.left(noChannel) : served({ ...others, channel: named })
 }
+
+/** The frame, unless it names the candles that REST does not serve either. */
+const served = <A extends { readonly channel: Channel; readonly series?: unknown }>(
+  frame: A
+): Either.Either<Omit<A, "series"> & OfSeries, Errors.Failure> =>
+  frame.channel === candleChannel && frame.series === "mark"
+    ? Either.left(Errors.markCandles)
+    : Either.right(frame as Omit<A, "series"> & OfSeries)
 
 /** A frame of a client, or what is wrong with it. */
 export const read = (value: unknown): Either.Either<ClientFrame, Errors.Failure> => {
@@ -189,7 +208,9 @@ export const read = (value: unknown): Either.Either<ClientFrame, Errors.Failure>
   if (isGoodOrder(op as Op, value)) return Either.right(value as ClientFrame)
   if ("id" in value && !Schema.is(Id)(value.id)) return Either.left(idWrong)
   const schema = byOp[op as Op] as unknown as Schema.Schema<unknown, unknown>
-  const read = decode(schema, value, "member") as Either.Either<Exclude<ClientFrame, Subscribing> | typeof Subscribe.Type, Errors.Failure>
-  return Either.flatMap(read,
-    (frame): Either.Either<ClientFrame, Errors.Failure> => frame.op === "subscribe" ? meant(frame) : Either.right(frame))
+  const read = decode(schema, value, "member") as Either.Either<(typeof byOp)[Op]["Type"], Errors.Failure>
+  return Either.flatMap(read, (frame): Either.Either<ClientFrame, Errors.Failure> => {
+    if (frame.op === "subscribe") return meant(frame)
+    return frame.op === "unsubscribe" ? served(frame) : Either.right(frame)
+  })
 }

@@ -29,10 +29,10 @@ import { noteUse } from "../http/Admission.js"
 import type { Services } from "../http/Call.js"
 import { clientAddress } from "../http/ClientAddress.js"
 import { quarterOf } from "../http/Connections.js"
-import { familyOf } from "../http/Endpoint.js"
+import { familyOf, isOfStream } from "../http/Endpoint.js"
 import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
-import { type Application, type Opening, type Peer, streamPath, type UpgradeRequest } from "../http/Listener.js"
+import { type Application, type Opening, type Peer, type UpgradeRequest } from "../http/Listener.js"
 import type { Metrics } from "../http/Metrics.js"
 import * as LimitHeaders from "../http/LimitHeaders.js"
 import type { Stage } from "../http/Readiness.js"
@@ -339,7 +339,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       // A connection counts as one request of its address; what is requested over it counts for the key.
       const { headers, refusal } = LimitHeaders.draw(services, request)
       if (refusal !== undefined) return refuse(asked, refusal, headers)
-      if (asked !== streamPath) return refuse(asked, Errors.routeNotFound, headers)
+      if (!isOfStream(asked)) return refuse(asked, Errors.routeNotFound, headers)
       // Direct connections were counted when they were admitted.
       if (services.trustedProxies > 0 && !sessions.mayCome(setting.addressOf(request))) {
         return refuse(asked, Errors.socketsOfNetwork, headers)

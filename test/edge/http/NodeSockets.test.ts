@@ -258,11 +258,25 @@ describe("a WebSocket", () => {
     expect(text).toContain(`"code":"${code}"`)
   })
 
+  test("opens where a letter of its path is percent-encoded, as any route is found, and without an upgrade is told what is missing", async () => {
+    const { port } = await serve(LiveVenue.make().application)
+    const { head } = await spoken(port, upgrade("/streams/v1/%77s"), bye)
+    expect(statusOf(head)).toBe(101)
+    for (const path of ["/streams/v1/ws", "/%73treams/v1/w%73"]) {
+      const { text } = await exchange(port, `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`)
+      expect([statusOf(text), bodyOf(text).safeMessage]).toEqual([404, expect.stringContaining("WebSocket upgrades alone")])
+    }
+    const { text } = await exchange(port, upgrade("/streams%2Fv1/ws"))
+    expect(statusOf(text)).toBe(404)
+  })
+
   test("is answered with a request id of its own, and with what is left of its address's requests", async () => {
     const venue = LiveVenue.make(undefined, { perAddress: 5 })
     const { port } = await serve(venue.application)
     const heads = [await spoken(port, upgrade("/streams/v1/ws"), bye), await spoken(port, upgrade("/streams/v1/ws"), bye)]
-      .map(({ head }) => Object.fromEntries([...head.matchAll(/^([\w-]+): (.*)\r$/gm)].map(([, name, value]) => [name!.toLowerCase(), value])))
+      .map(({ head }) =>
+        Object.fromEntries([...head.matchAll(/^([\w-]+): (.*)\r$/gm)].map(([, name, value]) => [name!.toLowerCase(), value]))
+      )
     expect(heads).toMatchObject(["4", "3"].map((left) => ({
       upgrade: "websocket",
       "ratelimit-limit": "5",

@@ -1,6 +1,7 @@
 /** Valid order frames are decoded by hand: no frame is accepted that its schema refuses. */
 import * as Either from "effect/Either"
 import { expect, test } from "vitest"
+import * as Errors from "../../../src/edge/http/Errors.js"
 import * as Frames from "../../../src/edge/socket/Frames.js"
 
 const good = { id: "a", idempotencyKey: "", body: { side: "buy" } }
@@ -29,7 +30,7 @@ test.each(frames)("nothing of $op may be otherwise", (frame) => {
     { ...frame, ticket: "" },
     JSON.parse(JSON.stringify(frame).replace("{", `{"__proto__":1,`)),
     ...("orderId" in frame
-      ? ["", "x".repeat(1_000), "\ud800", "ord_\udc00", "\udc00\ud800"].map((orderId) => ({ ...frame, orderId }))
+      ? ["", "batch", "x".repeat(1_000), "\ud800", "ord_\udc00", "\udc00\ud800"].map((orderId) => ({ ...frame, orderId }))
       : [{ ...frame, orderId: "ord_1" }])
   ]
   const taken = wrongs.filter((wrong) => Either.isRight(Frames.read(wrong)))
@@ -37,12 +38,20 @@ test.each(frames)("nothing of $op may be otherwise", (frame) => {
 })
 
 test("an id that is none is refused by its rule, and said again where it is a number or a short text", () => {
-  const said = [7, 0.5, "a b", "\u00e4", "~".repeat(65), "", null, {}].map((id) => {
+  const said = [7, 0.5, -1e308, Infinity, "a b", "\u00e4", "~".repeat(65), "", null, {}].map((id) => {
     const read = Frames.read({ op: "ping", id })
     return [Either.isLeft(read) ? read.left.message : undefined, Frames.idOf({ op: "ping", id })]
   })
   const rule = "id: is a string of 1 to 64 visible ASCII characters."
-  const again = [7, 0.5, "a b", "\u00e4", undefined, undefined, undefined, undefined]
+  // JSON may have a number that is too large for JavaScript, which would be told as null.
+  const again = [7, 0.5, -1e308, undefined, "a b", "\u00e4", undefined, undefined, undefined, undefined]
   expect(said).toEqual(again.map((id) => [rule, id]))
   expect(Frames.read({ op: "ping" })).toMatchObject({ left: { message: "The member id is missing." } })
+})
+
+test.each(["subscribe", "unsubscribe"])("candles of the mark to %s are not served, as by REST, and nothing else has a series", (op) => {
+  const candles = { op, id: "a", channel: "market.candles", marketId: "M", timeframe: "1m" }
+  for (const series of ["trade", "index"]) expect(Frames.read({ ...candles, series })).toEqual(Either.right({ ...candles, series }))
+  expect(Frames.read({ ...candles, series: "mark" })).toEqual(Either.left(Errors.markCandles))
+  expect(Frames.read({ ...candles, series: "last" })).toMatchObject({ left: { description: { code: "invalid_request" } } })
 })

@@ -65,6 +65,14 @@ describe("the stream", () => {
         type: "error",
         error: { code: "invalid_request", safeMessage: "timeframe: candles are of one length." }
       }],
+      ["candles of the mark, which REST does not serve either", {
+        op: "subscribe",
+        channel: "market.candles",
+        marketId,
+        timeframe: "1m",
+        series: "mark"
+      }, { type: "error", error: { code: "operation_not_available" } }],
+      ["a mark of what is no candles", { op: "subscribe", ...book, series: "mark" }, { type: "error", error: { code: "invalid_request" } }],
       ["a length of what is no candles to end", { op: "unsubscribe", ...book, timeframe: "1m" }, {
         type: "error",
         error: { code: "invalid_request" }
