@@ -190,6 +190,7 @@ test("what was published is held against itself and the treasury", () => {
   // A deposit that the ledger has and the journal has not credited yet is held and owed, and so is funding that waits to be paid out.
   const early = { ...treasury, heldAtoms: "12000003", uncreditedDepositsAtoms: "3" }
   expect(failing({ treasury: early })).toEqual([])
+  // These three atoms are a surplus where no deposit explains them, and have to be told as one.
   expect(failing({ treasury: { ...early, uncreditedDepositsAtoms: "0" } })).toEqual([
     "what the treasury holds differs from what the journal accounts for by 0.000003 USDC"
   ])
@@ -203,6 +204,20 @@ test("what was published is held against itself and the treasury", () => {
   expect(failing({ treasury: null })).toHaveLength(1)
   expect(failing({ collateralAtoms: "1.5" })).toEqual(["what was published is not an answer of GET /v1/solvency"])
   expect(verifyPublished(undefined).holds).toBe(false)
+})
+
+test("what somebody sends the treasury is told, and fails nothing; a loss fails whatever else was sent", () => {
+  const published = publishedOf(proofOf(treeOf([5_000_000, 7_000_000]), 0))
+  const judged = (heldAtoms: string, unattributedAtoms: string) =>
+    verifyPublished({ ...published, treasury: { ...published.treasury, heldAtoms, unattributedAtoms } })
+  expect(judged("12000001", "1").findings.map(({ holds, text }) => [holds, text]).slice(-2)).toEqual([
+    [true, "what the treasury holds is what the journal accounts for, and 0.000001 USDC more, which came without a deposit"],
+    [true, "at ledger offset 5 treasury is said to hold 12.000001 USDC: all of 12.000000 USDC that is owed is covered"]
+  ])
+  expect(judged("12000001", "1").holds).toBe(true)
+  // The venue has to tell exactly the surplus that its other figures come to.
+  for (const told of ["0", "2", "-1"]) expect(judged("12000001", told).holds).toBe(false)
+  expect(judged("11999999", "-1").holds).toBe(false)
 })
 
 test("what was credited without a deposit stands behind nothing, unless whoever asks says that it is test money", () => {
