@@ -5,6 +5,7 @@ import * as Format from "../../src/cli/replay/Format.js"
 import { anyMarket } from "../../src/domain/None.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { Driver, parameters } from "../engine/drive.js"
+import { FundsDriver } from "../engine/FundsDriver.js"
 import * as Recorded from "./Recorded.js"
 import { run } from "./Tool.js"
 
@@ -122,4 +123,60 @@ test("it tells operators' commands and those of who may act, with who sent them 
   expect((await audit("--from", from!)).stdout.trimEnd().split("\n")).toHaveLength(1)
   expect((await audit("--account", "acc_nobody")).code).toBe(3)
   expect((await audit("--from", "0")).code).toBe(3)
+})
+
+test("it tells withdrawals, approvals and changes of party as their owners are notified of them, and what stops withdrawals and lets them go on", async () => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new FundsDriver({}, recording)
+  driver.send({ kind: "OpenVenue", environment: "development", ...versions, program: "tests" })
+  const [owner, other] = [driver.funded(10_000_000), driver.funded(10_000_000)]
+  const deposits = recording.taken.length
+  const withdrawal = driver.withdrawal(owner, 4_000_000)
+  driver.send(driver.askWithdrawal(other, 40_000_000))
+  driver.finish(owner, withdrawal)
+  const change = driver.partyChange(owner)
+  driver.bind(owner, change)
+  driver.finish(owner, change)
+  const stop = (reason: "operator" | "reconciliation", differenceAtoms: number) =>
+    driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason, differenceAtoms, atOffset: 9 })
+  stop("reconciliation", -40_000_000)
+  stop("operator", 0)
+  driver.send({ kind: "AllowWithdrawals", idempotencyKey: driver.nextKey() })
+  const folder = Recorded.newFolder()
+  try {
+    await Recorded.write(recording, folder)
+    const from = String(deposits + 1)
+    const of = async (...args: ReadonlyArray<string>) => {
+      const { stdout } = await run("dist/tools/venue.js", ["audit", "--data", folder, "--from", from, ...args])
+      return stdout.trimEnd().split("\n").map((line) => line.replace(/^\S+ +\d+ {2}/, ""))
+    }
+    const [ownerId, otherId] = [owner, other].map(({ account }) => driver.engine.accountId(account))
+    const told = await of()
+    const ofOwner = told.filter((line) => line.startsWith(`${ownerId}:`))
+    expect(
+      ofOwner.map((
+        line
+      ) => [/^(withdrawal|approval|change of ledger party|\S+)/.exec(line.slice(ownerId!.length + 2))![1],
+        /\[noted: (.*)\]/.exec(line)?.[1]]
+      )
+    ).toEqual([
+      ["withdrawal", "withdrawal requested"],
+      ["approval", "ledger step approved"],
+      ["change of ledger party", "party change requested"],
+      ["approval", "ledger step approved"],
+      [expect.any(String), "ledger party changed"]
+    ])
+    expect(told.find((line) => line.startsWith(`${otherId}:`))).toMatch(/withdrawal \(.*amount 40\.000000.*: refused: /)
+    expect(told.slice(-3)).toEqual([
+      expect.stringMatching(
+        /^stop of withdrawals \(reason reconciliation.*: done \[withdrawals are stopped: the treasury lacks 40\.000000 USDC\]$/
+      ),
+      expect.stringMatching(/^stop of withdrawals \(reason operator.*: done \[withdrawals were stopped before\]$/),
+      expect.stringMatching(/: done \[withdrawals go on\]$/)
+    ])
+    expect(told).toHaveLength(9)
+    expect(await of("--account", ownerId!)).toEqual(ofOwner)
+  } finally {
+    fs.rmSync(folder, { recursive: true })
+  }
 })

@@ -1,6 +1,7 @@
 /**
- * `venue audit`: the security events in a journal, one line for each record: operators' actions, and everything about credentials. The
- * digests of credentials are never shown, nor anything from which one could be derived.
+ * `venue audit`: the security events in a journal, one line for each record: operators' actions, everything about credentials, what
+ * owners request and approve of money that leaves and of their ledger party, and when withdrawals stop and go on. The digests of
+ * credentials are never shown, nor anything from which one could be derived.
  */
 import type * as Stream from "effect/Stream"
 import type { State } from "../../engine/State.js"
@@ -16,7 +17,28 @@ import * as Tail from "./Tail.js"
 
 export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity">
 
-const isSecurityRelevant = (command: Command): boolean => command.principal === Principal.operator || command.kind in capabilities.identity
+/** Requests about money on the ledger that are told whatever came of them, like those about credentials. */
+const ofMoney: ReadonlySet<Command["kind"]> = new Set(["RequestWithdrawal", "RequestPartyChange", "ApproveStep", "StopWithdrawals"])
+
+/**
+ * Whether a record is told. What an owner is notified of may also follow from a fact of the ledger, such as another party once it is
+ * confirmed; and a payment that contradicts the journal stops withdrawals.
+ */
+const isTold = ({ events, record: { command } }: Tail.Told): boolean =>
+  command.principal === Principal.operator || command.kind in capabilities.identity || ofMoney.has(command.kind)
+  || events.some(({ event }) => event === "SecurityNoted" || event === "WithdrawalsStopped")
+
+/**
+ * Whether withdrawals stop or go on by a record, and what a comparison of books found lacking: that is what letting them go on accepts. A
+ * stop beside another changes nothing.
+ */
+const stopTold = ({ events, record: { command } }: Tail.Told): ReadonlyArray<string> => {
+  const changes = events.flatMap((event) => event.event === "WithdrawalsStopped" ? [event.isStopped === 1] : [])
+  const differenceAtoms = command.kind === "StopWithdrawals" ? command.differenceAtoms : 0
+  const lacking = differenceAtoms < 0 ? `: the treasury lacks ${Format.money(-differenceAtoms)} USDC` : ""
+  if (changes.length === 0 && command.kind === "StopWithdrawals") return [`[withdrawals were stopped before${lacking}]`]
+  return changes.map((isStopped) => isStopped ? `[withdrawals are stopped${lacking}]` : "[withdrawals go on]")
+}
 
 /**
  * The accounts that a record concerns: the one it acted for, the owner of what it names, and those that its events name, by themselves or
@@ -38,7 +60,7 @@ const usesOf = (state: State, { events }: Tail.Told, accountId: string): Readonl
 
 const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): ReadonlyArray<string> => {
   const { events, outcome, record: { atEpochMs, command, sequence } } = told
-  if (!isSecurityRelevant(command)) return []
+  if (!isTold(told)) return []
   const concerned = accountsOf(state, told).map((account) => accountName(state, account))
   if (accountId !== undefined && !concerned.includes(accountId)) return []
   // Whoever asks for one account need not be told of the others.
@@ -49,7 +71,8 @@ const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): R
     ...(whose.length === 0 ? [] : [`${whose.join(", ")}:`]),
     auditLine(state, command, outcome),
     ...(uses.length === 0 ? [] : [`[used: ${uses.join(", ")}]`]),
-    ...(notes.length === 0 ? [] : [`[noted: ${notes.join(", ")}]`])
+    ...(notes.length === 0 ? [] : [`[noted: ${notes.join(", ")}]`]),
+    ...stopTold(told)
   ]
   return [`${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text.join(" ")}`]
 }
