@@ -2,8 +2,9 @@
  * Safety (contract). The readiness report gives each market's trading session and the state of its index: how long ago its source observed
  * it, by the process's clock and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and
  * whether the last relevant sample was a step that waits for confirmation. Of money on the ledger it gives whether withdrawals are open or
- * why they are stopped, what the ledger said that cannot be, up to which offset the journal has it, and how many transfers are not over.
- * Checked where everything decided is durable: there the model stands where the engine does. `/metrics` says the same of the indexes.
+ * why they are stopped, what an operator accepted as lacking, what the ledger said that cannot be, up to which offset the journal has it,
+ * and how many transfers are not over. Checked where everything decided is durable: there the model stands where the engine does.
+ * `/metrics` says the same of the indexes.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { isNeeded } from "../model/NaiveFunds.js"
@@ -58,15 +59,20 @@ interface ToldOfMoney {
   readonly ledgerAlarms?: number
   readonly ledgerOffset?: number
   readonly openTransfers?: number
+  readonly acceptedAtoms?: number
 }
 
 /** Checks what the report says of money on the ledger. */
-const judgeMoney = ({ funds }: NaiveVenue, { ledgerAlarms, ledgerOffset, openTransfers, withdrawals }: ToldOfMoney): Verdict => {
+const judgeMoney = (
+  { funds }: NaiveVenue,
+  { acceptedAtoms, ledgerAlarms, ledgerOffset, openTransfers, withdrawals }: ToldOfMoney
+): Verdict => {
   if (withdrawals === undefined) return holds
-  const { contradictions, offset, stop, transfers } = funds
+  const { accepted, contradictions, offset, stop, transfers } = funds
   const stopped = stop?.reason === "operator" ? "stopped: operator" : `stopped: ${stop?.reason}, differs by ${stop?.differenceAtoms} atoms`
   return firstDifference("the readiness", [
     ["withdrawals", withdrawals, stop === undefined ? "open" : stopped],
+    ["what is accepted as lacking", acceptedAtoms, accepted === 0 ? undefined : accepted],
     ["the ledger's alarms", ledgerAlarms, contradictions],
     ["the ledger's offset", ledgerOffset, offset],
     ["open transfers", openTransfers, transfers.filter(isNeeded).length]

@@ -3,9 +3,9 @@
  * journal had between question and answer; the treasury in a published solvency report is the ledger's likewise. The difference is that of
  * the two, and equals what was sent to the treasury besides deposits, where the ledger has forgotten nothing and strangers have taken
  * nothing. The books stop withdrawals only where the treasury lacks something, and more than an operator has accepted. The reported state
- * of withdrawals is the actual one, and the automatic reconciliation in the venue's readiness agrees with the ledger's own book; it is
- * there once the process has told anybody of one. A party is given ledger money at most as often as that was requested for its account, and
- * at least as often as that was confirmed; nobody else is given any.
+ * of withdrawals is the actual one, with the stop that stands and what is accepted as lacking, and the automatic reconciliation in the
+ * venue's readiness agrees with the ledger's own book; it is there once the process has told anybody of one. A party is given ledger money
+ * at most as often as that was requested for its account, and at least as often as that was confirmed; nobody else is given any.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -14,7 +14,7 @@ import type { NaiveFunds } from "../model/NaiveFunds.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { atomsOf } from "../reading/Numbers.js"
-import { difference } from "./Difference.js"
+import { difference, firstDifference } from "./Difference.js"
 import { type Call, isLimited, type LedgerBook, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -97,6 +97,16 @@ const atomsIn = (json: Json, name: string): bigint => BigInt(String(json[name]))
 
 const isBetween = (told: bigint, before: bigint, now: bigint): boolean => before <= told && told <= now
 
+/** Checks which stop stands, and what is accepted as lacking. */
+const standingFault = (what: string, told: Json, { accepted, stop }: NaiveFunds): Verdict => {
+  const shown = told["stop"] as { readonly reason: string; readonly differenceAtoms: string } | undefined
+  return firstDifference(what, [
+    ["the reason of the stop", shown?.reason, stop?.reason],
+    ["what the stop says is lacking", shown?.differenceAtoms, stop === undefined ? undefined : String(stop.differenceAtoms)],
+    ["what is accepted as lacking", told["acceptedAtoms"], accepted === 0 ? undefined : String(accepted)]
+  ], ["answer", "model"])
+}
+
 const compared = (state: State, { answer: { json, text }, call, model: { funds } }: Answered, before: Before): Verdict => {
   const told = json as Json
   const [held, owed, deposited, withdrawn, uncredited, unattributed] = ["heldAtoms", "owedAtoms", "confirmedDepositsAtoms",
@@ -115,6 +125,8 @@ const compared = (state: State, { answer: { json, text }, call, model: { funds }
   if (!isBetween(withdrawn, before.withdrawn, funds.withdrawn)) return broken(`${what}: ${funds.withdrawn} were withdrawn`)
   if (state.stops === before.stops && told["withdrawalsStopped"] !== funds.isStopped)
     return broken(`${what}: withdrawals are ${funds.isStopped ? "" : "not "}stopped`)
+  const fault = state.stops === before.stops ? standingFault(what, told, funds) : undefined
+  if (fault !== undefined) return fault
   if (state.stops === before.stops && !funds.isStopped && unattributed < BigInt(funds.accepted))
     return broken(`${what}: withdrawals go on, and no more than ${funds.accepted} atoms are accepted`)
   state.told.push({ what, offset: Number(told["atLedgerOffset"]), held, unattributed })

@@ -161,7 +161,7 @@ const withdrawalsStop = Cli.make("stop", Options.remote, (parsed) => Effect.flat
   Cli.withDescription("Takes and approves none from here on")
 )
 
-const withdrawalsAllow = Cli.make("allow", Options.remote, (parsed) => Effect.flatMap(venue, (tasks) => tasks.allowWithdrawals(parsed)))
+const withdrawalsAllow = Cli.make("allow", Options.allow, (parsed) => Effect.flatMap(venue, (tasks) => tasks.allowWithdrawals(parsed)))
   .pipe(
     Cli.withDescription("Lets them go on")
   )

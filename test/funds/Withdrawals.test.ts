@@ -434,4 +434,36 @@ describe("around withdrawals", () => {
     await allow()
     expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000001", withdrawalsStopped: true })
   })
+
+  test("an operator's stop beside the venue's own is nothing, which is told, and so is what is accepted however the books stand", async () => {
+    const at = "/v1/operator/withdrawals/stop"
+    const standing = async () => {
+      const { acceptedAtoms, reconciliation, withdrawals } = await details()
+      return { acceptedAtoms, reconciliation: reconciliation.replace(/ at ledger offset \d+/, ""), withdrawals }
+    }
+    expect(await standing()).toMatchObject({ withdrawals: "stopped: reconciliation, differs by -3000001 atoms" })
+    expect((await bank.venue.ask("PUT", at)).status).toBe(200)
+    const stopped = "stopped: reconciliation, differs by -3000001 atoms"
+    expect(await standing()).toEqual({ acceptedAtoms: undefined, reconciliation: "differs by -3000001 atoms", withdrawals: stopped })
+    const stop = { reason: "reconciliation", differenceAtoms: "-3000001" }
+    const books = await bank.reconcile()
+    expect([books.stop, "acceptedAtoms" in books]).toEqual([stop, false])
+    expect((await bank.venue.ask("DELETE", at)).status).toBe(200)
+    const acceptedAtoms = -3_000_001
+    expect(await standing()).toMatchObject({
+      acceptedAtoms,
+      reconciliation: "differs by -3000001 atoms, of which -3000001 are accepted",
+      withdrawals: "open"
+    })
+    // Once the treasury was made whole, and where it holds more, the acceptance stands still, and would hide a loss of as much.
+    await bank.give(books.treasuryPartyId, -acceptedAtoms)
+    const whole = await bank.reconcile()
+    expect([whole.unattributedAtoms, whole.acceptedAtoms, "stop" in whole]).toEqual(["0", String(acceptedAtoms), false])
+    expect(await standing()).toEqual({ acceptedAtoms, reconciliation: "agrees", withdrawals: "open" })
+    await bank.give(books.treasuryPartyId, 1)
+    await bank.reconcile()
+    expect(await standing()).toEqual({ acceptedAtoms, reconciliation: "differs by 1 atoms", withdrawals: "open" })
+    for (const method of ["PUT", "DELETE"]) expect((await bank.venue.ask(method, at)).status).toBe(200)
+    expect(await standing()).toEqual({ acceptedAtoms: undefined, reconciliation: "differs by 1 atoms", withdrawals: "open" })
+  })
 })

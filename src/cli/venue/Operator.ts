@@ -34,6 +34,7 @@ import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
 import * as Format from "../replay/Format.js"
 import * as Http from "./Http.js"
+import type { Standing } from "./Withdrawals.js"
 
 /** A venue, and the token for its operator routes. */
 export interface Target {
@@ -367,6 +368,20 @@ export const indexFeed = (url: string) =>
   Effect.map(
     Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text)),
     ({ details }) => details["indexFeed"]
+  )
+
+/** How withdrawals stand; undefined while the venue does not tell it, before it has read its journal. */
+export const withdrawals = (url: string) =>
+  Effect.map(
+    Effect.flatMap(
+      read(url, "/readyz"),
+      ({ status, text }) =>
+        status === 200 || status === 503 ? decode(withoutToken(url), Readiness, text) : fail(withoutToken(url), status, text)
+    ),
+    ({ details }): Standing | undefined => {
+      const { acceptedAtoms = 0, withdrawals } = details
+      return typeof withdrawals === "string" ? { withdrawals, acceptedAtoms: Number(acceptedAtoms) } : undefined
+    }
   )
 
 /** The venue's published solvency at a sequence. */

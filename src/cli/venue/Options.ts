@@ -227,6 +227,11 @@ export const verifySolvency = {
 
 export const index = { ...remote, marketId, price: Args.text({ name: "price" }) }
 
+export const allow = {
+  ...remote,
+  accept: named("accept", "The shortfall that this accepts, USDC: required, and exactly so much, where the venue stopped them itself")
+}
+
 export const fundAdd = { ...remote, amount: Args.text({ name: "amount" }) }
 
 /** The parsed arguments and options of a command. */

@@ -10,6 +10,9 @@ const usdc = (atoms: string): string => {
   return `${atoms.startsWith("-") ? "-" : ""}${whole}.${digits.slice(-Units.moneyScale)}`
 }
 
+const byStop = ({ differenceAtoms, reason }: NonNullable<Reconciliation["stop"]>): string =>
+  reason === "operator" ? ` by an operator` : `: ${reason}, ${usdc(differenceAtoms)}`
+
 export const lines = (report: Reconciliation): ReadonlyArray<string> => [
   `treasury ${report.treasuryPartyId} at ledger offset ${report.atLedgerOffset}, ${Format.time(report.comparedAtEpochMs)}`,
   Format.table(["what", "USDC>"], [
@@ -20,5 +23,6 @@ export const lines = (report: Reconciliation): ReadonlyArray<string> => [
     ["held on the ledger", usdc(report.heldAtoms)],
     ["not attributed", usdc(report.unattributedAtoms)]
   ]),
-  report.withdrawalsStopped ? "withdrawals are stopped" : "withdrawals are open"
+  report.withdrawalsStopped ? `withdrawals are stopped${report.stop === undefined ? "" : byStop(report.stop)}` : "withdrawals are open",
+  ...(report.acceptedAtoms === undefined ? [] : [`accepted as lacking: ${usdc(report.acceptedAtoms)}`])
 ]

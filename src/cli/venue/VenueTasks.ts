@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as fs from "node:fs"
 import { isRetention } from "../../domain/Retention.js"
+import * as Units from "../../domain/Units.js"
 import type { MarketSession } from "../../edge/markets/Snapshot.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
@@ -13,6 +14,7 @@ import * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
 import * as Reconcile from "./Reconcile.js"
 import * as VerifySolvency from "./VerifySolvency.js"
+import * as Withdrawals from "./Withdrawals.js"
 
 /** A market's session, and when it changes. */
 const sessionText = (session: typeof MarketSession.Type | undefined): string => {
@@ -80,10 +82,34 @@ export const halt = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.
 export const resume = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.resume), sayDone)
 
 /** Stops accepting and approving withdrawals. */
-export const stopWithdrawals = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.stopWithdrawals), sayDone)
+export const stopWithdrawals = (parsed: Remote) =>
+  Effect.gen(function*() {
+    yield* Effect.flatMap(against(parsed, Operator.stopWithdrawals), sayDone)
+    const standing = yield* Effect.option(asked(Operator.withdrawals(parsed.url)))
+    const stands = Option.getOrUndefined(standing)
+    if (stands === undefined) return yield* Console.error("whether another stop stood before could not be read: see `venue status`")
+    yield* Effect.forEach(Withdrawals.ofStop(stands), (text) => Console.log(text))
+  })
 
-/** Allows withdrawals again. */
-export const allowWithdrawals = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.allowWithdrawals), sayDone)
+/** Allows withdrawals again, if what that accepts is what the operator says. */
+export const allowWithdrawals = (parsed: Options.Of<typeof Options.allow>) =>
+  Effect.gen(function*() {
+    const accept = Option.getOrUndefined(parsed.accept)
+    const atoms = accept === undefined ? undefined : Units.parseDecimal(accept, Units.moneyScale)
+    if (typeof atoms === "string" || (atoms ?? 0) < 0) return yield* usage(`--accept is USDC as a decimal, like 40.0, and not ${accept}`)
+    const before = yield* looking(parsed, ({ url }) => Operator.withdrawals(url))
+    if (before === undefined) {
+      return yield* new Ended({ code: noAnswerCode, text: "the venue does not tell yet how withdrawals stand: nothing was changed" })
+    }
+    const refusal = Withdrawals.refusalOf(before, atoms)
+    if (refusal !== undefined) return yield* new Ended({ code: refusedCode, text: refusal })
+    yield* Effect.flatMap(against(parsed, Operator.allowWithdrawals), sayDone)
+    const after = Option.getOrUndefined(yield* Effect.option(asked(Operator.withdrawals(parsed.url))))
+    if (after === undefined) return yield* Console.error("what is accepted as lacking could not be read: see `venue status`")
+    const { isMore, text } = Withdrawals.ofAllow(before, after)
+    if (isMore) return yield* new Ended({ code: refusedCode, text })
+    yield* Console.log(text)
+  })
 
 const durations: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 

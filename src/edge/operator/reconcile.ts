@@ -6,6 +6,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { FundsView } from "../../engine/Reads.js"
 import { Operation } from "../../operations/Operations.js"
 import { failureOf } from "../funds/Troubles.js"
 import * as Failures from "../http/Failures.js"
@@ -30,9 +31,25 @@ export const Reconciliation = Schema.Struct({
     description:
       "Held less owed: what nothing in the journal accounts for. 0 where the books agree, below it where the treasury lacks something."
   }),
-  withdrawalsStopped: Schema.Boolean
+  withdrawalsStopped: Schema.Boolean,
+  stop: Fields.optional(Schema.Struct({
+    reason: Schema.Literal("operator", "reconciliation", "contradiction"),
+    differenceAtoms: Fields.SignedAtoms
+  })).annotations({
+    description: "The stop that stands, absent where withdrawals are open. Letting them go on accepts this difference where it is below 0; "
+      + "an operator's own stop says nothing of the ledger, and letting them go on then revokes what was accepted before."
+  }),
+  acceptedAtoms: Fields.optional(Fields.SignedAtoms).annotations({
+    description: "What is accepted as lacking, below 0; absent where nothing is. Only a difference below it stops withdrawals."
+  })
 }).annotations({ identifier: "Reconciliation" })
 export type Reconciliation = typeof Reconciliation.Type
+
+/** Why withdrawals are stopped, and what is accepted as lacking. */
+const standing = ({ acceptedAtoms, stop }: FundsView): Pick<Reconciliation, "stop" | "acceptedAtoms"> => ({
+  ...(stop === undefined ? undefined : { stop: { reason: stop.reason, differenceAtoms: String(stop.differenceAtoms) } }),
+  ...(acceptedAtoms === 0 ? undefined : { acceptedAtoms: String(acceptedAtoms) })
+})
 
 export const reconcile = Route.effect({
   tag: "operator",
@@ -58,7 +75,8 @@ export const reconcile = Route.effect({
         confirmedWithdrawalsAtoms: String(report.withdrawnAtoms),
         uncreditedDepositsAtoms: String(report.uncreditedAtoms),
         unattributedAtoms: String(report.differenceAtoms),
-        withdrawalsStopped: state.funds.stop !== undefined
+        withdrawalsStopped: state.funds.stop !== undefined,
+        ...standing(state.funds)
       })
     })
 })
@@ -71,7 +89,10 @@ export const stopWithdrawals = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operator))
-    .annotate(OpenApi.Summary, "Take and approve no withdrawal until they are let go on: what was executed goes on"),
+    .annotate(OpenApi.Summary, "Take and approve no withdrawal until they are let go on: what was executed goes on")
+    .annotate(OpenApi.Description,
+      "Where the venue has stopped them itself before, that stop stands and this one changes nothing: `stop` of a reconciliation and "
+        + "`withdrawals` among the details of `/readyz` tell which stands."),
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers }) =>
     operated(
@@ -89,7 +110,11 @@ export const allowWithdrawals = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operator))
-    .annotate(OpenApi.Summary, "Let withdrawals go on: what the stop says that the treasury lacks is accepted, and less stops them again"),
+    .annotate(OpenApi.Summary, "Let withdrawals go on: what the stop says that the treasury lacks is accepted, and less stops them again")
+    .annotate(OpenApi.Description,
+      "What is accepted is what the stop that stands says, so look first, at `stop` of a reconciliation or at `withdrawals` among the "
+        + "details of `/readyz`. Only an operator's own stop revokes what was accepted before. `acceptedAtoms` tells afterwards what is "
+        + "accepted, in either place."),
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers }) =>
     operated(services, "allow_withdrawals", command("AllowWithdrawals", Operation.allowWithdrawals, headers, {}, {}))

@@ -17,6 +17,21 @@ const mostNamed = 16
 const stoppedBy = ({ differenceAtoms, reason }: NonNullable<FundsView["stop"]>): string =>
   reason === "operator" ? `stopped: ${reason}` : `stopped: ${reason}, differs by ${differenceAtoms} atoms`
 
+/**
+ * What letting withdrawals go on accepts as lacking, by what the details say of them: atoms, 0 or below. An operator's own stop says
+ * nothing of the ledger.
+ */
+export const lackingIn = (withdrawals: string): number => Math.min(0, Number(/ differs by (-?\d+) atoms$/.exec(withdrawals)?.[1] ?? 0))
+
+/** What the last comparison found. Of what is lacking, an operator may have accepted a part. */
+const comparedIn = (report: ReturnType<Services["funds"]["standing"]>["report"], acceptedAtoms: number): string => {
+  if (report === undefined) return "not compared yet"
+  const { atOffset, differenceAtoms } = report
+  if (differenceAtoms === 0n) return `agrees at ledger offset ${atOffset}`
+  const accepted = differenceAtoms < 0n && acceptedAtoms !== 0 ? `, of which ${acceptedAtoms} are accepted` : ""
+  return `differs by ${differenceAtoms} atoms at ledger offset ${atOffset}${accepted}`
+}
+
 /** The details in `/readyz`. */
 export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<string, string | number | boolean>> => {
   const { offsetLag, report, stopped, trouble, uncompared } = funds.standing()
@@ -32,15 +47,11 @@ export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<strin
     ).join(", "),
     ledgerAlarms: alarmed,
     withdrawals: stop === undefined ? "open" : stoppedBy(stop),
-    reconciliation: report === undefined
-      ? "not compared yet"
-      : report.differenceAtoms === 0n
-      ? `agrees at ledger offset ${report.atOffset}`
-      : `differs by ${report.differenceAtoms} atoms at ledger offset ${report.atOffset}${
-        acceptedAtoms === 0 ? "" : `, of which ${acceptedAtoms} are accepted`
-      }`,
+    reconciliation: comparedIn(report, acceptedAtoms),
     // The line above is from the last completed comparison, however long ago that was.
-    ...(uncompared === undefined ? undefined : { reconciliationTrouble: uncompared })
+    ...(uncompared === undefined ? undefined : { reconciliationTrouble: uncompared }),
+    // However the books stand: a loss of as much would stop nothing, so it has to be revoked once the treasury was made whole.
+    ...(acceptedAtoms === 0 ? undefined : { acceptedAtoms })
   }
 }
 
