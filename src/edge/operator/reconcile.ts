@@ -34,9 +34,9 @@ export const Reconciliation = Schema.Struct({
   withdrawalsStopped: Schema.Boolean,
   stop: Fields.optional(Schema.Struct({
     reason: Schema.Literal("operator", "reconciliation", "contradiction"),
-    differenceAtoms: Fields.SignedAtoms
+    differenceAtoms: Fields.SignedAtoms.annotations({ description: "What it reported as lacking, below 0; 0 of an operator's own." })
   })).annotations({
-    description: "The stop that stands, absent where withdrawals are open. Letting them go on accepts this difference where it is below 0; "
+    description: "The stop that stands, absent where withdrawals are open. Letting them go on accepts its difference where it is below 0; "
       + "an operator's own stop says nothing of the ledger, and letting them go on then revokes what was accepted before."
   }),
   acceptedAtoms: Fields.optional(Fields.SignedAtoms).annotations({
