@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Committed } from "../sequencer/Feed.js"
 import * as BoardTables from "./BoardTables.js"
-import type { CandleRow } from "./Candles.js"
+import { type CandleRow, seriesNames } from "./Candles.js"
 import { closeReasons, type Episode } from "./Episodes.js"
 import type { FillRow } from "./Fills.js"
 import * as FillTables from "./FillTables.js"
@@ -20,7 +20,7 @@ import * as OrderTables from "./OrderTables.js"
 import type { ScoreRow } from "./Scores.js"
 import * as SecurityTables from "./SecurityTables.js"
 import { inOne, put, run, table } from "./Sql.js"
-import { bucketOf } from "./Timeframes.js"
+import { bucketOf, timeframes } from "./Timeframes.js"
 import * as TransferTables from "./TransferTables.js"
 
 type Block = Committed["block"]
@@ -293,6 +293,9 @@ const scaleTable = table("scale", 3, ({ market, priceScale, quantityScale }: Sca
 const candleTable = table("candle", 9, candleColumns)
 const episodeTable = table("episode", 19, episodeColumns)
 
+/** The series are named, since they are the first column of the key: without them every candle of all markets would be looked at. */
+const dropCandles = `DELETE FROM candle WHERE series IN (${[...seriesNames.keys()].join()}) AND market = ?`
+
 /** Writes candles, and episodes, each in the place of what it was; within the transaction of their batch. */
 export const putCandles = (sql: SqlClient.SqlClient, candles: Iterable<CandleRow>): Effect.Effect<void, SqlError> =>
   put(sql, candleTable, candles)
@@ -336,7 +339,7 @@ export const write = (
       const columns = "sequence = ?, at_epoch_ms = ?, digest = ?, born = ?, fills = ?"
       yield* change(sql, from, columns, [sequence, atEpochMs, digest, batch.born, batch.fillCount])
       if (batch.beginning !== undefined) yield* setBeginning(sql, batch.beginning)
-      for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
+      for (const { market } of batch.rescaled) yield* run(sql, dropCandles, [market])
       yield* put(sql, scaleTable, batch.rescaled)
       yield* putCandles(sql, batch.candles)
       yield* putEpisodes(sql, batch.episodes)
@@ -374,14 +377,19 @@ const candleOf = (row: StoredCandle): CandleRow => ({
   volumeAtoms: BigInt(row.volume)
 })
 
-/** The latest candle of every series, market and timeframe. */
+/** The latest candle of every series, market and timeframe: each is looked up, since grouping would go through all candles. */
 export const latestCandles = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CandleRow>, SqlError> =>
   Effect.map(
     run<StoredCandle>(
       sql,
-      `SELECT candle.* FROM candle JOIN (
-        SELECT series, market, timeframe, max(open_time) AS open_time FROM candle GROUP BY series, market, timeframe
-      ) USING (series, market, timeframe, open_time)`
+      `WITH kind (series, market, timeframe) AS (
+        SELECT series.value, market, timeframe.value FROM json_each(?) AS series CROSS JOIN scale CROSS JOIN json_each(?) AS timeframe
+      )
+      SELECT candle.* FROM kind CROSS JOIN candle USING (series, market, timeframe) WHERE open_time = (
+        SELECT max(open_time) FROM candle AS own
+          WHERE own.series = kind.series AND own.market = kind.market AND own.timeframe = kind.timeframe
+      )`,
+      [seriesNames, timeframes].map((names) => JSON.stringify([...names.keys()]))
     ),
     (found) => found.map(candleOf)
   )
