@@ -1,6 +1,6 @@
 /**
  * The histories of a venue, made by a worker (`HistoriesServing`): the venue sends it the records in its memory as they are, and sends
- * it the reads. A worker that ends or does not answer is started again; until then nothing can be read. Readers wait a moment for a
+ * it the reads. A worker that ends or answers nothing is started again; until then nothing can be read. Readers wait a moment for a
  * worker that only has to open the histories: they exist, but the venue is ready before they are.
  */
 import type * as Clock from "effect/Clock"
@@ -12,13 +12,16 @@ import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import * as Histories from "../readmodel/Histories.js"
 import type { Source } from "../readmodel/HistoriesHost.js"
+import { AccountLines } from "./AccountLines.js"
 import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
 
 /** Most records sent at once: copying them takes well under a millisecond. */
 const recordsAtOnce = 1_024
 
-/** Most reads waiting at once. */
+/** Most reads waiting at once, of all accounts and of one; and those of one that are with the worker, which answers in turn. */
 const mostWaiting = 4_096
+export const mostOfAccount = 512
+export const mostAtOnce = 8
 
 /**
  * How long readers wait for histories that are only being opened, ms: a thread takes more than two seconds to start on a busy machine,
@@ -26,8 +29,14 @@ const mostWaiting = 4_096
  */
 export const openingMs = 5_000
 
-/** How long a read may take, ms: the disk under the histories may not answer. */
-const patienceMs = 30_000
+/**
+ * How long a read may take, ms. One that takes longer fails alone while the worker answers others. Where it answers nothing for so long,
+ * the disk under the histories does not answer either.
+ */
+export const patienceMs = 30_000
+
+/** How often the log says that reads take too long, in ms. */
+const saidEveryMs = 60_000
 
 /** How long shutdown waits for missing records, and how often it checks, in milliseconds. */
 const lastWaitMs = 1_000
@@ -43,6 +52,21 @@ export interface Line {
 /** Starts one; `gone` is called once, when it has ended. */
 export type Dial = (begun: Begun, heard: (said: Said) => void, gone: (reason: string) => void) => Line
 
+/** A read that the worker has not answered. */
+interface Waiting {
+  readonly id: number
+  /** Whose rows it asks for; undefined of what is public. */
+  readonly account: number | undefined
+  readonly asked: Asked
+  settle: (read: Histories.Read<unknown> | undefined) => void
+}
+
+/** The account whose rows a read asks for; undefined of a read that is the same for all. */
+const accountOf = (question: Question, [first]: ReadonlyArray<unknown>): number | undefined => {
+  if (question === "firstOrderSince") return undefined
+  return typeof first === "number" ? first : (first as { readonly account?: number }).account
+}
+
 class Beside {
   private line: Line | undefined
   /** How far the histories are, as the worker last reported. */
@@ -56,8 +80,14 @@ class Beside {
   /** Since when there has been a durable record that the worker is not known to have; undefined where there is none. */
   private behindSinceEpochMs: number | undefined
   private readonly standstill: Histories.Standstill
-  private readonly waiting = new Map<number, (read: Histories.Read<unknown> | undefined) => void>()
+  /** Also those that nobody waits for any more, until the worker has answered them: they take its time all the same. */
+  private readonly waiting = new Map<number, Waiting>()
+  private lines = new AccountLines<Waiting>(mostAtOnce)
   private ids = 0
+  /** What any worker has ever said of the database: while this grows, it answers. */
+  private said = 0
+  /** When the log last said that reads take too long, by a monotonic clock. */
+  private lateSaidNanos: bigint | undefined
   private readonly durable = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
 
   constructor(
@@ -113,21 +143,25 @@ class Beside {
     )
   }
 
-  /** Sends a read; a worker that does not answer in time is ended. */
+  /** Sends a read; a worker that answers nothing for as long as this one may take is ended. */
   read<A>(question: Question, parameters: ReadonlyArray<unknown>): Effect.Effect<Histories.Read<A>, Histories.Unavailable> {
     return Effect.zipRight(this.opened, Effect.suspend(() => {
-      const { line } = this
-      if (line === undefined || this.reached === undefined || this.waiting.size >= mostWaiting) {
-        return Effect.fail(new Histories.Unavailable())
-      }
+      const { line, said } = this
+      const account = accountOf(question, parameters)
+      if (line === undefined || this.reached === undefined) return Effect.fail(new Histories.Unavailable())
       const id = ++this.ids
       const answer = Effect.async<Histories.Read<unknown> | undefined>((resume) => {
-        this.waiting.set(id, (read) => resume(Effect.succeed(read)))
-        line.tell({ _tag: "Read", id, question, parameters }, [])
-        return Effect.sync(() => void this.waiting.delete(id))
+        // Looked at here, where the read takes its place: others may have taken it since, or the worker may have ended.
+        const isFull = this.waiting.size >= mostWaiting || this.lines.countOf(account) >= mostOfAccount
+        if (isFull || this.line !== line) return resume(Effect.succeed(undefined))
+        const asked: Asked = { _tag: "Read", id, question, parameters }
+        const read: Waiting = { id, account, asked, settle: (found) => resume(Effect.succeed(found)) }
+        this.waiting.set(id, read)
+        if (this.lines.begin(account, read)) line.tell(asked, [])
+        return Effect.sync(() => this.giveUp(read))
       })
       const late = (): undefined => {
-        if (this.line === line) this.broken(`the database has not answered for ${patienceMs} ms`)
+        if (this.line === line) this.late(said)
         return undefined
       }
       return Effect.flatMap(
@@ -135,6 +169,22 @@ class Beside {
         (read) => read === undefined ? Effect.fail(new Histories.Unavailable()) : Effect.succeed(read as Histories.Read<A>)
       )
     }))
+  }
+
+  /** Nobody waits for a read any more. */
+  private giveUp(read: Waiting): void {
+    if (this.lines.leave(read.account, read)) this.waiting.delete(read.id)
+    else read.settle = () => {}
+  }
+
+  /** A read was not answered in time; `said`: how much the worker had said when it was asked. */
+  private late(said: number): void {
+    if (this.said === said) return this.broken(`the database has not answered for ${patienceMs} ms`)
+    const nowNanos = this.clock.unsafeCurrentTimeNanos()
+    if (this.lateSaidNanos !== undefined && nowNanos - this.lateSaidNanos < BigInt(saidEveryMs) * 1_000_000n) return
+    this.lateSaidNanos = nowNanos
+    const text = `a read of the histories was given up after ${patienceMs} ms: they answer others, and ${this.waiting.size} wait`
+    Runtime.runFork(this.runtime)(Effect.logWarning(text))
   }
 
   /** Waits briefly while the histories are being opened, unless too many readers are waiting already. */
@@ -177,11 +227,16 @@ class Beside {
   private heard(said: Said, line: Line): void {
     switch (said._tag) {
       case "Found": {
-        const settle = this.waiting.get(said.id)
+        this.said++
+        const read = this.waiting.get(said.id)
+        if (read === undefined) return
         this.waiting.delete(said.id)
-        return settle?.(said.read)
+        const next = this.lines.next(read.account)
+        if (next !== undefined) line.tell(next.asked, [])
+        return read.settle(said.read)
       }
       case "Reached":
+        this.said++
         this.reached = said.reached
         this.noLongerOpening()
         if (said.reached === undefined) return
@@ -233,7 +288,8 @@ class Beside {
     this.noLongerOpening()
     const waiting = [...this.waiting.values()]
     this.waiting.clear()
-    for (const settle of waiting) settle(undefined)
+    this.lines = new AccountLines(mostAtOnce)
+    for (const { settle } of waiting) settle(undefined)
   }
 }
 

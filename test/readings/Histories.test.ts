@@ -3,7 +3,7 @@
  * and whether fibers of the test's own thread or the venue's thread make them.
  */
 import * as path from "node:path"
-import { Context, Deferred, Effect, Exit, Fiber, FiberId, Layer, Scope, TestClock, TestContext } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, FiberId, Layer, Logger, Option, Scope, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import { Journal } from "../../src/journal/Journal.js"
@@ -185,6 +185,124 @@ test("where whoever makes them dies there is nothing to read, until the next one
   expect(await answers(elsewhere, shapeOf(world))).toEqual(before)
   await world.stop()
 })
+
+/** Histories whose worker says what a test has it say. The clock is a test's own. */
+const scripted = Effect.gen(function*() {
+  /** Every read that was sent to any worker. */
+  const reads: Array<Asked & { readonly _tag: "Read" }> = []
+  const logged: Array<string> = []
+  const dialed: Array<(said: Said) => void> = []
+  const dial: HistoriesBeside.Dial = (_, heard) => {
+    dialed.push(heard)
+    return { tell: (each) => void (each._tag === "Read" && reads.push(each)), end: () => Effect.void }
+  }
+  const source: Source = {
+    environment: "development",
+    options: { ...options, retryMs: 1_000 },
+    durableSequence: () => 1,
+    reached: () => Effect.void,
+    run: () => undefined,
+    listen: () => {}
+  }
+  const noted = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void logged.push(String(message))))
+  const histories = yield* Effect.provide(HistoriesBeside.make(dial, source), noted)
+  while (dialed.length === 0) yield* Effect.yieldNow()
+  const place = { sequence: 1, atEpochMs: 0, digest: "" }
+  const reached = { place, fills: 0, behindSinceEpochMs: undefined, isReplaying: false, isRebuilding: false }
+  const say = (said: Said): void => dialed.at(-1)!(said)
+  say({ _tag: "Reached", reached })
+  const settled = Effect.all(Array.from({ length: 20 }, () => Effect.yieldNow()))
+  return {
+    histories,
+    reads,
+    logged,
+    dialed,
+    /** Begins a read, and gives what it comes to. */
+    ask: (read: Effect.Effect<unknown, unknown>) => Effect.zipLeft(Effect.fork(Effect.option(read)), settled),
+    /** Has the worker answer a read. */
+    answer: (read: { readonly id: number }) =>
+      Effect.zipRight(Effect.sync(() => say({ _tag: "Found", id: read.id, read: { found: read.id, standing: {} as never } })), settled)
+  }
+})
+
+const inScript = (use: (script: Effect.Effect.Success<typeof scripted>) => Effect.Effect<void>): Promise<void> =>
+  Effect.gen(function*() {
+    const scope = yield* Scope.make()
+    yield* use(yield* Scope.extend(scripted, scope))
+    // At their end they wait a moment for records, which here are never taken in.
+    const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+    yield* TestClock.adjust("1 minute")
+    yield* Fiber.join(closing)
+  }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise)
+
+const candles = { series: "index", market: 0, timeframe: "1m", sinceEpochMs: undefined, limit: 1 } as const
+
+test("a read that takes too long fails alone where others are answered, and only a worker that answers nothing is ended", () =>
+  inScript(({ answer, ask, dialed, histories, logged, reads }) =>
+    Effect.gen(function*() {
+      const slow = yield* ask(histories.candles(candles))
+      for (let quick = 1; quick < 4; quick++) {
+        yield* TestClock.adjust(HistoriesBeside.patienceMs / 4)
+        const asked = yield* ask(histories.order(quick, 1))
+        yield* answer(reads.at(-1)!)
+        expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Some" })
+      }
+      yield* TestClock.adjust(HistoriesBeside.patienceMs / 4)
+      expect(yield* Fiber.join(slow)).toEqual(Option.none())
+      expect(logged).toEqual([
+        `a read of the histories was given up after ${HistoriesBeside.patienceMs} ms: they answer others, and 1 wait`
+      ])
+      expect(dialed).toHaveLength(1)
+      expect(histories.standing()).toBeDefined()
+
+      // One more that is late within the same minute is not told of again.
+      const late = yield* ask(histories.candles(candles))
+      yield* TestClock.adjust(HistoriesBeside.patienceMs / 2)
+      yield* answer(reads[0]!)
+      const silent = yield* ask(histories.candles(candles))
+      yield* TestClock.adjust(HistoriesBeside.patienceMs / 2)
+      expect(yield* Fiber.join(late)).toEqual(Option.none())
+      expect([logged.length, dialed.length]).toEqual([1, 1])
+      yield* TestClock.adjust(HistoriesBeside.patienceMs / 2)
+      expect(yield* Fiber.join(silent)).toEqual(Option.none())
+      expect(logged.at(-1)).toContain(`the database has not answered for ${HistoriesBeside.patienceMs} ms`)
+      expect(histories.standing()).toBeUndefined()
+      yield* TestClock.adjust(1_000)
+      expect(dialed).toHaveLength(2)
+    })
+  ))
+
+test("whoever asks for much at once waits for himself, and nobody else behind him", () =>
+  inScript(({ answer, ask, histories, reads }) =>
+    Effect.gen(function*() {
+      const { mostAtOnce, mostOfAccount } = HistoriesBeside
+      const many = yield* Effect.forEach(Array.from({ length: mostOfAccount + 5 }, (_, index) => index), (market) =>
+        Effect.fork(Effect.option(histories.changesBefore({ account: 5, market, before: undefined, limit: 1 }))))
+      const asked = many.slice(0, mostOfAccount)
+      expect(yield* Effect.forEach(many.slice(mostOfAccount), Fiber.join)).toEqual(Array.from({ length: 5 }, () => Option.none()))
+      expect(reads).toHaveLength(mostAtOnce)
+      // Others, and what is public, are sent at once.
+      yield* ask(histories.order(6, 1))
+      yield* ask(histories.fillsBefore({ account: undefined, market: 0, before: 1, limit: 1 }))
+      yield* ask(histories.candles(candles))
+      yield* ask(histories.firstOrderSince(5))
+      expect(reads.slice(mostAtOnce).map(({ question }) => question)).toEqual(["order", "fillsBefore", "candles", "firstOrderSince"])
+      // A read that waits and is given up is never sent, and one that was sent keeps its place until it is answered.
+      yield* Fiber.interrupt(asked[mostAtOnce]!)
+      yield* Fiber.interrupt(asked[0]!)
+      expect(reads).toHaveLength(mostAtOnce + 4)
+      yield* answer(reads[0]!)
+      yield* answer(reads[1]!)
+      expect(yield* Fiber.join(asked[1]!)).toMatchObject({ _tag: "Some", value: { found: reads[1]!.id } })
+      const marketOf = ({ parameters: [first] }: (typeof reads)[number]) => (first as { readonly market: number }).market
+      expect(reads.slice(mostAtOnce + 4).map(marketOf)).toEqual([mostAtOnce + 1, mostAtOnce + 2])
+      for (let index = 2; index < reads.length; index++) yield* answer(reads[index]!)
+      const found = yield* Effect.forEach(asked.slice(mostAtOnce + 1), Fiber.join)
+      expect(found.every(Option.isSome)).toBe(true)
+      yield* ask(histories.order(5, 1))
+      expect(reads.at(-1)).toMatchObject({ question: "order", parameters: [5, 1] })
+    })
+  ))
 
 test("what is asked of histories that are only being opened waits for them a moment, and where there is nothing to read for nothing", () =>
   Effect.gen(function*() {

@@ -524,13 +524,13 @@ export const solvencyUnavailable: Failure = {
   }
 }
 
-/** The histories are being opened, or rebuilt from the journal. */
+/** The histories are being opened, or rebuilt from the journal, or more is asked of them than they can read. */
 export const historiesUnavailable: Failure = {
   description: {
     ...ledgerUnavailable.description,
     name: "HistoriesUnavailable",
     dependency: "read_model",
-    safeMessage: "The histories are being opened, or made from the journal: repeat the same request shortly."
+    safeMessage: "The histories are being opened, made from the journal, or asked for too much at once: repeat the same request shortly."
   }
 }
 
