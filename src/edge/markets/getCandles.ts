@@ -14,6 +14,7 @@ import type { Read } from "../../readmodel/Histories.js"
 import { timeframes } from "../../readmodel/Timeframes.js"
 import { inBoth } from "../accounts/Money.js"
 import type { Services } from "../http/Call.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { fail, json } from "../http/Executor.js"
@@ -52,11 +53,13 @@ const CandleList = Schema.Struct({
   timeframe: Timeframe,
   series: Schema.Literal("trade", "index"),
   candles: Schema.Array(CandleRecord),
-  freshness: Freshness
+  freshness: Freshness,
+  ...CompleteSince
 }).annotations({
   identifier: "CandleList",
   description: "Oldest first. The latest candle is still open and changes. Candles without a trade, or without a sample of the index, are "
-    + "left out. `volume` is of the underlying; 0 for `index`."
+    + "left out. `volume` is of the underlying; 0 for `index`. A candle that began before `completeSinceEpochMs` is missing, or lacks what "
+    + "was before then."
 })
 
 const CompatCandle = Schema.Tuple(Fields.EpochMs, Fields.Amount, Fields.Amount, Fields.Amount, Fields.Amount, Fields.Amount).annotations({
@@ -123,7 +126,8 @@ export const getCandles = Route.effect({
         timeframe: urlParams.timeframe ?? "1m",
         series: urlParams.series ?? "index",
         candles: found.map((candle) => candleRecord(parameters, candle)),
-        freshness: freshness(standing)
+        freshness: freshness(standing),
+        ...completeSince(services)
       }))
 })
 

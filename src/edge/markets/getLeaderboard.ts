@@ -8,6 +8,7 @@ import type { Decile, Entry } from "../../readmodel/Boards.js"
 import type { BoardPage } from "../../readmodel/Histories.js"
 import { type WindowKind, windowKinds } from "../../readmodel/Windows.js"
 import type { Services } from "../http/Call.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Cursor from "../http/Cursor.js"
 import * as Errors from "../http/Errors.js"
 import { fail, json } from "../http/Executor.js"
@@ -53,13 +54,14 @@ const Leaderboard = Schema.Struct({
   periodEndEpochMs: Fields.EpochMs,
   scoreHistogram: Schema.Array(ScoreDecile),
   entries: Schema.Array(LeaderboardEntry),
-  nextCursor: Fields.NextCursor
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
 }).annotations({
   identifier: "Leaderboard",
   description:
     "Made every 60 s and never changed; a cursor goes on in the board that it came with, for ten minutes. The best 1,000 are told, "
     + "the histogram is of all. A score is what was realised, less fees and funding. Accounts that neither traded nor closed anything in "
-    + "the window are left out."
+    + "the window are left out. Where `completeSinceEpochMs` is there, scores have only what came later in the window."
 })
 
 /** The name under which others see an account: its chosen handle, or a pseudonym that cannot be traced to it. */
@@ -100,7 +102,9 @@ const page = (services: Services, { entries, head }: BoardPage, limit: number): 
   periodStartEpochMs: head.periodStartEpochMs,
   periodEndEpochMs: head.periodEndEpochMs,
   scoreHistogram: head.histogram.map(decile),
-  ...pageBy("entries", limit, entries, (each) => entry(services, each), ({ rank }) => Cursor.encodeRank({ ...head, rank }))
+  ...pageBy("entries", limit, entries, (each) => entry(services, each), ({ rank }) => Cursor.encodeRank({ ...head, rank })),
+  // A window that began later than the histories lacks nothing.
+  ...completeSince(services, head.periodStartEpochMs < (services.histories.standing()?.beginning?.atEpochMs ?? 0))
 })
 
 /**

@@ -8,6 +8,7 @@ import type * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
 import * as Units from "../../domain/Units.js"
 import type { Fill } from "../../engine/Reads.js"
+import { CompleteSince, completeSince } from "../http/Complete.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -34,8 +35,9 @@ const MarketTradeList = Schema.Struct({
   version: Schema.Literal("external-market-trades/v1"),
   marketId: Fields.Text,
   trades: Schema.Array(MarketTrade),
-  nextCursor: Fields.NextCursor
-}).annotations({ identifier: "MarketTradeList", description: "Newest first, back to the market's first." })
+  nextCursor: Fields.NextCursor,
+  ...CompleteSince
+}).annotations({ identifier: "MarketTradeList", description: "Newest first, back to the market's first or `completeSinceEpochMs`." })
 
 /** A public trade in the unified shape: the taker's side of it. */
 const CompatTrade = Schema.Struct({ ...Trade.compatFields, info: MarketTrade }).annotations({ identifier: "CompatTrade" })
@@ -82,7 +84,8 @@ export const listTrades = Route.effect({
             version: "external-market-trades/v1",
             marketId,
             ...page("trades", limit, fills, (fill) =>
-              trade(parameters, fill))
+              trade(parameters, fill)),
+            ...completeSince(services, services.state.oldestFill().ordinal > 0)
           }))
       }))
 })
