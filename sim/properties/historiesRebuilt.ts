@@ -1,6 +1,7 @@
 /**
  * Safety (I9). Histories that a venue kept while it ran, over all its crashes, equal row by row those rebuilt from its journal: answers
- * from either are the same, byte for byte.
+ * from either are the same, byte for byte. Those that begin with the state behind some record, as at an upgrade, lack only what had ended
+ * and been forgotten by then.
  */
 import { broken, holds, type Property } from "./Property.js"
 

@@ -370,7 +370,7 @@ export class Proofs {
   #replayFromStart(): Engine {
     const left = this.world.histories.left()
     if (left === undefined) throw new Error("a venue that stopped in good order left no histories")
-    const rebuilding = new Rebuilding(left)
+    const rebuilding = new Rebuilding(left, this.world.root.split("histories begun anew"))
     let unsound: string | undefined
     const capacity = capacityOf(this.world.options)
     const copies = new Copies(capacity, this.world.root.split("copies").below(1_000))
@@ -381,7 +381,7 @@ export class Proofs {
       if (unsound === undefined && sequence % addedUpEvery === 0) unsound = soundness(state, sequence)
     }
     const { engine, fault: diverged } = this.#replayed((committed, engine) => {
-      rebuilding.take(committed)
+      rebuilding.take(committed, engine)
       copies.take(committed, engine)
     }, addUp)
     const fault = diverged ?? copies.fault

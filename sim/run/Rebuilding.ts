@@ -1,15 +1,19 @@
 /**
  * Compares the histories that a venue kept while it ran with those rebuilt from its journal: they must have the same rows. Both are made by
- * the same code, so some tables are also compared with what the model says.
+ * the same code, so some tables are also compared with what the model says. From some record on, histories that begin with the state behind
+ * it are made beside them.
  */
 import { Effect } from "effect"
 import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
+import type { Engine } from "../../src/engine/Engine.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as ShownRows from "../model/ShownRows.js"
 import { fileOf } from "../world/SimHistories.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import { Seeded } from "./Seeded.js"
 
 const environment = "development"
 
@@ -51,20 +55,31 @@ export class Rebuilding {
   readonly sequence: number
   private readonly kept: ReadonlyArray<string>
   private rebuilt: ReadonlyArray<string> | undefined
+  /** Begun at the end of the first block that ends at this record or later. */
+  private readonly seededFrom: number
+  private seeded: Seeded | undefined
+  private seededRows: ReadonlyArray<string> = []
 
   /** `left`: the database that a gracefully stopped venue left. */
-  constructor(left: Uint8Array) {
+  constructor(left: Uint8Array, random: SimRandom) {
     this.kept = rows(fileOf(left), () => Effect.void)
     const [place] = this.kept
     this.sequence = (JSON.parse(place!.slice("place ".length)) as { readonly sequence: number }).sequence
+    this.seededFrom = random.below(this.sequence + 1)
   }
 
-  /** Applies a block of the journal with its events; blocks come in order from the first. */
-  take(committed: Committed): void {
+  /** Applies a block of the journal with its events, the engine standing at its end; blocks come in order from the first. */
+  take(committed: Committed, engine: Engine): void {
     const { block, block: { lastSequence } } = committed
     if (lastSequence > this.sequence) return
     this.projection.apply(committed)
-    if (lastSequence < this.sequence) return
+    this.seeded?.take(committed)
+    if (lastSequence < this.sequence) {
+      if (lastSequence >= this.seededFrom) this.seeded ??= new Seeded(engine, Tables.placeBehind(block).digest)
+      return
+    }
+    const { seeded } = this
+    if (seeded !== undefined) this.seededRows = rows(":memory:", (sql) => seeded.write(sql, environment, committed))
     this.rebuilt = rows(":memory:", (sql) =>
       Effect.flatMap(Tables.begin(sql, environment), (begun) =>
         typeof begun === "string"
@@ -78,7 +93,9 @@ export class Rebuilding {
     if (sequence === 0) return undefined
     if (rebuilt === undefined) return `the kept ones are as of record ${sequence}, at which no block ends`
     const at = Array.from({ length: Math.max(kept.length, rebuilt.length) }).findIndex((_, index) => kept[index] !== rebuilt[index])
-    return at < 0 ? undefined : `at record ${sequence} the kept row ${String(kept[at])} is ${String(rebuilt[at])} where it is made anew`
+    if (at >= 0) return `at record ${sequence} the kept row ${String(kept[at])} is ${String(rebuilt[at])} where it is made anew`
+    const fault = this.seeded?.fault(this.seededRows, rebuilt)
+    return fault === undefined ? undefined : `at record ${sequence}, ${fault}`
   }
 
   /**

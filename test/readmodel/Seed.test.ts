@@ -1,11 +1,12 @@
 /**
- * Histories that begin at an upgrade's step begin with the state before it: what its own record decides, and what was still queued, is
- * included once.
+ * Histories that begin at an upgrade's step begin with the state before it: what was remembered then is in them, and what its own record
+ * decides, and what was still queued, is included once.
  */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
+import * as Ids from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
-import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
+import { nothingKept, Projection, venuesOwn } from "../../src/readmodel/Projection.js"
 import { keptOf, seedBefore } from "../../src/readmodel/Seed.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -49,6 +50,69 @@ const episodesFrom = async (driver: Driver, goOn: (record: (given: AnyGiven) => 
   goOn(record)
   return new Map([...seed.batch.episodes, ...projection.take().episodes].map((episode) => [episode.account, episode]))
 }
+
+/** A driver each of whose records is also applied to histories that begin with the first. */
+const followed = () => {
+  const driver = new Driver(Engine.make({ orders: 1_000, idempotencyKeys: 5_000 }))
+  const { engine, engine: { state: { events } } } = driver
+  const whole = new Projection(nothingKept)
+  const run = driver.run.bind(driver)
+  driver.run = (command) => {
+    events.clear()
+    const outcome = run(command)
+    const { sequence } = outcome
+    if (sequence === engine.sequence && events.length > 0) {
+      const records = [{ sequence, atEpochMs: driver.atEpochMs, command }]
+      const block = { firstSequence: sequence, lastSequence: sequence, digest: new Uint8Array(32), records } as never
+      whole.apply({ block, events: events.words.slice(0, events.length), told: events.told.copied() })
+    }
+    return outcome
+  }
+  return { driver, whole }
+}
+
+test("orders, fills, money and flags that were remembered at the step are in the histories, as in those that began with the first record", async () => {
+  const { driver, whole } = followed()
+  const { engine, engine: { state } } = driver
+  open(driver)
+  const often = { fundingIntervalMs: 20_000, fundingCapE9: 40_000_000, indexStaleMs: 30_000, makerFeeBps: 1, takerFeeBps: 5 }
+  const markets = ["AAA", "BBB"].map((name) => driver.market(parameters(name, often), 1000))
+  driver.mark()
+  const pair = [driver.account(1e9), driver.account(1e9)] as const
+  for (const market of markets)
+    pair.forEach((account, side) => driver.place(account, { market, side: side as 0 | 1, priceAtoms: 1000, quantityAtoms: 1000 }))
+  const resting = driver.place(pair[0], { side: 0, priceAtoms: 900, quantityAtoms: 1000 }).orderNumber
+  const canceled = driver.place(pair[1], { side: 0, priceAtoms: 901, quantityAtoms: 1000 }).orderNumber
+  driver.cancel(pair[1], canceled)
+  driver.send({ kind: "SetAccountFlags", idempotencyKey: "bot", ofAccount: pair[1], set: 4, clear: 0 })
+  const isPaidTwice = () => state.fundingPayments.since(0, 100).length === 4
+  while (!isPaidTwice()) for (const market of markets) driver.index(market, 1000)
+  // What is left over of a payment opened the insurance fund, which is never ranked, and has no flags of its own.
+  const fund = engine.findAccount(Ids.insuranceFundId)
+
+  const { batch } = await Effect.runPromise(
+    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc" }) }, engine.sequence + 1)
+  )
+  const all = whole.take()
+  const inOrder = (rows: Iterable<object>) => [...rows].map((row) => JSON.stringify(Object.entries(row).sort())).sort()
+  expect(inOrder(batch.rescaled)).toEqual(inOrder(all.rescaled))
+  expect(batch.fills).toEqual(all.fills)
+  expect(batch.fills).toHaveLength(2)
+  expect(inOrder(batch.money.changes)).toEqual(inOrder(all.money.changes))
+  const paid = ({ money: { payments } }: Pick<typeof batch, "money">) =>
+    inOrder(Array.from(payments, ({ account, market, paidAtoms, place, sequence }) => ({ account, market, paidAtoms, place, sequence })))
+  expect(paid(batch)).toEqual(paid(all))
+  // Of one record, so that their places are told apart.
+  expect(new Set(Array.from(batch.money.payments, ({ place }) => place))).toEqual(new Set([0, 1]))
+  const orders = Array.from(batch.orders.placed)
+  expect(orders.map(({ orderNumber, status }) => [orderNumber, status]).sort()).toEqual(
+    Array.from(all.orders.placed, ({ orderNumber, status }) => [orderNumber, status]).sort()
+  )
+  expect(orders.find(({ orderNumber }) => orderNumber === canceled)?.canceledAtoms).toBe(1000)
+  expect(orders.find(({ orderNumber }) => orderNumber === resting)).toMatchObject({ filledAtoms: 0, canceledAtoms: 0 })
+  expect(batch.flags).toEqual([[pair[1], 4], [fund, venuesOwn]])
+  expect(inOrder(batch.flags)).toEqual(inOrder(all.flags))
+})
 
 test("funding that was in line at the step is in the histories once", async () => {
   const driver = new Driver(Engine.make({ orders: 1_000, idempotencyKeys: 5_000, settledAtOnce: 1 }))
