@@ -530,7 +530,7 @@ export const historiesUnavailable: Failure = {
     ...ledgerUnavailable.description,
     name: "HistoriesUnavailable",
     dependency: "read_model",
-    safeMessage: "The histories are being opened, made from the journal, or asked for too much at once: repeat the same request shortly."
+    safeMessage: "The histories are not ready, or asked too much at a time: repeat the same request shortly."
   }
 }
 
