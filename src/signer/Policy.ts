@@ -5,6 +5,9 @@ import * as Records from "./Records.js"
 
 const dayMs = 86_400_000
 
+/** How long a transaction's time may be over for its withdrawal to begin a day: longer than a ledger goes without any record. */
+const latestMs = 7 * dayMs
+
 /** In money atoms. */
 export interface Limits {
   readonly perWithdrawalAtoms: number
@@ -25,11 +28,13 @@ interface When {
 
 /**
  * The day that a withdrawal counts for, in days since the epoch, UTC: that of the signer's clock, or of the latest one where that is later.
- * A transaction whose time was over for more than a day says that the clock is ahead, as the venue asks for minutes from the ledger's time:
- * it begins no new day, or all withdrawals until then would share one limit. Counting it for the latest day takes nothing off the limit.
+ * A transaction whose time was over for more than a week says that the clock is ahead, as the venue asks for minutes from the ledger's
+ * time: it begins no new day, or all withdrawals until then would share one limit. Counting it for the latest day takes nothing off the
+ * limit. The ledger's time stands still while nothing is recorded, and a withdrawal that is refused here does not move it: within a week it
+ * begins a day, so that a quiet ledger does not make the last day's limit that of all days.
  */
 const dayOf = ({ day }: Records.Treasury, { atEpochMs, untilEpochMs }: When): number =>
-  untilEpochMs < atEpochMs - dayMs ? day : Math.max(Math.floor(atEpochMs / dayMs), day)
+  untilEpochMs < atEpochMs - latestMs ? day : Math.max(Math.floor(atEpochMs / dayMs), day)
 
 /**
  * The treasury after a withdrawal, or the limit that forbids it. Repeating the same transaction counts nothing more, however late. A newly
@@ -53,7 +58,9 @@ export const limitMet = (treasury: Records.Treasury, when: When): string => {
   const today = Math.floor(when.atEpochMs / dayMs)
   const of = `the treasury gives less on ${dateOf(day)}`
   if (day > today) return `${of}, for which its latest withdrawals count: the signer's clock was ahead`
-  return day < today ? `${of}, and the transaction's time is over for more than a day: the signer's clock seems to be ahead` : of
+  return day < today
+    ? `${of}, and the transaction's time is over for more than a week: the signer's clock is ahead, or the ledger records nothing`
+    : of
 }
 
 const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)

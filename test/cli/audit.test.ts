@@ -180,3 +180,42 @@ test("it tells withdrawals, approvals and changes of party as their owners are n
     fs.rmSync(folder, { recursive: true })
   }
 })
+
+test.each([
+  ["nothing was stopped", undefined],
+  ["an operator had stopped them", ["operator", 0]],
+  ["a comparison had", ["reconciliation", -1_000_000]]
+] as const)("it tells a payment of what was given back, where %s", async (_, first) => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new FundsDriver({}, recording)
+  driver.send({ kind: "OpenVenue", environment: "development", ...versions, program: "tests" })
+  const owner = driver.funded(10_000_000)
+  const withdrawal = driver.withdrawal(owner, 4_000_000)
+  const step = "treasury_withdrawal"
+  driver.prepare(withdrawal)
+  driver.approve(owner, withdrawal)
+  driver.begin(withdrawal, "one")
+  driver.note(withdrawal, step, "one", "refused", "NO")
+  driver.scan(withdrawal)
+  if (first !== undefined) {
+    const [reason, differenceAtoms] = first
+    driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason, differenceAtoms, atOffset: 7 })
+  }
+  driver.complete(withdrawal, step, "one")
+  driver.send({ kind: "AllowWithdrawals", idempotencyKey: driver.nextKey() })
+  const folder = Recorded.newFolder()
+  try {
+    await Recorded.write(recording, folder)
+    const { stdout } = await run("dist/tools/venue.js", ["audit", "--data", folder])
+    expect(stdout.trimEnd().split("\n").slice(-2)).toEqual([
+      expect.stringMatching(
+        first === undefined
+          ? /: done \[alarm: accepted after its end, of 4\.000000 USDC\] \[withdrawals are stopped\]$/
+          : /: done \[alarm: accepted after its end, of 4\.000000 USDC\]$/
+      ),
+      expect.stringMatching(/: done \[withdrawals go on\]$/)
+    ])
+  } finally {
+    fs.rmSync(folder, { recursive: true })
+  }
+})

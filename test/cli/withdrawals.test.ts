@@ -101,6 +101,12 @@ test("they are not let go on over a shortfall that was not named, and what is ac
   expect([revoked.code, revoked.stdout.includes("no shortfall is accepted")]).toEqual([0, true])
 })
 
+test("nothing is sent where they are open: a stop that came in between would be lifted unseen", async () => {
+  const already = await venue({ withdrawals: open, acceptedAtoms: -5_000_000 }, "allow", "--accept", "5")
+  expect([already.code, already.seen]).toEqual([0, [readiness]])
+  expect(already.stdout).toContain("nothing was changed: withdrawals are open, it is accepted that the treasury lacks 5.000000 USDC")
+})
+
 test("nothing is sent where the venue does not tell how they stand, or where what is accepted is no amount", async () => {
   const starting = await venue({}, "allow")
   expect([starting.code, starting.seen]).toEqual([2, [readiness]])

@@ -4,6 +4,7 @@
  * credentials are never shown, nor anything from which one could be derived.
  */
 import type * as Stream from "effect/Stream"
+import { alarms } from "../../engine/funds/Funds.js"
 import type { State } from "../../engine/State.js"
 import { Principal } from "../../operations/Header.js"
 import { capabilities, type Command } from "../../operations/Operations.js"
@@ -20,24 +21,35 @@ export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity
 /** Requests about money on the ledger that are told whatever came of them, like those about credentials. */
 const ofMoney: ReadonlySet<Command["kind"]> = new Set(["RequestWithdrawal", "RequestPartyChange", "ApproveStep", "StopWithdrawals"])
 
+/** Events that are told whatever they follow from: what owners are notified of, what stops withdrawals, what contradicts the journal. */
+const told: ReadonlySet<string> = new Set(["SecurityNoted", "WithdrawalsStopped", "LedgerAlarm"])
+
 /**
  * Whether a record is told. What an owner is notified of may also follow from a fact of the ledger, such as another party once it is
  * confirmed; and a payment that contradicts the journal stops withdrawals.
  */
 const isTold = ({ events, record: { command } }: Tail.Told): boolean =>
   command.principal === Principal.operator || command.kind in capabilities.identity || ofMoney.has(command.kind)
-  || events.some(({ event }) => event === "SecurityNoted" || event === "WithdrawalsStopped")
+  || events.some(({ event }) => told.has(event))
 
 /**
  * Whether withdrawals stop or go on by a record, and what a comparison of books found lacking: that is what letting them go on accepts. A
- * stop beside another changes nothing.
+ * stop beside another changes nothing. What the ledger reports against the journal is told with the transfer's amount: a withdrawal that
+ * was paid after it was given back is lacking, too, whatever had stopped withdrawals before.
  */
-const stopTold = ({ events, record: { command } }: Tail.Told): ReadonlyArray<string> => {
+const stopTold = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<string> => {
   const changes = events.flatMap((event) => event.event === "WithdrawalsStopped" ? [event.isStopped === 1] : [])
+  const alarmed = events.flatMap((event) => event.event === "LedgerAlarm" ? [alarmTold(state, event.alarm, event.transfer)] : [])
   const differenceAtoms = command.kind === "StopWithdrawals" ? command.differenceAtoms : 0
   const lacking = differenceAtoms < 0 ? `: the treasury lacks ${Format.money(-differenceAtoms)} USDC` : ""
   if (changes.length === 0 && command.kind === "StopWithdrawals") return [`[withdrawals were stopped before${lacking}]`]
-  return changes.map((isStopped) => isStopped ? `[withdrawals are stopped${lacking}]` : "[withdrawals go on]")
+  return [...alarmed, ...changes.map((isStopped) => isStopped ? `[withdrawals are stopped${lacking}]` : "[withdrawals go on]")]
+}
+
+const alarmTold = ({ funds }: State, alarm: number, number: number): string => {
+  const transfer = funds.transfers.find(number)
+  const amount = transfer === undefined || transfer.amountAtoms === 0 ? "" : `, of ${Format.money(transfer.amountAtoms)} USDC`
+  return `[alarm: ${alarms[alarm]!.replaceAll("_", " ")}${amount}]`
 }
 
 /**
@@ -72,7 +84,7 @@ const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): R
     auditLine(state, command, outcome),
     ...(uses.length === 0 ? [] : [`[used: ${uses.join(", ")}]`]),
     ...(notes.length === 0 ? [] : [`[noted: ${notes.join(", ")}]`]),
-    ...stopTold(told)
+    ...stopTold(state, told)
   ]
   return [`${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text.join(" ")}`]
 }

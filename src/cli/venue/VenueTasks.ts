@@ -103,6 +103,8 @@ export const allowWithdrawals = (parsed: Options.Of<typeof Options.allow>) =>
     }
     const refusal = Withdrawals.refusalOf(before, atoms)
     if (refusal !== undefined) return yield* new Ended({ code: refusedCode, text: refusal })
+    // A stop that came in between would be lifted unseen, and its shortfall accepted.
+    if (before.withdrawals === "open") return yield* Console.log(`nothing was changed: ${Withdrawals.ofAllow(before, before).text}`)
     yield* Effect.flatMap(against(parsed, Operator.allowWithdrawals), sayDone)
     const after = Option.getOrUndefined(yield* Effect.option(asked(Operator.withdrawals(parsed.url))))
     if (after === undefined) return yield* Console.error("what is accepted as lacking could not be read: see `venue status`")

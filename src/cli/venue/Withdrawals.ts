@@ -26,7 +26,7 @@ export const ofStop = ({ withdrawals }: Standing): ReadonlyArray<string> => {
 
 /**
  * Why withdrawals are not let go on; undefined where they may. `accepted`: the shortfall that the operator accepts, atoms, 0 or above.
- * Where they are open already, the same command may have been sent before.
+ * Where they are open already, the same command may have been sent before, and nothing is to be sent.
  */
 export const refusalOf = ({ withdrawals }: Standing, accepted: number | undefined): string | undefined => {
   const lacking = lackingIn(withdrawals)

@@ -360,7 +360,8 @@ export class Session implements Conversation {
     }
     this.later(() => {
       if (found === "replaced") return refuse(Errors.ticketReplaced)
-      if (typeof found === "number") return refuse(refusedTicket(reads, keyOf(tickets, reads, ticket), found))
+      if (found === Refusal.ticketRevoked) return refuse(refusedTicket(reads, keyOf(tickets, reads, ticket), found))
+      if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       const endedMeanwhile = endOf(found, reads, decidedAt())
       if (endedMeanwhile !== undefined) return refuse(refusedTicket(reads, found.apiKey, endedMeanwhile))
