@@ -88,7 +88,7 @@ export class Driver {
   trouble: Trouble | undefined = new Unreachable({ whom: "ledger", detail: "not reached yet" })
   /** What the signer failed at in the last attempt of a transfer that needs the venue's work; undefined where it fails none. */
   signerTrouble: Unreachable | undefined
-  /** What the ledger refused in the last attempt of such a transfer for a reason of its own: it answers, and does not do its work. */
+  /** What the ledger did not do in the last attempt of such a transfer for a reason of its own: it answers, and does not do its work. */
   refusal: Unreachable | undefined
 
   constructor(private readonly parts: Parts, private readonly scope: Scope.Scope, private readonly options: Options = defaults) {
@@ -234,16 +234,21 @@ export class Driver {
       // Transfer numbers are multiples of the ordinals per record, so the record's sequence is used to spread them.
       const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, sequenceOf(number))
       tended.waitsSinceEpochMs = now
-      // Whether they work again is seen by the next attempt alone where the signer fails at signing only, or the ledger at this step.
-      const tryMs = isOfSigner(trouble) || isRefusal(trouble) ? Math.min(backoffMs, longestRefusedMs) : backoffMs
+      // Whether they work again is seen by the next attempt alone where the signer fails at signing only, or the venue lacks a right for
+      // this step. A ledger that has too much to do is asked ever more rarely.
+      const tryMs = isOfSigner(trouble) || lacksRight(trouble) ? Math.min(backoffMs, longestRefusedMs) : backoffMs
       const isDeclined = trouble?._tag === "Stopped" && trouble.reason === "ledger_declines"
       tended.waitMs = trouble?._tag === "Stopped" && !isDeclined ? this.options.stoppedMs : tryMs
       const wasStopped = tended.trouble?._tag === "Stopped" && tended.troubled === this.atHand(number)
-      const isNew = tended.logged !== trouble?.message
+      // What was logged is logged again where it comes back.
+      if (trouble === undefined) tended.logged = undefined
+      const isNew = trouble !== undefined && tended.logged !== gist(trouble)
       // What the ledger declines is tried again soon, and is only worth a line once that has not helped.
       const isToTell = isDeclined ? isNew && tended.failures >= loggedFrom : trouble?._tag === "Stopped" && !wasStopped
-      if (trouble !== undefined && (isToTell || (isRefusal(trouble) && isNew))) {
-        tended.logged = trouble.message
+      // Where completions cannot be read either, the log has said so, once for all transfers.
+      const isRefused = refusalOf(trouble, tended.failures) !== undefined && this.trouble?._tag !== "Unreachable"
+      if (trouble !== undefined && (isToTell || (isRefused && isNew))) {
+        tended.logged = gist(trouble)
         const transfer = `transfer ${this.parts.reads.transfer(number)?.id}`
         yield* trouble._tag === "Stopped"
           ? Effect.logError(`${transfer} waits for an operator: ${trouble.message}`)
@@ -291,9 +296,9 @@ export class Driver {
     this.forget()
     const toDrive = this.parts.reads.transfersToDrive()
     this.isBusy = toDrive.length > 0
-    const troubles = toDrive.map(({ number }) => this.tended.get(number)?.trouble)
-    this.signerTrouble = troubles.find(isOfSigner)
-    this.refusal = troubles.find(isRefusal)
+    const troubled = toDrive.flatMap(({ number }) => this.tended.get(number) ?? [])
+    this.signerTrouble = troubled.map(({ trouble }) => trouble).find(isOfSigner)
+    this.refusal = troubled.map(({ failures, trouble }) => refusalOf(trouble, failures)).find((refusal) => refusal !== undefined)
     let begun = 0
     for (const transfer of toDrive) {
       const { number } = transfer
@@ -406,15 +411,27 @@ export class Driver {
 }
 
 /**
- * The longest that a transfer waits for which the signer has failed, or the ledger refused its work, in ms: until it is tried again, they
- * are told not to work.
+ * The longest that a transfer waits for which the signer has failed, or the ledger refused its work for want of a right, in ms: until it is
+ * tried again, they are told not to work.
  */
 const longestRefusedMs = 60_000
 
-/** After how many failures in a row it is logged that the ledger declines the venue's own step. */
+/**
+ * After how many failures in a row it is told that the ledger declines the venue's own step, or does not do its work for a step and leaves
+ * open why.
+ */
 const loggedFrom = 4
 
-const isRefusal = (trouble: Trouble | undefined): trouble is Unreachable => trouble?._tag === "Unreachable" && trouble.isRefusal === true
+/** The trouble where it is that the ledger answers, and does not do its work: at once where it says so, otherwise once it has lasted. */
+const refusalOf = (trouble: Trouble | undefined, failures: number): Unreachable | undefined => {
+  if (trouble?._tag !== "Unreachable" || trouble.nature === undefined) return undefined
+  return trouble.nature !== "undone" || failures >= loggedFrom ? trouble : undefined
+}
+
+const lacksRight = (trouble: Trouble | undefined): boolean => trouble?._tag === "Unreachable" && trouble.nature === "right"
+
+/** What a trouble says, without the number by which the ledger's own log names it: that is another one in each attempt. */
+const gist = ({ message }: Trouble): string => message.replaceAll(/[0-9a-f]{32,}/gu, "")
 
 const isOfSigner = (trouble: Trouble | undefined): trouble is Unreachable => trouble?._tag === "Unreachable" && trouble.whom === "signer"
 

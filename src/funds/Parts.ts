@@ -41,9 +41,18 @@ export interface Bound {
   readonly offsets: Offsets
 }
 
+const natureOf = (error: LedgerError): Unreachable["nature"] => {
+  if (error._tag !== "Refused" || error.isOfLedger !== true) return undefined
+  return error.lacksRight === true ? "right" : "refusal"
+}
+
 /** The trouble for a ledger error where nothing was submitted: another attempt may succeed. */
 export const ofLedger = (error: LedgerError): Unreachable =>
-  new Unreachable({ whom: "ledger", detail: error.message, isRefusal: error._tag === "Refused" && error.isOfLedger === true })
+  new Unreachable({ whom: "ledger", detail: error.message, nature: natureOf(error) })
+
+/** The same where the ledger was to make what a step needs, which it may fail at for as long as nobody hears of it. */
+export const ofUndone = (error: LedgerError): Unreachable =>
+  new Unreachable({ whom: "ledger", detail: error.message, nature: natureOf(error) ?? "undone" })
 
 /** The same for a signer error other than a refusal. */
 export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ whom: "signer", detail: error.message })

@@ -12,7 +12,7 @@ import { check } from "../ledger/prepared/Check.js"
 import { unpreparable } from "./Elsewhere.js"
 import { factsOf, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
-import { type Bound, endOf, ofLedger, ofSigner, type Parts } from "./Parts.js"
+import { type Bound, endOf, ofSigner, ofUndone, type Parts } from "./Parts.js"
 import { Declined, Stopped, type Trouble, Unreachable } from "./Trouble.js"
 
 /** For how long a prepared transaction may be recorded, by the ledger's time, in ms. */
@@ -73,7 +73,7 @@ export const bindParty = (parts: Parts, { participantId }: Bound, { account, kin
         case "SignerUnknown":
           return ofSigner(error)
         default:
-          return ofLedger(error)
+          return ofUndone(error)
       }
     }))
     yield* note({ submit }, "BindParty", { ofAccount: account, transfer: isChange ? number : -1, partyId, keyId })
@@ -126,10 +126,10 @@ interface Basis {
 /**
  * The trouble where the ledger does not prepare a step. An owner is told what he can see to, and may try again; of the venue's own step
  * after the end of its transfer an operator is told, since nobody else could look into it. What is the ledger's own trouble, or that the
- * venue lacks a right there, is not the payer's.
+ * venue lacks a right there, is not the payer's; nor is an answer that says nothing definite, or none.
  */
 const unprepared = ({ end }: TransferView, error: Ledger.LedgerError): Trouble => {
-  if (error._tag !== "Refused" || error.isOfLedger === true) return ofLedger(error)
+  if (error._tag !== "Refused" || error.isOfLedger === true) return ofUndone(error)
   const { cause, code, context } = error
   if (end === null) return new Declined({ code, detail: cause, largestAtoms: context["largestAtoms"] })
   return code === Ledger.codes.notFound

@@ -8,8 +8,12 @@ import * as Schema from "effect/Schema"
 export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", {
   whom: Schema.Literal("ledger", "signer"),
   detail: Schema.String,
-  /** Whether it answers, and refuses for a reason of its own: that may last until an operator sees to it. */
-  isRefusal: Schema.optional(Schema.Boolean)
+  /**
+   * What else is known of it. `refusal`: it answers, and refuses for a reason of its own, which may last until an operator sees to it;
+   * `right`: that reason is a right that the venue lacks; `undone`: it has not made what a step needs, for whatever reason, although it
+   * answered other questions: if that lasts, no other attempt of the venue's shows it.
+   */
+  nature: Schema.optional(Schema.Literal("refusal", "right", "undone"))
 }) {
   override get message() {
     return `the ${this.whom}: ${this.detail}`

@@ -67,6 +67,10 @@ const isOfLedger = ({ code, errorCategory: category }: typeof Shapes.ErrorBody.T
   status >= 500 || notOfRequest.has(status) || code === codes.pruned
   || (category !== undefined && category !== null && (category < 8 || category > 11))
 
+/** Whether an error blames the caller's rights: by Canton's categories of credentials and permissions, or by the status. */
+const lacksRight = ({ errorCategory: category }: typeof Shapes.ErrorBody.Type, status: number): boolean =>
+  status === 401 || status === 403 || category === 6 || category === 7
+
 /** The meaning of an answer that is not a success. */
 const refusal = (nature: Nature, { body, status }: Reply): Refused | Unknown => {
   const error = Schema.decodeUnknownEither(Shapes.ErrorBody)(body)
@@ -77,7 +81,13 @@ const refusal = (nature: Nature, { body, status }: Reply): Refused | Unknown => 
   // A request that changes nothing can be repeated, so that an error that blames the request is definite.
   const isDefinite = definiteAnswer === true || (nature === "read" && status >= 400 && status < 500)
   if (!isDefinite) return new Unknown({ code, cause: said(cause) })
-  return new Refused({ code, cause: said(cause), context: context ?? {}, isOfLedger: isOfLedger(error.right, status) })
+  return new Refused({
+    code,
+    cause: said(cause),
+    context: context ?? {},
+    isOfLedger: isOfLedger(error.right, status),
+    lacksRight: lacksRight(error.right, status)
+  })
 }
 
 class Asking {

@@ -20,7 +20,9 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   /** Details that the ledger adds, by name: `earliest_offset`, `existing_submission_id`, ... */
   context: Schema.Record({ key: Schema.String, value: Schema.String }),
   /** Whether the request is not at fault, but the ledger's load, its state or the venue's rights: the same request may succeed later. */
-  isOfLedger: Schema.optional(Schema.Boolean)
+  isOfLedger: Schema.optional(Schema.Boolean),
+  /** Whether of these it is a right that the venue's user lacks: no pause helps against that, and an operator has to see to it. */
+  lacksRight: Schema.optional(Schema.Boolean)
 }) {
   override get message() {
     return `the ledger refused: ${this.code}: ${this.cause}`

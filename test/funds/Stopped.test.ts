@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import { setting } from "../../src/ledger/development/Setting.js"
-import type { Transport } from "../../src/ledger/Transport.js"
+import type { Reply, Transport } from "../../src/ledger/Transport.js"
 import { Bank, Owner } from "./Bank.js"
 
 const details = async (bank: Bank) => (await bank.venue.ask("GET", "/readyz")).json.details
@@ -144,6 +144,134 @@ test("the venue's own step that the ledger does not prepare is told to the opera
   answer = undefined
   await bank.venue.leap(900_000, 60_000)
   expect(await details(bank)).toMatchObject({ ledger: "live", openTransfers: 0, transfersForTheOperator: "" })
+  await bank.venue.stop()
+})
+
+/** A deposit that has ended, and whose offer the venue has to take back, over a ledger that prepares nothing as long as it is told so. */
+const takingBack = async (first: Reply) => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const id = await offered(bank, owner)
+  await bank.venue.leap(20_000)
+  const told: { answer: Reply | undefined; isAtAll: boolean; asked: number } = { answer: first, isAtAll: false, asked: 0 }
+  await bank.restartOver((transport) => (question) => {
+    const isPreparation = question.path.endsWith("/prepare")
+    if (isPreparation) told.asked++
+    return told.answer !== undefined && (isPreparation || told.isAtAll) ? Effect.succeed(told.answer) : transport(question)
+  })
+  expect((await owner.ask("DELETE", `/v1/accounts/{account}/deposits/${id}`)).json).toMatchObject({ status: "rejected" })
+  const lines = () => bank.said.filter((line) => line.includes(`${id} does not go on`))
+  return { bank, told, lines }
+}
+
+test.each([
+  [500, failure(500, "LEDGER_API_INTERNAL_ERROR", 4), /LEDGER_API_INTERNAL_ERROR/],
+  [503, failure(503, "SERVER_IS_SHUTTING_DOWN", 1), /SERVER_IS_SHUTTING_DOWN/],
+  [504, failure(504, "REQUEST_TIME_OUT", 3), /REQUEST_TIME_OUT/],
+  [502, { status: 502, body: "Bad Gateway" }, /status 502: Bad Gateway/]
+])("that the ledger keeps answering the venue's own step with %i is told once it has lasted", async (_, answer, says) => {
+  const { bank, lines, told } = await takingBack(answer)
+  for (let times = 0; told.asked === 0 && times < 100; times++) await bank.venue.leap(250, 250)
+  expect(await details(bank)).toMatchObject({ ledger: "live", openTransfers: 1 })
+  expect(lines()).toEqual([])
+  await bank.venue.leap(600_000, 60_000)
+  expect(await details(bank)).toMatchObject({ ledger: expect.stringMatching(says), openTransfers: 1, transfersForTheOperator: "" })
+  expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_ledger_reachable 0\n")
+  expect(lines()).toEqual([expect.stringMatching(says)])
+  told.answer = undefined
+  await bank.venue.leap(120_000, 60_000)
+  expect(await details(bank)).toMatchObject({ ledger: "live", openTransfers: 0 })
+  await bank.venue.stop()
+})
+
+test("so is that it makes no party for an account, which nobody else asks about either", async () => {
+  const bank = await Bank.open()
+  let isBroken = false
+  await bank.restartOver((transport) => (question) =>
+    isBroken && question.path.includes("parties/external") ? Effect.succeed(failure(500, "NA", 4)) : transport(question)
+  )
+  await bank.venue.leap(30_000)
+  isBroken = true
+  const id = await (await Owner.open(bank)).request("deposit", 10_000_000)
+  await bank.venue.leap(300_000, 30_000)
+  expect(await details(bank)).toMatchObject({ ledger: expect.stringContaining("NA: the cause of NA"), openTransfers: 1 })
+  expect(bank.said.filter((line) => line.includes(`${id} does not go on`))).toHaveLength(1)
+  isBroken = false
+  await bank.venue.leap(120_000, 30_000)
+  expect(await details(bank)).toMatchObject({ ledger: "live", openTransfers: 1 })
+  await bank.venue.stop()
+})
+
+test("the same failure is logged once, whatever number the ledger's own log has for it", async () => {
+  const numbered = (number: number) => {
+    const { body, status } = failure(500, "NA", 4)
+    return { status, body: { ...body, cause: `An error occurred. Inquire about tid ${number.toString(16).padStart(32, "0")}` } }
+  }
+  const { bank, lines, told } = await takingBack(numbered(0))
+  for (let number = 1; number < 20; number++) {
+    told.answer = numbered(number)
+    await bank.venue.leap(60_000)
+  }
+  expect(told.asked).toBeGreaterThan(10)
+  expect(lines()).toHaveLength(1)
+  await bank.venue.stop()
+})
+
+test("a venue that lacks a right asks for its own step once a minute, and a ledger that is overloaded is asked ever more rarely", async () => {
+  const asked = async (answer: Reply) => {
+    const { bank, told } = await takingBack(answer)
+    await bank.venue.leap(3_600_000, 60_000)
+    told.asked = 0
+    await bank.venue.leap(3_600_000, 60_000)
+    await bank.venue.stop()
+    return told.asked
+  }
+  expect(await asked(failure(403, "NA", 7))).toBeGreaterThan(50)
+  expect(await asked(failure(429, "RESOURCE_EXHAUSTED", 2))).toBeLessThan(6)
+})
+
+test("a token that is over at everything is told once, and not once more for each transfer", async () => {
+  const { bank, lines, told } = await takingBack(failure(401, "NA", 6))
+  told.answer = undefined
+  await bank.venue.leap(60_000)
+  const other = await Owner.funded(bank, 200_000_000)
+  const second = await offered(bank, other)
+  told.answer = failure(401, "NA", 6)
+  told.isAtAll = true
+  await bank.venue.leap(20_000)
+  const before = lines().length
+  expect((await other.ask("DELETE", `/v1/accounts/{account}/deposits/${second}`)).json).toMatchObject({ status: "rejected" })
+  await bank.venue.leap(600_000, 60_000)
+  expect(await details(bank)).toMatchObject({ ledger: "the ledger: the ledger refused: NA: the cause of NA", openTransfers: 1 })
+  expect(bank.said.filter((line) => line.includes("completions cannot be read"))).toHaveLength(1)
+  expect(lines()).toHaveLength(before)
+  expect(bank.said.filter((line) => line.includes(`${second} does not go on`))).toEqual([])
+  await bank.venue.stop()
+})
+
+test("what the ledger refuses an owner is logged again where it comes back, and not for as long as it lasts", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const id = await owner.request("withdrawal", 10_000_000, await owner.party)
+  let answer: Reply | undefined = failure(403, "NA", 7)
+  await bank.restartOver((transport) => (question) =>
+    answer !== undefined && question.path.endsWith("/prepare") ? Effect.succeed(answer) : transport(question)
+  )
+  await bank.venue.leap(10_000)
+  const initiate = () => owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
+  const lines = () => bank.said.filter((line) => line.includes(`${id} does not go on`))
+  for (let times = 0; times < 3; times++) {
+    expect(await initiate()).toMatchObject({ status: 503 })
+    await bank.venue.leap(60_000)
+  }
+  expect(lines()).toHaveLength(1)
+  answer = undefined
+  expect((await initiate()).json).toMatchObject({ status: "approval_required" })
+  // What was prepared is over, and has to be prepared again.
+  await bank.venue.leap(1_200_000, 5_000)
+  answer = failure(403, "NA", 7)
+  expect(await initiate()).toMatchObject({ status: 503 })
+  expect(lines()).toHaveLength(2)
   await bank.venue.stop()
 })
 

@@ -98,7 +98,7 @@ describe("of a preparation", () => {
     errorCategory
   })
   /** Whom a failure blames: the request, which will fail again, or the ledger's load, its state or the venue's rights there. */
-  const rows: ReadonlyArray<readonly [name: string, reply: Reply, blames: "request" | "ledger" | "Unknown"]> = [
+  const rows: ReadonlyArray<readonly [name: string, reply: Reply, blames: "request" | "ledger" | "rights" | "Unknown"]> = [
     ["the payer lacks a contract", { status: 404, body: refusal("CONTRACT_NOT_FOUND", 11) }, "request"],
     ["the request is no good", { status: 400, body: refusal("INVALID_ARGUMENT", 8) }, "request"],
     ["nor in this state", { status: 400, body: refusal("DAML_INTERPRETATION_ERROR", 9, false) }, "request"],
@@ -107,10 +107,10 @@ describe("of a preparation", () => {
     ["and is sure of it", { status: 503, body: refusal("PARTICIPANT_BACKPRESSURE", 2) }, "ledger"],
     ["it has too many requests", { status: 429, body: refusal("RESOURCE_EXHAUSTED", null) }, "ledger"],
     ["it took too long", { status: 408, body: refusal("REQUEST_TIME_OUT", null) }, "ledger"],
-    ["nobody has said who he is", { status: 401, body: refusal("NA", 6, null) }, "ledger"],
-    ["the user has no right", { status: 403, body: refusal("NA", 7, null) }, "ledger"],
-    ["the user has no right, as a proxy says", { status: 403, body: refusal("NA", null, null) }, "ledger"],
-    ["the user has no right, by its category alone", { status: 400, body: refusal("NA", 7) }, "ledger"],
+    ["nobody has said who he is", { status: 401, body: refusal("NA", 6, null) }, "rights"],
+    ["the user has no right", { status: 403, body: refusal("NA", 7, null) }, "rights"],
+    ["the user has no right, as a proxy says", { status: 403, body: refusal("NA", null, null) }, "rights"],
+    ["the user has no right, by its category alone", { status: 400, body: refusal("NA", 7) }, "rights"],
     ["a read beyond the end", { status: 400, body: refusal("OFFSET_AFTER_LEDGER_END", 12) }, "ledger"],
     ["a defect", { status: 400, body: refusal("LEDGER_API_INTERNAL_ERROR", 4) }, "ledger"],
     ["it does not support it", { status: 501, body: refusal("UNSUPPORTED_OPERATION", 14) }, "ledger"],
@@ -120,7 +120,14 @@ describe("of a preparation", () => {
   ]
   test.each(rows)("%s", async (_, reply, blames) => {
     const failure = await Effect.runPromise(Effect.flip(ledgerOf(() => reply).ledger.prepare(planned, 1)))
-    expect(failure._tag === "Refused" ? failure.isOfLedger === true ? "ledger" : "request" : failure._tag).toBe(blames)
+    const told = failure._tag !== "Refused"
+      ? failure._tag
+      : failure.isOfLedger !== true
+      ? "request"
+      : failure.lacksRight === true
+      ? "rights"
+      : "ledger"
+    expect(told).toBe(blames)
   })
 })
 
