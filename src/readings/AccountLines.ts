@@ -9,8 +9,19 @@ export class AccountLines<Read> {
   /** The reads of each account that are with the thread; none of those that have none. */
   private readonly sent = new Map<number, number>()
   private readonly waiting = new Multimap<number, Read>()
+  private count = 0
 
   constructor(private readonly mostAtOnce: number) {}
+
+  /** How many reads wait here, of all accounts. */
+  get waitingCount(): number {
+    return this.count
+  }
+
+  /** Whether the next read of an account has to wait. */
+  isBusy(account: number | undefined): boolean {
+    return account !== undefined && (this.sent.get(account) ?? 0) >= this.mostAtOnce
+  }
 
   /** The reads of an account, with the thread or waiting. */
   countOf(account: number | undefined): number {
@@ -20,12 +31,12 @@ export class AccountLines<Read> {
   /** Whether a read may be sent at once; otherwise it waits. */
   begin(account: number | undefined, read: Read): boolean {
     if (account === undefined) return true
-    const sent = this.sent.get(account) ?? 0
-    if (sent >= this.mostAtOnce) {
+    if (this.isBusy(account)) {
       this.waiting.add(account, read)
+      this.count++
       return false
     }
-    this.sent.set(account, sent + 1)
+    this.sent.set(account, (this.sent.get(account) ?? 0) + 1)
     return true
   }
 
@@ -34,7 +45,7 @@ export class AccountLines<Read> {
     if (account === undefined) return undefined
     const read = this.waiting.oldestOf(account)
     const sent = this.sent.get(account) ?? 0
-    if (read !== undefined) this.waiting.remove(account, read)
+    if (read !== undefined) this.leave(account, read)
     else if (sent > 1) this.sent.set(account, sent - 1)
     else this.sent.delete(account)
     return read
@@ -45,6 +56,8 @@ export class AccountLines<Read> {
     if (account === undefined) return false
     const count = this.waiting.countOf(account)
     this.waiting.remove(account, read)
-    return this.waiting.countOf(account) < count
+    if (this.waiting.countOf(account) === count) return false
+    this.count--
+    return true
   }
 }

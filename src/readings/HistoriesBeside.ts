@@ -13,15 +13,24 @@ import type * as Scope from "effect/Scope"
 import * as Histories from "../readmodel/Histories.js"
 import type { Source } from "../readmodel/HistoriesHost.js"
 import { AccountLines } from "./AccountLines.js"
-import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
+import { type Asked, type Begun, noteGivenUp, type Question, type Said } from "./HistoriesProtocol.js"
 
 /** Most records sent at once: copying them takes well under a millisecond. */
 const recordsAtOnce = 1_024
 
-/** Most reads waiting at once, of all accounts and of one; and those of one that are with the worker, which answers in turn. */
-const mostWaiting = 4_096
-export const mostOfAccount = 512
+/** Most reads that are with the worker at once, which answers in turn: of all, and of one account. */
+export const mostWithWorker = 4_096
 export const mostAtOnce = 8
+
+/**
+ * Most reads of one account, with those that wait for its others; and most of all accounts that so wait. They take memory alone: however
+ * many there are, the reads of others are sent.
+ */
+export const mostOfAccount = 512
+export const mostInLines = 16_384
+
+/** Most readers that wait until the histories are open. */
+const mostEarly = 4_096
 
 /**
  * How long readers wait for histories that are only being opened, ms: a thread takes more than two seconds to start on a busy machine,
@@ -80,7 +89,7 @@ class Beside {
   /** Since when there has been a durable record that the worker is not known to have; undefined where there is none. */
   private behindSinceEpochMs: number | undefined
   private readonly standstill: Histories.Standstill
-  /** Also those that nobody waits for any more, until the worker has answered them: they take its time all the same. */
+  /** Also those that nobody waits for any more, until the worker has come to them. */
   private readonly waiting = new Map<number, Waiting>()
   private lines = new AccountLines<Waiting>(mostAtOnce)
   private ids = 0
@@ -89,6 +98,7 @@ class Beside {
   /** When the log last said that reads take too long, by a monotonic clock. */
   private lateSaidNanos: bigint | undefined
   private readonly durable = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
+  private readonly givenUp = new SharedArrayBuffer(mostWithWorker * BigInt64Array.BYTES_PER_ELEMENT)
 
   constructor(
     private readonly dial: Dial,
@@ -152,8 +162,7 @@ class Beside {
       const id = ++this.ids
       const answer = Effect.async<Histories.Read<unknown> | undefined>((resume) => {
         // Looked at here, where the read takes its place: others may have taken it since, or the worker may have ended.
-        const isFull = this.waiting.size >= mostWaiting || this.lines.countOf(account) >= mostOfAccount
-        if (isFull || this.line !== line) return resume(Effect.succeed(undefined))
+        if (this.isFull(account) || this.line !== line) return resume(Effect.succeed(undefined))
         const asked: Asked = { _tag: "Read", id, question, parameters }
         const read: Waiting = { id, account, asked, settle: (found) => resume(Effect.succeed(found)) }
         this.waiting.set(id, read)
@@ -171,10 +180,21 @@ class Beside {
     }))
   }
 
+  /** Whether there is no room for another read of an account. */
+  private isFull(account: number | undefined): boolean {
+    const { lines, waiting } = this
+    if (lines.isBusy(account)) return lines.countOf(account) >= mostOfAccount || lines.waitingCount >= mostInLines
+    return waiting.size - lines.waitingCount >= mostWithWorker
+  }
+
   /** Nobody waits for a read any more. */
   private giveUp(read: Waiting): void {
-    if (this.lines.leave(read.account, read)) this.waiting.delete(read.id)
-    else read.settle = () => {}
+    if (this.lines.leave(read.account, read)) {
+      this.waiting.delete(read.id)
+      return
+    }
+    read.settle = () => {}
+    noteGivenUp(this.givenUp, read.id)
   }
 
   /** A read was not answered in time; `said`: how much the worker had said when it was asked. */
@@ -191,7 +211,7 @@ class Beside {
   private get opened(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { opening } = this
-      if (opening === undefined || this.early >= mostWaiting) return Effect.void
+      if (opening === undefined || this.early >= mostEarly) return Effect.void
       this.early++
       return Effect.ensuring(
         Effect.asVoid(Effect.timeoutOption(Deferred.await(opening), openingMs)),
@@ -209,10 +229,10 @@ class Beside {
   private broken: (reason: string) => void = () => {}
 
   private begin(gone: Deferred.Deferred<string>): void {
-    const { durable, hasBegun, source: { environment, options } } = this
+    const { durable, givenUp, hasBegun, source: { environment, options } } = this
     this.broken = (reason) => void Deferred.unsafeDone(gone, Effect.succeed(reason))
     const line: Line = this.dial(
-      { environment, options, hasBegun, durable },
+      { environment, options, hasBegun, durable, givenUp },
       (said) => {
         if (this.line === line) this.heard(said, line)
       },

@@ -13,6 +13,22 @@ export interface Begun {
   readonly hasBegun: boolean
   /** The last durable sequence, in memory that both threads share. */
   readonly durable: SharedArrayBuffer
+  /** The reads that nobody waits for any more, likewise. */
+  readonly givenUp: SharedArrayBuffer
+}
+
+/**
+ * Notes that nobody waits for a read any more. A message would arrive behind all that is to be read before it. Each id has its place in
+ * this memory, which a later one may take: then the earlier read is carried out all the same.
+ */
+export const noteGivenUp = (givenUp: SharedArrayBuffer, id: number): void => {
+  const ids = new BigInt64Array(givenUp)
+  Atomics.store(ids, id % ids.length, BigInt(id))
+}
+
+export const isGivenUp = (givenUp: SharedArrayBuffer, id: number): boolean => {
+  const ids = new BigInt64Array(givenUp)
+  return Atomics.load(ids, id % ids.length) === BigInt(id)
 }
 
 export type Asked =

@@ -18,7 +18,7 @@ import * as Feed from "../sequencer/Feed.js"
 import { readRun } from "../sequencer/Recent.js"
 import { Turns } from "../sequencer/Turns.js"
 import { pauseOf } from "../sequencer/Writer.js"
-import type { Asked, Begun, Said } from "./HistoriesProtocol.js"
+import { type Asked, type Begun, isGivenUp, type Said } from "./HistoriesProtocol.js"
 
 /** Blocks read from the journal before memory is asked again for what follows. */
 const askedEvery = 64
@@ -89,7 +89,7 @@ class Reader implements Feed.Reading<Feed.Committed> {
 
 /** Begins to serve; `ended` is called once everything is closed after an `End`. */
 export const serve = (
-  { durable, environment, hasBegun, options }: Begun,
+  { durable, environment, givenUp, hasBegun, options }: Begun,
   capacity: Capacity,
   say: (said: Said) => void,
   ended: () => void
@@ -131,6 +131,8 @@ export const serve = (
           return
         case "Read": {
           const { id, parameters, question } = asked
+          // It takes no time from those that somebody waits for.
+          if (isGivenUp(givenUp, id)) return say({ _tag: "Found", id, read: undefined })
           const read = histories[question] as (...parameters: ReadonlyArray<unknown>) => Effect.Effect<Histories.Read<unknown>, unknown>
           const nothing = (): void => say({ _tag: "Found", id, read: undefined })
           const asks = Effect.map(Effect.suspend(() => read(...parameters)), (found) => say({ _tag: "Found", id, read: found }))

@@ -146,6 +146,8 @@ describe.each([["all of it", 10_000], ["eleven blocks", 11], ["nothing", 0]])("w
   })
 })
 
+const candles = { series: "index", market: 0, timeframe: "1m", sinceEpochMs: undefined, limit: 1 } as const
+
 test("the venue's thread makes them, and goes on with what the one before has left", async () => {
   const world = await start({ blocks: 11 })
   const commands = commandsOf(13, 500)
@@ -235,8 +237,6 @@ const inScript = (use: (script: Effect.Effect.Success<typeof scripted>) => Effec
     yield* Fiber.join(closing)
   }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise)
 
-const candles = { series: "index", market: 0, timeframe: "1m", sinceEpochMs: undefined, limit: 1 } as const
-
 test("a read that takes too long fails alone where others are answered, and only a worker that answers nothing is ended", () =>
   inScript(({ answer, ask, dialed, histories, logged, reads }) =>
     Effect.gen(function*() {
@@ -303,6 +303,85 @@ test("whoever asks for much at once waits for himself, and nobody else behind hi
       expect(reads.at(-1)).toMatchObject({ question: "order", parameters: [5, 1] })
     })
   ))
+
+/** By the usual clock: a test's own takes minutes over so many waits. */
+const inLiveScript = (use: (script: Effect.Effect.Success<typeof scripted>) => Effect.Effect<void>): Promise<void> =>
+  Effect.runPromise(Effect.scoped(Effect.flatMap(scripted, use)))
+
+test("accounts that ask for as much as they may leave room for others, and for what is public", () =>
+  inLiveScript(({ answer, ask, histories, reads }) =>
+    Effect.gen(function*() {
+      const { mostAtOnce, mostInLines, mostOfAccount } = HistoriesBeside
+      const fill = (account: number) =>
+        Effect.forEach(Array.from({ length: mostOfAccount }, (_, index) => index), (index) =>
+          Effect.fork(Effect.option(histories.order(account, index))))
+      const full = Math.floor(mostInLines / (mostOfAccount - mostAtOnce))
+      for (let account = 0; account < full; account++) yield* fill(account)
+      const [first] = yield* fill(full)
+      const strangers = [
+        yield* ask(histories.order(99, 1)),
+        yield* ask(histories.candles(candles))
+      ]
+      expect(reads.slice(-2).map(({ question }) => question)).toEqual(["order", "candles"])
+      yield* answer(reads.at(-2)!)
+      yield* answer(reads.at(-1)!)
+      for (const stranger of strangers) expect(yield* Fiber.join(stranger)).toMatchObject({ _tag: "Some" })
+      // The line is as long as it may be: whoever has as many with the worker as he may is refused, until one of them leaves it.
+      const refused = yield* ask(histories.order(full, 1))
+      expect(yield* Fiber.join(refused)).toEqual(Option.none())
+      yield* answer(reads[full * mostAtOnce]!)
+      expect(yield* Fiber.join(first!)).toMatchObject({ _tag: "Some" })
+      const taken = yield* ask(histories.order(full, 1))
+      expect(Option.isNone(yield* Fiber.poll(taken))).toBe(true)
+    })
+  ))
+
+test("no more reads are with the worker than it has room for", () =>
+  inLiveScript(({ answer, ask, histories, reads }) =>
+    Effect.gen(function*() {
+      for (let index = 0; index < HistoriesBeside.mostWithWorker; index++) yield* Effect.fork(Effect.option(histories.candles(candles)))
+      yield* ask(Effect.void)
+      expect(yield* Fiber.join(yield* ask(histories.order(1, 1)))).toEqual(Option.none())
+      yield* answer(reads[0]!)
+      yield* ask(histories.order(1, 1))
+      expect(reads.at(-1)).toMatchObject({ question: "order" })
+    })
+  ))
+
+test("a read that was given up before the worker came to it is not carried out", async () => {
+  const world = await start({ blocks: 11 })
+  await world.submit(commandsOf(14, 200))
+  const { dial } = inThisThread(world.dataDir)
+  const late: Array<() => void> = []
+  const found = new Set<number>()
+  const answered = new Set<number>()
+  let isBusy = false
+  const busy: HistoriesBeside.Dial = (begun, heard, gone) => {
+    const line = dial(begun, (said) => {
+      if (said._tag === "Found") answered.add(said.id)
+      if (said._tag === "Found" && said.read !== undefined) found.add(said.id)
+      heard(said)
+    }, gone)
+    return {
+      ...line,
+      tell: (asked, transfer) => {
+        if (isBusy && asked._tag === "Read") late.push(() => line.tell(asked, transfer))
+        else line.tell(asked, transfer)
+      }
+    }
+  }
+  const histories = await HistoriesBeside.make(busy, sourceOf(world)).pipe(Scope.extend(world.scope), Effect.runPromise)
+  await caughtUp(histories, lastOf(world))
+  isBusy = true
+  const reads = [0, 1, 2].map(() => Effect.runFork(histories.candles(candles)))
+  while (late.length < reads.length) await Effect.runPromise(Effect.sleep(1))
+  await Effect.runPromise(Fiber.interrupt(reads[1]!))
+  for (const tell of late) tell()
+  await Effect.runPromise(Effect.all([Fiber.join(reads[0]!), Fiber.join(reads[2]!)]))
+  expect(answered).toEqual(new Set([1, 2, 3]))
+  expect(found).toEqual(new Set([1, 3]))
+  await world.stop()
+})
 
 test("what is asked of histories that are only being opened waits for them a moment, and where there is nothing to read for nothing", () =>
   Effect.gen(function*() {
