@@ -80,6 +80,7 @@ class Beside {
   private line: Line | undefined
   /** How far the histories are, as the worker last reported. */
   private reached: Histories.Reached | undefined
+  private lastBeginning: Histories.Reached["beginning"]
   /** Completed once the worker has reported whether anything can be read, or has ended; undefined from then on. */
   private opening: Deferred.Deferred<void> | undefined
   /** The number of readers waiting for that. */
@@ -129,6 +130,8 @@ class Beside {
     const durableSequence = this.source.durableSequence()
     return Histories.standingOf(told, durableSequence, this.now(), this.standstill.lookMs(reached, durableSequence))
   }
+
+  readonly beginning = (): Histories.Reached["beginning"] => this.lastBeginning
 
   /** Keeps a worker running for as long as the venue lives. */
   get run(): Effect.Effect<never> {
@@ -261,6 +264,7 @@ class Beside {
         this.noLongerOpening()
         if (said.reached === undefined) return
         this.hasBegun = true
+        this.lastBeginning = said.reached.beginning
         this.behindSinceEpochMs = this.behindSince(said.reached)
         return
       case "Wanted":
@@ -323,6 +327,7 @@ export const make = (dial: Dial, source: Source): Effect.Effect<Histories.Histor
       ((...parameters: ReadonlyArray<unknown>) => beside.read(question, parameters)) as unknown as Histories.Histories["Type"][Q]
     return {
       standing: beside.standing,
+      beginning: beside.beginning,
       candles: asking("candles"),
       episodes: asking("episodes"),
       board: asking("board"),

@@ -3,7 +3,7 @@ import type { Histories, Options, Reached, Read } from "../readmodel/Histories.j
 import type { Run } from "../sequencer/Feed.js"
 
 /** The reads of the histories. */
-export type Question = Exclude<keyof Histories["Type"], "standing">
+export type Question = Exclude<keyof Histories["Type"], "standing" | "beginning">
 
 /** The worker's start parameters. */
 export interface Begun {

@@ -98,6 +98,11 @@ export interface Read<A> {
 export class Histories extends Context.Tag("venue/readmodel/Histories")<Histories, {
   /** Undefined while there is no database to read from. */
   readonly standing: () => Standing | undefined
+  /**
+   * Where they begin, as `Standing` says, and where those that were read last began while there are none: a list is told after its read,
+   * by when the histories may have ended.
+   */
+  readonly beginning: () => Tables.Beginning | undefined
   /** Candles, oldest first; not available during a rebuild. */
   readonly candles: (asked: CandlesAsked) => Effect.Effect<Read<ReadonlyArray<Candle>>, Unavailable>
   /** Episodes: open ones first, latest opened first; then the others, latest ended first. Also available during a rebuild. */
@@ -134,6 +139,7 @@ const unavailable = (): Effect.Effect<never, Unavailable> => Effect.fail(new Una
 /** The histories of a venue that has none yet. */
 export const none: Histories["Type"] = {
   standing: () => undefined,
+  beginning: () => undefined,
   candles: unavailable,
   episodes: unavailable,
   board: unavailable,
@@ -305,6 +311,7 @@ const isRead = (failure: Failure): failure is ReadError => !own.has(failure._tag
 
 class Follower {
   private opened: Opened | undefined
+  private lastBeginning: Tables.Beginning | undefined
   /** A fault of the database found by a read or a board, for the fiber that has it open. */
   private damage: Unwritten | undefined
   private hasBegun: boolean
@@ -328,6 +335,8 @@ class Follower {
   }
 
   readonly standing = (): Standing | undefined => this.opened === undefined ? undefined : this.standingOf(this.opened)
+
+  readonly beginning = (): Tables.Beginning | undefined => this.lastBeginning
 
   readonly candles: Histories["Type"]["candles"] = ({ limit, market, series, sinceEpochMs, timeframe }) =>
     this.read("complete", (sql) =>
@@ -563,6 +572,7 @@ class Follower {
       this.damage = undefined
       this.hasBegun = true
       this.opened = opened
+      this.lastBeginning = beginning
       // When the first missing record was made is only known once it is read: the venue may have been down before it.
       this.noteEnd(opened, undefined)
       const pull: Pull = Effect.catchAll(

@@ -188,6 +188,8 @@ test("where whoever makes them dies there is nothing to read, until the next one
   await world.stop()
 })
 
+const beginning = { sequence: 1, atEpochMs: 5, ordersSinceEpochMs: 3 }
+
 /** Histories whose worker says what a test has it say. The clock is a test's own. */
 const scripted = Effect.gen(function*() {
   /** Every read that was sent to any worker. */
@@ -210,7 +212,7 @@ const scripted = Effect.gen(function*() {
   const histories = yield* Effect.provide(HistoriesBeside.make(dial, source), noted)
   while (dialed.length === 0) yield* Effect.yieldNow()
   const place = { sequence: 1, atEpochMs: 0, digest: "" }
-  const reached = { place, fills: 0, behindSinceEpochMs: undefined, isReplaying: false, isRebuilding: false }
+  const reached = { place, fills: 0, behindSinceEpochMs: undefined, isReplaying: false, isRebuilding: false, beginning }
   const say = (said: Said): void => dialed.at(-1)!(said)
   say({ _tag: "Reached", reached })
   const settled = Effect.all(Array.from({ length: 20 }, () => Effect.yieldNow()))
@@ -267,6 +269,8 @@ test("a read that takes too long fails alone where others are answered, and only
       expect(yield* Fiber.join(silent)).toEqual(Option.none())
       expect(logged.at(-1)).toContain(`the database has not answered for ${HistoriesBeside.patienceMs} ms`)
       expect(histories.standing()).toBeUndefined()
+      // Where they began is still known: an answer may yet be made of what was read.
+      expect(histories.beginning()).toBe(beginning)
       yield* TestClock.adjust(1_000)
       expect(dialed).toHaveLength(2)
     })

@@ -23,10 +23,10 @@ type Reading = Pick<Services, "histories">
 
 /** The member, of lists of anything but orders. `hasForgotten`: false where all that there ever was is remembered. */
 export const completeSince = ({ histories }: Reading, hasForgotten = true): Told =>
-  hasForgotten ? since(histories.standing()?.beginning?.atEpochMs) : {}
+  hasForgotten ? since(histories.beginning()?.atEpochMs) : {}
 
 /** Of lists of orders, all of which may have been remembered when the histories began. */
-export const ordersCompleteSince = ({ histories }: Reading): Told => since(histories.standing()?.beginning?.ordersSinceEpochMs)
+export const ordersCompleteSince = ({ histories }: Reading): Told => since(histories.beginning()?.ordersSinceEpochMs)
 
 /** The member in a text of JSON, after another one. */
 export const memberOf = ({ completeSinceEpochMs }: Told): string =>

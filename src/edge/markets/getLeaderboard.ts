@@ -104,7 +104,7 @@ const page = (services: Services, { entries, head }: BoardPage, limit: number): 
   scoreHistogram: head.histogram.map(decile),
   ...pageBy("entries", limit, entries, (each) => entry(services, each), ({ rank }) => Cursor.encodeRank({ ...head, rank })),
   // A window that began later than the histories lacks nothing.
-  ...completeSince(services, head.periodStartEpochMs < (services.histories.standing()?.beginning?.atEpochMs ?? 0))
+  ...completeSince(services, head.periodStartEpochMs < (services.histories.beginning()?.atEpochMs ?? 0))
 })
 
 /**

@@ -34,8 +34,11 @@ const board = (periodStartEpochMs: number) => ({
   entries: []
 })
 
-/** A venue with one account and histories in which there is nothing. */
-const served = async (beginsAtStep: boolean, forgotten: Forgotten, periodStartEpochMs = 0) => {
+/**
+ * A venue with one account and histories in which there is nothing. `endsAfterRead`: they end between a read and the answer made of it, as
+ * the thread that makes them may.
+ */
+const served = async (beginsAtStep: boolean, forgotten: Forgotten, periodStartEpochMs = 0, endsAfterRead = false) => {
   const standing: Histories.Standing = {
     sequence: 1_000,
     atEpochMs: 1_700_000_000_000,
@@ -47,11 +50,17 @@ const served = async (beginsAtStep: boolean, forgotten: Forgotten, periodStartEp
       ? { sequence: 3, atEpochMs, ordersSinceEpochMs: forgotten.orders ? ordersSinceEpochMs : 0 }
       : undefined
   }
-  const read = <A>(found: A) => () => Effect.succeed({ found, standing })
+  let isOver = false
+  const read = <A>(found: A) => () =>
+    Effect.sync(() => {
+      isOver = endsAfterRead
+      return { found, standing }
+    })
   const venue = LiveVenue.make(undefined, {
     histories: {
       ...Histories.none,
-      standing: () => standing,
+      standing: () => isOver ? undefined : standing,
+      beginning: () => standing.beginning,
       candles: read([]),
       episodes: read([]),
       board: read(board(periodStartEpochMs)),
@@ -95,6 +104,10 @@ describe("where the histories begin in the midst of the journal", () => {
     expect(await (await served(true, all))(path)).toBe(told)
     expect(await (await served(true, nothing))(path)).toBe(whereNothingIsForgotten)
     expect(await (await served(false, all))(path)).toBeUndefined()
+  })
+
+  test.each(lists)("%s says so also where they end between the read and the answer", async (path, told) => {
+    expect(await (await served(true, all, 0, true))(path)).toBe(told)
   })
 
   test("a leaderboard of a window that began later lacks nothing", async () => {
