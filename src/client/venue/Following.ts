@@ -40,6 +40,8 @@ export class Following<C extends Channel = Channel> {
   askedId: string | undefined = undefined
   /** The last sequence given to the listener; undefined where the listener has no usable state. */
   last: number | undefined = undefined
+  /** While the venue's own time for requesting it again has not come: what is compared to know whether that is still the latest one. */
+  heldBack: object | undefined = undefined
   /** Consecutive temporary refusals. */
   refusals = 0
   /** The reason reported with the next snapshot. */

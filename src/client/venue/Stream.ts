@@ -80,6 +80,8 @@ export class Stream {
   private readonly expectant = new Set<{ readonly resolve: () => void; readonly reject: (cause: unknown) => void }>()
   private authId: string | undefined
   private isAuthenticating = false
+  /** While the venue's own time for showing a ticket again has not come, on whatever connection; `isSpent` as for `authenticate`. */
+  private heldBack: { isSpent: boolean } | undefined
   /** Consecutive failures of connections, and of tickets. */
   private failures = 0
   private ticketFailures = 0
@@ -223,7 +225,7 @@ export class Stream {
 
   private ask(following: Following): void {
     const { connection } = this
-    if (following.state !== "waiting" || connection?.isOpen !== true) return
+    if (following.state !== "waiting" || following.heldBack !== undefined || connection?.isOpen !== true) return
     if (following.isOfAccount && !this.isTrusted) return this.authenticate(false)
     following.state = "asked"
     following.askedId = this.nextId()
@@ -333,7 +335,11 @@ export class Stream {
   // Authentication of the connection.
 
   private authenticate(isSpent: boolean): void {
-    const { connection, options: { cancelOnDisconnect, tickets } } = this
+    const { connection, heldBack, options: { cancelOnDisconnect, tickets } } = this
+    if (heldBack !== undefined) {
+      heldBack.isSpent ||= isSpent
+      return
+    }
     if (connection?.isOpen !== true || this.isAuthenticating || tickets === undefined) return
     this.isAuthenticating = true
     ticketOf(tickets, isSpent).then((ticket) => {
@@ -372,8 +378,14 @@ export class Stream {
     const { connection } = this
     // A ticket refused because the account has too many connections is still good: another one would only be one more record.
     const isSpent = !(cause instanceof Refusal && cause.code === "rate_limited")
+    const held = { isSpent }
+    // A timer and no time of the clock, which may be set back.
+    const isTold = cause instanceof Refusal && cause.retryAfterMs !== undefined
+    if (isTold) this.heldBack = held
     this.later(retryInMs, () => {
-      if (connection === this.connection) this.authenticate(isSpent)
+      if (this.heldBack === held) this.heldBack = undefined
+      // Another connection than the refused one authenticates by itself, unless it was held back.
+      if (isTold || connection === this.connection) this.authenticate(held.isSpent)
     })
     this.options.notice({ kind: "ticket_failed", cause, retryInMs })
   }
@@ -413,6 +425,11 @@ export class Stream {
     }
     if (!refusal.isRetryable) return following.end(refusal)
     this.options.notice({ kind: "refused", refusal })
-    this.later(this.againInMs(following.refusals++, refusal), () => this.ask(following))
+    const held = refusal.retryAfterMs === undefined ? undefined : {}
+    following.heldBack = held
+    this.later(this.againInMs(following.refusals++, refusal), () => {
+      if (following.heldBack === held) following.heldBack = undefined
+      this.ask(following)
+    })
   }
 }

@@ -529,6 +529,51 @@ test("a ticket refused for a limit of requests is shown again when the venue sai
   expect(notices.at(-1)).toMatchObject({ retryInMs: 60_000 })
 })
 
+/** Lets time pass over a connection that lives. */
+const passLive = async (platform: VirtualPlatform, durationMs: number): Promise<void> => {
+  for (let leftMs = durationMs; leftMs > 0; leftMs -= 4_000) {
+    await platform.pass(Math.min(leftMs, 4_000))
+    platform.line.say({ type: "heartbeat", heads: {} })
+  }
+}
+
+test.each<readonly [what: string, act: (all: Awaited<ReturnType<typeof authenticated>>) => Promise<void> | void]>([
+  ["another stream of the account is followed", ({ client }) => void client.events("account.fills")],
+  ["another connection is opened", async ({ platform }) => {
+    platform.line.end()
+    await platform.pass(500)
+    platform.line.say(hello)
+  }],
+  ["the clock is set back", ({ platform }) => platform.setBack(3_600_000)],
+  ["the venue says that the ticket expires", ({ platform }) => platform.line.say({ type: "ticket_expiring" })]
+])("no ticket is shown before the venue's time for it, also where %s", async (_, act) => {
+  const all = await authenticated([ticket("one", 200), ticket("two", 200)])
+  const { platform } = all
+  const shown = (): number => platform.lines.flatMap(({ sent }) => sent).filter(({ op }) => op === "auth").length
+  const error = refusal("rate_limited", { retryable: true })
+  platform.line.say({ type: "auth_error", id: platform.line.last("auth").id, error, retryAfterSeconds: 60 })
+  await act(all)
+  await passLive(platform, 59_000)
+  expect(shown()).toBe(1)
+  await platform.pass(1_000)
+  expect(shown()).toBe(2)
+})
+
+test("a stream that was refused for a limit is asked for again when the venue said, whatever connection there is by then", async () => {
+  const { client, platform } = made()
+  client.events("market.trades", "mkt")
+  platform.line.say(hello)
+  const error = refusal("rate_limited", { retryable: true })
+  platform.line.say({ type: "error", id: platform.line.last("subscribe").id, error, retryAfterSeconds: 20 })
+  platform.line.end()
+  await platform.pass(500)
+  platform.line.say(hello)
+  await passLive(platform, 19_000)
+  expect(platform.line.last("subscribe")).toBeUndefined()
+  await platform.pass(500)
+  expect(platform.line.last("subscribe")).toMatchObject({ channel: "market.trades" })
+})
+
 test.each(["", "null", "{}", "[]", "{\"ticket\":7}"])("an answer without a ticket (%j) is lost, when it is minted and when it is rotated",
   async (body) => {
     const { asked, notices, platform } = await authenticated([{ body }, { body }, ticket("one"), { body }, { body }, ticket("two")], {
