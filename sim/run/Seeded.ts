@@ -1,7 +1,7 @@
 /**
- * Histories that begin with the state behind a record, as they do at an upgrade whose first records only an earlier version could replay, and
- * go on with the records after it. Beside those made from the first record they may lack what had ended and been forgotten by then, and
- * nothing else; what they have is the same, but for what was not remembered of positions that were open.
+ * Histories that begin with the state behind a record, as they do at an upgrade whose first records only an earlier version could replay,
+ * and go on with the records after it. Beside those made from the first record they may lack what had ended and been forgotten by then,
+ * and nothing else; what they have is the same, but for what was not remembered of positions that were open.
  */
 import { Effect } from "effect"
 import type { Engine } from "../../src/engine/Engine.js"

@@ -55,21 +55,23 @@ type Nature = "read" | "effect"
 const unreadable = (route: string, reason: string): Unknown =>
   new Unknown({ code: undefined, cause: said(`the answer to ${route} cannot be read: ${reason}`) })
 
-/** Statuses that blame the caller's rights, its haste or the time that passed, although they are among those that blame the request. */
-const notOfRequest: ReadonlySet<number> = new Set([401, 403, 408, 429])
+/** Whether an error blames the caller's rights: by Canton's categories of credentials and permissions, or by the status. */
+const lacksRight = ({ errorCategory: category }: typeof Shapes.ErrorBody.Type, status: number): boolean =>
+  status === 401 || status === 403 || category === 6 || category === 7
+
+/** Statuses that blame the caller's haste or the time that passed, although they are among those that blame the request. */
+const notOfRequest: ReadonlySet<number> = new Set([408, 429])
 
 /**
  * Whether an error blames the ledger's load or state, or the caller's rights, and not the request. Canton's categories 8 to 11 blame the
  * request: as such, or as it is after what the ledger holds. Those below are passing errors, contention, deadlines, defects and missing
  * rights, of which a client is told no more than the category; those above are reads beyond the end, and what the ledger does not support.
  */
-const isOfLedger = ({ code, errorCategory: category }: typeof Shapes.ErrorBody.Type, status: number): boolean =>
-  status >= 500 || notOfRequest.has(status) || code === codes.pruned
-  || (category !== undefined && category !== null && (category < 8 || category > 11))
-
-/** Whether an error blames the caller's rights: by Canton's categories of credentials and permissions, or by the status. */
-const lacksRight = ({ errorCategory: category }: typeof Shapes.ErrorBody.Type, status: number): boolean =>
-  status === 401 || status === 403 || category === 6 || category === 7
+const isOfLedger = (error: typeof Shapes.ErrorBody.Type, status: number): boolean => {
+  const { code, errorCategory: category } = error
+  return lacksRight(error, status) || status >= 500 || notOfRequest.has(status) || code === codes.pruned
+    || (category !== undefined && category !== null && (category < 8 || category > 11))
+}
 
 /** The meaning of an answer that is not a success. */
 const refusal = (nature: Nature, { body, status }: Reply): Refused | Unknown => {

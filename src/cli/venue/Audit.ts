@@ -22,7 +22,7 @@ export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity
 const ofMoney: ReadonlySet<Command["kind"]> = new Set(["RequestWithdrawal", "RequestPartyChange", "ApproveStep", "StopWithdrawals"])
 
 /** Events that are told whatever they follow from: what owners are notified of, what stops withdrawals, what contradicts the journal. */
-const told: ReadonlySet<string> = new Set(["SecurityNoted", "WithdrawalsStopped", "LedgerAlarm"])
+const eventsTold: ReadonlySet<string> = new Set(["SecurityNoted", "WithdrawalsStopped", "LedgerAlarm"])
 
 /**
  * Whether a record is told. What an owner is notified of may also follow from a fact of the ledger, such as another party once it is
@@ -30,7 +30,7 @@ const told: ReadonlySet<string> = new Set(["SecurityNoted", "WithdrawalsStopped"
  */
 const isTold = ({ events, record: { command } }: Tail.Told): boolean =>
   command.principal === Principal.operator || command.kind in capabilities.identity || ofMoney.has(command.kind)
-  || events.some(({ event }) => told.has(event))
+  || events.some(({ event }) => eventsTold.has(event))
 
 /**
  * Whether withdrawals stop or go on by a record, and what a comparison of books found lacking: that is what letting them go on accepts. A
