@@ -1,6 +1,6 @@
 /**
  * `node scripts/build.mjs`: compiles where the output does not correspond to the sources; otherwise it only checks that, which takes a
- * moment. Every npm script begins with it. It reports on standard error, and exits with 1 where a source does not compile: the previous
+ * moment. Every npm script but `lint` begins with it. It reports on standard error, and exits with 1 where a source does not compile: the previous
  * output is kept.
  *
  *     node scripts/build.mjs [--force]          makes the output current
