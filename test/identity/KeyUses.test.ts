@@ -131,7 +131,7 @@ test("addresses that come while another one is noted are noted one by one, witho
   expect(late).toEqual([])
 })
 
-test("of the addresses that come meanwhile eight wait, and each is noted within its account's allowance", () => {
+test("of addresses that come at once eight are recorded, one after the other, and each is noted within its account's allowance", () => {
   const { late, sent, uses, venue } = setUp()
   venue.isLate = true
   for (let count = 0; count < 20; count++) uses.note(key(1), `address ${count}`, 10)
