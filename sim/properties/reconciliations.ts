@@ -97,14 +97,17 @@ const atomsIn = (json: Json, name: string): bigint => BigInt(String(json[name]))
 
 const isBetween = (told: bigint, before: bigint, now: bigint): boolean => before <= told && told <= now
 
-/** Checks which stop stands, and what is accepted as lacking. */
-const standingFault = (what: string, told: Json, { accepted, stop }: NaiveFunds): Verdict => {
+/** Checks whether withdrawals are stopped, which stop stands, what is accepted as lacking, and that nothing more is where they go on. */
+const standingFault = (what: string, told: Json, { accepted, isStopped, stop }: NaiveFunds, unattributed: bigint): Verdict => {
+  if (told["withdrawalsStopped"] !== isStopped) return broken(`${what}: withdrawals are ${isStopped ? "" : "not "}stopped`)
   const shown = told["stop"] as { readonly reason: string; readonly differenceAtoms: string } | undefined
-  return firstDifference(what, [
+  const fault = firstDifference(what, [
     ["the reason of the stop", shown?.reason, stop?.reason],
     ["what the stop says is lacking", shown?.differenceAtoms, stop === undefined ? undefined : String(stop.differenceAtoms)],
     ["what is accepted as lacking", told["acceptedAtoms"], accepted === 0 ? undefined : String(accepted)]
   ], ["answer", "model"])
+  if (fault !== holds || isStopped || unattributed >= BigInt(accepted)) return fault
+  return broken(`${what}: withdrawals go on, and no more than ${accepted} atoms are accepted`)
 }
 
 const compared = (state: State, { answer: { json, text }, call, model: { funds } }: Answered, before: Before): Verdict => {
@@ -123,12 +126,8 @@ const compared = (state: State, { answer: { json, text }, call, model: { funds }
   if (unattributed !== held - owed) return broken(`${what}: what nothing accounts for is not held less owed`)
   if (!isBetween(deposited, before.deposited, funds.deposited)) return broken(`${what}: ${funds.deposited} were deposited`)
   if (!isBetween(withdrawn, before.withdrawn, funds.withdrawn)) return broken(`${what}: ${funds.withdrawn} were withdrawn`)
-  if (state.stops === before.stops && told["withdrawalsStopped"] !== funds.isStopped)
-    return broken(`${what}: withdrawals are ${funds.isStopped ? "" : "not "}stopped`)
-  const fault = state.stops === before.stops ? standingFault(what, told, funds) : undefined
-  if (fault !== undefined) return fault
-  if (state.stops === before.stops && !funds.isStopped && unattributed < BigInt(funds.accepted))
-    return broken(`${what}: withdrawals go on, and no more than ${funds.accepted} atoms are accepted`)
+  const fault = state.stops === before.stops ? standingFault(what, told, funds, unattributed) : holds
+  if (fault !== holds) return fault
   state.told.push({ what, offset: Number(told["atLedgerOffset"]), held, unattributed })
   state.isCompared ||= before.incarnation === state.incarnation
   return holds

@@ -91,61 +91,16 @@ const failure = (status: number, code: string, errorCategory: number) => ({
   body: { code, cause: `the cause of ${code}`, context: {}, resources: [], errorCategory, definiteAnswer: null }
 })
 
-test("what the ledger does not prepare for want of a right, or has no time for, is no want of the payer's, and is told to the operator", async () => {
-  const bank = await Bank.open()
-  const owner = await Owner.funded(bank, 200_000_000)
-  const id = await owner.request("withdrawal", 10_000_000, await owner.party)
-  let answer: ReturnType<typeof failure> | undefined
-  await bank.restartOver((transport) => (question) =>
-    answer !== undefined && question.path.endsWith("/prepare") ? Effect.succeed(answer) : transport(question)
-  )
-  const initiate = () => owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
-  for (
-    const [status, code, category] of [[401, "NA", 6], [403, "NA", 7], [408, "TIMEOUT", 3], [409, "PARTICIPANT_BACKPRESSURE", 2], [429,
-      "RESOURCE_EXHAUSTED", 2]] as const
-  ) {
-    answer = failure(status, code, category)
-    for (let times = 0; times < 2; times++) {
-      expect(await initiate()).toMatchObject({ status: 503, json: { code: "dependency_unavailable", retryable: true } })
-    }
-  }
-  // Once for each reason, however often it is asked: what 401 and 403 say is the same.
-  expect(bank.said.filter((line) => line.includes(`${id} does not go on: the ledger: the ledger refused: `))).toHaveLength(4)
-  answer = failure(400, "PACKAGE_SELECTION_FAILED", 9)
-  expect(await initiate()).toMatchObject({ status: 422, json: { rejectionGuard: "ledger_declines" } })
-  answer = undefined
-  expect(await owner.confirm("withdrawal", id)).toBe("ledger_confirmed")
-  expect(await details(bank)).toMatchObject({ ledger: "live", transfersForTheOperator: "" })
-  await bank.venue.stop()
-})
-
-test("the venue's own step that the ledger does not prepare is told to the operator, and goes on soon after it does", async () => {
-  const bank = await Bank.open()
-  const owner = await Owner.funded(bank, 200_000_000)
-  const id = await offered(bank, owner)
-  await bank.venue.leap(20_000)
-  let answer: ReturnType<typeof failure> | undefined = failure(403, "NA", 7)
-  await bank.restartOver((transport) => (question) =>
-    answer !== undefined && question.path.endsWith("/prepare") ? Effect.succeed(answer) : transport(question)
-  )
-  expect((await owner.ask("DELETE", `/v1/accounts/{account}/deposits/${id}`)).json).toMatchObject({ status: "rejected" })
-  await bank.venue.leap(3_600_000, 60_000)
-  expect(await details(bank)).toMatchObject({
-    ledger: "the ledger: the ledger refused: NA: the cause of NA",
-    openTransfers: 1,
-    transfersForTheOperator: ""
+/** Lets the ledger answer preparations, or everything where `isAtAll`, with what `answer` is as long as it is there. */
+const unpreparing = async (bank: Bank, answer?: Reply) => {
+  const told: { answer: Reply | undefined; isAtAll: boolean; asked: number } = { answer, isAtAll: false, asked: 0 }
+  await bank.restartOver((transport) => (question) => {
+    const isPreparation = question.path.endsWith("/prepare")
+    if (isPreparation) told.asked++
+    return told.answer !== undefined && (isPreparation || told.isAtAll) ? Effect.succeed(told.answer) : transport(question)
   })
-  expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_ledger_reachable 0\n")
-  answer = failure(400, "PACKAGE_SELECTION_FAILED", 9)
-  await bank.venue.leap(600_000, 60_000)
-  expect(await details(bank)).toMatchObject({ ledger: "live", transfersForTheOperator: `${id}: ledger_declines` })
-  const told = `transfer ${id} waits for an operator: stopped (ledger_declines): PACKAGE_SELECTION_FAILED: the cause of`
-  expect(bank.said.filter((line) => line.includes(told))).toHaveLength(1)
-  answer = undefined
-  await bank.venue.leap(900_000, 60_000)
-  expect(await details(bank)).toMatchObject({ ledger: "live", openTransfers: 0, transfersForTheOperator: "" })
-  await bank.venue.stop()
-})
+  return told
+}
 
 /** A deposit that has ended, and whose offer the venue has to take back, over a ledger that prepares nothing as long as it is told so. */
 const takingBack = async (first: Reply) => {
@@ -153,16 +108,56 @@ const takingBack = async (first: Reply) => {
   const owner = await Owner.funded(bank, 200_000_000)
   const id = await offered(bank, owner)
   await bank.venue.leap(20_000)
-  const told: { answer: Reply | undefined; isAtAll: boolean; asked: number } = { answer: first, isAtAll: false, asked: 0 }
-  await bank.restartOver((transport) => (question) => {
-    const isPreparation = question.path.endsWith("/prepare")
-    if (isPreparation) told.asked++
-    return told.answer !== undefined && (isPreparation || told.isAtAll) ? Effect.succeed(told.answer) : transport(question)
-  })
+  const told = await unpreparing(bank, first)
   expect((await owner.ask("DELETE", `/v1/accounts/{account}/deposits/${id}`)).json).toMatchObject({ status: "rejected" })
   const lines = () => bank.said.filter((line) => line.includes(`${id} does not go on`))
-  return { bank, told, lines }
+  return { bank, id, told, lines }
 }
+
+test("what the ledger does not prepare for want of a right, or has no time for, is no want of the payer's, and is told to the operator", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  const id = await owner.request("withdrawal", 10_000_000, await owner.party)
+  const told = await unpreparing(bank)
+  const initiate = () => owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
+  for (
+    const [status, code, category] of [[401, "NA", 6], [403, "NA", 7], [408, "TIMEOUT", 3], [409, "PARTICIPANT_BACKPRESSURE", 2], [429,
+      "RESOURCE_EXHAUSTED", 2]] as const
+  ) {
+    told.answer = failure(status, code, category)
+    for (let times = 0; times < 2; times++) {
+      expect(await initiate()).toMatchObject({ status: 503, json: { code: "dependency_unavailable", retryable: true } })
+    }
+  }
+  // Once for each reason, however often it is asked: what 401 and 403 say is the same.
+  expect(bank.said.filter((line) => line.includes(`${id} does not go on: the ledger: the ledger refused: `))).toHaveLength(4)
+  told.answer = failure(400, "PACKAGE_SELECTION_FAILED", 9)
+  expect(await initiate()).toMatchObject({ status: 422, json: { rejectionGuard: "ledger_declines" } })
+  told.answer = undefined
+  expect(await owner.confirm("withdrawal", id)).toBe("ledger_confirmed")
+  expect(await details(bank)).toMatchObject({ ledger: "live", transfersForTheOperator: "" })
+  await bank.venue.stop()
+})
+
+test("the venue's own step that the ledger does not prepare is told to the operator, and goes on soon after it does", async () => {
+  const { bank, id, told } = await takingBack(failure(403, "NA", 7))
+  await bank.venue.leap(3_600_000, 60_000)
+  expect(await details(bank)).toMatchObject({
+    ledger: "the ledger: the ledger refused: NA: the cause of NA",
+    openTransfers: 1,
+    transfersForTheOperator: ""
+  })
+  expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_ledger_reachable 0\n")
+  told.answer = failure(400, "PACKAGE_SELECTION_FAILED", 9)
+  await bank.venue.leap(600_000, 60_000)
+  expect(await details(bank)).toMatchObject({ ledger: "live", transfersForTheOperator: `${id}: ledger_declines` })
+  const line = `transfer ${id} waits for an operator: stopped (ledger_declines): PACKAGE_SELECTION_FAILED: the cause of`
+  expect(bank.said.filter((said) => said.includes(line))).toHaveLength(1)
+  told.answer = undefined
+  await bank.venue.leap(900_000, 60_000)
+  expect(await details(bank)).toMatchObject({ ledger: "live", openTransfers: 0, transfersForTheOperator: "" })
+  await bank.venue.stop()
+})
 
 test.each([
   [500, failure(500, "LEDGER_API_INTERNAL_ERROR", 4), /LEDGER_API_INTERNAL_ERROR/],
@@ -253,10 +248,7 @@ test("what the ledger refuses an owner is logged again where it comes back, and 
   const bank = await Bank.open()
   const owner = await Owner.funded(bank, 200_000_000)
   const id = await owner.request("withdrawal", 10_000_000, await owner.party)
-  let answer: Reply | undefined = failure(403, "NA", 7)
-  await bank.restartOver((transport) => (question) =>
-    answer !== undefined && question.path.endsWith("/prepare") ? Effect.succeed(answer) : transport(question)
-  )
+  const told = await unpreparing(bank, failure(403, "NA", 7))
   await bank.venue.leap(10_000)
   const initiate = () => owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
   const lines = () => bank.said.filter((line) => line.includes(`${id} does not go on`))
@@ -265,11 +257,11 @@ test("what the ledger refuses an owner is logged again where it comes back, and 
     await bank.venue.leap(60_000)
   }
   expect(lines()).toHaveLength(1)
-  answer = undefined
+  told.answer = undefined
   expect((await initiate()).json).toMatchObject({ status: "approval_required" })
   // What was prepared is over, and has to be prepared again.
   await bank.venue.leap(1_200_000, 5_000)
-  answer = failure(403, "NA", 7)
+  told.answer = failure(403, "NA", 7)
   expect(await initiate()).toMatchObject({ status: 503 })
   expect(lines()).toHaveLength(2)
   await bank.venue.stop()

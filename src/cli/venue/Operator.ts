@@ -355,28 +355,29 @@ const read = (url: string, path: string) =>
 
 const withoutToken = (url: string): Target => ({ url, token: "", retries: 0, triesAgain: () => Effect.void })
 
+const readinessIn = (url: string) => ({ text }: { readonly text: string }) => decode(withoutToken(url), Readiness, text)
+
 /** Whether the venue accepts requests, and its metrics as text; undefined where these do not arrive, since they wait for the writer. */
 export const status = (url: string) =>
   Effect.gen(function*() {
-    const readiness = yield* Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text))
+    const readiness = yield* Effect.flatMap(read(url, "/readyz"), readinessIn(url))
     const metrics = yield* Effect.option(read(url, "/metrics"))
     return { readiness, metrics: Option.getOrUndefined(Option.map(metrics, ({ text }) => text)) }
   })
 
 /** The source of a venue's index, by the name of the setting; undefined where the venue does not report it. */
 export const indexFeed = (url: string) =>
-  Effect.map(
-    Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text)),
-    ({ details }) => details["indexFeed"]
-  )
+  Effect.map(Effect.flatMap(read(url, "/readyz"), readinessIn(url)), ({ details }) => details["indexFeed"])
 
 /** How withdrawals stand; undefined while the venue does not tell it, before it has read its journal. */
 export const withdrawals = (url: string) =>
   Effect.map(
     Effect.flatMap(
       read(url, "/readyz"),
-      ({ status, text }) =>
-        status === 200 || status === 503 ? decode(withoutToken(url), Readiness, text) : fail(withoutToken(url), status, text)
+      (answer) =>
+        answer.status === 200 || answer.status === 503
+          ? readinessIn(url)(answer)
+          : fail(withoutToken(url), answer.status, answer.text)
     ),
     ({ details }): Standing | undefined => {
       const { acceptedAtoms = 0, withdrawals } = details

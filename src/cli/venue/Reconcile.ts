@@ -11,7 +11,7 @@ const usdc = (atoms: string): string => {
 }
 
 const byStop = ({ differenceAtoms, reason }: NonNullable<Reconciliation["stop"]>): string =>
-  reason === "operator" ? ` by an operator` : `: ${reason}, ${usdc(differenceAtoms)}`
+  reason === "operator" ? " by an operator" : `: ${reason}, ${usdc(differenceAtoms)}`
 
 export const lines = (report: Reconciliation): ReadonlyArray<string> => [
   `treasury ${report.treasuryPartyId} at ledger offset ${report.atLedgerOffset}, ${Format.time(report.comparedAtEpochMs)}`,

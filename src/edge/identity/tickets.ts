@@ -8,7 +8,6 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Place, ticketPattern } from "../../identity/Tickets.js"
 import { Principal } from "../../operations/Header.js"
@@ -23,7 +22,7 @@ import { BodyIsOptional } from "../http/Features.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { refusedTicket } from "../http/TicketRefusals.js"
+import { keyOfFamily, refusedTicket } from "../http/TicketRefusals.js"
 import { Scopes } from "./ApiKeyRecord.js"
 import { owned, proved } from "./Sent.js"
 
@@ -116,11 +115,9 @@ export const rotateTicket = Route.effect({
   handler: (services) => ({ payload, remoteAddress }) =>
     withPlace(services, payload.ticket, (place) =>
       issued(services, proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress }), (refusal) =>
-        refusedTicket(services.state, services.state.findTicketFamily(place.family)?.apiKey ?? none, refusal)).pipe(
+        refusedTicket(services.state, keyOfFamily(services.state, place.family), refusal)).pipe(
           Effect.tap(() =>
-            Effect.sync(() =>
-              noteUse(services, services.state.findTicketFamily(place.family)?.apiKey ?? none, remoteAddress)
-            )
+            Effect.sync(() => noteUse(services, keyOfFamily(services.state, place.family), remoteAddress))
           )
         ))
 })

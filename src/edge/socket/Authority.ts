@@ -5,6 +5,7 @@ import { isTicketJustReplaced, type Reads, ticketExpiresAt, ticketStandingOf } f
 import * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Place, Tickets } from "../../identity/Tickets.js"
 import { scopeRead } from "../../operations/identity/KeyGrant.js"
+import { isKeyRevoked, keyOfFamily } from "../http/TicketRefusals.js"
 
 export interface Authority {
   readonly family: number
@@ -26,7 +27,7 @@ const isKeyGood = (reads: TicketReads, apiKey: number, atEpochMs: number): boole
 /** The number of the key that minted a ticket; `none` where it is not known. */
 export const keyOf = (tickets: Tickets, reads: TicketReads, text: string): number => {
   const place = tickets.verify(reads, text)
-  return (place === undefined ? undefined : reads.findTicketFamily(place.family)?.apiKey) ?? none
+  return place === undefined ? none : keyOfFamily(reads, place.family)
 }
 
 /** A ticket that was rotated before the last rotation: somebody else holds a copy of it. */
@@ -73,14 +74,9 @@ export const authorityOf = (
   }
 }
 
-/**
- * Whether somebody took an authority away, as opposed to its ticket or its key having expired. Of a key that has been forgotten nothing
- * can be learned but that it ended long ago.
- */
-export const wasRevoked = ({ apiKey, family }: Authority, reads: TicketReads): boolean => {
-  const key = reads.apiKey(apiKey)
-  return key === undefined || key.revokedAtEpochMs > 0 || reads.findTicketFamily(family)?.isEnded === true
-}
+/** Whether somebody took an authority away, as opposed to its ticket or its key having expired. */
+export const wasRevoked = ({ apiKey, family }: Authority, reads: TicketReads): boolean =>
+  isKeyRevoked(reads, apiKey) || reads.findTicketFamily(family)?.isEnded === true
 
 /** Why an authority has ended at a time; undefined while it has not. */
 export const endOf = ({ apiKey, expiresAtEpochMs, family }: Authority, reads: TicketReads, atEpochMs: number): Refusal | undefined => {
