@@ -215,9 +215,22 @@ const file = (options: Arguments, request: Simulation.Request, failure: Simulati
   print(`again: npm run sim -- --replay ${path.relative(root, kept)}`)
 }
 
+/** The failure in a file; why there is none, where it is no such file (a bundle beside it, a wrong path). */
+const keptIn = (name: string): BugFile.BugFile | string => {
+  try {
+    return BugFile.read(name)
+  } catch (error) {
+    return (error instanceof Error ? error.message : String(error)).split("\n", 1)[0]!
+  }
+}
+
 /** Replays a kept failure, and says whether it still fails. */
 const runAgain = (options: Arguments, name: string): number => {
-  const kept = BugFile.read(name)
+  const kept = keptIn(name)
+  if (typeof kept === "string") {
+    print(`${name} is no kept failure: ${kept}`)
+    return exitCodes.usage
+  }
   const { report, story } = Filing.tell({
     ...BugFile.request(kept),
     ...(options.trace ? { trace: printTrace } : {})
@@ -399,7 +412,9 @@ const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, 
 process.exitCode = options.scenarios !== undefined
   ? playAll(options, options.scenarios)
   : options.replay !== undefined
-  ? fs.statSync(options.replay).isDirectory() ? runAllAgain(options, options.replay) : runAgain(options, options.replay)
+  ? fs.statSync(options.replay, { throwIfNoEntry: false })?.isDirectory() === true
+    ? runAllAgain(options, options.replay)
+    : runAgain(options, options.replay)
   : options.twice
   ? await runTwice(options)
   : runAll(options)

@@ -56,4 +56,10 @@ describe("the command line", () => {
     expect([played.status, played.stdout.split(":")[0]]).toEqual([0, "scenario index-price-of-zero ok"])
     expect(sim("--scenario", "nothing").status).toBe(64)
   })
+
+  test("tells in one line what is no kept failure", () => {
+    const other = sim("--replay", path.join(root, "fixtures/bugs/kept-sums-add-up-715.bundle"))
+    expect([other.status, other.stderr, other.stdout.split("\n").length]).toEqual([64, "", 2])
+    expect(other.stdout).toContain("is no kept failure: ")
+  })
 })
