@@ -845,7 +845,14 @@ export class NaiveVenue {
       this.#takeAnnounced()
       for (const market of this.markets) {
         const { delisting } = market
-        if (delisting?.state === "announced" && delisting.effectiveAtEpochMs <= this.atEpochMs) this.#beginDelisting(market)
+        if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > this.atEpochMs) continue
+        // Half an hour too late there is no mark that its final price could be made of: that half hour begins now.
+        const averagedMs = Math.max(this.finalMinutes, 1) * minuteMs
+        if (this.atEpochMs < delisting.effectiveAtEpochMs + averagedMs) this.#beginDelisting(market)
+        else {
+          delisting.effectiveAtEpochMs = this.atEpochMs + averagedMs
+          this.#show(market)
+        }
       }
     }
     this.#clear()

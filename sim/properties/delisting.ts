@@ -1,7 +1,8 @@
 /**
  * Safety (I13). A delisted market is halted for good: nothing is placed, traded, put or priced in it from then on. Its final price is the
- * average of its index at the ticks of the last half hour, recomputed here from every one of them. Each position is closed at it against
- * another, or transferred like a deficit, and in the end nothing is left. Followed over the events of the feed.
+ * average of its index at the ticks of the last half hour, recomputed here from every one of them; a delisting whose time was missed by so
+ * much waits for another half hour. Each position is closed at it against another, or transferred like a deficit, and in the end nothing is
+ * left. Followed over the events of the feed.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { hasSessions, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
@@ -48,6 +49,8 @@ const usualMinutes = 30
 
 /** The states of a delisting in its events. */
 const [withdrawn, announced, inEffect, settled] = [0, 1, 2, 3]
+
+const averagedMs = ({ finalMinutes }: State): number => (finalMinutes < 1 ? 1 : finalMinutes) * minuteMs
 
 const isDelisted = ({ state }: Followed): boolean => state !== "none"
 
@@ -104,12 +107,22 @@ const became = (state: State, { atEpochMs, command }: Record, event: Extract<Dec
       if (isDelisted(market) || market.announcedAt === undefined) return broken(`${what} is withdrawn, and is not announced`)
       market.announcedAt = undefined
       return holds
-    case announced:
+    case announced: {
+      const { announcedAt } = market
       market.announcedAt = event.effectiveAtEpochMs
-      return isDelisted(market) ? broken(`${what} is announced after it took effect`) : holds
+      if (isDelisted(market)) return broken(`${what} is announced after it took effect`)
+      const { effectiveAtEpochMs, market: index } = event
+      if (command.kind === "DelistMarket" && command.market === index && command.effectiveAtEpochMs === effectiveAtEpochMs) return holds
+      // By nobody's command: it was missed, and is put off by the time over which its final price is averaged.
+      const isMissed = announcedAt !== undefined && atEpochMs >= announcedAt + averagedMs(state)
+      return isMissed && effectiveAtEpochMs === atEpochMs + averagedMs(state)
+        ? holds
+        : broken(`${what} for ${announcedAt} is put off at ${atEpochMs} to ${effectiveAtEpochMs}`)
+    }
     case inEffect: {
       const isAsked = command.kind === "DelistMarket" && command.market === event.market && command.effectiveAtEpochMs === 0
       const isDue = market.announcedAt !== undefined && market.announcedAt <= atEpochMs
+        && atEpochMs < market.announcedAt + averagedMs(state)
       if (isDelisted(market) || !isAsked && !isDue) return broken(`${what} takes effect at ${atEpochMs}, and nobody said so`)
       market.finalPrice = finalPriceOf(market, state.finalMinutes, atEpochMs)
       market.state = "settling"

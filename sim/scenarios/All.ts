@@ -10,6 +10,7 @@ import { atTheVeryEdge } from "./atTheVeryEdge.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
 import { beyondTheLimit } from "./beyondTheLimit.js"
+import { endedWhileHalted } from "./endedWhileHalted.js"
 import { fundAtItsLimits } from "./fundAtItsLimits.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { fundingBehindFunding } from "./fundingBehindFunding.js"
@@ -77,6 +78,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   sameKeyEveryMember,
   readLongAfter,
   settledByNobody,
+  endedWhileHalted,
   allLeaveAtOnce,
   accountsOfAnHour,
   oneScopeShort,

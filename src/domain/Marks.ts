@@ -45,6 +45,7 @@ export const names = [
   // Delisting.
   "a market was delisted",
   "an announced delisting was withdrawn",
+  "a delisting was missed and announced anew",
   "a delisted market was settled",
   "orders of a delisted market were left to the next record",
   "a settlement went on in the next record",

@@ -126,6 +126,59 @@ describe("the command", () => {
     expect([...heldBy(driver, long), ...heldBy(driver, short)]).toEqual([])
   })
 
+  const minute = 60_000
+  const late: ReadonlyArray<readonly [string, (driver: Driver, at: number, missedMs: number) => void]> = [
+    ["the venue was down", (driver, at, missedMs) => passTo(driver, at + missedMs)],
+    ["the engine was halted", (driver, at, missedMs) => {
+      driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
+      passTo(driver, at + missedMs)
+      driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
+    }]
+  ]
+
+  test.each(late)("where %s over its time, it takes effect at once within half an hour, and else half an hour later", (_, miss) => {
+    for (const missedMs of [30 * minute - 1, 30 * minute, 30 * 60 * minute]) {
+      const { driver, long } = begin()
+      const at = driver.atEpochMs + noticeMs
+      delist(driver, at)
+      miss(driver, at, missedMs)
+      const found = at + missedMs
+      if (missedMs < 30 * minute) {
+        expect(driver.engine.market(0).delisting).toMatchObject({ state: "settled", effectiveAtEpochMs: found, finalPriceAtoms: 1000 })
+        continue
+      }
+      expect(driver.engine.market(0)).toMatchObject({
+        status: "open",
+        delisting: { state: "announced", effectiveAtEpochMs: found + 30 * minute }
+      })
+      const copy = restored(driver)
+      expect(canonical(copy)).toEqual(canonical(driver))
+      expect(copy.engine.nextDueEpochMs).toBe(driver.engine.nextDueEpochMs)
+      // The index is elsewhere by now: that is what it is settled at, and not what it was before.
+      driver.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1004, sourceEpochMs: found })
+      driver.send({ kind: "MarkTick" })
+      passTo(driver, found + 30 * minute - 1)
+      expect(driver.engine.market(0).status).toBe("open")
+      passTo(driver, found + 30 * minute)
+      expect(driver.engine.market(0)).toMatchObject({ status: "halted", delisting: { finalPriceAtoms: 1004 } })
+      settle(driver)
+      expect(heldBy(driver, long)).toEqual([])
+    }
+  })
+
+  test("one that was missed can be withdrawn, and is announced anew once, however many records come", () => {
+    const { driver } = begin()
+    const at = driver.atEpochMs + noticeMs
+    delist(driver, at)
+    passTo(driver, at + 30 * minute)
+    const again = driver.engine.market(0).delisting?.effectiveAtEpochMs
+    expect(again).toBe(at + 60 * minute)
+    passTo(driver, at + 31 * minute)
+    expect(driver.engine.market(0).delisting?.effectiveAtEpochMs).toBe(again)
+    expect(withdraw(driver).refusal).toBe(Refusal.none)
+    expect(driver.engine.market(0).delisting).toBeUndefined()
+  })
+
   const closed: ReadonlyArray<readonly [string, (driver: Driver) => number]> = [
     ["another delisting", (driver) => delist(driver).refusal],
     ["an announced one", (driver) => delist(driver, driver.atEpochMs + noticeMs).refusal],

@@ -13,7 +13,7 @@ import type { Delisting, MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 import * as Announced from "./Announced.js"
 import * as Changing from "./Changing.js"
-import { finalPriceAt } from "./FinalPrice.js"
+import { averagedMs, finalPriceAt } from "./FinalPrice.js"
 import * as Funding from "./Funding.js"
 import * as Index from "./Index.js"
 import * as Sessions from "./Sessions.js"
@@ -51,9 +51,14 @@ export const decide = (
   }
   const earliest = state.atEpochMs + (state.capacity.noticeMs ?? Announced.noticeMs)
   if (effectiveAtEpochMs < earliest) return refused(Refusal.delistingTooEarly, none, earliest, effectiveAtEpochMs, earliest)
+  announce(state, market, effectiveAtEpochMs)
+  return changed(market, effectiveAtEpochMs)
+}
+
+/** Announces a market's delisting for a time, in place of an earlier announcement. */
+const announce = (state: State, market: MarketState, effectiveAtEpochMs: number): void => {
   market.delisting = { ...begun, effectiveAtEpochMs }
   tell(state, market, "announced")
-  return changed(market, effectiveAtEpochMs)
 }
 
 const changed = ({ index }: MarketState, effectiveAtEpochMs: number): MarketChanged => ({
@@ -96,13 +101,24 @@ export const nextEpochMs = ({ delistings, markets }: State): number => {
   return earliest
 }
 
-/** Puts due delistings into effect. */
+/**
+ * Puts due delistings into effect. One whose time is over by half an hour was missed, because the venue was down or halted, and the market
+ * has made no marks since: its final price would be one of before, which everybody knows by now. It is announced anew, for half an hour
+ * later, so that the market has marks to be settled at, and an operator has time to withdraw it.
+ */
 export const takeEffect = (state: State): void => {
-  if (nextEpochMs(state) > state.atEpochMs) return
-  for (const index of [...state.delistings]) {
-    const market = state.markets[index]!
+  const { atEpochMs, capacity, delistings, markets } = state
+  if (nextEpochMs(state) > atEpochMs) return
+  const missedMs = averagedMs(capacity.finalMinutes)
+  for (const index of [...delistings]) {
+    const market = markets[index]!
     const { delisting } = market
-    if (delisting?.state === "announced" && delisting.effectiveAtEpochMs <= state.atEpochMs) begin(state, market)
+    if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > atEpochMs) continue
+    if (atEpochMs - delisting.effectiveAtEpochMs < missedMs) begin(state, market)
+    else {
+      capacity.reached?.("a delisting was missed and announced anew")
+      announce(state, market, atEpochMs + missedMs)
+    }
   }
 }
 

@@ -8,6 +8,9 @@ const minuteMs = 60_000
 /** Whole minutes before the current one that count, unless the engine is configured otherwise. */
 const finalMinutes = 30
 
+/** The time over which a final price is averaged, in milliseconds. */
+export const averagedMs = (minutesBefore = finalMinutes): number => Math.max(1, minutesBefore) * minuteMs
+
 /**
  * Adds the index at a tick to the sum of its minute. There are at most sixty ticks in a minute, so the sum stays a safe integer.
  */
