@@ -164,11 +164,8 @@ const commit = (): string => {
  */
 const fixedSeeds = (JSON.parse(fs.readFileSync("sim/seeds.json", "utf8")) as ReadonlyArray<string>).join(",")
 
-/**
- * Fresh seeds of each half, and calls of each: a run has reached most of what it can by then, and with more time it is better to run more
- * seeds. The fixed ones have what only a long run reaches.
- */
-const [freshSeeds, freshSteps] = ["5", "100"]
+/** Fresh seeds of each half, and calls of each: a short run misses much, and what only a long one reaches the fixed seeds have. */
+const [freshSeeds, freshSteps] = ["4", "200"]
 
 const simulator = [...flags, "dist/sim/main.js"]
 

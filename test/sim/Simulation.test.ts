@@ -44,7 +44,8 @@ const played = (profile: Options.Profile): Played => {
 
 describe("a run", () => {
   for (const profile of Options.profiles) {
-    test(`breaks no property under the profile ${profile}, and sees the same again from its script`, () => {
+    const isPlayedAgain = profile === "crash" || profile === "ruin"
+    test(`breaks no property under the profile ${profile}${isPlayedAgain ? ", and sees the same again from its script" : ""}`, () => {
       const { report: first } = played(profile)
       expect(first.failure).toBe(undefined)
       expect(first.records).toBeGreaterThan(50)
@@ -53,6 +54,8 @@ describe("a run", () => {
       if (profile === "crash") expect(first.crashes).toBeGreaterThan(2)
       const script = JSON.parse(JSON.stringify(first.script)) as Script
       expect(script.steps.filter(isCall).length).toBeGreaterThan(profile === "calm" ? 20 : 60)
+      // Every kept failure is a run from its script, too.
+      if (!isPlayedAgain) return
       const again = Simulation.run({ seed: seeds[profile], profile, steps, options: first.options, script })
       expect(again.failure).toBe(undefined)
       expect(again.digest).toBe(first.digest)
