@@ -1,12 +1,11 @@
 /**
  * Safety (contract). The readiness report gives each market's trading session and the state of its index: how long ago its source observed
  * it, by the process's clock and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and
- * whether the last relevant sample was a step that waits for confirmation. Of money on the ledger it gives whether withdrawals are open or
- * why they are stopped, what an operator accepted as lacking, what the ledger said that cannot be, up to which offset the journal has it,
- * and how many transfers are not over. Checked where everything decided is durable: there the model stands where the engine does.
- * `/metrics` says the same of the indexes.
+ * whether a step of it waits for confirmation, also one that an earlier process held back. Of money on the ledger it gives whether
+ * withdrawals are open or why they are stopped, what an operator accepted as lacking, what the ledger said that cannot be, up to which
+ * offset the journal has it, and how many transfers are not over. Checked where everything decided is durable: there the model stands
+ * where the engine does. `/metrics` says the same of the indexes.
  */
-import { Refusal } from "../../src/domain/Refusal.js"
 import { isNeeded } from "../model/NaiveFunds.js"
 import { sessionOf } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
@@ -24,8 +23,6 @@ interface State {
   hasBegun: boolean
   /** The last record that its engine has decided. */
   decided: number
-  /** Markets whose last relevant sample in this process is a held step, with the durable part of it. */
-  readonly held: Set<number>
 }
 
 /** The reported state of an index. */
@@ -47,6 +44,9 @@ const isStale = (market: NaiveMarket, atEpochMs: number, recordsEpochMs: number)
   sessionOf(market) !== "closed" && (market.risk.index === 0
     || recordsEpochMs - atEpochMs > mostBehindMs
     || Math.max(atEpochMs, recordsEpochMs) >= market.risk.source + market.parameters.indexStaleMs)
+
+/** Whether a step of the index waits for later samples to agree. */
+const isHeld = ({ risk }: NaiveMarket): boolean => risk.held !== undefined
 
 /** The oldest index of the markets that trade and have one; -1 where none has. */
 const oldestOf = ({ markets }: NaiveVenue, atEpochMs: number): number =>
@@ -79,7 +79,7 @@ const judgeMoney = (
   ], ["answer", "model"])
 }
 
-const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
+const judge = ({ model }: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
   if (answer === undefined || model === undefined) return holds
   const { details, durableSequence, markets } = JSON.parse(answer.text) as {
     readonly durableSequence: number
@@ -95,7 +95,7 @@ const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { re
     session: each.parameters.marketType === "crypto" ? undefined : standing(each.session),
     indexAgeMs: ageOf(each, atEpochMs),
     indexStale: isStale(each, atEpochMs, model.atEpochMs),
-    indexHeld: held.has(each.index)
+    indexHeld: isHeld(each)
   }))
   const told = markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, session, status }) => ({
     marketId,
@@ -119,13 +119,13 @@ const keptMs = 200
 const gaugeFault = (
   market: NaiveMarket,
   { age, held, stale }: { readonly age: number | undefined; readonly held: number | undefined; readonly stale: number | undefined },
-  isHeld: boolean,
   [from, to]: readonly [number, number],
   recordsEpochMs: number
 ): string | undefined => {
   const [youngest, oldest] = [ageOf(market, from), ageOf(market, to)]
   const mayBeStale: ReadonlyArray<number> = [from, to].map((at) => isStale(market, at, recordsEpochMs) ? 1 : 0)
-  if (held !== (isHeld ? 1 : 0)) return `held as ${held}, must be ${isHeld ? 1 : 0}`
+  const mustBeHeld = isHeld(market) ? 1 : 0
+  if (held !== mustBeHeld) return `held as ${held}, must be ${mustBeHeld}`
   if (stale === undefined || !mayBeStale.includes(stale)) return `stale as ${stale}, must be ${mayBeStale.join(" or ")}`
   const isRight = youngest === undefined || oldest === undefined
     ? age === undefined
@@ -134,7 +134,7 @@ const gaugeFault = (
 }
 
 /** Checks the gauges of each listed market's index, where the text is of a time at which everything decided was durable. */
-const judgeGauges = ({ held, model }: State, { answer: { status, text }, clock }: Observation & { readonly _tag: "Answered" }): Verdict => {
+const judgeGauges = ({ model }: State, { answer: { status, text }, clock }: Observation & { readonly _tag: "Answered" }): Verdict => {
   if (status !== 200 || model === undefined || clock === undefined) return holds
   const families = Exposition.read(text)
   if (typeof families === "string") return holds
@@ -145,30 +145,23 @@ const judgeGauges = ({ held, model }: State, { answer: { status, text }, clock }
     const { marketId } = market.parameters
     const value = (name: string): number | undefined => samples(name).find(({ labels }) => labels.get("market") === marketId)?.value
     const told = { age: value("venue_index_age_ms"), held: value("venue_index_held"), stale: value("venue_index_stale") }
-    const fault = gaugeFault(market, told, held.has(market.index), [clock[0] - keptMs, clock[1]], model.atEpochMs)
+    const fault = gaugeFault(market, told, [clock[0] - keptMs, clock[1]], model.atEpochMs)
     if (fault !== undefined) return broken(`the index of ${marketId} is told in metrics as ${fault}`)
   }
   return holds
 }
 
-/** The record of a process's start shows that its state is the journal's, and that it has seen no sample yet. */
-const committed = (state: State, { decision, model, record: { command } }: Observation & { readonly _tag: "Committed" }): void => {
+/** The record of a process's start shows that its state is the journal's. */
+const committed = (state: State, { model, record: { command } }: Observation & { readonly _tag: "Committed" }): void => {
   state.model = model
-  if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
-    state.hasBegun = true
-    state.held.clear()
-  }
-  if (command.kind !== "SetIndexPrice") return
-  const { refusal } = decision.outcomes[0]!
-  if (refusal === Refusal.indexPriceHeld) state.held.add(command.market)
-  if (refusal === Refusal.none) state.held.delete(command.market)
+  if (command.kind === "StartVenue" || command.kind === "OpenVenue") state.hasBegun = true
 }
 
 export const readiness: Property<State> = {
   name: "probes-are-told-how-each-index-stands",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ model: undefined, hasBegun: false, decided: 0, held: new Set() }),
+  initial: () => ({ model: undefined, hasBegun: false, decided: 0 }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":

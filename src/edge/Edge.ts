@@ -211,7 +211,7 @@ const registerIndex = (services: Services): void => {
     metrics.gauges(name, help, ["market"], () =>
       indexFreshness(services).map((freshness) => ({ labels: { market: freshness.marketId }, value: freshness[member] ? 1 : 0 })))
   flag("venue_index_stale", "1 while a listed market's index is no longer fresh, so that it takes only what reduces.", "indexStale")
-  flag("venue_index_held", "1 while the last step of a listed market's index waits for later samples to agree.", "indexHeld")
+  flag("venue_index_held", "1 while a step of a listed market's index waits for later samples to agree.", "indexHeld")
   metrics.counters(
     "venue_index_samples_total",
     "Index samples since the start, by who sent them and what they came to.",

@@ -82,7 +82,8 @@ export type DelistingView = Readonly<Pick<Delisting, "state" | "effectiveAtEpoch
 /** What a delisting still has to settle. */
 export interface DelistingOutlook {
   /**
-   * The final price, or what it would be if the market were delisted by the last record; price atoms, 0 where there is no index.
+   * The final price, or what it would be if the market were delisted at a time, by the last record's unless another is given; price
+   * atoms, 0 where there is no index.
    */
   readonly finalPriceAtoms: number
   /** Size atoms held long, which equal those held short. */
@@ -103,6 +104,8 @@ export interface MarketView {
   readonly indexPriceAtoms: number
   /** The source's time of that sample; 0 before the first. */
   readonly indexSourceEpochMs: number
+  /** Whether a step of the index is held back until later samples agree with it. */
+  readonly isIndexHeld: boolean
   /** Change from the last trade 24 h ago (or the first ever) to the last trade, truncated toward zero; 0 without trades. */
   readonly change24hBps: number
   /** The last record that changed the published book. */
@@ -463,7 +466,7 @@ export interface Reads {
   /** What a put of parameters would result in now (`effectiveAtEpochMs` 0: at once). Changes nothing. */
   readonly putComesTo: (parameters: Market.Parameters, effectiveAtEpochMs: number) => PutComesTo | Refused
   /** What a delisting of the market would still have to settle. */
-  readonly delistingOutlook: (market: number) => DelistingOutlook
+  readonly delistingOutlook: (market: number, atEpochMs?: number) => DelistingOutlook
   /** The last record that changed the snapshot of any market: the registry's sequence. */
   readonly registrySequence: number
   /** An order, if the venue remembers it and it belongs to the account. */

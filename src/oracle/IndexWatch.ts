@@ -46,8 +46,6 @@ export class IndexWatch extends Context.Tag("venue/oracle/IndexWatch")<IndexWatc
   readonly counts: (market: number, sender: Sender) => Counts
   /** Counts a sample that was not on its market's grid, and so never came to a decision. */
   readonly refuse: (market: number, sender: Sender) => void
-  /** Whether the latest informative sample of a market is held back: a step that waits for others to agree with it. */
-  readonly isHeld: (market: number) => boolean
   /** Wraps a submit service: every index sample submitted through the result is counted. */
   readonly over: (submit: Context.Tag.Service<Submit>) => Context.Tag.Service<Submit>
 }>() {}
@@ -57,7 +55,6 @@ const nothing: Counts = { taken: 0, held: 0, out_of_order: 0, refused: 0 }
 /** Starts with nothing counted. */
 export const make = (): Context.Tag.Service<IndexWatch> => {
   const counted = new Map<number, Record<Sender, Record<Fate, number>>>()
-  const held = new Set<number>()
 
   const count = (market: number, sender: Sender, fate: Fate): void => {
     const counts = counted.get(market) ?? { feed: { ...nothing }, operator: { ...nothing } }
@@ -68,16 +65,12 @@ export const make = (): Context.Tag.Service<IndexWatch> => {
   const note = (market: number, sender: Sender, outcome: Outcome): void => {
     // A repeated answer to an idempotency key was counted when it was decided.
     if (outcome.replayed) return
-    const fate = fateOf(outcome)
-    count(market, sender, fate)
-    if (fate === "held") held.add(market)
-    if (fate === "taken") held.delete(market)
+    count(market, sender, fateOf(outcome))
   }
 
   return {
     counts: (market, sender) => counted.get(market)?.[sender] ?? nothing,
     refuse: (market, sender) => count(market, sender, "refused"),
-    isHeld: (market) => held.has(market),
     over: ({ submit }) => ({
       submit: (command, answer, shown) => {
         if (command.kind !== "SetIndexPrice") return submit(command, answer, shown)

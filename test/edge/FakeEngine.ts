@@ -362,6 +362,7 @@ export class FakeEngine implements Reads {
       lastPriceAtoms: 0,
       indexPriceAtoms: 1000,
       indexSourceEpochMs: at,
+      isIndexHeld: false,
       change24hBps: -12,
       bookSequence: this.bookSequence,
       session: undefined,

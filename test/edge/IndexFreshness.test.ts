@@ -217,6 +217,23 @@ test("a clock that was ahead, was set right and has been waited for is told wher
   expect([pass(10_000, hourMs), watch.stepsAhead()]).toEqual([[expect.stringContaining("went ahead by 3600000 ms")], 1])
 })
 
+test("a step that an earlier process held back is told by the next, and one that new price bounds ended is not", async () => {
+  const { price, second, venue } = make()
+  venue.atEpochMs += 1_000
+  // Decided without the process that is asked, as before its start.
+  venue.send({ kind: "SetIndexPrice", market: 1, priceAtoms: 1_200, sourceEpochMs: venue.atEpochMs })
+  const gauge = async () => (await venue.ask({ target: "/metrics" })).body.split("\n").find((line) => /^venue_index_held.*BBB/.test(line))
+  expect([(await second()).indexHeld, await gauge()]).toEqual([true, "venue_index_held{market=\"BBB-USDC-PERP\"} 1"])
+  venue.send({
+    kind: "PutMarket",
+    idempotencyKey: "bounds",
+    parameters: { ...parameters("BBB"), ...stale, minPriceAtoms: 1_010, maxPriceAtoms: 3_000 }
+  })
+  expect((await second()).indexHeld).toBe(false)
+  venue.atEpochMs += 1_000
+  expect((await price("120.0", venue.atEpochMs)).status).toBe(200)
+})
+
 const samples = (sender: string, counts: ReadonlyArray<number>): ReadonlyArray<string> =>
   ["taken", "held", "out_of_order", "refused"].map((outcome, index) =>
     `venue_index_samples_total{market="BBB-USDC-PERP",sender="${sender}",outcome="${outcome}"} ${counts[index]}`

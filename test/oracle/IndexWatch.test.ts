@@ -56,23 +56,11 @@ test.each<readonly [IndexWatch.Fate, Outcome]>([
   expect(watch.counts(2, "feed")).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0 })
 })
 
-test("a market is held from a step that waits until a sample is taken, whatever is refused between", () => {
-  const { come, watch } = watched()
-  come(sample(0), outcome(Refusal.indexPriceHeld))
-  expect([watch.isHeld(0), watch.isHeld(1)]).toEqual([true, false])
-  come(sample(0), outcome(Refusal.indexPriceOutOfOrder))
-  come(sample(1), outcome(Refusal.none))
-  expect(watch.isHeld(0)).toBe(true)
-  come(sample(0), outcome(Refusal.none))
-  expect(watch.isHeld(0)).toBe(false)
-})
-
 test("what is told again under its key, and other commands, are not counted", () => {
   const { come, watch } = watched()
   come(sample(0), outcome(Refusal.indexPriceHeld, { replayed: true }))
   come({ kind: "PassTime", ...internal(Principal.timer) }, outcome(Refusal.none, { entries: [done] }))
   expect(watch.counts(0, "feed")).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0 })
-  expect(watch.isHeld(0)).toBe(false)
 })
 
 test("what is no price of the grid, and so never decided, is counted as refused for who sent it", () => {

@@ -22,7 +22,7 @@ export interface IndexFreshness {
 
 /** The index of every listed market that is not delisted, in the order in which the markets were created. */
 export const indexFreshness = (
-  { indexWatch, now, state }: Pick<Services, "indexWatch" | "now" | "state">
+  { now, state }: Pick<Services, "now" | "state">
 ): ReadonlyArray<IndexFreshness> => {
   const at = now()
   // A delisted market takes no index prices, which is not worth reporting.
@@ -33,6 +33,6 @@ export const indexFreshness = (
     session: view.session === undefined ? undefined : sessionOf(state, view),
     indexAgeMs: view.indexPriceAtoms === 0 ? undefined : Math.max(0, at - view.indexSourceEpochMs),
     indexStale: isIndexStale(view, { now, state }),
-    indexHeld: indexWatch.isHeld(view.index)
+    indexHeld: view.isIndexHeld
   }))
 }

@@ -34,7 +34,7 @@ const readiness = {
         + "expected."
     }),
     indexHeld: Schema.Boolean.annotations({
-      description: "The last sample was a step that waits for later ones to agree, as far as this process has seen any."
+      description: "A step of the index waits for later samples to agree, as `held` in the market's stats."
     })
   })).annotations({ description: "Every listed market. A stale one does not make the venue unready: the others trade." })
 }

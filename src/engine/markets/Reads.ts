@@ -54,6 +54,7 @@ export class MarketReads extends VenueReads {
       lastPriceAtoms: market.lastPrice,
       indexPriceAtoms: market.indexPrice,
       indexSourceEpochMs: market.indexSource,
+      isIndexHeld: market.heldPrice !== 0,
       change24hBps: market.change24hBps(this.state.atEpochMs),
       bookSequence: market.bookSequence,
       session: Market.hasSessions(market.parameters) ? market.session ?? notJournaled : undefined,
@@ -95,8 +96,8 @@ export class MarketReads extends VenueReads {
     return (makerFeeBps > now.makerFeeBps || takerFeeBps > now.takerFeeBps) && (openInterest > 0 || books[market.index]!.orderCount > 0)
   }
 
-  delistingOutlook(index: number): DelistingOutlook {
-    const { atEpochMs, books, capacity, markets } = this.state
+  delistingOutlook(index: number, atEpochMs = this.state.atEpochMs): DelistingOutlook {
+    const { books, capacity, markets } = this.state
     const market = markets[index]
     assert(market !== undefined, "a market index is one that was made")
     return {
