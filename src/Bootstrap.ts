@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Market from "./domain/Market.js"
+import { formatDecimal } from "./domain/Units.js"
 import { type Header, internal, Principal } from "./operations/Header.js"
 import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
 import { describe, Refusal } from "./domain/Refusal.js"
@@ -125,6 +126,8 @@ export interface Beginning {
   readonly step: Step | undefined
   /** Why the journal does not take everything at present. */
   readonly trouble?: () => string | undefined
+  /** The machine's time, ms since 1970. */
+  readonly now: () => number
 }
 
 /** Fails where the journal belongs to another environment; checked before anything on the disk is changed. */
@@ -135,12 +138,13 @@ export const ofEnvironment = (reads: Reads, environment: string): Effect.Effect<
 
 /** Prepares a journal for taking requests. Its first new record states the version that continues from here. */
 export const run = (
-  { environment, markets, reads, step, submit, trouble, versions }: Beginning
+  { environment, markets, now, reads, step, submit, trouble, versions }: Beginning
 ): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.gen(function*() {
     const venue = internal(Principal.venue)
     // Read before the first record, which moves the venue's time: the keys of a start that was cut off may be forgotten then.
     const unfinished = new Set(markets.filter(({ parameters: { marketId } }) => isUnfinished(reads, marketId)))
+    for (const line of overdueDelistings(reads, now())) yield* Effect.logWarning(line)
     const start = reads.sequence === 0
       ? withFields("OpenVenue", venue, { environment, ...versions })
       : withFields("StartVenue", venue, { ...versions, stateBefore: step?.before ?? "", stateAfter: step?.after ?? "" })
@@ -155,6 +159,12 @@ export const run = (
       yield* Effect.logWarning(
         `${marketId} trades in sessions, and the markets file has no calendar for it: it closes with its session and does not open again, `
           + "so that nobody in it can close a position or is liquidated, until it is in the file with one, or is delisted"
+      )
+    }
+    for (const marketId of withUnusedCalendar(reads, markets)) {
+      yield* Effect.logWarning(
+        `${marketId} has a calendar in the markets file and is of the type crypto in the journal, whose parameters hold: it trades around `
+          + "the clock, and its calendar is not used"
       )
     }
   })
@@ -200,6 +210,41 @@ const withoutCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>): Re
     .map(({ parameters: { marketId } }) => marketId)
     .filter((marketId) => !scheduled.has(marketId))
 }
+
+/** The listed markets that have a calendar in the file, and by the journal are always open. */
+const withUnusedCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>): ReadonlyArray<string> =>
+  markets.filter(({ calendar }) => calendar !== undefined)
+    .map(({ parameters: { marketId } }) => reads.market(reads.findMarket(marketId)))
+    .filter((view) => Market.isListed(view.status) && !Market.hasSessions(view.parameters) && !isDelisted(view))
+    .map(({ parameters: { marketId } }) => marketId)
+
+/** A time in a line of the log. */
+const timeText = (epochMs: number): string => new Date(epochMs).toISOString()
+
+/**
+ * What the log says of each announced delisting whose time came while the venue was down. The first record of a start carries it out,
+ * before anybody can ask for anything, at the price of before the venue went down: whoever runs it has to know that, even if too late.
+ * Under a halt it waits until the halt is lifted, and can still be withdrawn.
+ */
+const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<string> =>
+  Array.from({ length: reads.marketCount }, (_, index) => reads.market(index)).flatMap(({ delisting, index, parameters }) => {
+    if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > nowEpochMs) return []
+    const { finalPriceAtoms, openInterestAtoms } = reads.delistingOutlook(index, Math.max(nowEpochMs, reads.atEpochMs))
+    const [lastMark] = reads.marks(index, 0, 1)
+    const price = finalPriceAtoms === 0
+      ? "without a price, since it has no index"
+      : `at ${formatDecimal(finalPriceAtoms, parameters.priceScale)}`
+    const made = lastMark === undefined ? "it never had a mark" : `its last mark was made at ${timeText(lastMark.atEpochMs)}`
+    const closed = `every position in it (${
+      formatDecimal(openInterestAtoms, parameters.quantityScale)
+    } held long and short) is closed ${price}`
+    return [
+      `the announced delisting of ${parameters.marketId} was due at ${timeText(delisting.effectiveAtEpochMs)}, and it takes effect `
+      + `${
+        reads.halted ? "as soon as the halt is lifted, unless it is withdrawn before" : "with the first record of this start"
+      }: ${closed}; ${made}`
+    ]
+  })
 
 /** The commands that a market of the file still needs until it is open. */
 const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Command> => {

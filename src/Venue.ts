@@ -468,6 +468,10 @@ const gateTo = (present: () => Edge.Streaming): Application => ({
   misframed: (reason, target, sender) => present().misframed(reason, target, sender)
 })
 
+/** The calendars of the markets file. */
+const calendarsOf = ({ markets }: Options) =>
+  markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }])
+
 /** How often settlements, clock and journal are checked for the log, in milliseconds; a stuck settlement is retried once a minute. */
 const lookedAtEveryMs = 10_000
 
@@ -495,11 +499,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   readiness.watch(() => unavailableBy(writer, times))
   for (const each of [metricsOfStart, metrics]) registerRoom(each, writer)
   yield* tellTorn(Context.get(writing, Journal))
-  const sessions = Sessions.make(
-    options.markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }]),
-    state,
-    submit
-  )
+  const sessions = Sessions.make(calendarsOf(options), state, submit)
   yield* Bootstrap.run({
     reads: state,
     submit,
@@ -507,7 +507,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
     markets: options.markets,
     versions: options.versions ?? versions,
     step: writer.step,
-    trouble: writer.trouble
+    trouble: writer.trouble,
+    now: () => clock.unsafeCurrentTimeMillis()
   }).pipe(
     Effect.zipRight(sessions.journal),
     Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new Writer.WriterStopped(failure))))

@@ -26,7 +26,17 @@ test("a market that the file still names and that is delisted stays so, and the 
   }
   const start = (bases: ReadonlyArray<string>): void => {
     const markets = bases.map((base) => ({ parameters: parameters(base), developmentIndexPriceAtoms: 1000 }))
-    Effect.runSync(Bootstrap.run({ reads: driver.engine, submit, environment: "development", markets, versions, step: undefined }))
+    Effect.runSync(
+      Bootstrap.run({
+        reads: driver.engine,
+        submit,
+        environment: "development",
+        markets,
+        versions,
+        step: undefined,
+        now: () => driver.atEpochMs
+      })
+    )
   }
   start(["AAA"])
   driver.price(0, 1000)
@@ -52,7 +62,15 @@ it.effect("an inbox in which what is due at the start waits already is no fault 
     }
     const markets = [{ parameters: parameters("AAA"), developmentIndexPriceAtoms: 1000 }]
     const started = yield* Effect.fork(
-      Bootstrap.run({ reads: driver.engine, submit, environment: "development", markets, versions, step: undefined })
+      Bootstrap.run({
+        reads: driver.engine,
+        submit,
+        environment: "development",
+        markets,
+        versions,
+        step: undefined,
+        now: () => driver.atEpochMs
+      })
     )
     yield* TestClock.adjust("499 millis")
     expect(driver.engine.market(0)).toMatchObject({ status: "backfilling" })
@@ -88,7 +106,15 @@ const starting = () => {
     sent.length = 0
     const markets = bases.map((base) => ({ parameters: parameters(base), developmentIndexPriceAtoms: 1000 }))
     Effect.runSync(
-      Bootstrap.run({ reads: driver.engine, submit, environment: "development", markets, versions, step: undefined }).pipe(
+      Bootstrap.run({
+        reads: driver.engine,
+        submit,
+        environment: "development",
+        markets,
+        versions,
+        step: undefined,
+        now: () => driver.atEpochMs
+      }).pipe(
         Logger.withMinimumLogLevel(LogLevel.None)
       )
     )
@@ -139,6 +165,91 @@ test("a start finishes the markets that one before it had begun with, also days 
   expect(driver.engine.market(0).status).toBe("draft")
 })
 
+/** What a start of an engine logs, with these markets in its file. */
+const loggedBy = (driver: Driver, markets: ReadonlyArray<Bootstrap.ListedMarket>, nowEpochMs: number): ReadonlyArray<string> => {
+  const heard: Array<string> = []
+  const logger = Logger.make(({ message }) => void heard.push(String(message)))
+  const submit = {
+    submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => answer(driver.run(command))
+  }
+  driver.atEpochMs = Math.max(driver.atEpochMs, nowEpochMs)
+  const starting = Bootstrap.run({
+    reads: driver.engine,
+    submit,
+    environment: "development",
+    markets,
+    versions,
+    step: undefined,
+    now: () => nowEpochMs
+  })
+  Effect.runSync(starting.pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
+  return heard
+}
+
+const listed = (base: string, more: Partial<Bootstrap.ListedMarket> = {}): Bootstrap.ListedMarket => ({
+  parameters: parameters(base),
+  developmentIndexPriceAtoms: 1000,
+  ...more
+})
+
+const weekly: Calendar.Calendar = {
+  timeZone: "UTC",
+  weekly: [{ opens: "Monday 09:00", closes: "Friday 17:00" }],
+  holidays: [],
+  shortenedDays: [],
+  riskIncreasingCutoffMs: 0
+}
+
+test("a start tells of each announced delisting that is overdue: the market, its time, the price it comes to and the last mark", () => {
+  const dayMs = 86_400_000
+  const iso = (epochMs: number): string => new Date(epochMs).toISOString()
+  const announced = () => {
+    const driver = new Driver()
+    loggedBy(driver, [listed("AAA"), listed("BBB"), listed("CCC")], driver.atEpochMs)
+    for (const market of [0, 1]) driver.price(market, 1000)
+    driver.send({ kind: "MarkTick" })
+    const markedAt = driver.atEpochMs
+    const dueAt = markedAt + dayMs
+    driver.send({ kind: "DelistMarket", idempotencyKey: "a", market: 0, action: "delist", effectiveAtEpochMs: dueAt })
+    driver.send({ kind: "DelistMarket", idempotencyKey: "b", market: 1, action: "delist", effectiveAtEpochMs: dueAt + dayMs })
+    driver.send({ kind: "DelistMarket", idempotencyKey: "c", market: 2, action: "delist", effectiveAtEpochMs: dueAt })
+    return { driver, markedAt, dueAt }
+  }
+  const { driver, dueAt, markedAt } = announced()
+  expect(loggedBy(driver, [], dueAt - 1)).toEqual([])
+  const told = loggedBy(driver, [], dueAt)
+  expect(told).toEqual([
+    `the announced delisting of AAA-USDC-PERP was due at ${iso(dueAt)}, and it takes effect with the first record of this start: every `
+    + `position in it (0.000 held long and short) is closed at 100.0; its last mark was made at ${iso(markedAt)}`,
+    `the announced delisting of CCC-USDC-PERP was due at ${iso(dueAt)}, and it takes effect with the first record of this start: every `
+    + "position in it (0.000 held long and short) is closed without a price, since it has no index; it never had a mark"
+  ])
+  expect(driver.engine.market(0).delisting).toMatchObject({ finalPriceAtoms: 1000 })
+  expect(loggedBy(driver, [], dueAt + 1)).toEqual([])
+
+  const halted = announced()
+  halted.driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
+  expect(loggedBy(halted.driver, [], halted.dueAt)[0]).toContain("as soon as the halt is lifted, unless it is withdrawn before")
+  expect(halted.driver.engine.market(0).delisting).toMatchObject({ state: "announced" })
+})
+
+test("a start warns of a calendar for a market that the journal has as always open, and of no other calendar", () => {
+  const driver = new Driver()
+  loggedBy(driver, [listed("OIL"), listed("GAS")], driver.atEpochMs)
+  const oil = listed("OIL", { parameters: parameters("OIL", { marketType: "commodity" }), calendar: weekly })
+  const corn = listed("CORN", { parameters: parameters("CORN", { marketType: "commodity" }), calendar: weekly })
+  expect(loggedBy(driver, [oil, listed("GAS"), corn], driver.atEpochMs)).toEqual([
+    "OIL-USDC-PERP has a calendar in the markets file and is of the type crypto in the journal, whose parameters hold: it trades around "
+    + "the clock, and its calendar is not used"
+  ])
+  driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 0, action: "delist", effectiveAtEpochMs: 0 })
+  expect(loggedBy(driver, [oil], driver.atEpochMs)).toEqual([
+    "CORN-USDC-PERP trades in sessions, and the markets file has no calendar for it: "
+    + "it closes with its session and does not open again, so that nobody in it can close a position or is liquidated, until it is in the "
+    + "file with one, or is delisted"
+  ])
+})
+
 test("a start warns of a listed market with sessions whose calendar the file has no more, and of no other", () => {
   const driver = new Driver()
   const submit = {
@@ -159,7 +270,15 @@ test("a start warns of a listed market with sessions whose calendar the file has
       developmentIndexPriceAtoms: 1000,
       ...(base === "AAA" ? {} : { calendar })
     }))
-    const starting = Bootstrap.run({ reads: driver.engine, submit, environment: "development", markets, versions, step: undefined })
+    const starting = Bootstrap.run({
+      reads: driver.engine,
+      submit,
+      environment: "development",
+      markets,
+      versions,
+      step: undefined,
+      now: () => driver.atEpochMs
+    })
     Effect.runSync(starting.pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
     return heard
   }
