@@ -534,7 +534,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const feed = yield* IndexFeed
   registerSources(metrics, feed, state, clock)
   ClockWatch.register(metrics, clockWatch)
-  yield* Effect.forkScoped(drive(feed, state, submit))
+  yield* Effect.forkScoped(drive(feed, state, submit, indexWatch.refuse))
   yield* Effect.forkScoped(sessions.drive)
   const journalWatch = JournalWatch.make(writer, { nanos: Stages.nanosOf(clock), pauseMs: lookedAtEveryMs })
   yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), clockWatch.look, journalWatch], lookedAtEveryMs))

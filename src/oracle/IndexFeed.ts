@@ -21,6 +21,12 @@ export interface Sample {
   readonly sourceEpochMs: number
 }
 
+/** A price of which the nearest one on its market's grid is none: zero, or beyond what the grid can tell. */
+export interface OffGrid {
+  readonly marketId: string
+  readonly priceAtoms: undefined
+}
+
 /** A market that needs an index: its underlying and its price grid. */
 export interface Quoted {
   readonly marketId: string
@@ -42,7 +48,7 @@ export interface SourceView {
 
 export class IndexFeed extends Context.Tag("venue/oracle/IndexFeed")<IndexFeed, {
   /** Samples as they arrive, for the markets that `markets` lists at each moment. The stream never ends; a lost source is simply silent. */
-  readonly samples: (markets: () => ReadonlyArray<Quoted>) => Stream.Stream<Sample>
+  readonly samples: (markets: () => ReadonlyArray<Quoted>) => Stream.Stream<Sample | OffGrid>
   /** Each source of each of these markets at a time; absent for feeds whose index does not have several sources. */
   readonly sources?: (markets: ReadonlyArray<Quoted>, nowEpochMs: number) => ReadonlyArray<SourceView>
 }>() {}
@@ -107,24 +113,21 @@ export const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
   return markets
 }
 
-/** Submits the feed's samples for existing markets, for as long as it runs. */
+/** Submits the feed's samples for existing markets, for as long as it runs. `refuse` is told of each price that is not on the grid. */
 export const drive = (
   feed: Context.Tag.Service<typeof IndexFeed>,
   reads: Reads,
-  submit: Context.Tag.Service<typeof Submit>
+  submit: Context.Tag.Service<typeof Submit>,
+  refuse: (market: number, sender: "feed") => void
 ): Effect.Effect<void> =>
   feed.samples(() => quoted(reads)).pipe(
     Stream.runForEach((sample) =>
       Effect.sync(() => {
         const market = reads.findMarket(sample.marketId)
         if (market < 0 || isDelisted(reads.market(market))) return
-        submit.submit({
-          kind: "SetIndexPrice",
-          ...fromFeed,
-          market,
-          priceAtoms: sample.priceAtoms,
-          sourceEpochMs: sample.sourceEpochMs
-        }, () => {})
+        if (sample.priceAtoms === undefined) return refuse(market, "feed")
+        const { priceAtoms, sourceEpochMs } = sample
+        submit.submit({ kind: "SetIndexPrice", ...fromFeed, market, priceAtoms, sourceEpochMs }, () => {})
       })
     )
   )

@@ -8,8 +8,8 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { aggregate, type Aggregated, type Quote, type Rules } from "./Aggregate.js"
-import { IndexFeed, type Quoted, type Sample, type SourceView } from "./IndexFeed.js"
-import { toAtoms } from "./Price.js"
+import { IndexFeed, type OffGrid, type Quoted, type Sample, type SourceView } from "./IndexFeed.js"
+import { offGrid, toAtoms } from "./Price.js"
 import { priceOf, seenOf, type Ticker } from "./Ticker.js"
 
 /** A source did not answer, or its answer was not tickers. */
@@ -19,13 +19,22 @@ export class SourceFailed extends Schema.TaggedError<SourceFailed>()("SourceFail
   }
 }
 
+/** What a source answered. */
+export interface Answered {
+  readonly tickers: ReadonlyMap<string, Ticker>
+  /** Why it refuses symbols that it was asked for alone, by symbol. */
+  readonly refused: ReadonlyMap<string, string>
+  /** Symbols that it refused together with others: which of them it really refuses is not known yet. */
+  readonly open: ReadonlySet<string>
+}
+
 export interface Source {
   readonly name: string
   readonly weight: number
   /** The source's symbol for an underlying. */
   readonly symbolOf: (underlyingSymbol: string) => string
   /** The tickers for those of the symbols that the source has. */
-  readonly fetch: (symbols: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, Ticker>, SourceFailed>
+  readonly fetch: (symbols: ReadonlyArray<string>) => Effect.Effect<Answered, SourceFailed>
 }
 
 export interface Options extends Rules {
@@ -47,6 +56,8 @@ interface Asked {
   failures: number
   /** Symbols that the source turned out not to have. */
   readonly unknown: Set<string>
+  /** Symbols that the source refuses at present. */
+  readonly refusing: Set<string>
 }
 
 /** Polls a source once, and keeps its answers. An unusable ticker leaves the previous quote in place until that is stale. */
@@ -55,7 +66,7 @@ const ask = (asked: Asked, markets: ReadonlyArray<Quoted>, staleMs: number): Eff
     const { quotes, source } = asked
     const symbols = [...new Set(markets.map(({ underlyingSymbol }) => source.symbolOf(underlyingSymbol)))]
     if (symbols.length === 0) return
-    const tickers = yield* source.fetch(symbols).pipe(
+    const { open, refused, tickers } = yield* source.fetch(symbols).pipe(
       Effect.timeoutFail({ duration: staleMs, onTimeout: () => new SourceFailed({ reason: `no answer in ${staleMs} ms` }) })
     )
     const gotEpochMs = yield* Clock.currentTimeMillis
@@ -64,10 +75,29 @@ const ask = (asked: Asked, markets: ReadonlyArray<Quoted>, staleMs: number): Eff
       if (price === undefined) asked.refused.set(symbol, (asked.refused.get(symbol) ?? 0) + 1)
       else quotes.set(symbol, { price, weight: source.weight, seenEpochMs: seenOf(ticker, gotEpochMs) })
     }
-    const unknown = symbols.filter((symbol) => !tickers.has(symbol) && !asked.unknown.has(symbol))
+    const isSilent = (symbol: string): boolean => !tickers.has(symbol) && !refused.has(symbol) && !open.has(symbol)
+    const unknown = symbols.filter((symbol) => isSilent(symbol) && !asked.unknown.has(symbol))
     for (const symbol of unknown) asked.unknown.add(symbol)
     if (unknown.length > 0) yield* Effect.logWarning(`index source ${source.name} tells nothing of ${unknown.join(", ")}`)
+    yield* tellOfRefused(asked, refused, tickers)
   })
+
+/** Logs which symbols a source has come to refuse, and which it answers again. */
+const tellOfRefused = (
+  { refusing, source: { name } }: Asked,
+  refused: Answered["refused"],
+  tickers: Answered["tickers"]
+): Effect.Effect<void> => {
+  const fresh = [...refused].filter(([symbol]) => !refusing.has(symbol))
+  const again = [...refusing].filter((symbol) => tickers.has(symbol) && !refused.has(symbol))
+  for (const [symbol] of fresh) refusing.add(symbol)
+  for (const symbol of again) refusing.delete(symbol)
+  const told = [
+    ...fresh.map(([symbol, reason]) => Effect.logWarning(`index source ${name} refuses ${symbol}, which is left out there: ${reason}`)),
+    ...again.map((symbol) => Effect.logInfo(`index source ${name} answers for ${symbol} again`))
+  ]
+  return Effect.all(told, { discard: true })
+}
 
 /** Polls a source for ever. Logs the first failure of a series, and the recovery. */
 const poll = (asked: Asked, markets: () => ReadonlyArray<Quoted>, { pollMs, staleMs }: Options): Effect.Effect<never> => {
@@ -96,6 +126,8 @@ interface Told {
   sourceEpochMs: number
   /** Undefined until something has been logged about it. */
   hasPrice: boolean | undefined
+  /** Whether a price that is not on the market's grid has been logged. */
+  isOffGrid: boolean
 }
 
 /** Logs why a market has no price, or that it has one again. */
@@ -141,15 +173,15 @@ const samplesOf = (
   markets: ReadonlyArray<Quoted>,
   rules: Rules,
   beganMs: number
-): Effect.Effect<ReadonlyArray<Sample>> =>
+): Effect.Effect<ReadonlyArray<Sample | OffGrid>> =>
   Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
-    const samples: Array<Sample> = []
+    const samples: Array<Sample | OffGrid> = []
     for (const market of markets) {
       const { marketId, priceScale } = market
       const aggregated = aggregate(quotesOf(asked, market), rules, now)
       const { price, sourceEpochMs } = aggregated
-      const last = told.get(marketId) ?? { sourceEpochMs: 0, hasPrice: undefined }
+      const last = told.get(marketId) ?? { sourceEpochMs: 0, hasPrice: undefined, isOffGrid: false }
       told.set(marketId, last)
       // Sources that have only just been polled are given time to answer.
       const isEarly = price === undefined && last.hasPrice === undefined && now - beganMs <= rules.staleMs
@@ -157,10 +189,14 @@ const samplesOf = (
         last.hasPrice = price !== undefined
         yield* tellOf(marketId, asked, aggregated)
       }
-      const priceAtoms = price === undefined ? undefined : toAtoms(price, priceScale)
-      if (priceAtoms === undefined || sourceEpochMs <= last.sourceEpochMs) continue
+      if (price === undefined || sourceEpochMs <= last.sourceEpochMs) continue
       last.sourceEpochMs = sourceEpochMs
-      samples.push({ marketId, priceAtoms, sourceEpochMs })
+      const priceAtoms = toAtoms(price, priceScale)
+      if (priceAtoms === undefined && !last.isOffGrid) {
+        last.isOffGrid = true
+        yield* Effect.logWarning(offGrid(marketId, price, priceScale))
+      }
+      samples.push(priceAtoms === undefined ? { marketId, priceAtoms } : { marketId, priceAtoms, sourceEpochMs })
     }
     return samples
   })
@@ -173,7 +209,8 @@ export const layer = (sources: ReadonlyArray<Source>, options: Options): Layer.L
       quotes: new Map(),
       refused: new Map(),
       failures: 0,
-      unknown: new Set()
+      unknown: new Set(),
+      refusing: new Set()
     }))
     return {
       samples: (markets) =>

@@ -13,8 +13,8 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Ids from "../domain/Ids.js"
-import { IndexFeed, type Quoted, type Sample } from "./IndexFeed.js"
-import { toAtoms } from "./Price.js"
+import { IndexFeed, type OffGrid, type Quoted, type Sample } from "./IndexFeed.js"
+import { offGrid, toAtoms } from "./Price.js"
 
 /** One line of a tape. */
 export interface Line {
@@ -65,12 +65,19 @@ const warnOfUnknown = (lines: ReadonlyArray<Line>, markets: ReadonlyArray<Quoted
     : Effect.logWarning(`the index tape has prices of markets that are not here: ${unknown.join(", ")}`)
 }
 
+/** Warns of each market for which the tape has a price that is not on its grid, with the first such price. */
+const warnOfOffGrid = (lines: ReadonlyArray<Line>, markets: ReadonlyArray<Quoted>): Effect.Effect<void> =>
+  Effect.forEach(markets, ({ marketId, priceScale }) => {
+    const line = lines.find((each) => each.marketId === marketId && toAtoms(each.price, priceScale) === undefined)
+    return line === undefined ? Effect.void : Effect.logWarning(`the index tape: ${offGrid(marketId, line.price, priceScale)}`)
+  }, { discard: true })
+
 /** Plays the lines once, beginning with the first at a given time. */
 const round = (
   lines: ReadonlyArray<Line>,
   beginsAtMs: number,
   markets: () => ReadonlyArray<Quoted>
-): Stream.Stream<Sample> =>
+): Stream.Stream<Sample | OffGrid> =>
   Stream.fromIterable(lines).pipe(
     Stream.rechunk(1),
     Stream.mapEffect((line) =>
@@ -80,10 +87,11 @@ const round = (
         return { line, sourceEpochMs: yield* Clock.currentTimeMillis }
       })
     ),
-    Stream.mapConcat(({ line: { marketId, price }, sourceEpochMs }) => {
+    Stream.mapConcat(({ line: { marketId, price }, sourceEpochMs }): ReadonlyArray<Sample | OffGrid> => {
       const market = markets().find((each) => each.marketId === marketId)
-      const priceAtoms = market === undefined ? undefined : toAtoms(price, market.priceScale)
-      return priceAtoms === undefined ? [] : [{ marketId, priceAtoms, sourceEpochMs }]
+      if (market === undefined) return []
+      const priceAtoms = toAtoms(price, market.priceScale)
+      return [priceAtoms === undefined ? { marketId, priceAtoms } : { marketId, priceAtoms, sourceEpochMs }]
     })
   )
 
@@ -96,6 +104,7 @@ export const layer = (lines: ReadonlyArray<Line>, loops: boolean): Layer.Layer<I
     samples: (markets) =>
       Stream.unwrap(Effect.gen(function*() {
         yield* warnOfUnknown(lines, markets())
+        yield* warnOfOffGrid(lines, markets())
         const beginsAtMs = yield* Clock.currentTimeMillis
         if (!loops) return Stream.concat(round(lines, beginsAtMs, markets), Stream.execute(Effect.zipRight(ended, Effect.never)))
         return Stream.flatMap(Stream.iterate(0, (turn) => turn + 1), (turn) => round(lines, beginsAtMs + turn * periodMs, markets))

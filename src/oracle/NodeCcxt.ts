@@ -9,8 +9,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import type { Answered } from "./Batches.js"
 import { type ExchangeSetting, symbolOf } from "./Exchanges.js"
-import { type Source, SourceFailed } from "./IndexSources.js"
+import { type Answered as FromSource, type Source, SourceFailed } from "./IndexSources.js"
 import type { Ticker } from "./Ticker.js"
 
 /** The process's start parameters: the exchanges, and the URL of each where it is not the exchange's own. */
@@ -28,12 +29,12 @@ export interface Question {
   readonly number: number
   readonly exchange: string
   readonly symbols: ReadonlyArray<string>
+  /** The venue's time. */
+  readonly nowEpochMs: number
 }
 
 /** Its answer: tickers by symbol, or why there are none. */
-export type Answer =
-  | { readonly number: number; readonly tickers: ReadonlyArray<readonly [string, Ticker]> }
-  | { readonly number: number; readonly reason: string }
+export type Answer = { readonly number: number } & (Answered<Ticker> | { readonly reason: string })
 
 /** The package has no such exchanges. */
 class ExchangesUnknown extends Schema.TaggedError<ExchangesUnknown>()("ExchangesUnknown", { ids: Schema.Array(Schema.String) }) {
@@ -96,7 +97,7 @@ class Asker {
       if (this.child === undefined) this.begin(() => {}, () => {})
       this.silentSinceMs ??= nowEpochMs
       // Where the system could not start the process there is no channel to it, and the error event with the cause comes later.
-      this.child!.send({ number, exchange, symbols } satisfies Question, (cause) => {
+      this.child!.send({ number, exchange, symbols, nowEpochMs } satisfies Question, (cause) => {
         if (cause !== null) this.settle({ number, reason: String(cause) })
       })
     } catch (cause) {
@@ -136,11 +137,11 @@ class Asker {
 
 const fetchFrom = (asker: Asker, exchange: string, symbols: ReadonlyArray<string>) =>
   Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) =>
-    Effect.async<ReadonlyMap<string, Ticker>, SourceFailed>((resume) => {
+    Effect.async<FromSource, SourceFailed>((resume) => {
       const takeBack = asker.ask(nowEpochMs, exchange, symbols, (answer) =>
         resume("reason" in answer
           ? new SourceFailed({ reason: answer.reason.slice(0, reasonLength) })
-          : Effect.succeed(new Map(answer.tickers))))
+          : Effect.succeed({ tickers: new Map(answer.found), refused: new Map(answer.refused), open: new Set(answer.open) })))
       return Effect.sync(takeBack)
     }))
 

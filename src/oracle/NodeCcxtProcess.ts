@@ -2,7 +2,8 @@
  * The process that polls exchanges, through the package `ccxt`. Requests for tickers come as messages, and each is answered with tickers or
  * a reason. Its first argument is its start parameters, as JSON. It ends with the venue's process.
  */
-import ccxt, { BaseError, type Exchange } from "ccxt"
+import ccxt, { BaseError, type Exchange, ExchangeError } from "ccxt"
+import { type Answered, Batches, reasonOf } from "./Batches.js"
 import type { Answer, Asking, Begun, Question } from "./NodeCcxt.js"
 import type { Ticker } from "./Ticker.js"
 
@@ -76,28 +77,58 @@ const atOnce = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promi
   }
 }
 
+/**
+ * Whether an exchange may have refused a request for a symbol in it. Failures of the network, of the exchange itself, and of too many
+ * requests are other errors of the package; an answer to a request for one symbol that the package cannot parse is about that symbol.
+ */
+const isOfSymbol = (cause: unknown, symbols: number): boolean =>
+  cause instanceof ExchangeError || (symbols === 1 && !(cause instanceof BaseError))
+
+/**
+ * Most further requests of a poll in which the exchange refuses symbols: as many as the package sends it in a second, since its requests
+ * wait for each other, and an answer that comes too late is lost.
+ */
+const mostApart = ({ rateLimit = 1_000 }: Exchange): number => Math.max(2, Math.min(16, Math.floor(1_000 / rateLimit)))
+
+/** An exchange, and how its symbols are asked for together. */
+interface Polled {
+  readonly exchange: Exchange
+  readonly batches: Batches<Ticker>
+}
+
+const polled = (exchange: Exchange): Polled => ({
+  exchange,
+  batches: new Batches({
+    find: (symbols) => atOnce(exchange, symbols),
+    findAlone: (symbol) => oneByOne(exchange, [symbol]),
+    isOfSymbol,
+    mostApart: mostApart(exchange)
+  })
+})
+
 /** The tickers for those of the symbols that the exchange has. */
-const tickersOf = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
+const tickersOf = async ({ batches, exchange }: Polled, symbols: ReadonlyArray<string>, nowEpochMs: number): Promise<Answered<Ticker>> => {
   // Forces a reload until markets are loaded: otherwise the package would return a failed load for ever.
   const markets = (exchange.markets as Exchange["markets"] | undefined) ?? await exchange.loadMarkets(true)
+  // Pairs that are listed and do not trade are asked for too: they may trade again, and the list is not read again.
   const known = symbols.filter((symbol) => Object.hasOwn(markets, symbol))
-  if (known.length === 0) return []
-  return exchange.has["fetchTickers"] === true ? atOnce(exchange, known) : oneByOne(exchange, known)
+  if (known.length > 0 && exchange.has["fetchTickers"] === true) return batches.ask(known, nowEpochMs)
+  return { found: await oneByOne(exchange, known), refused: [], open: [] }
 }
 
 const { exchanges } = JSON.parse(process.argv[2] ?? "") as Asking
 const unknown = exchanges.filter(({ id }) => !ccxt.exchanges.includes(id)).map(({ id }) => id)
-const byId: ReadonlyMap<string, Exchange> = new Map(unknown.length > 0 ? [] : exchanges.map((each) => [each.id, made(each)]))
+const byId: ReadonlyMap<string, Polled> = new Map(unknown.length > 0 ? [] : exchanges.map((each) => [each.id, polled(made(each))]))
 
 /** Sends to the venue, which may have ended meanwhile. */
 const tell = (message: Answer | Begun): void => {
   if (process.connected) process.send!(message)
 }
 
-process.on("message", ({ exchange, number, symbols }: Question) => {
-  tickersOf(byId.get(exchange)!, symbols).then(
-    (tickers) => tell({ number, tickers }),
-    (cause: unknown) => tell({ number, reason: cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause) })
+process.on("message", ({ exchange, nowEpochMs, number, symbols }: Question) => {
+  tickersOf(byId.get(exchange)!, symbols, nowEpochMs).then(
+    (answered) => tell({ number, ...answered }),
+    (cause: unknown) => tell({ number, reason: reasonOf(cause) })
   )
 })
 process.once("disconnect", () => process.exit())

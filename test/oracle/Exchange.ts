@@ -7,6 +7,8 @@ import type { AddressInfo } from "node:net"
 
 type Prices = Readonly<Record<"BTC" | "ETH", string>>
 
+type Base = keyof Prices
+
 /** A currency of a pair, under the name that both exchanges use. */
 const bases = ["BTC", "ETH"] as const
 const krakenBase = { BTC: "XXBT", ETH: "XETH" } as const
@@ -17,6 +19,9 @@ export class Exchanges {
   kraken: Prices = { BTC: "60010.00000", ETH: "3000.50000" }
   /** Answers to give instead, by a path's beginning: a status and a body, or none ever. */
   readonly instead = new Map<string, { readonly status: number; readonly body: string } | "nothing">()
+  /** Pairs that are listed as not trading, and pairs for whose sake a request for tickers is refused: those that are gone. */
+  readonly paused = new Set<Base>()
+  readonly gone = new Set<Base>()
   readonly asked: Array<string> = []
   private readonly server = http.createServer((request, response) => this.answer(request.url ?? "", response))
 
@@ -44,15 +49,26 @@ export class Exchanges {
     if (instead === "nothing") return
     response.setHeader("content-type", "application/json")
     if (instead !== undefined) return void response.writeHead(instead.status).end(instead.body)
+    const refusal = this.refusalOf(pathname, searchParams)
+    if (refusal !== undefined) return void response.writeHead(refusal.status).end(refusal.body)
     const body = this.bodyOf(pathname, searchParams)
     if (body === undefined) response.writeHead(404).end("{}")
     else response.end(JSON.stringify(body))
   }
 
+  /** The refusal of a request for tickers of pairs of which one is gone, as each exchange gives it: neither names the pair. */
+  private refusalOf(path: string, query: URLSearchParams): { readonly status: number; readonly body: string } | undefined {
+    const asked = [query.get("symbol"), query.get("symbols"), query.get("pair")].join()
+    if (![...this.gone].some((base) => asked.includes(base === "BTC" ? path.startsWith("/kraken") ? "XBT" : "BTC" : base))) return undefined
+    return path.startsWith("/kraken")
+      ? { status: 200, body: "{\"error\":[\"EQuery:Unknown asset pair\"]}" }
+      : { status: 400, body: "{\"code\":-1121,\"msg\":\"Invalid symbol.\"}" }
+  }
+
   private bodyOf(path: string, query: URLSearchParams): unknown {
     switch (path) {
       case "/binance/api/v3/exchangeInfo":
-        return { timezone: "UTC", symbols: bases.map(binanceMarket) }
+        return { timezone: "UTC", symbols: bases.map((base) => binanceMarket(base, this.paused.has(base))) }
       case "/binance/api/v3/ticker/24hr":
         return query.has("symbol")
           ? this.binanceTicker(query.get("symbol")!)
@@ -60,7 +76,7 @@ export class Exchanges {
       case "/kraken/0/public/Assets":
         return krakenAnswer({ ...Object.fromEntries(bases.map((base) => [krakenBase[base], krakenAsset(base)])), ZUSD: krakenAsset("USD") })
       case "/kraken/0/public/AssetPairs":
-        return krakenAnswer(Object.fromEntries(bases.map((base) => [`${krakenBase[base]}ZUSD`, krakenPair(base)])))
+        return krakenAnswer(Object.fromEntries(bases.map((base) => [`${krakenBase[base]}ZUSD`, krakenPair(base, this.paused.has(base))])))
       case "/kraken/0/public/Ticker":
         return krakenAnswer(Object.fromEntries((query.get("pair") ?? "").split(",").map((pair) => [pair, this.krakenTicker(pair)])))
       default:
@@ -107,9 +123,9 @@ export class Exchanges {
   }
 }
 
-const binanceMarket = (base: string): unknown => ({
+const binanceMarket = (base: string, isPaused: boolean): unknown => ({
   symbol: `${base}USDT`,
-  status: "TRADING",
+  status: isPaused ? "BREAK" : "TRADING",
   baseAsset: base,
   baseAssetPrecision: 8,
   quoteAsset: "USDT",
@@ -134,7 +150,7 @@ const krakenAsset = (name: string): unknown => ({
   display_decimals: 5
 })
 
-const krakenPair = (base: "BTC" | "ETH"): unknown => {
+const krakenPair = (base: Base, isPaused: boolean): unknown => {
   const name = base === "BTC" ? "XBT" : base
   return {
     altname: `${name}USD`,
@@ -156,6 +172,6 @@ const krakenPair = (base: "BTC" | "ETH"): unknown => {
     margin_call: 80,
     margin_stop: 40,
     ordermin: "0.0001",
-    status: "online"
+    status: isPaused ? "cancel_only" : "online"
   }
 }

@@ -1,7 +1,7 @@
 /** The index from several sources, which answer as a test says, on a clock that it moves. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
-import type { Quoted, Sample } from "../../src/oracle/IndexFeed.js"
+import type { OffGrid, Quoted, Sample } from "../../src/oracle/IndexFeed.js"
 import * as IndexSources from "../../src/oracle/IndexSources.js"
 import type { Ticker } from "../../src/oracle/Ticker.js"
 import { beganMs, Listening } from "./Listening.js"
@@ -20,6 +20,9 @@ class Scripted {
   says: Says = {}
   /** The exchange's own time in its answer; undefined if it gives none. */
   timestamp: number | undefined
+  /** What it refuses alone, by symbol, and what it has refused only together with others. */
+  readonly refused = new Map<string, string>()
+  readonly open = new Set<string>()
   asked = 0
   readonly source: IndexSources.Source
 
@@ -32,15 +35,16 @@ class Scripted {
     }
   }
 
-  private answer(symbols: ReadonlyArray<string>): Effect.Effect<ReadonlyMap<string, Ticker>, IndexSources.SourceFailed> {
+  private answer(symbols: ReadonlyArray<string>): Effect.Effect<IndexSources.Answered, IndexSources.SourceFailed> {
     this.asked++
     const { says } = this
     if (says === "hangs") return Effect.never
     if (says === "throws") throw new Error("spawn ENOMEM")
     if (says === "fails") return new IndexSources.SourceFailed({ reason: "no route" })
-    return Effect.succeed(
-      new Map(symbols.filter((symbol) => symbol in says).map((symbol) => [symbol, { last: says[symbol], timestamp: this.timestamp }]))
-    )
+    const told = (symbol: string): boolean => symbol in says && !this.refused.has(symbol) && !this.open.has(symbol)
+    const ticker = (symbol: string): Ticker => ({ last: says[symbol], timestamp: this.timestamp })
+    const tickers = new Map(symbols.filter(told).map((symbol) => [symbol, ticker(symbol)]))
+    return Effect.succeed({ tickers, refused: new Map(this.refused), open: new Set(this.open) })
   }
 }
 
@@ -50,7 +54,9 @@ const listen = (
   rests: Partial<IndexSources.Options> = {}
 ): Listening => new Listening(IndexSources.layer(sources.map(({ source }) => source), { ...options, ...rests }), markets)
 
-const prices = (samples: ReadonlyArray<Sample>): ReadonlyArray<number> => [...new Set(samples.map(({ priceAtoms }) => priceAtoms))]
+const prices = (
+  samples: ReadonlyArray<Sample | OffGrid>
+): ReadonlyArray<number | undefined> => [...new Set(samples.map(({ priceAtoms }) => priceAtoms))]
 
 test("tells every second what those sources agree on, under their own names of it", () => {
   const [one, two, three] = [new Scripted("one"), new Scripted("two", 1, "USDT"), new Scripted("three", 2)]
@@ -107,6 +113,24 @@ test("what sources say again and again under an old time of theirs is no fresher
   expect(listening.pass(3_000)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: 600_000, sourceEpochMs: beganMs + 33_000 }])
 })
 
+test("a symbol that a source refuses is told with the reason, once, and again when it is back; one that is not sorted out yet is not", () => {
+  const [one, two] = [new Scripted("one"), new Scripted("two")]
+  for (const source of [one, two]) source.says = { "BTC/USD": 60_000, "ETH/USD": 3_000 }
+  const listening = listen([one, two], [btc, eth])
+  listening.pass(3_000)
+  one.open.add("BTC/USD").add("ETH/USD")
+  listening.pass(1_100)
+  one.open.clear()
+  one.refused.set("ETH/USD", "BadSymbol: gone")
+  expect(new Set(listening.pass(10_000).map(({ marketId }) => marketId))).toContain("BTC-USDC-PERP")
+  one.refused.clear()
+  listening.pass(10_000)
+  expect(listening.logged.filter((line) => line.startsWith("index source"))).toEqual([
+    "index source one refuses ETH/USD, which is left out there: BadSymbol: gone",
+    "index source one answers for ETH/USD again"
+  ])
+})
+
 test("a source that does not answer is asked more and more seldom, and both that and its return are said once", () => {
   const sources = [new Scripted("one"), new Scripted("two"), new Scripted("three")] as const
   for (const source of sources) source.says = { "BTC/USD": 60_000 }
@@ -156,6 +180,22 @@ test("a market whose sources come apart is said once, with what each is worth, a
     "enough index sources agree on BTC-USDC-PERP",
     "too few index sources agree on BTC-USDC-PERP: one outlier, two outlier",
     "enough index sources agree on BTC-USDC-PERP"
+  ])
+})
+
+test("a price below half a step of a market's grid is told once, and handed on as none of the grid", () => {
+  const sources = [new Scripted("one"), new Scripted("two")]
+  for (const source of sources) source.says = { "ETH/USD": 0.004 }
+  const listening = listen(sources, [eth])
+  expect(listening.pass(3_000).slice(0, 1)).toEqual([{ marketId: "ETH-USDC-PERP", priceAtoms: undefined }])
+  listening.pass(60_000)
+  for (const source of sources) source.says = { "ETH/USD": 0.006 }
+  expect(prices(listening.pass(3_000))).toContain(1)
+  for (const source of sources) source.says = { "ETH/USD": 0.004 }
+  listening.pass(3_000)
+  expect(listening.logged).toEqual([
+    "enough index sources agree on ETH-USDC-PERP",
+    "0.004 rounds to no price of ETH-USDC-PERP, whose steps are of 0.01: it gets no index from it"
   ])
 })
 

@@ -47,6 +47,15 @@ const listen = (text: string, loops: boolean): Listening =>
 
 const at = (atMs: number, marketId: string, priceAtoms: number): Sample => ({ marketId, priceAtoms, sourceEpochMs: beganMs + atMs })
 
+test("a price that is none of its market's grid is warned of when the tape begins, and handed on as such", () => {
+  const listening = listen("0,BTC-USDC-PERP,0.04\n0,ETH-USDC-PERP,0.04\n1000,BTC-USDC-PERP,0.03\n", false)
+  expect(listening.pass(500)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: undefined }, at(0, "ETH-USDC-PERP", 4)])
+  expect(listening.pass(1_000)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: undefined }])
+  expect(listening.logged.slice(0, 1)).toEqual([
+    "the index tape: 0.04 rounds to no price of BTC-USDC-PERP, whose steps are of 0.1: it gets no index from it"
+  ])
+})
+
 describe("playing", () => {
   const text = "7,BTC-USDC-PERP,60000.04\n7,XXX-USDC-PERP,1\n1007,ETH-USDC-PERP,3000.125\n3007,BTC-USDC-PERP,60000.05\n"
   const lines = [at(0, "BTC-USDC-PERP", 600_000), at(1_000, "ETH-USDC-PERP", 300_013), at(3_000, "BTC-USDC-PERP", 600_001)]

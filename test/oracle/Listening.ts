@@ -4,14 +4,14 @@ import * as SimClock from "../../sim/world/SimClock.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 import * as SimScheduler from "../../sim/world/SimScheduler.js"
 import * as SimTime from "../../sim/world/SimTime.js"
-import { IndexFeed, type Quoted, type Sample, type SourceView } from "../../src/oracle/IndexFeed.js"
+import { IndexFeed, type OffGrid, type Quoted, type Sample, type SourceView } from "../../src/oracle/IndexFeed.js"
 
 /** When listening begins. */
 export const beganMs = 100_000
 
 export class Listening {
   readonly logged: Array<string> = []
-  private readonly heard: Array<Sample> = []
+  private readonly heard: Array<Sample | OffGrid> = []
   private readonly time = SimTime.make(beganMs, SimRandom.make("1"))
   private feed: IndexFeed["Type"] | undefined
   private readonly scheduler = SimScheduler.make(SimRandom.make("1"), 0)
@@ -33,7 +33,7 @@ export class Listening {
   }
 
   /** Lets time pass; returns the samples heard meanwhile. */
-  pass(millis: number): ReadonlyArray<Sample> {
+  pass(millis: number): ReadonlyArray<Sample | OffGrid> {
     let isThere = false
     this.time.after(millis, () => {
       isThere = true

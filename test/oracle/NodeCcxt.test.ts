@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { Clock, Effect, Either, Exit, Scope } from "effect"
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest"
 import * as Settings from "../../src/oracle/Exchanges.js"
 import type { Source } from "../../src/oracle/IndexSources.js"
 import * as NodeCcxt from "../../src/oracle/NodeCcxt.js"
@@ -18,9 +18,16 @@ let kraken: Source
 const open = (urls: string): Promise<ReadonlyArray<Source>> =>
   Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, Either.getOrThrow(Settings.parseUrls(urls, settings))), scope))
 
+/** The sources in a process of their own, for one test. */
+const openOwn = async (): Promise<ReadonlyArray<Source>> => {
+  const own = await Effect.runPromise(Scope.make())
+  onTestFinished(() => Effect.runPromise(Scope.close(own, Exit.void)))
+  return Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, Either.getOrThrow(Settings.parseUrls(exchanges.urls, settings))), own))
+}
+
 /** The prices that a source returns for some underlyings. */
 const ask = async (source: Source, ...underlyings: ReadonlyArray<string>): Promise<Readonly<Record<string, number | undefined>>> => {
-  const tickers = await Effect.runPromise(source.fetch(underlyings.map((each) => source.symbolOf(each))))
+  const { tickers } = await Effect.runPromise(source.fetch(underlyings.map((each) => source.symbolOf(each))))
   return Object.fromEntries([...tickers].map(([symbol, ticker]) => [symbol, priceOf(ticker, 0)]))
 }
 
@@ -38,7 +45,13 @@ beforeEach(() => {
   exchanges.binance = { BTC: "60000.00000000", ETH: "3000.00000000" }
   exchanges.kraken = { BTC: "60010.00000", ETH: "3000.50000" }
   exchanges.instead.clear()
+  exchanges.gone.clear()
+  exchanges.paused.clear()
 })
+
+/** A clock that stands at a time. */
+const at = (nowEpochMs: number): Clock.Clock =>
+  Object.assign(Object.create(Clock.make()) as Clock.Clock, { currentTimeMillis: Effect.succeed(nowEpochMs) })
 
 test("prices come under each exchange's own symbols, in one question for all", async () => {
   expect(await ask(binance, "BTC/USD", "ETH/USD")).toEqual({ "BTC/USDT": 60_000, "ETH/USDT": 3_000 })
@@ -76,6 +89,51 @@ test("so it is with the other exchange; a hundred times the price comes as it is
   expect([found["BTC/USD"], found["ETH/USD"]]).toEqual([undefined, 300_050])
 })
 
+test.each([[0, "ETH/USDT", /^BadSymbol: .*Invalid symbol/], [1, "ETH/USD", /^[A-Z][A-Za-z]*: kraken .*Unknown asset pair/]])(
+  "a pair that is gone from exchange %i costs the other market nothing: it is refused by name, left out, and asked for alone later",
+  async (number, symbol, reason) => {
+    const source = (await openOwn())[number]!
+    const both = [source.symbolOf("BTC/USD"), symbol]
+    const found = async (nowEpochMs: number) => {
+      const { open: notKnown, refused, tickers } = await Effect.runPromise(Effect.withClock(source.fetch(both), at(nowEpochMs)))
+      return [[...tickers.keys()], [...refused.keys()], [...notKnown], [...refused.values()][0]]
+    }
+    exchanges.gone.add("ETH")
+    const without = [both.slice(0, 1), [symbol], [], expect.stringMatching(reason)]
+    expect(await found(1_000)).toEqual(without)
+    exchanges.asked.length = 0
+    expect(await found(1_000)).toEqual(without)
+    expect(exchanges.asked.map((url) => url.includes("ETH"))).toEqual([false])
+    exchanges.gone.clear()
+    await expect.poll(() => found(2_000), { timeout: 20_000, interval: 200 }).toEqual([both, [], [], undefined])
+  }
+)
+
+test("a pair that is listed and does not trade when an exchange is first asked costs the other nothing, answered or refused", async () => {
+  exchanges.paused.add("ETH")
+  const [calm, other] = await openOwn()
+  for (const gone of [false, true]) {
+    if (gone) exchanges.gone.add("ETH")
+    expect((await ask(calm!, "BTC/USD", "ETH/USD"))["BTC/USDT"]).toBe(60_000)
+    expect((await ask(other!, "BTC/USD", "ETH/USD"))["BTC/USD"]).toBe(60_010)
+  }
+})
+
+test("an exchange that refuses every pair does not answer, and one that refuses for too many requests is asked once", async () => {
+  const [fresh] = await openOwn()
+  exchanges.gone.add("BTC").add("ETH")
+  for (const nowEpochMs of [0, 1_000, 70_000]) {
+    const failed = await Effect.runPromise(Effect.either(Effect.withClock(fresh!.fetch(["BTC/USDT", "ETH/USDT"]), at(nowEpochMs))))
+    expect(failed).toMatchObject({ left: { message: expect.stringMatching(/^BadSymbol/) } })
+  }
+  exchanges.gone.clear()
+  expect(await ask(fresh!, "BTC/USD", "ETH/USD")).toEqual({ "BTC/USDT": 60_000, "ETH/USDT": 3_000 })
+  exchanges.instead.set("/binance/api/v3/ticker", { status: 429, body: "{\"code\":-1003,\"msg\":\"Way too many requests\"}" })
+  exchanges.asked.length = 0
+  expect(Either.isLeft(await Effect.runPromise(Effect.either(fresh!.fetch(["BTC/USDT", "ETH/USDT"]))))).toBe(true)
+  expect(exchanges.asked.length).toBe(1)
+})
+
 test.each([
   ["an exchange that is down", 503, "{\"code\":-1,\"msg\":\"maintenance\"}"],
   ["one that bans", 418, "{\"code\":-1003,\"msg\":\"Way too many requests\"}"],
@@ -84,7 +142,7 @@ test.each([
 ])("%s is a failure with a short reason, and the next answer is taken", async (_, status, body) => {
   exchanges.instead.set("/kraken", { status, body })
   const failed = await Effect.runPromise(Effect.either(kraken.fetch(["BTC/USD"])))
-  if (Either.isRight(failed)) expect(failed.right.size).toBe(0)
+  if (Either.isRight(failed)) expect(failed.right.tickers.size).toBe(0)
   else expect(failed.left.message.length).toBeLessThanOrEqual(300)
   exchanges.instead.clear()
   expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
@@ -111,14 +169,12 @@ const children = (): ReadonlyArray<number> =>
 
 test("a process that answers nothing while it is asked is ended after a minute, and the next question begins another", async () => {
   const [hung] = children()
-  const at = (nowEpochMs: number) =>
-    Object.assign(Object.create(Clock.make()) as Clock.Clock, { currentTimeMillis: Effect.succeed(nowEpochMs) })
   const asked = (nowEpochMs: number) => Effect.runPromise(Effect.either(Effect.withClock(kraken.fetch(["BTC/USD"]), at(nowEpochMs))))
   // The minute is measured from the first question left unanswered, not from the last answer.
   expect(Either.isRight(await asked(0))).toBe(true)
   process.kill(hung!, "SIGSTOP")
   const waiting = [asked(100_000), asked(159_999)]
-  expect(Either.getOrThrow(await asked(160_000)).get("BTC/USD")).toMatchObject({ last: 60_010 })
+  expect(Either.getOrThrow(await asked(160_000)).tickers.get("BTC/USD")).toMatchObject({ last: 60_010 })
   for (const one of waiting) {
     expect(await one).toMatchObject({ left: { message: "the process that asks exchanges has answered nothing for 60000 ms" } })
   }

@@ -133,7 +133,8 @@ describe("SimIndexFeed", () => {
     const heard: Array<Sample & { readonly atMs: number }> = []
     const listening = Effect.flatMap(IndexFeed,
       ({ samples }) =>
-        Stream.runForEach(samples(() => []), (sample) => Effect.sync(() => void heard.push({ ...sample, atMs: time.nowEpochMs() }))))
+        Stream.runForEach(samples(() => []), (sample) =>
+          Effect.sync(() => void heard.push({ ...sample as Sample, atMs: time.nowEpochMs() }))))
     time.after(fromMs, () => Effect.runFork(Effect.provide(listening, feed.layerFor(scheduler)), { scheduler }))
     if (cutMs < 10_000) time.after(cutMs, () => feed.cut(scheduler))
     while (scheduler.runOne() || (time.nextEpochMs() <= 10_000 && time.advance()));
