@@ -359,7 +359,7 @@ const registerSources = (
   )
   metrics.counters(
     "venue_index_source_refused_total",
-    "Tickers of a source since the start that were no price: none, zero, negative, no number, of a crossed book, or a minute old.",
+    "A source's tickers since the start that were no price: none, zero, negative, no number, a minute old, a crossed book without a trade.",
     labels,
     () => views().map(({ labels, refused }) => ({ labels, value: refused }))
   )

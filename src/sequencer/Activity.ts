@@ -46,8 +46,8 @@ export class Activity {
   }
 
   /**
-   * How often a market was halted because no counterparty was left. A halt by an operator in the very record that left a
-   * deleveraging of the market unfinished is counted as well.
+   * How often a market was halted because no counterparty was left. A halt or a delisting by an operator that lies in one block behind
+   * a record that left a deleveraging of the market unfinished is counted as well.
    */
   exhausted(market: number): number {
     return this.markets[market]?.[exhaustedAt] ?? 0

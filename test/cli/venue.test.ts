@@ -19,7 +19,9 @@ import * as Reconcile from "../../src/cli/venue/Reconcile.js"
 import { Disk } from "../../src/journal/Disk.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
-import { RandomDriver } from "../engine/drive.js"
+import { announcedTerms } from "../../src/edge/markets/Snapshot.js"
+import type { MarketView } from "../../src/engine/Reads.js"
+import { parameters as marketParameters, RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 import { line, run, runAll } from "./Tool.js"
 
@@ -606,10 +608,11 @@ describe("the command", () => {
       underMaintenanceMargin: 1,
       journalSequence: 7
     }
+    const listing: { announced?: unknown } = {}
     const { asked, close, tool, tools } = await answeringAt({
       "GET /v1/operator/markets": {
         version: "operator-markets/v1",
-        markets: [{ marketId, status: "draft", parameters }],
+        markets: [Object.assign(listing, { marketId, status: "draft", parameters })],
         journalSequence: 7
       },
       [`PUT ${place}`]: (done("put_market", { marketId }) as { readonly body: object }).body,
@@ -642,6 +645,13 @@ describe("the command", () => {
     expect(dry.stderr).toContain(
       "would be refused: invalid_request: It needs notice. (notice_required, would pass: 2026-11-30T06:48:02.693Z)"
     )
+    const market = marketParameters("LINK")
+    const announcement = { effectiveAtEpochMs: 1_796_021_282_693, parameters: market }
+    listing.announced = announcedTerms({ ...({} as MarketView), announced: announcement, parameters: market })
+    const [withdrawing, repeated] = await tools([["market", "put", file], ["market", "put", file, "--key", "again"]])
+    expect([withdrawing!.code, withdrawing!.stderr.trim()]).toEqual([0,
+      `what was announced of ${marketId} for 2026-11-30T06:48:02.693Z is withdrawn`])
+    expect([repeated!.code, repeated!.stderr]).toEqual([0, ""])
     await close()
   })
 

@@ -42,13 +42,37 @@ const readMarket = (file: string) =>
     )
   })
 
+/**
+ * The market as it is before a change, if that can be read. Not where a key is given: an earlier try under it may have made the change
+ * already.
+ */
+const listedBefore = (
+  { key: given }: Pick<Options.Of<typeof Options.remote>, "key">,
+  target: Operator.Target,
+  key: string,
+  marketId: string
+) =>
+  Option.isSome(given) ? Effect.succeed(undefined) : Effect.map(
+    Effect.option(Operator.listMarkets({ ...target, retries: 0 }, key)),
+    (listed) => Option.getOrUndefined(listed)?.markets.find((each) => each.marketId === marketId)
+  )
+
+/** Puts a market, and tells that what had been announced of its parameters is withdrawn by that. */
+const putAndTell = (parsed: Options.Of<typeof Options.put>, marketId: string, body: PutMarketBody) =>
+  Effect.gen(function*() {
+    const { before, result } = yield* against(parsed, (target, key) =>
+      Effect.all({ before: listedBefore(parsed, target, key, marketId), result: Operator.putMarket(target, key, marketId, body) }))
+    yield* sayDone(result)
+    if (before?.announced !== undefined) {
+      yield* Console.error(`what was announced of ${marketId} for ${Format.time(before.announced.effectiveAtEpochMs)} is withdrawn`)
+    }
+  })
+
 /** Creates or updates a market from a file, or previews the effect. */
 export const put = (parsed: Options.Of<typeof Options.put>) =>
   Effect.gen(function*() {
     const { marketId, ...body } = yield* readMarket(parsed.file)
-    if (!parsed.dryRun) {
-      return yield* Effect.flatMap(against(parsed, (target, key) => Operator.putMarket(target, key, marketId, body)), sayDone)
-    }
+    if (!parsed.dryRun) return yield* putAndTell(parsed, marketId, body)
     const preview = yield* looking(parsed, (target, key) => Operator.previewMarket(target, key, marketId, body))
     yield* Console.log(previewLines(preview, body.effectiveAtEpochMs).join("\n"))
     if (preview.refusal !== null) {
@@ -138,14 +162,10 @@ export const show = (parsed: Options.Of<typeof Options.marketShow>) =>
 const withdraw = (parsed: Options.Of<typeof Options.delist>) =>
   Effect.gen(function*() {
     const { marketId } = parsed
-    const { listed, result } = yield* against(parsed, (target, key) =>
-      Effect.all({
-        listed: Option.isSome(parsed.key) ? Effect.succeedNone : Effect.option(Operator.listMarkets({ ...target, retries: 0 }, key)),
-        result: Operator.withdrawDelisting(target, key, marketId)
-      }))
+    const { before, result } = yield* against(parsed, (target, key) =>
+      Effect.all({ before: listedBefore(parsed, target, key, marketId), result: Operator.withdrawDelisting(target, key, marketId) }))
     yield* sayDone(result)
-    const found = Option.getOrUndefined(listed)?.markets.find((each) => each.marketId === marketId)
-    if (found !== undefined && found.delisting === undefined) {
+    if (before !== undefined && before.delisting === undefined) {
       yield* Console.error(`no delisting of ${marketId} was announced, so there was nothing to withdraw`)
     }
   })

@@ -15,7 +15,8 @@ const OperatorMarket = Schema.Struct({
   status: MarketStatus,
   parameters: PutMarketBody.annotations({
     identifier: "OperatorMarketParameters",
-    description: "What `PUT /v1/operator/markets/{marketId}` takes: put as it is, it changes nothing."
+    description: "What `PUT /v1/operator/markets/{marketId}` takes: put as it is, it changes no parameter, and withdraws "
+      + "what is `announced`."
   }),
   announced: Fields.optional(AnnouncedTerms),
   delisting: Fields.optional(Delisting)
