@@ -222,27 +222,26 @@ const withUnusedCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>):
 const timeText = (epochMs: number): string => new Date(epochMs).toISOString()
 
 /**
- * What the log says of each announced delisting whose time came while the venue was down. The first record of a start carries it out,
- * before anybody can ask for anything, at the price of before the venue went down: whoever runs it has to know that, even if too late.
- * Under a halt it waits until the halt is lifted, and can still be withdrawn.
+ * What the log says of each announced delisting whose time came while the venue was down: whoever runs it has to know what the first record
+ * of the start does with it. One that was missed by half an hour can still be withdrawn, and so can any under a halt; any other is carried
+ * out before anybody can ask for anything, at the price of before the venue went down.
  */
 const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<string> =>
   Array.from({ length: reads.marketCount }, (_, index) => reads.market(index)).flatMap(({ delisting, index, parameters }) => {
     if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > nowEpochMs) return []
-    const { finalPriceAtoms, openInterestAtoms } = reads.delistingOutlook(index, Math.max(nowEpochMs, reads.atEpochMs))
+    const { finalPriceAtoms, isMissed, openInterestAtoms } = reads.delistingOutlook(index, Math.max(nowEpochMs, reads.atEpochMs))
     const [lastMark] = reads.marks(index, 0, 1)
-    const price = finalPriceAtoms === 0
-      ? "without a price, since it has no index"
-      : `at ${formatDecimal(finalPriceAtoms, parameters.priceScale)}`
+    const becomes = reads.halted
+      ? "it is looked at as soon as the halt is lifted, and can be withdrawn until then"
+      : isMissed
+      ? "it was missed by half an hour or more, so it is announced anew for half an hour after this start, and can be withdrawn until then"
+      : finalPriceAtoms === 0
+      ? "it takes effect with the first record of this start, without a price, since it has no index"
+      : `it takes effect with the first record of this start, at ${formatDecimal(finalPriceAtoms, parameters.priceScale)}`
+    const held = `${formatDecimal(openInterestAtoms, parameters.quantityScale)} are held in it long and short`
     const made = lastMark === undefined ? "it never had a mark" : `its last mark was made at ${timeText(lastMark.atEpochMs)}`
-    const closed = `every position in it (${
-      formatDecimal(openInterestAtoms, parameters.quantityScale)
-    } held long and short) is closed ${price}`
     return [
-      `the announced delisting of ${parameters.marketId} was due at ${timeText(delisting.effectiveAtEpochMs)}, and it takes effect `
-      + `${
-        reads.halted ? "as soon as the halt is lifted, unless it is withdrawn before" : "with the first record of this start"
-      }: ${closed}; ${made}`
+      `the announced delisting of ${parameters.marketId} was due at ${timeText(delisting.effectiveAtEpochMs)}: ${becomes}; ${held}; ${made}`
     ]
   })
 

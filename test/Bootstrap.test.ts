@@ -219,18 +219,25 @@ test("a start tells of each announced delisting that is overdue: the market, its
   expect(loggedBy(driver, [], dueAt - 1)).toEqual([])
   const told = loggedBy(driver, [], dueAt)
   expect(told).toEqual([
-    `the announced delisting of AAA-USDC-PERP was due at ${iso(dueAt)}, and it takes effect with the first record of this start: every `
-    + `position in it (0.000 held long and short) is closed at 100.0; its last mark was made at ${iso(markedAt)}`,
-    `the announced delisting of CCC-USDC-PERP was due at ${iso(dueAt)}, and it takes effect with the first record of this start: every `
-    + "position in it (0.000 held long and short) is closed without a price, since it has no index; it never had a mark"
+    `the announced delisting of AAA-USDC-PERP was due at ${iso(dueAt)}: it takes effect with the first record of this start, at 100.0; `
+    + `0.000 are held in it long and short; its last mark was made at ${iso(markedAt)}`,
+    `the announced delisting of CCC-USDC-PERP was due at ${iso(dueAt)}: it takes effect with the first record of this start, without a `
+    + "price, since it has no index; 0.000 are held in it long and short; it never had a mark"
   ])
   expect(driver.engine.market(0).delisting).toMatchObject({ finalPriceAtoms: 1000 })
   expect(loggedBy(driver, [], dueAt + 1)).toEqual([])
 
   const halted = announced()
   halted.driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
-  expect(loggedBy(halted.driver, [], halted.dueAt)[0]).toContain("as soon as the halt is lifted, unless it is withdrawn before")
+  expect(loggedBy(halted.driver, [], halted.dueAt)[0]).toContain("as soon as the halt is lifted, and can be withdrawn until then")
   expect(halted.driver.engine.market(0).delisting).toMatchObject({ state: "announced" })
+
+  const missed = announced()
+  const late = missed.dueAt + 30 * 60_000
+  expect(loggedBy(missed.driver, [], late - 1)[0]).toContain("it takes effect with the first record")
+  const later = announced()
+  expect(loggedBy(later.driver, [], late)[0]).toContain("it is announced anew for half an hour after this start")
+  expect(later.driver.engine.market(0).delisting).toMatchObject({ state: "announced", effectiveAtEpochMs: late + 30 * 60_000 })
 })
 
 test("a start warns of a calendar for a market that the journal has as always open, and of no other calendar", () => {

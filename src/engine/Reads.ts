@@ -91,6 +91,8 @@ export interface DelistingOutlook {
   readonly openOrders: number
   /** When a settlement that found no counterparty is tried again, or was to be tried last; 0 for any other. */
   readonly againAtEpochMs: number
+  /** Whether the delisting is announced and its time is over by half an hour at that time: it is announced anew then. */
+  readonly isMissed: boolean
 }
 
 /** A market: its parameters and what changes as it trades. */

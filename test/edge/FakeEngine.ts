@@ -410,7 +410,7 @@ export class FakeEngine implements Reads {
   readonly touched = () => undefined
   readonly touchedBy = () => ({ underInitialMargin: 0, underMaintenanceMargin: 0, next: undefined })
   readonly putComesTo = () => "at once" as const
-  readonly delistingOutlook = () => ({ finalPriceAtoms: 1000, openInterestAtoms: 0, openOrders: 0, againAtEpochMs: 0 })
+  readonly delistingOutlook = () => ({ finalPriceAtoms: 1000, openInterestAtoms: 0, openOrders: 0, againAtEpochMs: 0, isMissed: false })
   readonly preview = (): PreviewView => ({
     outcome: Outcome.refused(Refusal.marketNotFound, -1),
     feesAtoms: 0,

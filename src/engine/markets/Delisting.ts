@@ -102,22 +102,27 @@ export const nextEpochMs = ({ delistings, markets }: State): number => {
 }
 
 /**
- * Puts due delistings into effect. One whose time is over by half an hour was missed, because the venue was down or halted, and the market
- * has made no marks since: its final price would be one of before, which everybody knows by now. It is announced anew, for half an hour
- * later, so that the market has marks to be settled at, and an operator has time to withdraw it.
+ * Whether a market's announced delisting has been missed: its time is over by half an hour, because the venue was down or halted, and the
+ * market has made no marks since. Its final price would be one of before, which everybody knows by now.
+ */
+export const isMissed = ({ capacity }: State, { delisting }: MarketState, atEpochMs: number): boolean =>
+  delisting?.state === "announced" && atEpochMs - delisting.effectiveAtEpochMs >= averagedMs(capacity.finalMinutes)
+
+/**
+ * Puts due delistings into effect. One that was missed is announced anew, for half an hour later, so that the market has marks to be
+ * settled at, and an operator has time to withdraw it.
  */
 export const takeEffect = (state: State): void => {
   const { atEpochMs, capacity, delistings, markets } = state
   if (nextEpochMs(state) > atEpochMs) return
-  const missedMs = averagedMs(capacity.finalMinutes)
   for (const index of [...delistings]) {
     const market = markets[index]!
     const { delisting } = market
     if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > atEpochMs) continue
-    if (atEpochMs - delisting.effectiveAtEpochMs < missedMs) begin(state, market)
+    if (!isMissed(state, market, atEpochMs)) begin(state, market)
     else {
       capacity.reached?.("a delisting was missed and announced anew")
-      announce(state, market, atEpochMs + missedMs)
+      announce(state, market, atEpochMs + averagedMs(capacity.finalMinutes))
     }
   }
 }

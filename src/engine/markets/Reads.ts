@@ -13,6 +13,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import { noticeRequired, touched, type TouchedPart } from "./Announced.js"
 import { hasRoom, type PutComesTo, putComesTo } from "./Deciding.js"
+import { isMissed } from "./Delisting.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
 import { perInterval, predictedRate8hE9, sampleMs } from "./Funding.js"
@@ -104,7 +105,8 @@ export class MarketReads extends VenueReads {
       finalPriceAtoms: market.isDelisted ? market.mark : finalPriceAt(market, atEpochMs, capacity.finalMinutes),
       openInterestAtoms: market.openInterest,
       openOrders: books[index]!.orderCount,
-      againAtEpochMs: market.delisting?.state === "settling" ? market.delisting.againAtEpochMs : 0
+      againAtEpochMs: market.delisting?.state === "settling" ? market.delisting.againAtEpochMs : 0,
+      isMissed: isMissed(this.state, market, atEpochMs)
     }
   }
 
