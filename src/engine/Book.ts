@@ -76,7 +76,7 @@ export class Book {
       const tail = rows[row | level.tail]!
       orders.setNext(tail, slot)
       orders.setPrev(slot, tail)
-      numbers[at << totalShift | totalNumber]! += remaining
+      this.memory.addTo(at, remaining)
     }
     orders.setNext(slot, none)
     orders.setLevel(slot, at)
@@ -91,7 +91,7 @@ export class Book {
     const orders = this.orders
     const at = orders.level(slot)
     assert(at !== none, "only a resting order is removed")
-    const { numbers, rows } = this.memory
+    const { rows } = this.memory
     const row = at << levelShift
     const count = rows[row | level.orders]! - 1
     rows[row | level.orders] = count
@@ -102,7 +102,7 @@ export class Book {
       this.removeLevel(orders.side(slot), at)
       return
     }
-    numbers[at << totalShift | totalNumber]! -= orders.remaining(slot)
+    this.memory.takeFrom(at, orders.remaining(slot))
     const prev = orders.prev(slot)
     const next = orders.next(slot)
     if (prev === none) rows[row | level.head] = next
@@ -123,7 +123,7 @@ export class Book {
     assert(at !== none, "only a resting order is reduced")
     assert(sizeAtoms > 0 && sizeAtoms < orders.remaining(slot), "a reduced order keeps something to fill")
     orders.setRemaining(slot, orders.remaining(slot) - sizeAtoms)
-    this.memory.numbers[at << totalShift | totalNumber]! -= sizeAtoms
+    this.memory.takeFrom(at, sizeAtoms)
     if (this.watch !== undefined) this.watch(orders.side(slot), orders.priceAtoms(slot))
   }
 

@@ -12,6 +12,7 @@
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import { growInts, growRows, lengthUpTo, newRows, wordsOf } from "./Columns.js"
+import { Total } from "./Total.js"
 
 export const levelShift = 3
 export const level = {
@@ -51,6 +52,11 @@ export class Levels {
   rows: Int32Array
   /** The same memory as numbers of 8 bytes. */
   numbers: Float64Array
+  /**
+   * The exact sizes of levels that come to more than a number can hold; their rows have the nearest number. Moved along as numbers,
+   * they would stay inexact after the orders that are too much have left.
+   */
+  private readonly large = new Map<number, Total>()
   private used = 0
   private freeLevel = none
 
@@ -82,6 +88,34 @@ export class Levels {
       this.rows = wordsOf(this.numbers)
     }
     return this.used++
+  }
+
+  /** Adds size atoms to the total of a level. */
+  addTo(at: number, sizeAtoms: number): void {
+    const { numbers } = this
+    const total = numbers[at << totalShift | totalNumber]! + sizeAtoms
+    if (total <= Number.MAX_SAFE_INTEGER) numbers[at << totalShift | totalNumber] = total
+    else this.setLarge(at, sizeAtoms)
+  }
+
+  /** Takes size atoms off the total of a level. */
+  takeFrom(at: number, sizeAtoms: number): void {
+    const { numbers } = this
+    const total = numbers[at << totalShift | totalNumber]!
+    if (total <= Number.MAX_SAFE_INTEGER) numbers[at << totalShift | totalNumber] = total - sizeAtoms
+    else this.setLarge(at, -sizeAtoms)
+  }
+
+  private setLarge(at: number, sizeAtoms: number): void {
+    let total = this.large.get(at)
+    if (total === undefined) {
+      total = new Total()
+      total.add(this.numbers[at << totalShift | totalNumber]!)
+      this.large.set(at, total)
+    }
+    total.add(sizeAtoms)
+    this.numbers[at << totalShift | totalNumber] = total.nearest
+    if (total.nearest <= Number.MAX_SAFE_INTEGER) this.large.delete(at)
   }
 
   releaseLevel(at: number): void {

@@ -5,7 +5,8 @@ import { bpsOne } from "../domain/Units.js"
 import * as FundingLog from "./FundingLog.js"
 import * as MarkLog from "./MarkLog.js"
 import { Minutes } from "./Minutes.js"
-import type { Total } from "./Total.js"
+import type { Positions } from "./Positions.js"
+import { Total } from "./Total.js"
 
 /** Basis samples that the mark averages over. */
 export const basisSamples = 30
@@ -147,6 +148,8 @@ export class MarketState extends MarketRisk {
   marketSequence = 0
   /** Sum of long sizes, size atoms. */
   openInterest = 0
+  /** The same, exact, where a number cannot hold it. Not in snapshots: it is summed anew. */
+  private largeInterest: Total | undefined = undefined
 
   /** Whether the market has resumed with an outdated mark: it is not live until its next tick. */
   awaitsMark = false
@@ -230,6 +233,27 @@ export class MarketState extends MarketRisk {
     this.bandLow = bandLowOf(mark, priceBandBps)
     this.bandHigh = bandHighOf(mark, priceBandBps)
     this.riskEpoch++
+  }
+
+  /** Adds to the open interest, before the positions have changed. Positions come to their own only where the sum is too large. */
+  addOpenInterest(positions: Positions, sizeAtoms: number): void {
+    const { openInterest } = this
+    if (openInterest + Math.abs(sizeAtoms) <= Number.MAX_SAFE_INTEGER) {
+      this.openInterest = openInterest + sizeAtoms
+      return
+    }
+    const total = this.largeInterest ?? this.summedInterest(positions)
+    total.add(sizeAtoms)
+    this.openInterest = total.nearest
+    this.largeInterest = total.nearest <= Number.MAX_SAFE_INTEGER ? undefined : total
+  }
+
+  /** Sums the long sizes of all positions. */
+  private summedInterest(positions: Positions): Total {
+    const total = new Total()
+    const count = positions.heldCount(this.index)
+    for (let at = 0; at < count; at++) total.add(Math.max(0, positions.quantity(positions.heldSlot(this.index, at))))
+    return total
   }
 
   traded(priceAtoms: number, sizeAtoms: number, notionalAtoms: number, atEpochMs: number): void {

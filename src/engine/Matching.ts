@@ -162,7 +162,7 @@ const applyToPosition = (
   const before = positions.quantity(slot)
   Funding.settle(state, slot)
   state.liquidating.changes++
-  market.openInterest += Math.max(0, filled.quantity) - Math.max(0, before)
+  market.addOpenInterest(positions, Math.max(0, filled.quantity) - Math.max(0, before))
   if (filled.opens) {
     positions.setBorn(slot, ++state.episodes)
     positions.setOpenedAt(slot, state.atEpochMs)

@@ -3,6 +3,7 @@
  * the previous price and no volume.
  */
 import { assert } from "../domain/Assert.js"
+import { Total } from "./Total.js"
 
 const minuteMs = 60_000
 /** Minutes in the 24 h window. */
@@ -20,7 +21,7 @@ const none = (): Float64Array => new Float64Array(0)
 export interface Day {
   /** Money atoms, exact. */
   readonly volumeQuoteAtoms: bigint
-  /** Size atoms. */
+  /** Size atoms; the nearest number where the minutes come to more than a number holds. */
   readonly volumeBaseAtoms: number
   readonly highAtoms: number
   readonly lowAtoms: number
@@ -103,7 +104,7 @@ export class Minutes {
   day(atEpochMs: number): Day {
     const now = Math.floor(atEpochMs / minuteMs)
     let volumeQuoteAtoms = 0n
-    let volumeBaseAtoms = 0
+    const base = new Total()
     let highAtoms = 0
     let lowAtoms = 0
     for (let minute = Math.max(this.first, now - window + 1); minute <= this.last && this.first >= 0; minute++) {
@@ -111,11 +112,11 @@ export class Minutes {
       if (this.base[at] === 0) continue
       volumeQuoteAtoms += BigInt(this.quote[at]!)
       if (this.hasWholes) volumeQuoteAtoms += BigInt(this.quoteWholes[at]!) * BigInt(whole)
-      volumeBaseAtoms += this.base[at]!
+      base.add(this.base[at]!)
       highAtoms = Math.max(highAtoms, this.highs[at]!)
       lowAtoms = lowAtoms === 0 ? this.lows[at]! : Math.min(lowAtoms, this.lows[at]!)
     }
-    return { volumeQuoteAtoms, volumeBaseAtoms, highAtoms, lowAtoms, openAtoms: this.openAtoms(atEpochMs) }
+    return { volumeQuoteAtoms, volumeBaseAtoms: base.nearest, highAtoms, lowAtoms, openAtoms: this.openAtoms(atEpochMs) }
   }
 
   dump(): Float64Array {

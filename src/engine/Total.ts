@@ -17,6 +17,23 @@ export class Total {
     }
   }
 
+  /** Adds a whole number of atoms of any size. */
+  addAny(atoms: number): void {
+    const rest = atoms % limb
+    this.high += (atoms - rest) / limb
+    this.add(rest)
+  }
+
+  addTotal({ high, low }: Total): void {
+    this.high += high
+    this.add(low)
+  }
+
+  /** The number nearest to the sum: it is rounded once, whatever it was added up from. */
+  get nearest(): number {
+    return this.high * limb + this.low
+  }
+
   /** The sum, exactly. */
   get atoms(): bigint {
     return BigInt(this.high) * BigInt(limb) + BigInt(this.low)

@@ -5,6 +5,7 @@ import * as Funding from "../markets/Funding.js"
 import type { Part } from "../Part.js"
 import { Positions } from "../Positions.js"
 import type { Parts, State } from "../State.js"
+import { Total } from "../Total.js"
 import { Brackets, numbersOf } from "./Brackets.js"
 import { Rankings } from "./Rankings.js"
 import type { StandingDump } from "./Standing.js"
@@ -187,19 +188,20 @@ const conservation = (state: State): string | undefined => {
 const zeroSum = (state: State): string | undefined => {
   const { positions } = state
   for (const market of state.markets) {
-    let longs = 0
-    let shorts = 0
+    const longs = new Total()
+    const shorts = new Total()
     for (let slot = 0; slot < positions.count; slot++) {
       if (positions.market(slot) !== market.index) continue
       const quantity = positions.quantity(slot)
-      if (quantity > 0) longs += quantity
-      else shorts -= quantity
+      if (quantity > 0) longs.add(quantity)
+      else shorts.add(-quantity)
       if (quantity === 0 && positions.entryNotional(slot) !== 0) {
         return `a flat position in ${market.parameters.marketId} has entry notional`
       }
     }
-    if (longs !== shorts) return `${market.parameters.marketId} has ${longs} long and ${shorts} short`
-    if (longs !== market.openInterest) return `${market.parameters.marketId} keeps open interest ${market.openInterest} of ${longs}`
+    const { openInterest, parameters: { marketId } } = market
+    if (longs.atoms !== shorts.atoms) return `${marketId} has ${longs.atoms} long and ${shorts.atoms} short`
+    if (longs.nearest !== openInterest) return `${marketId} keeps open interest ${openInterest} of ${longs.nearest}`
   }
   return undefined
 }

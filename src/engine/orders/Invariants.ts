@@ -3,6 +3,7 @@ import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import * as OpenLists from "../OpenLists.js"
 import type { State } from "../State.js"
+import { Total } from "../Total.js"
 
 /** The first broken invariant as a sentence; undefined when all hold. */
 export const firstBroken = (state: State): string | undefined => books(state) ?? quantities(state) ?? openSizes(state) ?? connections(state)
@@ -39,12 +40,14 @@ const books = (state: State): string | undefined => {
     }
     let resting = 0
     for (const side of [Order.buy, Order.sell] as const) {
-      const sums = new Map<number, number>()
+      const sums = new Map<number, Total>()
       let last = none
       for (let order = book.best(side); order !== none; order = book.nextSlot(order)) {
         resting++
         const price = orders.priceAtoms(order)
-        sums.set(price, (sums.get(price) ?? 0) + orders.remaining(order))
+        const sum = sums.get(price) ?? new Total()
+        sum.add(orders.remaining(order))
+        sums.set(price, sum)
         if (orders.status(order) !== Order.open || orders.side(order) !== side || orders.market(order) !== market.index) {
           return `order ${orders.number(order)} rests in ${id} and should not`
         }
@@ -57,7 +60,7 @@ const books = (state: State): string | undefined => {
       }
       for (const [price, size] of sums) {
         const shown = book.levelSize(side, price)
-        if (shown !== size) return `${id} shows ${shown} at ${price} where orders sum to ${size}`
+        if (shown !== size.nearest) return `${id} shows ${shown} at ${price} where orders sum to ${size.nearest}`
       }
       if (sums.size !== book.levelCount(side)) return `${id} counts ${book.levelCount(side)} levels of ${sums.size}`
     }
