@@ -105,10 +105,12 @@ export const plainText = (value: number): string => {
   return negative ? `-${body}` : body
 }
 
-/** The exact sum of two numbers of atoms: a bigint where a number cannot hold it. */
-export const exactSum = (left: number, right: number): number | bigint => {
-  const sum = left + right
-  return Number.isSafeInteger(sum) ? sum : BigInt(left) + BigInt(right)
+/** The exact sum of two amounts of atoms: a bigint where a number cannot hold it. */
+export const exactSum = (left: number, right: number | bigint): number | bigint => {
+  const sum = left + Number(right)
+  if (typeof right === "number" && Number.isSafeInteger(sum)) return sum
+  const exact = BigInt(left) + BigInt(right)
+  return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact
 }
 
 /** The number nearest to an amount of atoms at a scale, as `/v2` shows it. It prints as the exact decimal below 10^15 atoms. */

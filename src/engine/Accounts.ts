@@ -23,6 +23,7 @@ import {
   wordsOf
 } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
+import { type Contribution, Sums } from "./Sums.js"
 
 /** The public facts of an account other than its money. */
 export interface AccountView {
@@ -60,6 +61,12 @@ export class Accounts {
   private longerRemembered = new Int32Array(0)
   private copied = 0
   private readonly stepwiseFrom: number
+
+  /**
+   * The exact sums of accounts whose `magnitude` is no safe integer; their rows have the nearest numbers. Not in snapshots, as the
+   * sums in the rows are not.
+   */
+  private readonly large = new Map<number, Sums>()
 
   /** The public handles of the accounts; empty until one is set. */
   private displayHandles: Array<string> = []
@@ -101,40 +108,20 @@ export class Accounts {
     return this.numbers[account << 4 | 3]!
   }
 
-  setSumInitialMargin(account: number, value: number): void {
-    this.set(account, 3, value)
-  }
-
   sumMaintenanceMargin(account: number): number {
     return this.numbers[account << 4 | 4]!
-  }
-
-  setSumMaintenanceMargin(account: number, value: number): void {
-    this.set(account, 4, value)
   }
 
   sumUnrealizedPnl(account: number): number {
     return this.numbers[account << 4 | 5]!
   }
 
-  setSumUnrealizedPnl(account: number, value: number): void {
-    this.set(account, 5, value)
-  }
-
   sumUnrealizedLoss(account: number): number {
     return this.numbers[account << 4 | 6]!
   }
 
-  setSumUnrealizedLoss(account: number, value: number): void {
-    this.set(account, 6, value)
-  }
-
   sumOrderLoss(account: number): number {
     return this.numbers[account << 4 | 7]!
-  }
-
-  setSumOrderLoss(account: number, value: number): void {
-    this.set(account, 7, value)
   }
 
   /** The birth ordinal, from which the id is made. */
@@ -201,16 +188,129 @@ export class Accounts {
     return this.words[account << 5]! ^ this.words[account << 5 | 16]! ^ this.remembered[account << 1]!
   }
 
-  /** Adds to the sums over an account's positions. */
-  addToSums(account: number, initialMargin: number, maintenanceMargin: number, unrealizedPnl: number, unrealizedLoss: number): void {
-    this.setSumInitialMargin(account, this.sumInitialMargin(account) + initialMargin)
-    this.setSumMaintenanceMargin(account, this.sumMaintenanceMargin(account) + maintenanceMargin)
-    this.setSumUnrealizedPnl(account, this.sumUnrealizedPnl(account) + unrealizedPnl)
-    this.setSumUnrealizedLoss(account, this.sumUnrealizedLoss(account) + unrealizedLoss)
+  /**
+   * What an account's sums come to together, profits and losses apart: as long as this is a safe integer, so is each of them, and
+   * they were exact at every step of adding them up.
+   */
+  magnitude(account: number): number {
+    const loss = this.sumUnrealizedLoss(account)
+    return this.sumInitialMargin(account) + this.sumMaintenanceMargin(account) + this.sumOrderLoss(account)
+      + (this.sumUnrealizedPnl(account) - loss) - loss
+  }
+
+  /** Sets the sums over an account's positions, if they are exact. Returns whether they are; otherwise `setLargeSums` is needed. */
+  setSums(
+    account: number,
+    initialMargin: number,
+    maintenanceMargin: number,
+    unrealizedPnl: number,
+    unrealizedLoss: number,
+    orderLoss: number
+  ): boolean {
+    const magnitude = initialMargin + maintenanceMargin + orderLoss + (unrealizedPnl - unrealizedLoss) - unrealizedLoss
+    if (magnitude > Number.MAX_SAFE_INTEGER) return false
+    if (this.large.size > 0) this.large.delete(account)
+    this.set(account, 3, initialMargin)
+    this.set(account, 4, maintenanceMargin)
+    this.set(account, 5, unrealizedPnl)
+    this.set(account, 6, unrealizedLoss)
+    this.set(account, 7, orderLoss)
+    return true
+  }
+
+  /** Sets the sums of an account to those that were added up exactly. The object is kept. */
+  setLargeSums(account: number, sums: Sums): void {
+    this.set(account, 3, sums.initialMargin.nearest)
+    this.set(account, 4, sums.maintenanceMargin.nearest)
+    this.set(account, 5, sums.unrealizedPnl.nearest)
+    this.set(account, 6, sums.unrealizedLoss.nearest)
+    this.set(account, 7, sums.orderLoss.nearest)
+    if (this.magnitude(account) > Number.MAX_SAFE_INTEGER) this.large.set(account, sums)
+    else this.large.delete(account)
+  }
+
+  /**
+   * Adds the differences of a position's contributions to the sums over an account's positions, if these stay exact. Returns whether
+   * they do; otherwise nothing is added, and `replaceInSums` is needed.
+   */
+  addToSums(account: number, initialMargin: number, maintenanceMargin: number, unrealizedPnl: number, unrealizedLoss: number): boolean {
+    // The loss never changes by more than the PnL.
+    const change = Math.abs(initialMargin) + Math.abs(maintenanceMargin) + Math.abs(unrealizedPnl)
+    if (this.magnitude(account) + change > Number.MAX_SAFE_INTEGER) return false
+    this.set(account, 3, this.sumInitialMargin(account) + initialMargin)
+    this.set(account, 4, this.sumMaintenanceMargin(account) + maintenanceMargin)
+    this.set(account, 5, this.sumUnrealizedPnl(account) + unrealizedPnl)
+    this.set(account, 6, this.sumUnrealizedLoss(account) + unrealizedLoss)
+    return true
+  }
+
+  /** Puts what a position contributes to its account's sums in place of what it did before, exactly. */
+  replaceInSums(account: number, before: Contribution, after: Contribution): void {
+    const sums = this.exactSums(account)
+    sums.replace(before, after)
+    this.setLargeSums(account, sums)
   }
 
   addOrderLoss(account: number, orderLoss: number): void {
-    this.setSumOrderLoss(account, this.sumOrderLoss(account) + orderLoss)
+    if (orderLoss === 0) return
+    if (this.magnitude(account) + Math.abs(orderLoss) <= Number.MAX_SAFE_INTEGER) {
+      this.set(account, 7, this.sumOrderLoss(account) + orderLoss)
+      return
+    }
+    const sums = this.exactSums(account)
+    sums.orderLoss.addAny(orderLoss)
+    this.setLargeSums(account, sums)
+  }
+
+  /** Takes the sums over from an account of another table. */
+  copySums(account: number, from: Accounts, other: number): void {
+    const large = from.large.get(other)
+    if (large !== undefined) this.setLargeSums(account, large.copy())
+    else for (let at = 3; at <= 7; at++) this.set(account, at, from.numbers[other << 4 | at]!)
+  }
+
+  /** The exact sums that an account would have with other contributions of a position; a copy. */
+  sumsWith(account: number, before: Contribution, after: Contribution): Sums {
+    const sums = this.exactSums(account).copy()
+    sums.replace(before, after)
+    return sums
+  }
+
+  /** The sum of an account's unrealised PnL, exact: a bigint where a number cannot hold it. */
+  exactUnrealizedPnl(account: number): number | bigint {
+    const pnl = this.sumUnrealizedPnl(account)
+    return Number.isSafeInteger(pnl) ? pnl : this.exactSums(account).unrealizedPnl.atoms
+  }
+
+  /**
+   * An account's unrealised PnL with `after` in place of what a position contributes, `before`, and with other money added: the
+   * nearest number, rounded once.
+   */
+  unrealizedPnlWith(account: number, before: number, after: number, other: number): number {
+    const pnl = this.sumUnrealizedPnl(account)
+    if (Math.abs(pnl) + Math.abs(before) + Math.abs(after) + Math.abs(other) <= Number.MAX_SAFE_INTEGER) {
+      return other + (pnl - before + after)
+    }
+    return Number(BigInt(this.exactUnrealizedPnl(account)) - BigInt(before) + BigInt(after) + BigInt(other))
+  }
+
+  /** An account's initial margin with `after` in place of what a position contributes, `before`: the nearest number. */
+  initialMarginWith(account: number, before: number, after: number): number {
+    const margin = this.sumInitialMargin(account)
+    if (margin + before + after <= Number.MAX_SAFE_INTEGER) return margin - before + after
+    return Number(this.exactSums(account).initialMargin.atoms - BigInt(before) + BigInt(after))
+  }
+
+  private exactSums(account: number): Sums {
+    const known = this.large.get(account)
+    if (known !== undefined) return known
+    const sums = new Sums()
+    sums.initialMargin.addAny(this.sumInitialMargin(account))
+    sums.maintenanceMargin.addAny(this.sumMaintenanceMargin(account))
+    sums.unrealizedPnl.addAny(this.sumUnrealizedPnl(account))
+    sums.unrealizedLoss.addAny(this.sumUnrealizedLoss(account))
+    sums.orderLoss.addAny(this.sumOrderLoss(account))
+    return sums
   }
 
   /** Opens an account and returns its index. */

@@ -10,6 +10,7 @@ import { bpsOne } from "../domain/Units.js"
 import type { Book } from "./Book.js"
 import type { MarketState } from "./Markets.js"
 import type { State } from "./State.js"
+import { type Contribution, Sums } from "./Sums.js"
 
 /**
  * floor(atoms / 10^4). For a safe integer, the rounded quotient never reaches the next whole number: that is at least 10^-4 away,
@@ -173,13 +174,31 @@ export const refreshAccount = (state: State, account: number): void => {
     if (unrealized < 0) loss += unrealized
     orderLoss += Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
   }
-  accounts.setSumInitialMargin(account, initialMargin)
-  accounts.setSumMaintenanceMargin(account, maintenanceMargin)
-  accounts.setSumUnrealizedPnl(account, pnl)
-  accounts.setSumUnrealizedLoss(account, loss)
-  accounts.setSumOrderLoss(account, orderLoss)
+  if (!accounts.setSums(account, initialMargin, maintenanceMargin, pnl, loss, orderLoss)) sumExactly(state, account)
   accounts.setRiskEpoch(account, state.riskEpoch)
 }
+
+/** Sums an account's contributions that numbers cannot add up without rounding. */
+const sumExactly = ({ accounts, positions }: State, account: number): void => {
+  const sums = new Sums()
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    sums.add({
+      initialMargin: positions.initialMargin(slot),
+      maintenanceMargin: positions.maintenanceMargin(slot),
+      unrealizedPnl: positions.unrealizedPnl(slot),
+      orderLoss: Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
+    })
+  }
+  accounts.setLargeSums(account, sums)
+}
+
+/** A position's present contribution. `orderLoss`: whether with that of its orders, which `addOpen` moves in the sums by itself. */
+const contributionOf = ({ positions }: State, slot: number, orderLoss: boolean): Contribution => ({
+  initialMargin: positions.initialMargin(slot),
+  maintenanceMargin: positions.maintenanceMargin(slot),
+  unrealizedPnl: positions.unrealizedPnl(slot),
+  orderLoss: orderLoss ? Math.max(positions.buyLoss(slot), positions.sellLoss(slot)) : 0
+})
 
 /** Recomputes a position after it or its open sizes changed, and adjusts the account's sums. */
 export const changed = (state: State, slot: number): void => {
@@ -194,13 +213,16 @@ export const changed = (state: State, slot: number): void => {
   const pnl = positions.unrealizedPnl(slot)
   refreshPosition(state, slot)
   const unrealized = positions.unrealizedPnl(slot)
-  accounts.addToSums(
+  const isExact = accounts.addToSums(
     account,
     positions.initialMargin(slot) - initialMargin,
     positions.maintenanceMargin(slot) - maintenanceMargin,
     unrealized - pnl,
     Math.min(0, unrealized) - Math.min(0, pnl)
   )
+  if (isExact) return
+  const before = { initialMargin, maintenanceMargin, unrealizedPnl: pnl, orderLoss: 0 }
+  accounts.replaceInSums(account, before, contributionOf(state, slot, false))
 }
 
 /** The same where the new requirement is known already and the account's sums are up to date. */
@@ -209,20 +231,25 @@ export const became = (state: State, slot: number, after: Requirement): void => 
   const account = positions.account(slot)
   assert(accounts.riskEpoch(account) === state.riskEpoch, "sums that a position is moved along in are up to date")
   const pnl = positions.unrealizedPnl(slot)
-  accounts.addToSums(
+  const isExact = accounts.addToSums(
     account,
     after.initialMargin - positions.initialMargin(slot),
     after.maintenanceMargin - positions.maintenanceMargin(slot),
     after.unrealizedPnl - pnl,
     Math.min(0, after.unrealizedPnl) - Math.min(0, pnl)
   )
+  if (!isExact) accounts.replaceInSums(account, contributionOf(state, slot, false), { ...after, orderLoss: 0 })
   positions.setInitialMargin(slot, after.initialMargin)
   positions.setMaintenanceMargin(slot, after.maintenanceMargin)
   positions.setUnrealizedPnl(slot, after.unrealizedPnl)
 }
 
-/** Equity of an account whose sums are up to date: collateral and unrealised PnL, money atoms. */
-export const equityOf = ({ accounts }: State, account: number): number => accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+/**
+ * Equity of an account whose sums are up to date: collateral and unrealised PnL, money atoms. Beyond the safe integers it is the
+ * nearest number.
+ */
+export const equityOf = ({ accounts }: State, account: number): number =>
+  accounts.unrealizedPnlWith(account, 0, 0, accounts.collateral(account))
 
 /** Adds to the growing open size of one side (negative: subtracts), together with its immediate loss. */
 export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms: number, lossAtoms: number): void => {
@@ -255,14 +282,25 @@ const productAtLeast = (a: number, b: number, c: number, d: number): boolean => 
 export const accepts = (state: State, slot: number, after: Requirement, collateral: number, reduces: boolean): boolean => {
   const { accounts, positions } = state
   const account = positions.account(slot)
+  const added = after.initialMargin + after.maintenanceMargin + Math.abs(after.unrealizedPnl) + after.orderLoss + Math.abs(collateral)
+  if (accounts.magnitude(account) + added > Number.MAX_SAFE_INTEGER) return acceptsLarge(state, slot, after, collateral, reduces)
   const pnlBefore = positions.unrealizedPnl(slot)
   const lossBefore = Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
   const pnl = accounts.sumUnrealizedPnl(account) - pnlBefore + after.unrealizedPnl
   const loss = accounts.sumUnrealizedLoss(account) - Math.min(0, pnlBefore) + Math.min(0, after.unrealizedPnl)
   const orderLoss = accounts.sumOrderLoss(account) - lossBefore + after.orderLoss
   const initialMargin = accounts.sumInitialMargin(account) - positions.initialMargin(slot) + after.initialMargin
-  const backing = collateral + loss - orderLoss
-  const equity = collateral + pnl
+  const maintenanceMargin = accounts.sumMaintenanceMargin(account) - positions.maintenanceMargin(slot) + after.maintenanceMargin
+  return isBacked(state, account, collateral + loss - orderLoss, initialMargin, collateral + pnl, maintenanceMargin, reduces)
+}
+
+/** The same where some total may be no safe integer: all of them are added up exactly. */
+const acceptsLarge = (state: State, slot: number, after: Requirement, collateral: number, reduces: boolean): boolean => {
+  const account = state.positions.account(slot)
+  const sums = state.accounts.sumsWith(account, contributionOf(state, slot, true), after)
+  const backing = Number(BigInt(collateral) + sums.unrealizedLoss.atoms - sums.orderLoss.atoms)
+  const equity = Number(BigInt(collateral) + sums.unrealizedPnl.atoms)
+  const initialMargin = sums.initialMargin.nearest
   if (
     !Number.isSafeInteger(collateral) || !Number.isSafeInteger(backing) || !Number.isSafeInteger(equity)
     || !Number.isSafeInteger(initialMargin)
@@ -271,12 +309,24 @@ export const accepts = (state: State, slot: number, after: Requirement, collater
     state.availableAtoms = Number.NaN
     return false
   }
+  return isBacked(state, account, backing, initialMargin, equity, sums.maintenanceMargin.nearest, reduces)
+}
+
+/** The accept rule on totals that are exact. */
+const isBacked = (
+  state: State,
+  account: number,
+  backing: number,
+  initialMargin: number,
+  equity: number,
+  maintenanceMargin: number,
+  reduces: boolean
+): boolean => {
   if (backing >= initialMargin) return true
   state.requiredAtoms = initialMargin
   state.availableAtoms = backing
   if (!reduces) return false
-  const maintenanceBefore = accounts.sumMaintenanceMargin(account)
-  const maintenanceMargin = maintenanceBefore - positions.maintenanceMargin(slot) + after.maintenanceMargin
+  const maintenanceBefore = state.accounts.sumMaintenanceMargin(account)
   if (equity >= maintenanceMargin) return true
   if (equity < 0) return false
   const equityBefore = equityOf(state, account)

@@ -213,7 +213,8 @@ export interface BalanceView {
   readonly equityAtoms: number | bigint
   /** Collateral plus unrealised losses only: what backs new risk. */
   readonly marginEquityAtoms: number
-  readonly unrealizedPnlAtoms: number
+  /** A bigint where it exceeds the safe integers. */
+  readonly unrealizedPnlAtoms: number | bigint
   readonly initialMarginAtoms: number
   readonly maintenanceMarginAtoms: number
   /** What the open orders would lose at once if they were filled. */

@@ -215,7 +215,7 @@ const look = (state: State, market: MarketState, slot: number, markAtoms: number
   looked.unrealizedPnlAtoms = pnl
   looked.entryNotionalAtoms = entryNotional
   looked.notionalAtoms = notional
-  looked.equityAtoms = accounts.collateral(account) + (accounts.sumUnrealizedPnl(account) - positions.unrealizedPnl(slot) + pnl)
+  looked.equityAtoms = accounts.unrealizedPnlWith(account, positions.unrealizedPnl(slot), pnl, accounts.collateral(account))
 }
 
 /** Adds an entry to the first `places`, replacing the last where there is no room; a heap with the last on top. */

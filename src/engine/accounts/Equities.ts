@@ -11,6 +11,25 @@ type Looked = Pick<State, "accounts" | "positions" | "settling"> & {
   readonly markets: ReadonlyArray<Pick<State["markets"][number], "factor" | "mark">>
 }
 
+/** Puts the number nearest to an account's equity, rounded once, in place of a sum that was rounded on the way. */
+const addUpExactly = (
+  accounts: Looked["accounts"],
+  positions: Looked["positions"],
+  units: Float64Array,
+  large: ReadonlyMap<number, Total>,
+  equityAtoms: Float64Array
+): void => {
+  for (const [account, total] of large) total.addAny(accounts.collateral(account))
+  for (let slot = 0; slot < positions.count; slot++) {
+    const quantity = positions.quantity(slot)
+    const total = quantity === 0 ? undefined : large.get(positions.account(slot))
+    if (total === undefined) continue
+    const entry = quantity > 0 ? -positions.entryNotional(slot) : positions.entryNotional(slot)
+    total.add(quantity * units[positions.market(slot)]! + entry)
+  }
+  for (const [account, total] of large) equityAtoms[account] = total.nearest
+}
+
 /**
  * Undefined while funding is being settled, since funding in transit is in the pool and in no account.
  *
@@ -27,13 +46,19 @@ export const equities = ({ accounts, markets, positions, settling }: Looked): Eq
     collateral.add(atoms)
     equityAtoms[account] = atoms
   }
+  // Accounts with a sum on the way that a number cannot hold: theirs are added up again.
+  const large = new Map<number, Total>()
   const units = Float64Array.from(markets, ({ factor, mark }) => mark * factor)
   for (let slot = 0; slot < positions.count; slot++) {
     const quantity = positions.quantity(slot)
     if (quantity === 0) continue
     const entry = quantity > 0 ? -positions.entryNotional(slot) : positions.entryNotional(slot)
     imbalance.add(entry)
-    equityAtoms[positions.account(slot)]! += quantity * units[positions.market(slot)]! + entry
+    const account = positions.account(slot)
+    const equity = equityAtoms[account]! + (quantity * units[positions.market(slot)]! + entry)
+    equityAtoms[account] = equity
+    if (!Number.isSafeInteger(equity)) large.set(account, new Total())
   }
+  if (large.size > 0) addUpExactly(accounts, positions, units, large, equityAtoms)
   return { equityAtoms, collateralAtoms: collateral.atoms, entryImbalanceAtoms: imbalance.atoms }
 }

@@ -130,8 +130,8 @@ const keepsMargin = (
   const pnlBefore = slot === none ? 0 : positions.unrealizedPnl(slot)
   const marginBefore = slot === none ? 0 : positions.initialMargin(slot)
   const collateral = accounts.collateral(fund) + filled.realizedPnl
-  const equity = collateral + accounts.sumUnrealizedPnl(fund) - pnlBefore + required.unrealizedPnl
-  const initialMargin = accounts.sumInitialMargin(fund) - marginBefore + required.initialMargin
+  const equity = accounts.unrealizedPnlWith(fund, pnlBefore, required.unrealizedPnl, collateral)
+  const initialMargin = accounts.initialMarginWith(fund, marginBefore, required.initialMargin)
   assert(Number.isInteger(equity), "the fund's money is counted in whole atoms")
   return Number.isSafeInteger(collateral) && Number.isSafeInteger(equity) && Number.isSafeInteger(initialMargin) && equity >= initialMargin
 }

@@ -17,6 +17,7 @@ import { bandHighOf, bandLowOf, type MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import { cancelAll, openOf } from "../orders/Cancel.js"
 import type { State } from "../State.js"
+import { Total } from "../Total.js"
 import * as Bankruptcy from "./Bankruptcy.js"
 import { atOnce, deleverage } from "./Deleveraging.js"
 import * as InsuranceFund from "./InsuranceFund.js"
@@ -71,11 +72,15 @@ const isHealthy = (state: State, account: number): boolean =>
 /** Whether an account is below its maintenance margin only because of losses in markets that are not live. */
 const isSpared = (state: State, account: number): boolean => {
   const { accounts, markets, positions } = state
-  let equity = Margin.equityOf(state, account)
+  const lost = new Total()
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
-    if (!isLive(markets[positions.market(slot)]!, state.atEpochMs)) equity -= Math.min(0, positions.unrealizedPnl(slot))
+    if (!isLive(markets[positions.market(slot)]!, state.atEpochMs)) lost.add(Math.min(0, positions.unrealizedPnl(slot)))
   }
-  return equity >= accounts.sumMaintenanceMargin(account)
+  const equity = Margin.equityOf(state, account)
+  const without = Number.isSafeInteger(equity) && Number.isSafeInteger(lost.nearest)
+    ? equity - lost.nearest
+    : BigInt(accounts.collateral(account)) + BigInt(accounts.exactUnrealizedPnl(account)) - lost.atoms
+  return without >= accounts.sumMaintenanceMargin(account)
 }
 
 /** The position in a live market with the largest maintenance margin, on a tie that of the market with the lowest index; or -1. */

@@ -43,8 +43,7 @@ export const priceOf = (
 /** The liquidation price of a position with the given collateral of its account, whose sums must be up to date; 0 for none. */
 export const liquidationPrice = ({ accounts, markets, positions }: State, slot: number, collateral: number): number => {
   const account = positions.account(slot)
-  const pnl = accounts.sumUnrealizedPnl(account) - positions.unrealizedPnl(slot)
   const maintenanceMargin = accounts.sumMaintenanceMargin(account) - positions.maintenanceMargin(slot)
-  const rest = collateral + pnl - maintenanceMargin
+  const rest = accounts.unrealizedPnlWith(account, positions.unrealizedPnl(slot), 0, collateral) - maintenanceMargin
   return priceOf(markets[positions.market(slot)]!, positions.quantity(slot), positions.entryNotional(slot), rest)
 }

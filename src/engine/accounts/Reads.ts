@@ -136,7 +136,7 @@ export class AccountReads extends IdentityReads {
     const { accounts, atEpochMs } = this.state
     Margin.refreshAccount(this.state, account)
     const collateral = accounts.collateral(account) - Funding.pendingOfAccount(this.state, account)
-    const pnl = accounts.sumUnrealizedPnl(account)
+    const pnl = accounts.exactUnrealizedPnl(account)
     const marginEquity = collateral + accounts.sumUnrealizedLoss(account)
     const initialMargin = accounts.sumInitialMargin(account)
     const orderLoss = accounts.sumOrderLoss(account)

@@ -111,7 +111,7 @@ export const touched = (
     const initialMargin = accounts.sumInitialMargin(account) - positions.initialMargin(slot) + after.initialMargin
     const maintenanceMargin = accounts.sumMaintenanceMargin(account) - positions.maintenanceMargin(slot) + after.maintenanceMargin
     if (backing < initialMargin) underInitialMargin++
-    if (collateral + accounts.sumUnrealizedPnl(account) < maintenanceMargin) underMaintenanceMargin++
+    if (accounts.unrealizedPnlWith(account, 0, 0, collateral) < maintenanceMargin) underMaintenanceMargin++
   }
   return { underInitialMargin, underMaintenanceMargin, next: at < held ? at : undefined }
 }

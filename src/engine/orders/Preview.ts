@@ -90,7 +90,7 @@ const marginOf = (state: State, account: number, slot: number, collateralAtoms: 
   const orderLoss = accounts.sumOrderLoss(account)
   const quantityAtoms = slot === none ? 0 : positions.quantity(slot)
   return {
-    equityAtoms: Units.exactSum(collateralAtoms, accounts.sumUnrealizedPnl(account)),
+    equityAtoms: Units.exactSum(collateralAtoms, accounts.exactUnrealizedPnl(account)),
     marginEquityAtoms: marginEquity,
     initialMarginAtoms: initialMargin,
     maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
@@ -218,11 +218,7 @@ class Copy {
     const copy = accounts.open(ordinal(1 + this.accounts.size, 0), 0)
     this.accounts.set(account, copy)
     accounts.setCollateral(copy, from.collateral(account) - Funding.pendingOfAccount(original, account))
-    accounts.setSumInitialMargin(copy, from.sumInitialMargin(account))
-    accounts.setSumMaintenanceMargin(copy, from.sumMaintenanceMargin(account))
-    accounts.setSumUnrealizedPnl(copy, from.sumUnrealizedPnl(account))
-    accounts.setSumUnrealizedLoss(copy, from.sumUnrealizedLoss(account))
-    accounts.setSumOrderLoss(copy, from.sumOrderLoss(account))
+    accounts.copySums(copy, from, account)
     accounts.setRiskEpoch(copy, state.riskEpoch)
     const leaver = original.leaving.get(account)
     if (leaver !== undefined) state.leaving.set(copy, leaver)
