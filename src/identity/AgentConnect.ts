@@ -24,6 +24,11 @@ const mostWaiting = 16_384
  * it can still be fetched, and denied.
  */
 export const mostOfAddress = 16
+/**
+ * Most agents of one account that are known apart from those that wait: beyond that, the account loses its oldest. It is as many as may
+ * have keys that act.
+ */
+const mostOfAccount = 64
 
 /** Letters and digits that cannot be mistaken for each other, and form no words. */
 const alphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
@@ -87,9 +92,13 @@ export class AgentConnect {
   private readonly key: Buffer
   private readonly byUserCode = new Map<string, Waiting>()
   private readonly byDevice = new Map<string, Waiting>()
+  /** Those that wait, by their addresses. */
   private readonly places: FairPlaces<Waiting>
-  /** Those that are known only because of their approvals, oldest first. */
-  private readonly adopted = new Set<Waiting>()
+  /**
+   * Those of which a decision of their owner is all that is left to tell, by the owner's account: their own addresses take no place from
+   * them. Each costs an owner's decision, so that nobody fills these places but with accounts of his own, and then loses his first.
+   */
+  private readonly owned = new FairPlaces<Waiting>(mostWaiting, mostOfAccount)
   /** Per account: its wrong codes, and the wrong code that locked it for a minute. */
   private readonly wrong = new Windows(mostWrongCodes, minuteMs, counted, shared)
   private readonly locks = new Windows(1, minuteMs, counted, shared)
@@ -144,8 +153,7 @@ export class AgentConnect {
     }
     this.places.take(waiting, address, (left, crowd) => {
       if (crowd === "address") this.reached?.("an agent made room for another one of its address")
-      // A decision that is under way is known until the journal has it: otherwise another could be made beside it.
-      if (left.state !== "deciding" && left.state !== "fetching") this.remove(left)
+      this.lose(left)
     })
     this.enter(waiting)
     return { deviceCode, waiting }
@@ -175,11 +183,31 @@ export class AgentConnect {
       approvedAtEpochMs,
       keyId: ""
     }
-    const [oldest] = this.adopted
-    if (oldest !== undefined && this.adopted.size >= mostWaiting) this.remove(oldest)
-    this.adopted.add(waiting)
     this.enter(waiting)
+    this.own(waiting)
     return waiting
+  }
+
+  /** Moves an agent to the places of the account whose owner has decided about it. */
+  private own(waiting: Waiting): void {
+    this.places.leave(waiting)
+    this.owned.leave(waiting)
+    this.owned.take(waiting, String(waiting.account), (left) => this.lose(left))
+  }
+
+  /**
+   * Forgets an agent that has lost its place. While a decision is under way it is known without one until the journal has that: otherwise
+   * another could be made beside it.
+   */
+  private lose(left: Waiting): void {
+    if (left.state !== "deciding" && left.state !== "fetching") this.remove(left)
+  }
+
+  /** Once a decision is no longer under way: an agent that has lost its place meanwhile gets one of its owner's, or is forgotten. */
+  private settle(waiting: Waiting): void {
+    if (this.places.has(waiting) || this.owned.has(waiting) || this.byDevice.get(waiting.deviceSha256) !== waiting) return
+    if (waiting.state === "pending") this.remove(waiting)
+    else this.own(waiting)
   }
 
   private enter(waiting: Waiting): void {
@@ -223,6 +251,7 @@ export class AgentConnect {
     waiting.state = state
     waiting.account = state === "pending" ? none : account
     waiting.approvedAtEpochMs = atEpochMs
+    if (state !== "deciding") this.settle(waiting)
   }
 
   /** Begins the fetching of a key by an approved agent; undefined where another of its requests is fetching already. */
@@ -233,18 +262,21 @@ export class AgentConnect {
     return waiting
   }
 
-  /** Ends the fetching with the key's id, or without a key. */
+  /**
+   * Ends the fetching with the key's id, or without a key. Of an agent that has its key nothing is left in the journal by which its code
+   * would be found, so it must not be able to push itself out by asking again: its owner is to learn which key it has.
+   */
   fetched(waiting: Waiting, keyId: string | undefined): void {
     waiting.state = keyId === undefined ? "approved" : "fetched"
     waiting.keyId = keyId ?? ""
+    if (keyId === undefined) this.settle(waiting)
+    else if (this.byDevice.get(waiting.deviceSha256) === waiting) this.own(waiting)
   }
 
   /** Removes an agent whose approval no longer exists, once it has been told: it need not poll again, and nobody can approve it again. */
   end(deviceSha256: string): void {
     const waiting = this.byDevice.get(deviceSha256)
-    if (waiting?.state !== "approved") return
-    this.places.leave(waiting)
-    this.remove(waiting)
+    if (waiting?.state === "approved") this.remove(waiting)
   }
 
   /** Whether an account is locked because of too many wrong codes. */
@@ -264,7 +296,6 @@ export class AgentConnect {
   private forget(atEpochMs: number): void {
     for (const waiting of this.byDevice.values()) {
       if (isOpen(waiting.expiresAtEpochMs, waitMs, atEpochMs)) return
-      this.places.leave(waiting)
       this.remove(waiting)
     }
   }
@@ -272,6 +303,7 @@ export class AgentConnect {
   private remove(waiting: Waiting): void {
     this.byDevice.delete(waiting.deviceSha256)
     this.byUserCode.delete(waiting.userCode)
-    this.adopted.delete(waiting)
+    this.places.leave(waiting)
+    this.owned.leave(waiting)
   }
 }

@@ -24,6 +24,11 @@ export class FairPlaces<Id> {
 
   constructor(private readonly most: number, private readonly mostOfAddress: number) {}
 
+  /** Whether somebody holds a place. */
+  has(id: Id): boolean {
+    return this.addressOf.has(id)
+  }
+
   /** Takes a place. `leaves` is called first with the holder, if any, that loses its place to the newcomer. */
   take(id: Id, address: string, leaves: (id: Id, crowd: Crowd) => void): void {
     if (this.byAddress.countOf(address) >= this.mostOfAddress) this.evict(this.byAddress.oldestOf(address)!, "address", leaves)

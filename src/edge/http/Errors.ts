@@ -415,12 +415,29 @@ export const accessDenied = grantCode("AccessDenied", "access_denied", false, "T
 /** No agent waits under this code. */
 export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.Refusal.grantTaken) }
 
-/** The same, to an owner who has approved an agent that has not fetched its key: the code may be wrong, and the approval stands. */
-export const userCodeUnknownBesideApproval: Failure = {
+/** Most keys that the refusal of a code names. */
+const mostNamed = 8
+
+/** Keys that agents have fetched of late, newest first, in words. */
+const fetchedOfLate = (keyIds: ReadonlyArray<string>): string =>
+  keyIds.length === 1
+    ? `An agent has fetched ${keyIds[0]} within the last ten minutes: revoke it if the code was that agent's.`
+    : `Agents have fetched ${keyIds.slice(0, mostNamed).join(", ")}${keyIds.length > mostNamed ? " and others" : ""} `
+      + "within the last ten minutes: revoke the one whose agent had the code."
+
+/**
+ * No agent waits under this code, to an owner who has let agents have keys: the code may be wrong, or it is of one of these agents and the
+ * process does not know it any more. So what may still be fetched, or was fetched of late, is told of: otherwise an owner who denies would
+ * read that there is nothing to deny.
+ */
+export const userCodeUnknownBeside = (isApproved: boolean, keyIds: ReadonlyArray<string>): Failure => ({
   ...userCodeUnknown,
-  message: `${userCodeUnknown.description.safeMessage} There is an approval whose key was not fetched yet: `
-    + "it also ends with the session that gave it."
-}
+  message: [
+    userCodeUnknown.description.safeMessage,
+    ...(isApproved ? ["There is an approval whose key was not fetched yet: it also ends with the session that gave it."] : []),
+    ...(keyIds.length === 0 ? [] : [fetchedOfLate(keyIds)])
+  ].join(" ")
+})
 
 /** The agent to be denied has already fetched its key. */
 export const grantFetched = (keyId: string): Failure => ({

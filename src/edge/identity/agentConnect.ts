@@ -102,6 +102,20 @@ const approvedBefore = (services: Services, account: number, userCode: string, w
   return waiting?.state === "denied" && what === "findApprovable" ? undefined : waiting
 }
 
+/**
+ * The keys that act and that agents have fetched so lately that the codes by which they were approved may still be typed. No record says
+ * which code led to which key, so a process that started later can only name them.
+ */
+const fetchedOfLate = (services: Services, account: number): ReadonlyArray<string> => {
+  const { state } = services
+  const atEpochMs = decidedAt(services)
+  return state.apiKeys(account, Number.POSITIVE_INFINITY)
+    .filter((key) =>
+      key.createdAtEpochMs > atEpochMs - waitMs && typeof ApiKeys.standing(key, atEpochMs) !== "string" && !state.isBotKey(key.credential)
+    )
+    .map(({ keyId }) => keyId)
+}
+
 /** The agent that waits under the code the owner typed; wrong codes are counted. */
 const withWaiting = <A>(
   services: Services,
@@ -121,7 +135,7 @@ const withWaiting = <A>(
       const note = { what: "user_codes_locked", ofAccount: account, credentialId: "", remoteAddress } as const
       submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
     }
-    return fail(standingGrants(services, account).length === 0 ? Errors.userCodeUnknown : Errors.userCodeUnknownBesideApproval)
+    return fail(Errors.userCodeUnknownBeside(standingGrants(services, account).length > 0, fetchedOfLate(services, account)))
   })
 
 const AgentConnectRequest = Schema.Struct({

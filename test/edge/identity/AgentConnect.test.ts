@@ -1,6 +1,7 @@
 /** How an agent gets a key from an owner, and how the key ends. */
 import { createHash } from "node:crypto"
 import { describe, expect, test } from "vitest"
+import * as Fake from "../FakeVenue.js"
 import { LiveVenue } from "../LiveVenue.js"
 import { Client } from "../socket/Client.js"
 import { ask, must, Owner, type Told } from "./Owner.js"
@@ -299,6 +300,104 @@ describe("an agent", () => {
     expect(late.body.safeMessage).toContain(`revoke ${key.keyId}`)
   })
 
+  test("that has fetched its key is named to its owner however often it asks again", async () => {
+    const { agent, key, owner, venue } = await connected()
+    for (let count = 0; count < 20; count++) await Agent.begin(venue)
+    const denied = await decide(owner, "deny", agent.begun.userCode)
+    expect(denied).toMatchObject({ status: 404, body: { rejectionGuard: "grant_fetched" } })
+    expect(denied.body.safeMessage).toContain(`revoke ${key.keyId}`)
+    expect((await owner.ask(`/v1/accounts/{account}/agent-connect/${agent.begun.userCode}`)).status).toBe(200)
+  })
+
+  test("that has fetched its key is told of to its owner by a venue that has started anew, for ten minutes and while it acts", async () => {
+    const { agent, key, owner, venue } = await connected()
+    const other = await Owner.open(venue)
+    venue.restart()
+    const denied = async (by = owner) => (await decide(by, "deny", agent.begun.userCode)).body.safeMessage
+    const nothing = "No agent waits under this code."
+    expect(await denied()).toBe(
+      `${nothing} An agent has fetched ${key.keyId} within the last ten minutes: revoke it if the code was that agent's.`
+    )
+    expect(await denied(other)).toBe(nothing)
+    const next = await Agent.begin(venue, { keyLifetimeSeconds: 3_600 })
+    await must(decide(owner, "approve", next.begun.userCode))
+    expect(await denied()).toContain("There is an approval whose key was not fetched yet")
+    venue.atEpochMs += 1
+    const { key: { keyId } } = await must(next.poll())
+    expect(await denied()).toContain(`fetched ${keyId}, ${key.keyId} within`)
+    await must(owner.ask(`/v1/accounts/{account}/api-keys/${key.keyId}`, { method: "DELETE" }))
+    expect(await denied()).toContain(`fetched ${keyId} within`)
+    venue.atEpochMs += 599_999
+    expect(await denied()).toContain(`fetched ${keyId} within`)
+    venue.atEpochMs += 1
+    expect(await denied()).toBe(nothing)
+  })
+
+  test("is known while it is decided about, whatever its address asks meanwhile: nothing is decided beside that", async () => {
+    const { agent, owner, venue } = await bench()
+    const { userCode } = agent.begun
+    const crowd = () => {
+      venue.atEpochMs += 60_000
+      // While the disk is held nobody is answered.
+      return Array.from({ length: 16 }, () => Agent.begin(venue))
+    }
+    const busy = { status: 503, body: { code: "overloaded" } }
+    venue.holdDisk()
+    const approving = decide(owner, "approve", userCode)
+    const begun = crowd()
+    const besides = decide(owner, "approve", userCode)
+    venue.releaseDisk()
+    await Promise.all(begun)
+    expect((await approving).status).toBe(200)
+    expect(await besides).toMatchObject(busy)
+    await Promise.all(crowd())
+    venue.holdDisk()
+    const polling = agent.poll()
+    begun.push(...crowd())
+    const denying = decide(owner, "deny", userCode)
+    venue.releaseDisk()
+    await Promise.all(begun)
+    const { key } = await must(polling)
+    expect(await denying).toMatchObject(busy)
+    await Promise.all(crowd())
+    expect((await decide(owner, "deny", userCode)).body.safeMessage).toContain(`revoke ${key.keyId}`)
+  })
+
+  test("that is denied while its approval is being decided stays denied", async () => {
+    const { agent, owner, venue } = await bench()
+    const { userCode } = agent.begun
+    venue.holdDisk()
+    const approving = decide(owner, "approve", userCode)
+    const begun = Array.from({ length: 16 }, () => Agent.begin(venue))
+    const denying = decide(owner, "deny", userCode)
+    venue.releaseDisk()
+    await Promise.all(begun)
+    expect([(await approving).status, (await denying).status]).toEqual([200, 200])
+    expect(await agent.poll()).toMatchObject({ body: { code: "access_denied" } })
+    expect((await decide(owner, "approve", userCode)).status).toBe(404)
+  })
+
+  test("is denied after its key was refused to it for want of room", async () => {
+    const { agent, owner, venue } = await bench()
+    const account = venue.engine.findAccount(owner.accountId)
+    await must(decide(owner, "approve", agent.begun.userCode))
+    for (let count = 0; count < 64; count++) {
+      const { grant } = Fake.issue(`of-others-${count}`, 3)
+      venue.engine.state.apiKeys.issue({ ...grant, account, createdAtEpochMs: venue.atEpochMs, revokedAtEpochMs: 0 })
+    }
+    expect(await agent.poll()).toMatchObject({ status: 429, body: { rejectionGuard: "key_limit" } })
+    expect((await decide(owner, "deny", agent.begun.userCode)).status).toBe(200)
+  })
+
+  test("that was approved late gets its key no later than it would have waited", async () => {
+    const { agent, owner, venue } = await bench()
+    venue.atEpochMs += 540_000
+    await must(decide(owner, "approve", agent.begun.userCode))
+    expect(venue.engine.grants(venue.engine.findAccount(owner.accountId))).toMatchObject([{
+      expiresAtEpochMs: agent.begun.expiresAtEpochMs
+    }])
+  })
+
   test("that was approved is told of beside a wrong code, and to its owner alone", async () => {
     const { agent, owner, venue } = await bench()
     const other = await Owner.open(venue)
@@ -319,11 +418,16 @@ describe("an agent", () => {
 
   test("is one of sixteen that may have been approved and not fetched their keys", async () => {
     const { owner, venue } = await bench()
-    for (let index = 0; index < 16; index++) await must(decide(owner, "approve", (await Agent.begin(venue)).begun.userCode))
+    const agents: Array<Agent> = []
+    for (let index = 0; index < 16; index++) agents.push(await Agent.begin(venue))
+    for (const { begun } of agents) await must(decide(owner, "approve", begun.userCode))
     const late = await Agent.begin(venue)
     const { records } = venue
     expect(await decide(owner, "approve", late.begun.userCode)).toMatchObject({ status: 429, body: { rejectionGuard: "key_limit" } })
     expect(venue.records).toBe(records)
+    // The refused approval is over: once there is room, it is decided anew.
+    await must(decide(owner, "deny", agents[0]!.begun.userCode))
+    expect((await decide(owner, "approve", late.begun.userCode)).status).toBe(200)
     venue.atEpochMs += 600_000
     const next = await Agent.begin(venue)
     expect((await decide(owner, "approve", next.begun.userCode)).status).toBe(200)
