@@ -590,6 +590,21 @@ export const accountOpenings = (retryAfterSeconds: number): Failure => ({
   retryAfterSeconds
 })
 
+/** A ticket that was minted without a scope that its key has: another key would help nobody. */
+export const ticketScopeMissing: Failure = {
+  description: {
+    name: "TicketScopeMissing",
+    status: 403,
+    code: "scope_missing",
+    compatName: "PermissionDenied",
+    retryable: false,
+    recoveryActions: ["authenticate"],
+    safeMessage: "The ticket was minted without the scope that this needs: mint another one with the key, "
+      + "with the scope read, and with trade besides for what trades.",
+    compares: undefined
+  }
+}
+
 /** The ticket was revoked together with the API key that minted it. */
 export const ticketsKeyRevoked: Failure = {
   ...refused(Refusal.Refusal.ticketRevoked),
@@ -778,6 +793,7 @@ export const all: ReadonlyArray<Failure> = [
   ticketMissing,
   connectionWithoutTicket,
   ticketReplaced,
+  ticketScopeMissing,
   workloadTokenRejected("The token has expired."),
   workloadKeysUnavailable,
   ledgerUnavailable,

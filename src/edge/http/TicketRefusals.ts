@@ -1,6 +1,6 @@
 /**
  * Refusals of realtime tickets. Whoever has to mint another one is told whether the key that minted this one may still do so: after its
- * revocation it may not, however often it is asked.
+ * revocation it may not, however often it is asked; and a scope that the ticket lacks may be one that the key has.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -20,3 +20,7 @@ export const isKeyRevoked = (reads: Pick<Reads, "apiKey">, apiKey: number): bool
 /** The failure for a refusal that a ticket of a key met. */
 export const refusedTicket = (reads: Pick<Reads, "apiKey">, apiKey: number, refusal: Refusal): Errors.Failure =>
   refusal === Refusal.ticketRevoked && isKeyRevoked(reads, apiKey) ? Errors.ticketsKeyRevoked : Errors.refused(refusal)
+
+/** The failure where a ticket of a key lacks a scope: the key has it, and the ticket was minted without, or the key lacks it as well. */
+export const scopeMissing = (reads: Pick<Reads, "apiKey">, apiKey: number, scope: number): Errors.Failure =>
+  ((reads.apiKey(apiKey)?.scopes ?? 0) & scope) === 0 ? Errors.refused(Refusal.keyScopeMissing) : Errors.ticketScopeMissing

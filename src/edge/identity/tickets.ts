@@ -31,7 +31,8 @@ const sample = "AAAAAAAAAAAAAAAAtqWT3gY2ZZvW0C3zXzKq1w9m4Hc"
 
 const MintBody = Schema.Struct({
   scopes: Fields.optional(Scopes).annotations({
-    description: "What the ticket may do: `read` when absent; `trade` only where it is asked for, and the key has it."
+    description: "What the ticket may do: `read` when absent. The stream takes no ticket without `read`; one for orders has `trade` "
+      + "besides, which it has only where it is asked for and the key has it."
   })
 }).annotations({ identifier: "RealtimeTicketScopes" })
 

@@ -6,7 +6,7 @@
 import * as Either from "effect/Either"
 import * as Market from "../../domain/Market.js"
 import { Refusal } from "../../domain/Refusal.js"
-import { scopeTrade } from "../../operations/identity/KeyGrant.js"
+import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import { candleChannel, type Channel, isAccountChannel } from "../../streams/Channels.js"
 import type { Log } from "../../streams/Log.js"
 import { Frame } from "../../streams/Frame.js"
@@ -15,7 +15,7 @@ import * as Errors from "../http/Errors.js"
 import type { Conversation, Peer, UpgradeRequest } from "../http/Listener.js"
 import * as Requests from "../http/Requests.js"
 import { marketNotFound } from "../http/MarketNames.js"
-import { refusedTicket } from "../http/TicketRefusals.js"
+import { refusedTicket, scopeMissing } from "../http/TicketRefusals.js"
 import { type Authority, authorityOf, endOf, keyOf, wasRevoked } from "./Authority.js"
 import * as Frames from "./Frames.js"
 import { bounds, retentionOf, type Setting } from "./Setting.js"
@@ -36,7 +36,6 @@ const tryLater = 1013
 const slow = 4008
 
 const orderTooMany = Errors.rateLimited(1)
-const wrongScope = Errors.refused(Refusal.keyScopeMissing)
 const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
 const timeframeNeeded = Errors.invalidRequest("timeframe: candles are of one length.")
@@ -361,6 +360,7 @@ export class Session implements Conversation {
     this.later(() => {
       if (found === "replaced") return refuse(Errors.ticketReplaced)
       if (found === Refusal.ticketRevoked) return refuse(refusedTicket(reads, keyOf(tickets, reads, ticket), found))
+      if (found === Refusal.keyScopeMissing) return refuse(scopeMissing(reads, keyOf(tickets, reads, ticket), scopeRead))
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       const endedMeanwhile = endOf(found, reads, decidedAt())
@@ -368,7 +368,7 @@ export class Session implements Conversation {
       const mayTrade = (found.scopes & scopeTrade) !== 0
       const isToArm = this.armed === undefined && (cancelOnDisconnect || (this.isPromised && mayTrade))
       if (!isToArm) return this.joins(found) ? this.trust(id, found) : refuse(Errors.socketsOfAccount)
-      if (!mayTrade) return refuse(wrongScope)
+      if (!mayTrade) return refuse(scopeMissing(reads, found.apiKey, scopeTrade))
       if (!this.countsAsAccounts && !this.setting.mayJoin(found.account)) return refuse(Errors.socketsOfAccount)
       disconnects.arm(found, this.connectionId, (armed) =>
         this.safely(() => {
@@ -557,7 +557,9 @@ export class Session implements Conversation {
       const refuse = (): void => this.refuse(frame.id, noTicket)
       return this.untoldEnds > 0 ? this.later(refuse) : refuse()
     }
-    if ((authority.scopes & scopeTrade) === 0) return this.later(() => this.refuse(frame.id, wrongScope))
+    if ((authority.scopes & scopeTrade) === 0) {
+      return this.later(() => this.refuse(frame.id, scopeMissing(this.setting.reads, authority.apiKey, scopeTrade)))
+    }
     if (this.orders >= this.setting.room.orders) return this.refuse(frame.id, orderTooMany)
     this.orders++
     const { id, idempotencyKey } = frame

@@ -838,6 +838,26 @@ describe("the stream", () => {
     expect(new Client(small, "2001:db8:1:4::1").ended).toBeUndefined()
   })
 
+  test("a ticket without the scope to read is let in nowhere: the refusal says to mint another, unless the key lacks the scope as well", async () => {
+    const minted = async (key: string, scopes: ReadonlyArray<string>) =>
+      Fake.json(await venue.ask({ method: "POST", target: "/v1/realtime/ticket", key, body: { scopes } })).ticket
+    const shown = (ticket: string, more: object = {}) => client.say({ op: "auth", ticket, ...more }).at(-1)
+    const { error, type } = shown(await minted(alice.key, ["trade"]))
+    expect([type, error.code, error.apiKeyRejection, error.recoveryActions]).toEqual(["auth_error", "scope_missing", undefined, [
+      "authenticate"
+    ]])
+    expect(error.safeMessage).toContain("mint another one with the key, with the scope read")
+    const issued = Fake.issue("reader", 1)
+    venue.engine.state.apiKeys.issue({ ...issued.grant, account: alice.account, createdAtEpochMs: venue.atEpochMs, revokedAtEpochMs: 0 })
+    const reading = await minted(issued.text, ["read"])
+    expect(shown(reading, { cancelOnDisconnect: true })).toMatchObject({
+      type: "auth_error",
+      error: { code: "scope_missing", apiKeyRejection: "scope_missing", safeMessage: "The API key lacks the scope this operation needs." }
+    })
+    expect(shown(await minted(alice.key, ["read"]), { cancelOnDisconnect: true }).error.safeMessage).toContain("mint another one")
+    expect(shown(reading)).toMatchObject({ type: "auth_ok" })
+  })
+
   test("a ticket's uses are its key's: when, and from where", async () => {
     const key = venue.engine.findApiKey(venue.engine.apiKeys(alice.account, 1)[0]!.keyId)!.credential
     const ticket = await client.ticket(alice, ["read", "trade"])
@@ -892,7 +912,11 @@ describe("the stream", () => {
     test("are refused as by the route, and where the ticket may only read", async () => {
       await client.authenticate(alice)
       const place = (body: object) => client.say({ op: "place", idempotencyKey: "k", body })
-      expect(place(order(alice))).toMatchObject([{ type: "error", error: { code: "scope_missing" } }])
+      const [refused] = place(order(alice))
+      expect(refused).toMatchObject({ type: "error", error: { code: "scope_missing" } })
+      // The key may trade: it is the ticket that was minted without.
+      expect(refused.error.safeMessage).toContain("mint another one")
+      expect(refused.error.apiKeyRejection).toBeUndefined()
       await client.authenticate(alice, ["read", "trade"])
       expect(place(order(alice, { price: "0.05" }))).toMatchObject([{
         type: "error",

@@ -17,7 +17,8 @@ export const ofCode: Readonly<Record<Code, string>> = {
     "Send `Authorization: Bearer` with a key that may act; `apiKeyRejection` says what is wrong with this one. Of an owner: sign in again.",
   passkey_assertion_invalid: "Ask for a new challenge and answer that one: each is good once and for five minutes.",
   realtime_ticket_rejected: "Mint a new ticket with the key. After `rotated` or `revoked` find out who else presents your tickets.",
-  scope_missing: "Use a key with the scope: `trade` places and cancels, `read` reads.",
+  scope_missing: "Use a key with the scope: `trade` places and cancels, `read` reads. On the stream, without `apiKeyRejection`, mint "
+    + "another ticket with `read` and, for orders, `trade`: the key has them.",
   account_not_enabled: "Fund the account: it trades once it has been credited. A disabled one still reduces and cancels; ask the operator.",
   passkey_required: "Have the owner do it with a passkey: no key may.",
   not_found: "Read anew: it has ended, is forgotten, or is not this account's. A cancel that meets this has nothing left to cancel.",
