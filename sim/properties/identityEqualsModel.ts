@@ -30,6 +30,8 @@ interface State {
   readonly sure: Map<string, number>
   /** The process's clock when the last request arrived. */
   cameAtEpochMs: number
+  /** The last record when the process started. */
+  startedAt: number
 }
 
 /** Operators' commands about keys. */
@@ -194,12 +196,18 @@ const usedSurely = ({ sure }: State, { answer: { status }, call: { target, token
  * without a use.
  */
 const usesVerdict = (state: State, seen: Answered): Verdict => {
-  const { uses } = state
+  const { startedAt, uses } = state
   const { answer: { json, status }, call, model: { identity: { keys, tickets } } } = seen
   if (status !== 200 || !tellsUses.has(call.endpoint)) return holds
   const { key, keys: listed } = json as { readonly key?: ToldKey; readonly keys?: ReadonlyArray<ToldKey> }
   const all = [...listed ?? [], ...key === undefined ? [] : [key]]
   for (const each of all) {
+    // Of a use that its owner was told of before the process started the process knows as long as that is kept.
+    const isNoted = each.lastUsedAtEpochMs === null
+      && seen.model.identity.keptNotes(call.account).some(({ credentialId, kind, sequence }) =>
+        kind === "key_used_from_new_address" && credentialId === each.keyId && sequence <= startedAt
+      )
+    if (isNoted) return broken(`${call.target} of ${call.client} tells that ${each.keyId} was never used, and its owner was told of a use`)
     const least = lateUse(state, seen, each)
     if (least === undefined) continue
     return broken(`${call.target} of ${call.client} tells that ${each.keyId} was used at ${each.lastUsedAtEpochMs}, and it was at ${least}`)
@@ -217,16 +225,24 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
     )
 }
 
-/** Notes that a request arrived with a key. */
-const used = (state: State, { token }: Call, atEpochMs: number): void => {
-  const { sure, uses } = state
-  if (atEpochMs < state.cameAtEpochMs) sure.clear()
-  state.cameAtEpochMs = atEpochMs
-  if (!token.startsWith("pk_")) return
-  const keyId = Identity.keyIdIn(token)
+/** A moment at which a key was used, as far as anybody may be told. */
+const usedAt = ({ uses }: State, keyId: string, atEpochMs: number): void => {
   const times = uses.get(keyId)
   if (times === undefined) uses.set(keyId, new Set([atEpochMs]))
   else times.add(atEpochMs)
+}
+
+/** Notes that a request arrived with a key. */
+const used = (state: State, { token }: Call, atEpochMs: number): void => {
+  if (atEpochMs < state.cameAtEpochMs) state.sure.clear()
+  state.cameAtEpochMs = atEpochMs
+  if (token.startsWith("pk_")) usedAt(state, Identity.keyIdIn(token), atEpochMs)
+}
+
+/** A key's use from a new address is told as of its record where no later use is known. */
+const noted = (state: State, { model, record: { command } }: Extract<Observation, { readonly _tag: "Committed" }>): void => {
+  if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return
+  usedAt(state, command.credentialId, model.atEpochMs)
 }
 
 const changedAt = (model: NaiveVenue | undefined, { account }: Call): number => model?.identity.changedAt.get(account) ?? 0
@@ -248,11 +264,20 @@ export const identityEqualsModel: Property<State> = {
   name: "who-may-act-equals-model",
   invariant: "I11",
   kind: "safety",
-  initial: () => ({ asked: new Map(), model: undefined, changed: new Set(), uses: new Map(), sure: new Map(), cameAtEpochMs: 0 }),
+  initial: () => ({
+    asked: new Map(),
+    model: undefined,
+    changed: new Set(),
+    uses: new Map(),
+    sure: new Map(),
+    cameAtEpochMs: 0,
+    startedAt: 0
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Committed":
         state.model = seen.model
+        noted(state, seen)
         if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command) || byOperators.has(seen.record.command.kind)) {
           for (const account of seen.decision.touchedAccounts) state.changed.add(account)
         }
@@ -271,6 +296,7 @@ export const identityEqualsModel: Property<State> = {
       case "Started":
         state.sure.clear()
         state.cameAtEpochMs = 0
+        state.startedAt = state.model?.sequence ?? 0
         return holds
       case "Answered": {
         const verdict = answered(state, seen) ?? usesVerdict(state, seen)

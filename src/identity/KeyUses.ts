@@ -17,8 +17,15 @@ import * as SecurityNotes from "./SecurityNotes.js"
 const gatherMs = 60_000
 /** Most keys that are remembered; beyond that all are forgotten and looked up again. */
 const mostKeys = 65_536
-/** Most addresses of a key that wait for their notes, which is as many as the state remembers of one. */
-const mostUntold = 8
+/**
+ * Most addresses of a key that wait for their notes, of which an account has ten a minute: so many that whoever wants to hide one among
+ * them gives the owner hundreds of alarms.
+ */
+const mostUntold = 256
+/** As many of each key wait at any time, however many of all keys do: as many as the state remembers of one. */
+const surelyUntold = 8
+/** Addresses that wait in all beyond which a key has no more than those: nobody fills the memory from a network of addresses. */
+const mostUntoldInAll = 65_536
 
 /** A key used since the process started. */
 interface Seen {
@@ -28,22 +35,19 @@ interface Seen {
   address: string
   usedAtEpochMs: number
   isPending: boolean
-  /** New addresses that are not noted yet, those that came first in front. */
-  untold: ReadonlyArray<string>
+  /** New addresses that are not noted yet, those that came first in front; undefined where there never were any, as of nearly all. */
+  untold: Set<string> | undefined
   /** Whether a note of the first of them is being journaled. */
   isNoting: boolean
 }
 
-/** Shared by all keys that have no new address, which are nearly all. */
-const nothingUntold: ReadonlyArray<string> = []
-
-type KeyReads = Pick<Reads, "clientName" | "keyAddresses" | "keyLastUsedAt">
+type KeyReads = Pick<Reads, "clientName" | "keyAddresses" | "keyLastUsedAt" | "securityEvents">
 
 export class KeyUses extends Context.Tag("venue/identity/KeyUses")<KeyUses, {
   /** Notes a key's use from an address. */
   readonly note: (key: ApiKeyView, address: string, atEpochMs: number) => void
   /** When a key was last used; 0 where that is not known. */
-  readonly lastUsedAt: (apiKey: number) => number
+  readonly lastUsedAt: (key: ApiKeyView) => number
   /** Journals the gathered uses; completes when they are durable, or refused. */
   readonly flush: Effect.Effect<void>
   /** Keeps journaling, each time a minute after the first gathered use. */
@@ -53,13 +57,16 @@ export class KeyUses extends Context.Tag("venue/identity/KeyUses")<KeyUses, {
 class Uses {
   private readonly seen = new Map<number, Seen>()
   private pending: Array<Seen> = []
+  /** How many addresses of those in `seen` wait for their notes. */
+  private untold = 0
   private wake: () => void = () => {}
   private readonly notes = SecurityNotes.make()
 
   constructor(
     private readonly reads: KeyReads,
     private readonly submit: Context.Tag.Service<typeof Submit>["submit"],
-    private readonly most: number
+    private readonly most: number,
+    private readonly mostInAll: number
   ) {}
 
   note(key: ApiKeyView, address: string, atEpochMs: number): void {
@@ -67,27 +74,49 @@ class Uses {
     const seen = known ?? this.meet(key)
     seen.usedAtEpochMs = atEpochMs
     if (seen.address !== address) this.moved(key, seen, address)
-    if (seen.untold.length > 0 && !seen.isNoting) this.tell(key, seen, atEpochMs)
+    if (seen.untold !== undefined && seen.untold.size > 0 && !seen.isNoting) this.tell(key, seen, atEpochMs)
     if (seen.isNamed && !seen.isPending) this.owe(seen)
   }
 
-  lastUsedAt(apiKey: number): number {
-    return Math.max(this.seen.get(apiKey)?.usedAtEpochMs ?? 0, this.reads.keyLastUsedAt(apiKey))
+  lastUsedAt(key: ApiKeyView): number {
+    const { account, credential, keyId } = key
+    const noted = this.reads.keyLastUsedAt(credential)
+    const seen = this.seen.get(credential)
+    if (seen !== undefined) return Math.max(seen.usedAtEpochMs, noted)
+    // A use from a new address is noted at once, and its time only within the minute: after a crash between them the event alone tells it.
+    const told = this.reads.securityEvents(account, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+      .find(({ credentialId, kind }) => kind === "key_used_from_new_address" && credentialId === keyId)
+    return Math.max(told?.atEpochMs ?? 0, noted)
   }
 
   private meet({ credential: apiKey }: ApiKeyView): Seen {
     // Uses not journaled yet are kept in a list of their own.
-    if (this.seen.size >= this.most) this.seen.clear()
+    if (this.seen.size >= this.most) {
+      this.seen.clear()
+      this.untold = 0
+    }
     const isNamed = this.reads.clientName(apiKey) !== undefined
-    const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false, untold: nothingUntold, isNoting: false }
+    const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false, untold: undefined, isNoting: false }
     this.seen.set(apiKey, seen)
     return seen
   }
 
   /** A use from another address than the last: one that is not known either has to be told to the key's owner. */
   private moved({ credential }: ApiKeyView, seen: Seen, address: string): void {
-    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address)) seen.address = address
-    else if (seen.untold.length < mostUntold && !seen.untold.includes(address)) seen.untold = [...seen.untold, address]
+    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address)) {
+      seen.address = address
+      return
+    }
+    const untold = seen.untold ??= new Set()
+    const most = this.untold < this.mostInAll ? mostUntold : surelyUntold
+    if (untold.size >= most || untold.has(address)) return
+    untold.add(address)
+    this.untold++
+  }
+
+  /** An address of a key waits no more. Where the key was forgotten meanwhile, none of its addresses are counted. */
+  private told(seen: Seen, address: string): void {
+    if (seen.untold?.delete(address) === true && this.seen.get(seen.apiKey) === seen) this.untold--
   }
 
   /**
@@ -96,7 +125,7 @@ class Uses {
    * room, here or with the writer, is tried again with the key's next use, from wherever that comes.
    */
   private tell(key: ApiKeyView, seen: Seen, atEpochMs: number): void {
-    const [address] = seen.untold
+    const [address] = seen.untold ?? []
     if (address === undefined || !this.notes.take(key.account, atEpochMs)) return
     seen.isNoting = true
     const what = { what: "key_used_from_new_address", ofAccount: key.account, credentialId: key.keyId, remoteAddress: address } as const
@@ -104,7 +133,7 @@ class Uses {
       seen.isNoting = false
       if (refusal !== Refusal.none) return
       seen.address = address
-      seen.untold = seen.untold.slice(1)
+      this.told(seen, address)
       this.tell(key, seen, seen.usedAtEpochMs)
     })
   }
@@ -150,12 +179,13 @@ class Uses {
 export const make = (
   reads: KeyReads,
   { submit }: Context.Tag.Service<typeof Submit>,
-  most: number = mostKeys
+  most: number = mostKeys,
+  mostInAll: number = mostUntoldInAll
 ): Context.Tag.Service<KeyUses> => {
-  const uses = new Uses(reads, submit, most)
+  const uses = new Uses(reads, submit, most, mostInAll)
   return {
     note: (key, address, atEpochMs) => uses.note(key, address, atEpochMs),
-    lastUsedAt: (apiKey) => uses.lastUsedAt(apiKey),
+    lastUsedAt: (key) => uses.lastUsedAt(key),
     flush: uses.flush,
     drive: Effect.forever(uses.owed.pipe(Effect.zipRight(Effect.sleep(gatherMs)), Effect.zipRight(uses.flush)))
   }

@@ -2,7 +2,7 @@
 import { Effect, Fiber, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
-import type { ApiKeyView } from "../../src/engine/Reads.js"
+import type { ApiKeyView, SecurityEventView } from "../../src/engine/Reads.js"
 import * as KeyUses from "../../src/identity/KeyUses.js"
 import { Principal } from "../../src/operations/Header.js"
 import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
@@ -24,7 +24,14 @@ const key = (credential: number): ApiKeyView => ({
 const taken: Outcome = { sequence: 1, atEpochMs: 1, refusal: Refusal.none, replayed: false, entries: [done] }
 
 /** Keys below 100 have names; `known`: the addresses that the state has for each. */
-const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; readonly most?: number } = {}) => {
+interface Given {
+  readonly known?: ReadonlyArray<string>
+  readonly most?: number
+  readonly mostInAll?: number
+  readonly told?: ReadonlyArray<SecurityEventView>
+}
+
+const setUp = ({ known = [], most, mostInAll, told = [] }: Given = {}) => {
   const sent: Array<Command> = []
   /** Answers that are yet to come, oldest first. */
   const late: Array<() => void> = []
@@ -32,7 +39,8 @@ const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; r
   const reads = {
     clientName: (credential: number) => credential < 100 ? "a client" : undefined,
     keyAddresses: () => known,
-    keyLastUsedAt: () => 7
+    keyLastUsedAt: () => 7,
+    securityEvents: () => told
   }
   const submit = {
     submit: (command: Command, answer: (outcome: Outcome) => void) => {
@@ -41,7 +49,7 @@ const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; r
       else answer(venue.outcome)
     }
   }
-  return { late, sent, uses: KeyUses.make(reads, submit, most), venue }
+  return { late, sent, uses: KeyUses.make(reads, submit, most, mostInAll), venue }
 }
 
 const usesOf = (commands: ReadonlyArray<Command>) => commands.flatMap((command) => command.kind === "NoteKeyUses" ? [command.uses] : [])
@@ -131,15 +139,32 @@ test("addresses that come while another one is noted are noted one by one, witho
   expect(late).toEqual([])
 })
 
-test("of addresses that come at once eight are recorded, one after the other, and each is noted within its account's allowance", () => {
-  const { late, sent, uses, venue } = setUp()
-  venue.isLate = true
-  for (let count = 0; count < 20; count++) uses.note(key(1), `address ${count}`, 10)
-  while (late.length > 0) late.shift()!()
-  expect(addressesOf(sent)).toHaveLength(8)
-  for (let count = 8; count < 20; count++) uses.note(key(1), `address ${count}`, 20)
-  while (late.length > 0) late.shift()!()
-  expect(addressesOf(sent)).toHaveLength(10)
+/** The addresses of which notes are recorded once no answer is late any more and `minutes` have passed with a use in each. */
+const recordedWithin = (minutes: number, { late, sent, uses }: ReturnType<typeof setUp>, credentials: ReadonlyArray<number>) => {
+  for (let minute = 0; minute < minutes; minute++) {
+    if (minute > 0) { for (const each of credentials) uses.note(key(each), "a", 10 + minute * 60_000) }
+    while (late.length > 0) late.shift()!()
+  }
+  return addressesOf(sent).map(([keyId, address]) => `${keyId} ${address}`)
+}
+
+const addressesTo = (credential: number, count: number) => Array.from({ length: count }, (_, at) => `key_${credential} address ${at}`)
+
+test("of hundreds of addresses that come at once 256 are recorded, in turn, ten in each minute in which the key is used", () => {
+  const bench = setUp({ known: ["a"] })
+  bench.venue.isLate = true
+  for (let count = 0; count < 300; count++) bench.uses.note(key(1), `address ${count}`, 10)
+  expect(recordedWithin(1, bench, [1])).toEqual(addressesTo(1, 10))
+  expect(recordedWithin(30, bench, [1])).toEqual(addressesTo(1, 256))
+})
+
+test("however many addresses wait of other keys, eight of each are recorded, and more again once the others are", () => {
+  const bench = setUp({ known: ["a"], mostInAll: 10 })
+  bench.venue.isLate = true
+  for (const credential of [1, 2]) for (let count = 0; count < 20; count++) bench.uses.note(key(credential), `address ${count}`, 10)
+  expect(recordedWithin(2, bench, [1, 2]).toSorted()).toEqual([...addressesTo(1, 10), ...addressesTo(2, 8)].toSorted())
+  for (let count = 0; count < 20; count++) bench.uses.note(key(3), `address ${count}`, 10)
+  expect(recordedWithin(3, bench, [3]).filter((told) => told.startsWith("key_3"))).toEqual(addressesTo(3, 10))
 })
 
 test("an address whose note found no room is noted with the next use from any other", () => {
@@ -164,14 +189,29 @@ test("keys that nobody was given by name are known in the process alone", () => 
   uses.note(key(100), "a", 50)
   Effect.runSync(uses.flush)
   expect(sent).toEqual([])
-  expect(uses.lastUsedAt(100)).toBe(50)
+  expect(uses.lastUsedAt(key(100))).toBe(50)
 })
 
 test("the last use is the later of what is known here and what is in the state", () => {
   const { uses } = setUp()
-  expect(uses.lastUsedAt(1)).toBe(7)
+  expect(uses.lastUsedAt(key(1))).toBe(7)
   uses.note(key(1), "a", 9)
-  expect(uses.lastUsedAt(1)).toBe(9)
+  expect(uses.lastUsedAt(key(1))).toBe(9)
+})
+
+test("a use whose time was not journaled before a crash is known by what its owner was told of it", () => {
+  const event = { ordinal: 0, account: 1, sequence: 1, remoteAddress: "a", detail: "" }
+  const { uses } = setUp({
+    told: [
+      { ...event, kind: "key_used_from_new_address", credentialId: "key_2", atEpochMs: 90 },
+      { ...event, kind: "key_revoked", credentialId: "key_1", atEpochMs: 80 },
+      { ...event, kind: "key_used_from_new_address", credentialId: "key_1", atEpochMs: 70 },
+      { ...event, kind: "key_used_from_new_address", credentialId: "key_1", atEpochMs: 60 }
+    ]
+  })
+  expect([1, 2, 3].map((credential) => uses.lastUsedAt(key(credential)))).toEqual([70, 90, 7])
+  uses.note(key(1), "a", 75)
+  expect(uses.lastUsedAt(key(1))).toBe(75)
 })
 
 test("with more keys than it may know it forgets, and loses nothing that is owed", () => {

@@ -29,7 +29,9 @@ export const ApiKeyRecord = Schema.Struct({
   expiresAtEpochMs: Fields.EpochMs,
   revokedAtEpochMs: Schema.NullOr(Fields.EpochMs),
   lastUsedAtEpochMs: Schema.NullOr(Fields.EpochMs).annotations({
-    description: "Null of a key that was never used, such as one whose answer was lost. May lag by a minute."
+    description:
+      "Null of a key that was never used, such as one whose answer was lost. May lag by a minute; after a crash, of the uses within the "
+      + "minute before it only those from new addresses count."
   })
 }).annotations({ identifier: "ApiKeyRecord" })
 
@@ -47,5 +49,5 @@ export const record = (services: Services, key: ApiKeyView): typeof ApiKeyRecord
   createdAtEpochMs: key.createdAtEpochMs,
   expiresAtEpochMs: key.expiresAtEpochMs,
   revokedAtEpochMs: key.revokedAtEpochMs === 0 ? null : key.revokedAtEpochMs,
-  lastUsedAtEpochMs: services.keyUses.lastUsedAt(key.credential) || null
+  lastUsedAtEpochMs: services.keyUses.lastUsedAt(key) || null
 })

@@ -859,9 +859,9 @@ describe("the stream", () => {
   })
 
   test("a ticket's uses are its key's: when, and from where", async () => {
-    const key = venue.engine.findApiKey(venue.engine.apiKeys(alice.account, 1)[0]!.keyId)!.credential
+    const key = venue.engine.apiKeys(alice.account, 1)[0]!
     const ticket = await client.ticket(alice, ["read", "trade"])
-    const addresses = () => venue.engine.keyAddresses(key)
+    const addresses = () => venue.engine.keyAddresses(key.credential)
     const isUsedNow = () => venue.keyUses.lastUsedAt(key) === venue.atEpochMs
     expect(addresses()).toEqual(["127.0.0.1"])
     venue.atEpochMs += 1_000
