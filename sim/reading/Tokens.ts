@@ -65,11 +65,14 @@ export const lastingFault = (token: string): Fault | undefined => {
   return iss === issuer && isMeant && isBound && typeof exp === "number" ? undefined : "rejected"
 }
 
+/** How far ahead a token's beginning may lie, s. */
+const aheadSeconds = 5
+
 /** A token's fault at a time, in whole seconds as tokens count them. */
 export const fault = (token: string, atEpochMs: number): Fault | undefined => {
   const lasting = lastingFault(token)
   if (lasting !== undefined) return lasting
   const { exp, nbf } = claimsOf(token)
   const seconds = Math.floor(atEpochMs / 1000)
-  return Number(exp) > seconds && (nbf === undefined || Number(nbf) <= seconds) ? undefined : "rejected"
+  return Number(exp) > seconds && (nbf === undefined || Number(nbf) <= seconds + aheadSeconds) ? undefined : "rejected"
 }

@@ -25,6 +25,8 @@ export interface Platform {
 /** Asymmetric algorithms only: no shared secret, and never an unsigned token. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 
+const expired = "The token has expired."
+
 /** The message for each claim that is checked. */
 const claimFaults: Readonly<Record<string, string>> = {
   iss: "The token is of another issuer.",
@@ -36,12 +38,13 @@ const claimFaults: Readonly<Record<string, string>> = {
 
 /** What is wrong with a token; undefined where the error is not the token's fault. */
 const faultOf = (error: unknown): string | undefined => {
-  if (error instanceof errors.JWTExpired) return "The token has expired."
+  if (error instanceof errors.JWTExpired) return expired
   if (error instanceof errors.JWTClaimValidationFailed) return claimFaults[error.claim] ?? "A claim of the token is not valid."
   if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature is not valid."
   if (error instanceof errors.JOSEAlgNotAllowed) return "The token's algorithm is not taken: it must be signed with a private key."
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
-    return "The token is signed with a key that its issuer has not published."
+    return "The token is signed with a key that its issuer has not published, or that this venue has not read: a file of keys is read "
+      + "when the venue starts."
   }
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return undefined
   if (error instanceof errors.JOSENotSupported) return "The token's algorithm is not taken: it must be signed with a private key."
@@ -56,6 +59,12 @@ export type Check = (token: string, options: JWTVerifyOptions) => Effect.Effect<
 
 const requiredClaims = ["exp", "sub"]
 
+/**
+ * How far a token's beginning may lie ahead, in seconds. Platforms let a token begin when they issue it, so that a venue whose clock is a
+ * moment behind theirs would refuse every fresh one.
+ */
+const aheadSeconds = 5
+
 /** For a token whose times were checked when it was first shown; they must still be well-formed. */
 const whenever = { currentDate: new Date(0), clockTolerance: Number.MAX_SAFE_INTEGER }
 
@@ -67,13 +76,15 @@ export const by = ({ accounts, audience, issuer }: Trust, check: Check): Context
       audience,
       algorithms,
       requiredClaims,
-      ...(atEpochMs === undefined ? whenever : { currentDate: new Date(atEpochMs) })
+      ...(atEpochMs === undefined ? whenever : { currentDate: new Date(atEpochMs), clockTolerance: aheadSeconds })
     }).pipe(
       Effect.mapError((error) => {
         const fault = faultOf(error)
         return fault === undefined ? new KeysUnavailable(error) : new TokenRejected(fault)
       }),
-      Effect.flatMap(({ sub: subject = "" }): Effect.Effect<Workload, TokenRejected> => {
+      Effect.flatMap(({ exp = 0, sub: subject = "" }): Effect.Effect<Workload, TokenRejected> => {
+        // The tolerance is for the beginning alone: a token ends when it says so.
+        if (atEpochMs !== undefined && exp <= Math.floor(atEpochMs / 1000)) return Effect.fail(new TokenRejected(expired))
         const accountId = accounts.get(subject)
         return accountId === undefined
           ? Effect.fail(new TokenRejected("The token's subject is bound to no account here."))

@@ -10,10 +10,21 @@ import * as NodeWorkloadIdentity from "./NodeWorkloadIdentity.js"
 import { layerNone, type WorkloadIdentity, type WorkloadSetting } from "./WorkloadIdentity.js"
 
 const AccountId = Schema.String.pipe(Schema.pattern(/^acc_[0-9a-z]+$/))
-const Accounts = Schema.parseJson(Schema.Record({ key: Schema.String, value: AccountId }))
+const AccountsFile = Schema.parseJson(Schema.Record({ key: Schema.String, value: AccountId }))
 const KeySet = Schema.parseJson(Schema.Struct({
   keys: Schema.Array(Schema.Struct({ kty: Schema.String }, { key: Schema.String, value: Schema.Unknown })).pipe(Schema.minItems(1))
 }))
+
+/** JSON's texts, and the colon behind those that are names of members. */
+const jsonText = /("(?:[^"\\]|\\.)*")\s*(:?)/g
+
+/** Of an object in JSON whose values are texts: a name that occurs in it twice, of which `JSON.parse` keeps the last alone. */
+const nameGivenTwice = (json: string): string | undefined => {
+  const names = [...json.matchAll(jsonText)].flatMap(([, text, colon]) => colon === "" ? [] : [String(JSON.parse(text!))])
+  return givenTwice(names)
+}
+
+const givenTwice = (names: ReadonlyArray<string>): string | undefined => names.find((name, at) => names.indexOf(name) < at)
 
 const refuse = (name: string, message: string): ConfigError.ConfigError => ConfigError.InvalidData([name], message)
 
@@ -36,22 +47,29 @@ const keysOf = (jwks: string): Effect.Effect<NodeWorkloadIdentity.Platform["keys
     }))
 }
 
+type Accounts = ReadonlyMap<string, string>
+
+/** A key that trades would go to whichever of a subject's accounts stands last. */
+const bound = (pairs: Accounts, twice: string | undefined): Effect.Effect<Accounts, ConfigError.ConfigError> =>
+  twice === undefined ? Effect.succeed(pairs) : Effect.fail(refuse("WORKLOAD_ACCOUNTS", `gives the subject ${twice} more than once`))
+
 /** `subject=acc_...,subject=acc_...`: everything before the last `=` is the subject. */
-const listed = (text: string): Either.Either<ReadonlyMap<string, string>, ConfigError.ConfigError> => {
+const listed = (text: string): Effect.Effect<Accounts, ConfigError.ConfigError> => {
   const pairs = text.split(",").map((pair) => /^(.+)=(acc_[0-9a-z]+)$/.exec(pair.trim()))
-  return pairs.every((pair) => pair !== null)
-    ? Either.right(new Map(pairs.map(([, subject, accountId]) => [subject!, accountId!])))
-    : Either.left(refuse("WORKLOAD_ACCOUNTS", "must be a list of subject=acc_..., parted by commas, or a JSON file of the same"))
+  if (!pairs.every((pair) => pair !== null)) {
+    return Effect.fail(refuse("WORKLOAD_ACCOUNTS", "must be a list of subject=acc_..., parted by commas, or a JSON file of the same"))
+  }
+  return bound(new Map(pairs.map(([, subject, accountId]) => [subject!, accountId!])), givenTwice(pairs.map(([, subject]) => subject!)))
 }
 
-const accountsOf = (accounts: string): Effect.Effect<ReadonlyMap<string, string>, ConfigError.ConfigError> =>
+const accountsOf = (accounts: string): Effect.Effect<Accounts, ConfigError.ConfigError> =>
   // A file that is there may have a = in its name.
   accounts.includes("=") && !fs.existsSync(accounts)
     ? listed(accounts)
     : Effect.flatMap(read("WORKLOAD_ACCOUNTS", accounts), (text) =>
-      Either.match(Schema.decodeUnknownEither(Accounts)(text), {
+      Either.match(Schema.decodeUnknownEither(AccountsFile)(text), {
         onLeft: () => Effect.fail(refuse("WORKLOAD_ACCOUNTS", `${accounts} is no JSON object of subjects and their acc_...`)),
-        onRight: (bound) => Effect.succeed(new Map(Object.entries(bound)))
+        onRight: (pairs) => bound(new Map(Object.entries(pairs)), nameGivenTwice(text))
       }))
 
 export const layer = (setting: WorkloadSetting | undefined): Layer.Layer<WorkloadIdentity, ConfigError.ConfigError> =>

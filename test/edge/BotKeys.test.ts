@@ -58,6 +58,10 @@ test.each([["ES256", () => pairs.es256], ["RS256", () => pairs.rs256]] as const)
     expect(await verified(await token({}, key()))).toEqual(Either.right({ subject: "maker-1", accountId: "acc_1" }))
   })
 
+test("a token that begins five seconds ahead, by its platform's clock, is good, and one that ends a second later", async () => {
+  expect(Either.isRight(await verified(await token({ nbf: nowSeconds + 5, exp: nowSeconds + 1 })))).toBe(true)
+})
+
 const wrongs: ReadonlyArray<readonly [string, () => Promise<string>, string]> = [
   ["another issuer", () => token({ iss: "https://elsewhere.example" }), "The token is of another issuer."],
   ["no issuer", () => token({ iss: undefined }), "The token is of another issuer."],
@@ -66,11 +70,14 @@ const wrongs: ReadonlyArray<readonly [string, () => Promise<string>, string]> = 
   ["no subject", () => token({ sub: undefined }), "The token says no subject."],
   ["a token that has expired", () => token({ exp: nowSeconds }), "The token has expired."],
   ["a token that never expires", () => token({ exp: undefined }), "The token says no time at which it expires."],
-  ["a token of a time to come", () => token({ nbf: nowSeconds + 1 }), "The token is not valid yet."],
+  ["a token of a time to come", () => token({ nbf: nowSeconds + 6 }), "The token is not valid yet."],
+  ["a token that has expired, beside a beginning that is ahead", () => token({ nbf: nowSeconds + 5, exp: nowSeconds }),
+    "The token has expired."],
   [
     "a key that nobody has published",
     () => token({}, { ...pairs.stranger, jwk: { ...pairs.stranger.jwk, kid: "stranger" } }),
-    "The token is signed with a key that its issuer has not published."
+    "The token is signed with a key that its issuer has not published, or that this venue has not read: a file of keys is read when the "
+    + "venue starts."
   ],
   ["another's signature under the name of a published key", () => token({}, pairs.stranger), "The token's signature is not valid."],
   ["a shared secret, published or not", () =>

@@ -24,6 +24,7 @@ const verifying = (change: Partial<typeof setting>) =>
   Effect.runPromiseExit(Effect.provide(WorkloadIdentity, NodeWorkloads.layer({ ...setting, ...change })))
 
 test.each([
+  ["a list with one account of two", "maker-1=acc_1s,maker-0=acc_1s,spiffe://platform.example/ns=a/maker-2=acc_2k"],
   ["a list", "maker-1=acc_1s, spiffe://platform.example/ns=a/maker-2=acc_2k"],
   ["a file with = in its name",
     file("of=makers.json", JSON.stringify({ "maker-1": "acc_1s", "spiffe://platform.example/ns=a/maker-2": "acc_2k" }))],
@@ -45,7 +46,12 @@ test.each([
   ["WORKLOAD_JWKS", { jwks: "http://platform.example/jwks" }],
   ["WORKLOAD_ACCOUNTS", { accounts: "maker-1=acc_1s,maker-2" }],
   ["WORKLOAD_ACCOUNTS", { accounts: path.join(folder, "nowhere.json") }],
-  ["WORKLOAD_ACCOUNTS", { accounts: file("odd.json", `{"maker-1":"somebody"}`) }]
+  ["WORKLOAD_ACCOUNTS", { accounts: file("odd.json", `{"maker-1":"somebody"}`) }],
+  ["gives the subject maker-1 more than once", { accounts: "maker-1=acc_1s,maker-2=acc_2k, maker-1=acc_2k" }],
+  ["gives the subject s:\"1 more than once", {
+    accounts: file("twice.json", `{"s:\\"1": "acc_1s", "t": "acc_1s", "s:\\u00221" :"acc_2k"}`)
+  }],
+  ["gives the subject s more than once", { accounts: file("odd-twice.json", `{"s": {"t": ["s"]}, "s": "acc_2k"}`) }]
 ])("%s is refused: %j", async (name, change) => {
   const exit = await verifying(change)
   expect(Exit.isFailure(exit) && String(exit.cause)).toContain(name)
