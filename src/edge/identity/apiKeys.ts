@@ -48,7 +48,8 @@ const ApiKeyList = Schema.Struct({
   keys: Schema.Array(ApiKeyRecord)
 }).annotations({
   identifier: "ApiKeyList",
-  description: "Newest first: all that may act, and of those that have ended the latest 128, for 30 days."
+  description: "Newest first: all that may act, and for 30 days those that have ended. When a key is issued, of those the latest 128 are "
+    + "kept, so that until the next one at most 192 are listed."
 })
 
 export const listApiKeys = Route.effect({
