@@ -69,6 +69,36 @@ describe("a key that has ended", () => {
   })
 })
 
+test("a key that cannot act any more leaves no address behind, and one that is forgotten no use", () => {
+  const keys = new KeyOwner()
+  const session = keys.signIn()
+  const { keyUses } = keys.engine.state.identity
+  const used = (keyId: string): number => {
+    const apiKey = keys.engine.findApiKey(keyId)!.credential
+    keys.send("NoteSecurity", internal(Principal.venue), {
+      what: "key_used_from_new_address",
+      ofAccount: 0,
+      credentialId: keyId,
+      remoteAddress: "192.0.2.1"
+    })
+    keys.send("NoteKeyUses", internal(Principal.venue), { uses: [{ apiKey, usedAtEpochMs: keys.atEpochMs }] })
+    return apiKey
+  }
+  const revoked = keys.connect(session)
+  const expires = keys.connect(session)
+  const [first, second] = [used(revoked), used(expires)]
+  expect(keyUses.allAddresses().map(([apiKey]) => apiKey)).toEqual([first, second])
+  keys.revoke(session, revoked)
+  expect(keyUses.allAddresses().map(([apiKey]) => apiKey)).toEqual([second])
+  keys.atEpochMs += 300_000
+  keys.connect(session)
+  expect(keyUses.allAddresses()).toEqual([])
+  expect(keyUses.allLastUsed().map(([apiKey]) => apiKey)).toEqual([first, second])
+  keys.atEpochMs += bounds.endedKeysMs
+  keys.signIn()
+  expect(keyUses.allLastUsed()).toEqual([])
+})
+
 describe("an account that makes keys for years", () => {
   test("neither grows without a bound nor meets a limit of keys that are dead, and snapshots hold what it has", () => {
     const keys = new KeyOwner()

@@ -188,6 +188,13 @@ describe("a session", () => {
     expect(venue.engine.securityEvents(venue.engine.findAccount(owner.accountId), Infinity, 1)).toMatchObject([
       { kind: "signed_out_elsewhere", detail: "1 session", remoteAddress: "127.0.0.1" }
     ])
+    // Sessions whose time is over have ended by themselves, and are not counted.
+    venue.atEpochMs += 6 * 3_600_000
+    await owner.signIn()
+    await owner.signIn()
+    venue.atEpochMs += 6 * 3_600_000
+    await must(owner.ask("/v1/auth/sessions/others", { method: "DELETE" }))
+    expect(venue.engine.securityEvents(venue.engine.findAccount(owner.accountId), Infinity, 1)).toMatchObject([{ detail: "1 session" }])
   })
 
   test("lives twelve hours", async () => {
@@ -248,6 +255,13 @@ describe("another passkey", () => {
     expect((await ask(venue, { target, body: { authentication: await owner.proof("add_passkey") } })).status).toBe(401)
     const [trader] = await venue.traders(1)
     expect(await ask(venue, { target, body: {}, key: trader!.key })).toMatchObject({ status: 403, body: { code: "passkey_required" } })
+    // What the owner has begun is finished by him alone.
+    for (const key of [other.token, undefined]) {
+      const begun = await creation(venue, { authentication: await owner.proof("add_passkey") }, owner.token)
+      const finished = await register(venue, begun.challengeIdentifier, new Authenticator().register(begun.options, origin), key)
+      expect(finished).toMatchObject({ status: 401, body: { recoveryActions: ["sign_in_with_passkey"] } })
+    }
+    for (const { accountId } of [owner, other]) expect(venue.engine.passkeys(venue.engine.findAccount(accountId))).toHaveLength(1)
   })
 
   test("is removed with the sessions that it opened, and never the last one", async () => {
