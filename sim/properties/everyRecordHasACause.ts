@@ -186,6 +186,14 @@ const noteSettlement = (state: State, { atEpochMs, nextSettlementEpochMs }: Naiv
   if (!state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
 }
 
+/** Notes when a delisting takes effect that was missed and is announced anew, by nobody's request. */
+const noteDelistings = (state: State, { markets }: NaiveVenue): void => {
+  for (const { delisting } of markets) {
+    if (delisting?.state !== "announced" || state.deadlines.includes(delisting.effectiveAtEpochMs)) continue
+    state.deadlines = [...state.deadlines, delisting.effectiveAtEpochMs]
+  }
+}
+
 export const everyRecordHasACause: Property<State> = {
   name: "every-record-has-a-cause",
   invariant: "I20",
@@ -229,6 +237,7 @@ export const everyRecordHasACause: Property<State> = {
         note(state, seen.record, seen.decision)
         if (!seen.model.areLooksPut) noteLooks(state, seen.model)
         noteExpiry(state, seen.model)
+        noteDelistings(state, seen.model)
         noteForgetting(state, seen.model)
         if (seen.model.nextSettlementEpochMs < Number.POSITIVE_INFINITY && !seen.model.halted) noteSettlement(state, seen.model)
         // Work that a record leaves to the next is due at once, and another command may come before the record for it.
