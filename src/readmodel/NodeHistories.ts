@@ -177,6 +177,43 @@ export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase | Historie
   ))
 }
 
+/** Why nothing can be written to a file or to what is beside it, as the system's code; undefined where it can. */
+const unwritable = (file: string): string | undefined => {
+  for (const place of [file, path.dirname(file)]) {
+    try {
+      fs.accessSync(place, fs.constants.W_OK)
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code
+    }
+  }
+  return undefined
+}
+
+/** Copies a database that nobody writes to with its log, which is folded into the copy, and makes that durable. */
+const copyUnwritten = (file: string, to: string): Effect.Effect<void, DatabaseUnusable> => {
+  const files = trying(() => {
+    // The shared index beside a log is made anew from it.
+    for (const companion of ["", "-wal"]) {
+      if (!fs.existsSync(`${file}${companion}`)) continue
+      fs.copyFileSync(`${file}${companion}`, `${to}${companion}`)
+      // Copied with its mode, a file that may only be read could not be opened.
+      fs.chmodSync(`${to}${companion}`, 0o600)
+    }
+  })
+  // What is no database is found here: a copy of it would only be noticed when it is needed.
+  const opened = Effect.scoped(Effect.flatMap(openAt(to), (sql) => run(sql, "PRAGMA wal_checkpoint(TRUNCATE)")))
+  const synced = trying(() => {
+    const copy = fs.openSync(to, "r+")
+    try {
+      fs.fsyncSync(copy)
+    } finally {
+      fs.closeSync(copy)
+    }
+  })
+  const whole = Effect.catchTag(opened, "SqlError", (error) => new DatabaseUnusable({ reason: textOf(error) }))
+  return files.pipe(Effect.zipRight(whole), Effect.zipRight(synced))
+}
+
 /**
  * Copies the database as it is at one moment to another directory; a venue may write to it meanwhile. A copy of the journal that is made
  * after this one reaches at least as far. Returns whether there is a database. A failed copy leaves nothing behind.
@@ -191,13 +228,17 @@ export const copy = (dataDir: string, toDir: string): Effect.Effect<boolean, Dat
   })
   // One statement reads one state: a copy by pages would begin anew whenever the venue writes.
   const copied = Effect.scoped(Effect.flatMap(openAt(file), (sql) => run(sql, "VACUUM INTO ?", [to]))).pipe(
-    Effect.catchTag("SqlError", (error) =>
-      // Without a file beside it nobody is writing, and the database is whole: SQLite cannot open one on a read-only disk.
-      ["-wal", "-shm"].some((suffix) => fs.existsSync(`${file}${suffix}`))
-        ? new DatabaseUnusable({ reason: textOf(error) })
-        : trying(() => fs.copyFileSync(file, to)))
+    Effect.catchAll((error) => {
+      // SQLite cannot open a database to which it cannot write. Nobody writes on a read-only disk; elsewhere somebody else may, and has a
+      // file beside the database while it is open.
+      const why = unwritable(file)
+      const isOpen = ["-wal", "-shm"].some((suffix) => fs.existsSync(`${file}${suffix}`))
+      return why === "EROFS" || why !== undefined && !isOpen
+        ? copyUnwritten(file, to)
+        : new DatabaseUnusable({ reason: error._tag === "SqlError" ? textOf(error) : error.reason })
+    })
   )
-  return Effect.as(Effect.onError(Effect.zipRight(empty, copied), () => Effect.sync(() => remove(to))), true)
+  return Effect.as(Effect.onError(Effect.zipRight(empty, copied), () => removeCopy(toDir)), true)
 }
 
 /** Removes such a copy. */

@@ -823,6 +823,8 @@ describe("the command", () => {
     fs.mkdirSync(path.join(lost, "snapshots"), { recursive: true })
     const file = path.join(folder, "file")
     fs.writeFileSync(file, "")
+    // With histories a failed copy has something to remove again, which must not be what ends it.
+    new SqliteDatabase(path.join(folder, "histories.db")).exec("CREATE TABLE place (sequence INTEGER)").close()
     const info = (data: string) => line(program, ["journal", "info", "--data", data])
     const copy = (out: string) => line(program, ["journal", "copy", "--data", folder, "--out", out])
     const told = await runAll([
@@ -833,6 +835,8 @@ describe("the command", () => {
       line(program, ["journal", "tail", "--data", empty]),
       line(program, ["histories", "rebuild", "--data", empty]),
       copy(""),
+      copy(file),
+      copy(path.join(file, "x")),
       ...(os.platform() === "linux" ? [copy("/proc/x")] : [])
     ])
     const noJournal = (data: string) => `${data} is no venue's data directory: it has no journal\n`
@@ -844,6 +848,8 @@ describe("the command", () => {
       [3, noJournal(empty)],
       [3, noJournal(empty)],
       [3, "--out takes a directory, and not an empty text\n"],
+      [2, `--out ${file} cannot be used (ENOTDIR)\n`],
+      [2, `makeDirectory of ${path.join(file, "x")} failed: ENOTDIR\n`],
       ...(os.platform() === "linux" ? [[2, "makeDirectory of /proc/x failed: ENOENT\n"]] : [])
     ])
   })

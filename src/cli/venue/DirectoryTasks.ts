@@ -79,8 +79,13 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))
 
 /** Whether a directory contains anything but directories, which a failed copy leaves behind. */
-const hasFiles = (place: string): boolean =>
-  fs.existsSync(place) && fs.readdirSync(place, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory())
+const hasFiles = (place: string): Effect.Effect<boolean, Ended> =>
+  Effect.try({
+    try: () =>
+      fs.existsSync(place) && fs.readdirSync(place, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory()),
+    // It is a file, or a directory that this user may not read.
+    catch: (error) => new Ended({ code: unreadableCode, text: `--out ${place} cannot be used (${(error as NodeJS.ErrnoException).code})` })
+  })
 
 /** Whether a later version of the rules has taken the journal over. */
 const hasStep = (data: string): boolean => {
@@ -95,7 +100,7 @@ const hasStep = (data: string): boolean => {
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
     if (out === "") return yield* usage("--out takes a directory, and not an empty text")
-    if (hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
+    if (yield* hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
     const histories = yield* Effect.either(NodeHistories.copy(data, out))
     const report = yield* Effect.onError(onDisk(data, JournalTasks.copy(NodeDisk.layer(out))), () => NodeHistories.removeCopy(out))
     const isThere = Either.isLeft(histories) || histories.right
