@@ -30,7 +30,7 @@ import type { Exposition } from "./edge/http/Exposition.js"
 import * as Metrics from "./edge/http/Metrics.js"
 import type { Room } from "./edge/socket/Setting.js"
 import * as Readiness from "./edge/http/Readiness.js"
-import { registerFollower } from "./edge/system/FollowerStanding.js"
+import { registerFollower, registerSnapshots } from "./edge/system/FollowerStanding.js"
 import { registerMarkets } from "./edge/system/MarketActivity.js"
 import * as ExhaustionWatch from "./edge/system/ExhaustionWatch.js"
 import * as ClockWatch from "./edge/system/ClockWatch.js"
@@ -270,6 +270,7 @@ const register = (
 ): void => {
   registerEventLoop(metrics, eventLoop)
   registerMarkets(metrics, reads, writer.activity)
+  registerSnapshots(metrics, writer.isSnapshotUnsaved)
   if (connections !== undefined) {
     metrics.gauge("venue_open_sockets", "Connections that are open.", () => connections().open)
     metrics.counter(

@@ -62,6 +62,8 @@ export interface FollowerStanding {
   /** The newest snapshot, and when this process saved it; undefined where it has not saved one. */
   readonly snapshotSequence: number
   readonly snapshotAtEpochMs: number | undefined
+  /** Whether the last snapshot that was taken could not be saved. */
+  readonly isUnsaved: boolean
 }
 
 interface Parts {
@@ -120,7 +122,8 @@ export class Followers {
   get standing(): FollowerStanding {
     const { agreedSequence, isRunning, snapshotAtEpochMs, snapshotSequence, starts, told } = this
     const sequence = Math.max(told.standing, snapshotSequence)
-    return { isRunning, starts, sequence, agreedSequence, snapshotSequence, snapshotAtEpochMs }
+    const isUnsaved = this.unsavedToldAtEpochMs !== undefined
+    return { isRunning, starts, sequence, agreedSequence, snapshotSequence, snapshotAtEpochMs, isUnsaved }
   }
 
   /** Begins to keep a follower running. */

@@ -47,6 +47,8 @@ export interface SnapshotTaker {
   readonly committed: (lastSequence: number) => void
   /** Takes and saves the present state, which must be durable under this digest. */
   readonly last: (blockDigest: Uint8Array) => Effect.Effect<void, Unsaved>
+  /** Whether the last one that was taken while the venue ran could not be saved. */
+  readonly isUnsaved: () => boolean
 }
 
 /** `every`: records between two snapshots, 0 for none but the last; `from`: the sequence of the newest existing one. */
@@ -62,6 +64,8 @@ export const make = (
   const oneAtATime = Effect.unsafeMakeSemaphore(1)
   let lastTaken = from
   let saving = false
+  /** Whether the snapshot that is being saved has failed, and whether the last one did. */
+  let [failed, isUnsaved] = [false, false]
   /** Taken but not being saved yet. */
   let next: Taken | undefined
 
@@ -80,7 +84,10 @@ export const make = (
   }))
 
   /** A snapshot during operation only makes the next start shorter: without it the venue goes on, and logs a warning. */
-  const saveOrSay = Effect.catchAll(save, ({ reason }) => Effect.logWarning(reason))
+  const saveOrSay = Effect.catchAll(save, ({ reason }) => {
+    failed = true
+    return Effect.logWarning(reason)
+  })
 
   return {
     built: (lastSequence, digest) => {
@@ -90,10 +97,12 @@ export const make = (
     committed: (lastSequence) => {
       if (saving || next === undefined || next.sequence > lastSequence) return
       saving = true
+      failed = false
       Runtime.runFork(runtime)(Effect.ensuring(
         saveOrSay,
         Effect.sync(() => {
           saving = false
+          isUnsaved = failed
         })
       ))
     },
@@ -101,6 +110,7 @@ export const make = (
       Effect.suspend(() => {
         take(blockDigest)
         return save
-      })
+      }),
+    isUnsaved: () => isUnsaved
   }
 }

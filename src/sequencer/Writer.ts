@@ -146,6 +146,8 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   readonly quiet: Effect.Effect<void>
   /** Keeps a follower running once started; undefined where there is no host for one. */
   readonly followers: Pick<Followers.Followers, "start" | "standing"> | undefined
+  /** Whether the last snapshot that was taken could not be saved, by the follower or, without one, by the writer. */
+  readonly isSnapshotUnsaved: () => boolean
 }>() {}
 
 export const layer = <E = never>(
@@ -384,6 +386,12 @@ const servicesOf = (
     Context.add(Feed.Feed, feed)
   )
 
+/** The followers, and whether snapshots are saved, by them or by the writer. */
+const followedBy = (followers: Followers.Followers | undefined, snapshotting: SnapshotTaker.SnapshotTaker) => ({
+  followers,
+  isSnapshotUnsaved: () => followers === undefined ? snapshotting.isUnsaved() : followers.standing.isUnsaved
+})
+
 const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>) {
   const [journal, snapshots] = [yield* Journal, yield* SnapshotStore]
   const [turns, clock, runtime] = [yield* Turns, yield* Effect.clock, yield* Effect.runtime()]
@@ -450,7 +458,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     failure: Deferred.await(failure),
     recovered: { fromSequence, records },
     step,
-    followers,
+    ...followedBy(followers, snapshotting),
     run: recent.run,
     reached: head.reached,
     quiet: Effect.flatMap(drain, (fiber) => Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), quietMs))),

@@ -51,6 +51,7 @@ const cases: Readonly<Record<string, readonly [well: Figures, ...fires: Readonly
   WriterBehind: [{ inbox_depth: 50, inbox_capacity: 100 }, { inbox_depth: 51, inbox_capacity: 100 }],
   FollowerDown: [{ follower_running: 1 }, { follower_running: 0 }],
   FollowerBehind: [{ follower_behind_records: 10_000 }, { follower_behind_records: 10_001 }],
+  SnapshotsUnsaved: flag("snapshot_failing"),
   HistoriesBehind: [{ histories_lag_ms: 30_000 }, { histories_lag_ms: 30_001 }, {}],
   EventLoopLate: [{ event_loop_delay_seconds: 0.25 }, { event_loop_delay_seconds: 0.26 }],
   Defects: flag("refusals_total"),

@@ -102,15 +102,19 @@ describe("a snapshot", () => {
   })
 
   test("that cannot be saved is given up, and the next one is taken in its time", async () => {
-    const { begun, build, commit, finish } = setUp(10)
+    const { begun, build, commit, finish, taker } = setUp(10)
     build(10)
     await commit(10)
+    expect(taker.isUnsaved()).toBe(false)
     await finish(new DiskError({ operation: "write", path: "snapshots", code: "EIO" }))
     await commit(10)
-    expect(begun).toEqual([10])
+    expect([begun, taker.isUnsaved()]).toEqual([[10], true])
     build(20)
     await commit(20)
-    expect(begun).toEqual([10, 20])
+    // It counts as failing until the next one is saved, not only until that is begun.
+    expect([begun, taker.isUnsaved()]).toEqual([[10, 20], true])
+    await finish()
+    expect(taker.isUnsaved()).toBe(false)
   })
 
   test("is not taken while the venue runs where none is asked for", async () => {

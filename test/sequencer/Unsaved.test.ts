@@ -33,11 +33,14 @@ test("a full disk is told once a minute, and once it has room again", async () =
     nowMs += afterMs
     say!({ _tag: "Unsaved", text: `the snapshot at sequence ${sequence} was not saved` })
   }
+  expect(followers.standing.isUnsaved).toBe(false)
   unsaved(1, 0)
   unsaved(2, 300)
   unsaved(3, 60_000)
   unsaved(4, 59_000)
+  expect(followers.standing.isUnsaved).toBe(true)
   say!({ _tag: "Saved", sequence: 5 })
+  expect(followers.standing.isUnsaved).toBe(false)
   say!({ _tag: "Saved", sequence: 6 })
   unsaved(7, 1_000)
   expect(warned).toEqual([

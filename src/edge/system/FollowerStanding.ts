@@ -1,4 +1,7 @@
-/** The follower's status in `/metrics` and `/readyz`: whether it runs, how far behind it is, and the newest snapshot. */
+/**
+ * The follower's status in `/metrics` and `/readyz`: whether it runs, how far behind it is, and the newest snapshot; and whether snapshots
+ * are saved, by whomever.
+ */
 import type * as Context from "effect/Context"
 import type { FollowerStanding } from "../../sequencer/Followers.js"
 import type { Metrics } from "../http/Metrics.js"
@@ -36,3 +39,11 @@ export const registerFollower = (
   readiness.noteLive("snapshotSequence", () => standing().snapshotSequence)
   readiness.noteLive("snapshotSavedAtEpochMs", () => standing().snapshotAtEpochMs ?? 0)
 }
+
+/** `isUnsaved`: whether the last snapshot that was taken could not be saved. */
+export const registerSnapshots = (metrics: Context.Tag.Service<typeof Metrics>, isUnsaved: () => boolean): void =>
+  metrics.gauge(
+    "venue_snapshot_failing",
+    "1 from a snapshot that could not be saved until the next one is saved, 0 otherwise.",
+    () => isUnsaved() ? 1 : 0
+  )
