@@ -190,7 +190,7 @@ export interface Parts {
   readonly database: Context.Tag.Service<typeof HistoriesDatabase>
   readonly feed: Feed["Type"]
   readonly durableSequence: () => number
-  /** The digest, hex, of the durable block that ends with a record; undefined where none does. */
+  /** The digest, hex, of the durable block that ends with a record; undefined where there is no such record, empty where no block does. */
   readonly digestAt: (sequence: number) => Effect.Effect<string | undefined, ReadError>
   /** The record by which this version of the rules took over; undefined where it has decided the whole journal. */
   readonly stepSequence: Effect.Effect<number | undefined, ReadError>
@@ -272,10 +272,17 @@ class Foreign extends Schema.TaggedError<Foreign>()("HistoriesForeign", { reason
   }
 }
 
+/** The journal does not have the record up to which the database reaches, although it is durable: a segment is missing at present. */
+class Unfound extends Schema.TaggedError<Unfound>()("HistoriesUnfound", { sequence: Schema.Number }) {
+  override get message() {
+    return `record ${this.sequence}, up to which they reach, cannot be found in the journal at present`
+  }
+}
+
 /** Failures of work on the open database. */
 type Unwritten = SqlError | Tables.Overtaken
 
-type Failure = Unwritten | DatabaseUnusable | Foreign | ReadError
+type Failure = Unwritten | DatabaseUnusable | Foreign | Unfound | ReadError
 
 type Pull = Effect.Effect<Chunk.Chunk<Committed>, ReadError>
 
@@ -303,6 +310,7 @@ const own: ReadonlySet<string> = new Set<Exclude<Failure, ReadError>["_tag"]>([
   "SqlError",
   "HistoriesDatabaseUnusable",
   "HistoriesForeign",
+  "HistoriesUnfound",
   "HistoriesOvertaken"
 ])
 
@@ -547,8 +555,9 @@ class Follower {
       yield* this.seed(sql)
       const place = yield* Tables.begin(sql, environment)
       this.isOwn = typeof place !== "string" && place.sequence === 0
-      const foreign = typeof place === "string" ? place : yield* this.denied(place)
-      if (typeof place === "string" || foreign !== undefined) return yield* new Foreign({ reason: `it is ${foreign}` })
+      if (typeof place === "string") return yield* new Foreign({ reason: `it is ${place}` })
+      const denied = yield* this.denied(place)
+      if (denied !== undefined) return yield* denied
       const projection = new Projection({
         candles: yield* Tables.latestCandles(sql),
         scales: yield* Tables.scales(sql),
@@ -675,11 +684,14 @@ class Follower {
     reached?.(told)
   }
 
-  /** Why a place does not belong to this journal; undefined where it does. */
-  private denied({ digest, sequence }: Tables.Place): Effect.Effect<string | undefined, ReadError> {
+  /** Why a place does not belong to this journal, as far as that can be seen now; undefined where it does. */
+  private denied({ digest, sequence }: Tables.Place): Effect.Effect<Foreign | Unfound | undefined, ReadError> {
     if (sequence === 0) return Effect.succeed(undefined)
-    if (sequence > this.parts.durableSequence()) return Effect.succeed("ahead of the journal")
-    return Effect.map(this.parts.digestAt(sequence), (found) => found === digest ? undefined : "another journal's")
+    if (sequence > this.parts.durableSequence()) return Effect.succeed(new Foreign({ reason: "it is ahead of the journal" }))
+    return Effect.map(this.parts.digestAt(sequence), (found) => {
+      if (found === digest) return undefined
+      return found === undefined ? new Unfound({ sequence }) : new Foreign({ reason: "it is another journal's" })
+    })
   }
 }
 

@@ -88,7 +88,7 @@ test("what goes on from a place that is left is not written, nor a board of it, 
 const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
 
 /** Histories over a file: what they logged, and how often they opened the file and would have set it aside. */
-const over = async (world: World, file: string) => {
+const over = async (world: World, file: string, digestAt?: Histories.Parts["digestAt"]) => {
   const { context, scope } = world
   const { links } = Context.get(context, Journal)
   const seen = { opened: 0, setAside: 0, logged: [] as Array<string> }
@@ -105,7 +105,7 @@ const over = async (world: World, file: string) => {
     },
     feed: Context.get(context, Feed),
     durableSequence: Context.get(context, Barrier).durableSequence,
-    digestAt: (sequence) => JournalReading.digestAt(links, sequence),
+    digestAt: digestAt ?? ((sequence) => JournalReading.digestAt(links, sequence)),
     stepSequence: SnapshotStore.latestStepSequence(Context.get(context, SnapshotStore.SnapshotStore)),
     environment: "development"
   }, options).pipe(Effect.provide(logger as Layer.Layer<never>), Scope.extend(scope), Effect.runPromise)
@@ -174,6 +174,30 @@ test("histories that cannot open their file while another connection holds all o
   await until(() => seen.opened >= 2)
   expect(seen.logged[0]).toContain("database is locked")
   holder.close()
+  await until(() => histories.standing()?.sequence === lastOf(world))
+  expect(seen.setAside).toBe(0)
+  await world.stop()
+})
+
+test("histories whose place is not found in a journal without its segment wait for that, and are called nobody else's", async () => {
+  const world = await start({ blocks: 1_000 })
+  const commands = commandsOf(24, 60)
+  await world.submit(commands.slice(0, 30))
+  const file = newFile()
+  const place = placeAt(lastOf(world))
+  await Effect.runPromise(
+    Effect.scoped(
+      Effect.flatMap(openAt(file), (sql) => Effect.flatMap(began(sql), (begun) => Tables.write(sql, begun, batchOf(1), place, true)))
+    )
+  )
+  let isMissing = true
+  const { histories, seen } = await over(world, file, () => Effect.succeed(isMissing ? undefined : place.digest))
+  await until(() => seen.opened >= 3)
+  expect([seen.setAside, seen.logged]).toEqual([0, [
+    `the histories stopped and go on in 10 ms: record ${place.sequence}, up to which they reach, cannot be found in the journal at present`
+  ]])
+  isMissing = false
+  await world.submit(commands.slice(30))
   await until(() => histories.standing()?.sequence === lastOf(world))
   expect(seen.setAside).toBe(0)
   await world.stop()
