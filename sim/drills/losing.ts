@@ -70,6 +70,8 @@ class Loss {
   finished = 0
   calls = 0
   errorsLeft = 0
+  /** The size of the first segment. */
+  firstBytes = 0
   /** Operations left until the name is lost. */
   left: number | undefined
   wake = (): void => {}
@@ -177,7 +179,7 @@ const write = (loss: Loss, fits: Yard["samples"], options: SegmentJournal.Option
     const { plan, random, written, yard } = loss
     const journal = yield* Journal
     const { digest, epoch } = journal.opened
-    const end: End = { segment: 1, segmentBytes: options.segmentBytes, offset: sector, sequence: 0, digest, atEpochMs: 0 }
+    const end: End = { segment: 1, segmentBytes: loss.firstBytes, offset: sector, sequence: 0, digest, atEpochMs: 0 }
     const offer = (count: number): void => {
       for (let left = count; left > 0; left--) loss.offer(journal, next(yard, fits, end, options, epoch, written))
     }
@@ -211,6 +213,12 @@ export const losing = (judge: Judge, from: Yard): void => {
       if (loss.disk.crashes() === 0) loss.gone.push(error)
     }
   }
+  // Segments that are there keep their size, whatever later ones have.
+  const first = random.split("first size")
+  loss.firstBytes = first.chance(0.5) ? sector * first.between(14, 30) : options.segmentBytes
+  const begun = Effect.provide(Effect.map(Journal, ({ opened }) => opened.nextSequence),
+    SegmentJournal.layer({ ...options, segmentBytes: loss.firstBytes }))
+  judge.equal("a new journal", endingOf(yard.run(begun, loss.disk)), 1)
   const ending = yard.run(Effect.provide(write(loss, fits, options), SegmentJournal.layer(options)), loss.disk)
   const isCrashed = loss.disk.crashes() > 0
   judge.holds(`a writer came to ${String(endingOf(ending))}`, isCrashed || endingOf(ending) === "done")

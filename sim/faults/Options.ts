@@ -442,6 +442,8 @@ export interface Bounds {
   /** The largest block, and the size of a segment; bytes. */
   readonly maxBlockBytes: number
   readonly segmentBytes: number
+  /** Share of starts, but the first, for which the size of new segments is drawn anew. Absent: it stays as it is. */
+  readonly resizedShare?: number
 }
 
 /** Capacities that no run exhausts, except those of blocks and segments. */
@@ -1172,11 +1174,14 @@ const ofAddresses: ReadonlyArray<OfAddress> = [
   { challenges: 64, agents: 16 }
 ]
 
+/** The size of segments, bytes: a quarter of one is reserved for risk-reducing commands and has to hold a block, as it does in a venue. */
+export const segmentBytesOf = (random: SimRandom, maxBlockBytes: number): number =>
+  Math.max(random.pick([24, 32, 64, 256]), Math.ceil(4 * maxBlockBytes / 1024)) * 1024
+
 const bounds = (random: SimRandom): Bounds => {
   const fullBytes = random.pick([600, 1_024, 4_096, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
-  // A quarter of a segment is reserved for risk-reducing commands and has to hold a block, as it does in a venue.
-  const segmentBytes = Math.max(random.pick([24, 32, 64, 256]), Math.ceil(4 * maxBlockBytes / 1024)) * 1024
+  const segmentBytes = segmentBytesOf(random, maxBlockBytes)
   return {
     orders: random.chance(tightShare) ? random.pick([30, 30, 90]) : roomy.orders,
     idempotencyKeys: random.chance(tightShare) ? random.pick([64, 150]) : roomy.idempotencyKeys,
@@ -1286,6 +1291,15 @@ const hurried = (options: Options, random: SimRandom): Options =>
     }
     : options
 
+/**
+ * Segments of other sizes after a restart. Not where the disk may be full: what a writer has prepared there is of the wrong size for the
+ * next one, which has no room of its own to keep for what reduces risk.
+ */
+const resized = (options: Options, random: SimRandom): Options =>
+  options.bounds === undefined || options.room === undefined || options.room.meanFullMs > 0
+    ? options
+    : { ...options, bounds: { ...options.bounds, resizedShare: random.split("segment sizes").pick([0, 0.5, 1]) } }
+
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
@@ -1387,7 +1401,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   const past = { ...fitting, clock: passing, bounds: { ...fitting.bounds, forgottenAtOnce: 1 } }
   const profiled = readable(ofProfile(profile, isPast ? past : fitting, random))
   const locked = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
-  const options = mayHurry.has(profile) ? hurried(locked, random.split("hurried intervals")) : locked
+  const options = resized(mayHurry.has(profile) ? hurried(locked, random.split("hurried intervals")) : locked, random)
   const drawnMoney = profile === "calm" ? undefined : funds(random.split("funds"))
   if (drawnMoney === undefined) return options
   const money = withRarities(drawnMoney, random.split("rarities of the ledger"))

@@ -20,7 +20,7 @@ import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
-import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.js"
+import { type Bounds, type Options, roomy, segmentBytesOf, unlimited } from "../faults/Options.js"
 import type { Conversing, Limits, Observation, Settings, ToldAgain } from "../properties/Observation.js"
 import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
@@ -161,7 +161,7 @@ const pausesOf = ({ histories }: Options): { readonly pauseMs?: number; readonly
   histories?.pauseMs === undefined ? {} : { pauseMs: histories.pauseMs, pauseBehindMs: histories.pauseMs }
 
 /** The settings of a run's venue, without its markets file. */
-const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
+const venueOptions = ({ options, options: { listing } }: World, rules: number, segmentBytes: number): Venue.Options => ({
   environment: "development",
   operatorToken,
   signerSecret: "signer-secret-of-the-simulation",
@@ -185,7 +185,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   versions: { ...versions, rules },
   expose: SimExposition.expose,
   feed: { blocks: 24, bytes: boundsOf(options).recentBytes ?? 12 * 1024 },
-  journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
+  journal: { segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
   // What the signer is asked now and then decides nothing, and would come between everything else.
   funds: { signerMs: 0, ...(options.funds === undefined ? {} : { reconcileMs }) },
@@ -244,6 +244,8 @@ export class Host {
   #rules = versions.rules
   /** The rules of the latest started process. */
   #running = versions.rules
+  /** The size of its new segments. */
+  #segmentBytes: number
   /** Consecutive starts that ended before they were ready. */
   #vain = 0
   /** Whether the last process stopped gracefully. */
@@ -273,6 +275,7 @@ export class Host {
     readonly reader: FeedReader
   ) {
     this.#listed = world.markets?.first ?? []
+    this.#segmentBytes = boundsOf(world.options).segmentBytes
   }
 
   start(): void {
@@ -283,12 +286,14 @@ export class Host {
     const incarnation = this.#incarnation
     const rules = this.#drawRules()
     this.#running = rules
+    this.#resizeSegments()
     this.#growFile()
     const markets = this.#listed.map(({ parameters }) => parameters.marketId)
     const calendars = this.#listed.flatMap(({ calendar, parameters: { marketId } }) =>
       calendar === undefined ? [] : [{ marketId, calendar }]
     )
-    const bounds = { ...boundsOf(options), maxRecords: options.listing?.blockRecords ?? Sequencer.defaultOptions.maxRecords }
+    const maxRecords = options.listing?.blockRecords ?? Sequencer.defaultOptions.maxRecords
+    const bounds = { ...boundsOf(options), segmentBytes: this.#segmentBytes, maxRecords }
     const limits = limitsOf(options)
     witness.see({
       _tag: "Started",
@@ -390,6 +395,14 @@ export class Host {
     return after ? this.#rules + 1 : this.#rules
   }
 
+  /** The operator may change the size of new segments before any start. */
+  #resizeSegments(): void {
+    const { options, root } = this.world
+    const { maxBlockBytes, resizedShare = 0 } = boundsOf(options)
+    const random = root.split(`segment size/${this.#incarnation}`)
+    if (this.#incarnation > 1 && random.chance(resizedShare)) this.#segmentBytes = segmentBytesOf(random, maxBlockBytes)
+  }
+
   /** Consecutive starts that ended before they were ready. */
   get vainStarts(): number {
     return this.#vain
@@ -424,7 +437,7 @@ export class Host {
       schedule,
       secure,
       preemption: options.process.preemption,
-      venue: { ...venueOptions(this.world, this.#running), ...set },
+      venue: { ...venueOptions(this.world, this.#running, this.#segmentBytes), ...set },
       workloads: settingsOf(options).workloads ? { get: this.#bound } : undefined,
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,

@@ -128,7 +128,9 @@ export const names = [
   "an unfinished block before a later segment",
   "a block that may not be durable was written again",
   "an unfinished segment was left behind",
+  "an unfinished segment was larger than segments are now",
   "a segment was opened",
+  "a segment was opened behind one of another size",
   "a block waited for its segment",
   "the lock was taken away",
   "a damaged snapshot was passed over"

@@ -206,7 +206,10 @@ const keepUnfinished = Effect.fnUntraced(function*({ segmentBytes }: Options) {
   const names = yield* disk.list(Segment.directory)
   if (!names.includes(Segment.unfinishedName)) return yield* removeUnfinished
   const sizeBytes = yield* Effect.scoped(Effect.flatMap(disk.open(Segment.unfinishedPath, "read"), ({ size }) => size))
-  if (sizeBytes > segmentBytes) return yield* removeUnfinished
+  if (sizeBytes > segmentBytes) {
+    ;(yield* Marks)?.("an unfinished segment was larger than segments are now")
+    return yield* removeUnfinished
+  }
   ;(yield* Marks)?.("an unfinished segment was left behind")
   if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
   // Also makes durable the name of a segment that the last process had just created.
@@ -700,6 +703,7 @@ class Appender {
       return this.prepare()
     }
     this.reached?.("a segment was opened")
+    if (this.segment.header.segmentBytes !== this.options.segmentBytes) this.reached?.("a segment was opened behind one of another size")
     this.naming = true
     const header: Segment.Header = {
       firstSequence: first.block.firstSequence,
