@@ -258,7 +258,7 @@ export class Accounts {
       return
     }
     const sums = this.exactSums(account)
-    sums.orderLoss.addAny(orderLoss)
+    sums.orderLoss.add(orderLoss)
     this.setLargeSums(account, sums)
   }
 
@@ -305,11 +305,11 @@ export class Accounts {
     const known = this.large.get(account)
     if (known !== undefined) return known
     const sums = new Sums()
-    sums.initialMargin.addAny(this.sumInitialMargin(account))
-    sums.maintenanceMargin.addAny(this.sumMaintenanceMargin(account))
-    sums.unrealizedPnl.addAny(this.sumUnrealizedPnl(account))
-    sums.unrealizedLoss.addAny(this.sumUnrealizedLoss(account))
-    sums.orderLoss.addAny(this.sumOrderLoss(account))
+    sums.initialMargin.add(this.sumInitialMargin(account))
+    sums.maintenanceMargin.add(this.sumMaintenanceMargin(account))
+    sums.unrealizedPnl.add(this.sumUnrealizedPnl(account))
+    sums.unrealizedLoss.add(this.sumUnrealizedLoss(account))
+    sums.orderLoss.add(this.sumOrderLoss(account))
     return sums
   }
 

@@ -242,7 +242,8 @@ export class MarketState extends MarketRisk {
       this.openInterest = openInterest + sizeAtoms
       return
     }
-    const total = this.largeInterest ?? this.summedInterest(positions)
+    const total = this.largeInterest ?? (Number.isSafeInteger(openInterest) ? new Total() : this.summedInterest(positions))
+    if (Number.isSafeInteger(openInterest)) total.add(openInterest)
     total.add(sizeAtoms)
     this.openInterest = total.nearest
     this.largeInterest = total.nearest <= Number.MAX_SAFE_INTEGER ? undefined : total

@@ -20,21 +20,21 @@ export class Sums {
   readonly orderLoss = new Total()
 
   add({ initialMargin, maintenanceMargin, orderLoss, unrealizedPnl }: Contribution): void {
-    this.initialMargin.addAny(initialMargin)
-    this.maintenanceMargin.addAny(maintenanceMargin)
-    this.unrealizedPnl.addAny(unrealizedPnl)
-    this.unrealizedLoss.addAny(Math.min(0, unrealizedPnl))
-    this.orderLoss.addAny(orderLoss)
+    this.initialMargin.add(initialMargin)
+    this.maintenanceMargin.add(maintenanceMargin)
+    this.unrealizedPnl.add(unrealizedPnl)
+    this.unrealizedLoss.add(Math.min(0, unrealizedPnl))
+    this.orderLoss.add(orderLoss)
   }
 
   /** Puts what a position contributes now in place of what it did before. */
   replace(before: Contribution, after: Contribution): void {
     this.add(after)
-    this.initialMargin.addAny(-before.initialMargin)
-    this.maintenanceMargin.addAny(-before.maintenanceMargin)
-    this.unrealizedPnl.addAny(-before.unrealizedPnl)
-    this.unrealizedLoss.addAny(-Math.min(0, before.unrealizedPnl))
-    this.orderLoss.addAny(-before.orderLoss)
+    this.initialMargin.add(-before.initialMargin)
+    this.maintenanceMargin.add(-before.maintenanceMargin)
+    this.unrealizedPnl.add(-before.unrealizedPnl)
+    this.unrealizedLoss.add(-Math.min(0, before.unrealizedPnl))
+    this.orderLoss.add(-before.orderLoss)
   }
 
   copy(): Sums {

@@ -7,21 +7,19 @@ export class Total {
   low = 0
   high = 0
 
-  /** Adds a safe integer of atoms, of either sign. */
+  /** Adds a whole number of atoms, of either sign. */
   add(atoms: number): void {
-    this.low += atoms
-    if (this.low >= limb || this.low <= -limb) {
-      const carry = Math.floor(this.low / limb)
-      this.high += carry
-      this.low -= carry * limb
+    const sum = this.low + atoms
+    if (sum < limb && sum > -limb) {
+      this.low = sum
+      return
     }
-  }
-
-  /** Adds a whole number of atoms of any size. */
-  addAny(atoms: number): void {
-    const rest = atoms % limb
-    this.high += (atoms - rest) / limb
-    this.add(rest)
+    // The sum of the two may be no safe integer: what the amount has in whole limbs goes to the high one by itself.
+    const whole = Math.floor(atoms / limb)
+    const low = this.low + (atoms - whole * limb)
+    const carry = Math.floor(low / limb)
+    this.high += whole + carry
+    this.low = low - carry * limb
   }
 
   addTotal({ high, low }: Total): void {

@@ -19,7 +19,7 @@ const addUpExactly = (
   large: ReadonlyMap<number, Total>,
   equityAtoms: Float64Array
 ): void => {
-  for (const [account, total] of large) total.addAny(accounts.collateral(account))
+  for (const [account, total] of large) total.add(accounts.collateral(account))
   for (let slot = 0; slot < positions.count; slot++) {
     const quantity = positions.quantity(slot)
     const total = quantity === 0 ? undefined : large.get(positions.account(slot))
