@@ -223,7 +223,7 @@ const timeText = (epochMs: number): string => new Date(epochMs).toISOString()
 
 /**
  * What the log says of each announced delisting whose time came while the venue was down: whoever runs it has to know what the first record
- * of the start does with it. One that was missed by half an hour can still be withdrawn, and so can any under a halt; any other is carried
+ * of the start does with it. One that was missed by a minute can still be withdrawn, and so can any under a halt; any other is carried
  * out before anybody can ask for anything, at the price of before the venue went down.
  */
 const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<string> =>
@@ -234,7 +234,7 @@ const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<stri
     const becomes = reads.halted
       ? "it is looked at as soon as the halt is lifted, and can be withdrawn until then"
       : isMissed
-      ? "it was missed by half an hour or more, so it is announced anew for half an hour after this start, and can be withdrawn until then"
+      ? "it was missed, so it is announced anew for half an hour after this start, and can be withdrawn until then"
       : finalPriceAtoms === 0
       ? "it takes effect with the first record of this start, without a price, since it has no index"
       : `it takes effect with the first record of this start, at ${formatDecimal(finalPriceAtoms, parameters.priceScale)}`

@@ -846,11 +846,10 @@ export class NaiveVenue {
       for (const market of this.markets) {
         const { delisting } = market
         if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > this.atEpochMs) continue
-        // Half an hour too late there is no mark that its final price could be made of: that half hour begins now.
-        const averagedMs = Math.max(this.finalMinutes, 1) * minuteMs
-        if (this.atEpochMs < delisting.effectiveAtEpochMs + averagedMs) this.#beginDelisting(market)
+        // A minute too late there are no marks, or too few, of which its final price could be made: they are awaited from now on.
+        if (this.atEpochMs < delisting.effectiveAtEpochMs + minuteMs) this.#beginDelisting(market)
         else {
-          delisting.effectiveAtEpochMs = this.atEpochMs + averagedMs
+          delisting.effectiveAtEpochMs = this.atEpochMs + Math.max(this.finalMinutes, 1) * minuteMs
           this.#show(market)
         }
       }

@@ -1,8 +1,8 @@
 /**
  * Safety (I13). A delisted market is halted for good: nothing is placed, traded, put or priced in it from then on. Its final price is the
- * average of its index at the ticks of the last half hour, recomputed here from every one of them; a delisting whose time was missed by so
- * much waits for another half hour. Each position is closed at it against another, or transferred like a deficit, and in the end nothing is
- * left. Followed over the events of the feed.
+ * average of its index at the ticks of the last half hour, recomputed here from every one of them; a delisting whose time was missed by a
+ * minute waits for another half hour. Each position is closed at it against another, or transferred like a deficit, and in the end nothing
+ * is left. Followed over the events of the feed.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { hasSessions, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
@@ -50,6 +50,7 @@ const usualMinutes = 30
 /** The states of a delisting in its events. */
 const [withdrawn, announced, inEffect, settled] = [0, 1, 2, 3]
 
+/** For how long a delisting is put off that was missed: the time over which its final price is averaged. */
 const averagedMs = ({ finalMinutes }: State): number => (finalMinutes < 1 ? 1 : finalMinutes) * minuteMs
 
 const isDelisted = ({ state }: Followed): boolean => state !== "none"
@@ -114,7 +115,7 @@ const became = (state: State, { atEpochMs, command }: Record, event: Extract<Dec
       const { effectiveAtEpochMs, market: index } = event
       if (command.kind === "DelistMarket" && command.market === index && command.effectiveAtEpochMs === effectiveAtEpochMs) return holds
       // By nobody's command: it was missed, and is put off by the time over which its final price is averaged.
-      const isMissed = announcedAt !== undefined && atEpochMs >= announcedAt + averagedMs(state)
+      const isMissed = announcedAt !== undefined && atEpochMs - announcedAt >= minuteMs
       return isMissed && effectiveAtEpochMs === atEpochMs + averagedMs(state)
         ? holds
         : broken(`${what} for ${announcedAt} is put off at ${atEpochMs} to ${effectiveAtEpochMs}`)
@@ -122,7 +123,7 @@ const became = (state: State, { atEpochMs, command }: Record, event: Extract<Dec
     case inEffect: {
       const isAsked = command.kind === "DelistMarket" && command.market === event.market && command.effectiveAtEpochMs === 0
       const isDue = market.announcedAt !== undefined && market.announcedAt <= atEpochMs
-        && atEpochMs < market.announcedAt + averagedMs(state)
+        && atEpochMs - market.announcedAt < minuteMs
       if (isDelisted(market) || !isAsked && !isDue) return broken(`${what} takes effect at ${atEpochMs}, and nobody said so`)
       market.finalPrice = finalPriceOf(market, state.finalMinutes, atEpochMs)
       market.state = "settling"

@@ -48,8 +48,8 @@ const marketPut = Cli.make("put", Options.put, (parsed) => Effect.flatMap(market
 
 const marketDelist = Cli.make("delist", Options.delist, (parsed) => Effect.flatMap(markets, (tasks) => tasks.delist(parsed))).pipe(
   Cli.withDescription(
-    "Delists a market for good, at once or at a time, or withdraws what was announced. A venue that is down at that time carries it out "
-      + "with its first record, or half an hour later where it was down for half an hour longer: withdraw it before such a stop"
+    "Delists a market for good, at once or at a time, or withdraws what was announced. A venue that is down or "
+      + "halted at that time announces it anew, for half an hour after it goes on"
   )
 )
 

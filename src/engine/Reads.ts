@@ -91,7 +91,7 @@ export interface DelistingOutlook {
   readonly openOrders: number
   /** When a settlement that found no counterparty is tried again, or was to be tried last; 0 for any other. */
   readonly againAtEpochMs: number
-  /** Whether the delisting is announced and its time is over by half an hour at that time: it is announced anew then. */
+  /** Whether the delisting is announced and its time is over by a minute at that time: it is announced anew then, for later. */
   readonly isMissed: boolean
 }
 

@@ -56,7 +56,7 @@ export const delistMarket = Route.effect({
       + "and its positions closed at the average of its index over the last half hour. A market that stood still all that time (halted, "
       + "closed, stale, or under a halt of the engine) is closed at the half hour up to its last mark, however long ago that was and "
       + "wherever its index is now: `paused` lets it make marks first. Without `effectiveAtEpochMs` that is at once. An announced "
-      + "delisting whose time the venue missed by half an hour or more, down or halted, is announced anew for half an hour after the "
+      + "delisting whose time the venue missed by a minute or more, down or halted, is announced anew for half an hour after the "
       + "next record. "
       + "400 `notice_required` tells the earliest time as `nearest`; 400 `market_delisted`: it is delisted already."),
   example: { target, body: { effectiveAtEpochMs: 1_767_571_200_000 } },

@@ -101,16 +101,19 @@ export const nextEpochMs = ({ delistings, markets }: State): number => {
   return earliest
 }
 
-/**
- * Whether a market's announced delisting has been missed: its time is over by half an hour, because the venue was down or halted, and the
- * market has made no marks since. Its final price would be one of before, which everybody knows by now.
- */
-export const isMissed = ({ capacity }: State, { delisting }: MarketState, atEpochMs: number): boolean =>
-  delisting?.state === "announced" && atEpochMs - delisting.effectiveAtEpochMs >= averagedMs(capacity.finalMinutes)
+/** How late an announced delisting may take effect, in milliseconds: a venue that is up has a record for it at its time. */
+const missedMs = 60_000
 
 /**
- * Puts due delistings into effect. One that was missed is announced anew, for half an hour later, so that the market has marks to be
- * settled at, and an operator has time to withdraw it.
+ * Whether a market's announced delisting has been missed: its time is over by a minute, because the venue was down or halted, and the
+ * market has made no marks since. Its final price would be one of before, or of few marks, and everybody knows it by now.
+ */
+export const isMissed = ({ delisting }: MarketState, atEpochMs: number): boolean =>
+  delisting?.state === "announced" && atEpochMs - delisting.effectiveAtEpochMs >= missedMs
+
+/**
+ * Puts due delistings into effect. One that was missed is announced anew, for half an hour later, so that the market can make marks that
+ * it is settled at, and an operator has time to withdraw it.
  */
 export const takeEffect = (state: State): void => {
   const { atEpochMs, capacity, delistings, markets } = state
@@ -119,7 +122,7 @@ export const takeEffect = (state: State): void => {
     const market = markets[index]!
     const { delisting } = market
     if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > atEpochMs) continue
-    if (!isMissed(state, market, atEpochMs)) begin(state, market)
+    if (!isMissed(market, atEpochMs)) begin(state, market)
     else {
       capacity.reached?.("a delisting was missed and announced anew")
       announce(state, market, atEpochMs + averagedMs(capacity.finalMinutes))

@@ -106,7 +106,7 @@ export class MarketReads extends VenueReads {
       openInterestAtoms: market.openInterest,
       openOrders: books[index]!.orderCount,
       againAtEpochMs: market.delisting?.state === "settling" ? market.delisting.againAtEpochMs : 0,
-      isMissed: isMissed(this.state, market, atEpochMs)
+      isMissed: isMissed(market, atEpochMs)
     }
   }
 
