@@ -171,6 +171,43 @@ test("the venue's thread makes them, and goes on with what the one before has le
   await world.stop()
 })
 
+test("their lag counts from when they were heard to lack a record, however many follow", () =>
+  Effect.gen(function*() {
+    let durable = 2
+    let note: (sequence: number) => void = () => {}
+    let say: ((said: Said) => void) | undefined
+    const dial: HistoriesBeside.Dial = (_, heard) => {
+      say = heard
+      return { tell: () => {}, end: () => Effect.void }
+    }
+    const source: Source = {
+      environment: "development",
+      options,
+      durableSequence: () => durable,
+      reached: () => Effect.void,
+      run: () => undefined,
+      listen: (committed) => {
+        note = committed
+      }
+    }
+    const scope = yield* Scope.make()
+    const histories = yield* Scope.extend(HistoriesBeside.make(dial, source), scope)
+    while (say === undefined) yield* Effect.yieldNow()
+    const place = { sequence: 1, atEpochMs: 0, digest: "" }
+    const reached = { place, fills: 0, behindSinceEpochMs: undefined, isReplaying: false, isRebuilding: false, beginning }
+    say({ _tag: "Reached", reached })
+    for (let second = 1; second <= 3; second++) {
+      yield* TestClock.adjust("1 second")
+      note(++durable)
+      expect(histories.standing()?.lagMs).toBe(second * 1_000)
+    }
+    say({ _tag: "Reached", reached: { ...reached, place: { ...place, sequence: durable } } })
+    expect(histories.standing()?.lagMs).toBe(0)
+    const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+    yield* TestClock.adjust("1 minute")
+    yield* Fiber.join(closing)
+  }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise))
+
 test("where whoever makes them dies there is nothing to read, until the next one has begun", async () => {
   const world = await start({ blocks: 11 })
   await world.submit(commandsOf(14, 200))

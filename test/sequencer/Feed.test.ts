@@ -9,6 +9,8 @@ import type { Command, Outcome } from "../../src/operations/Operations.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import * as Block from "../../src/journal/Block.js"
+import { DiskError } from "../../src/journal/Disk.js"
+import { OlderFormat } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as Feed from "../../src/sequencer/Feed.js"
@@ -282,6 +284,11 @@ describe("whatever memory keeps", () => {
     expect(records.some(({ events }) => events.some(({ event }) => event === "Traded"))).toBe(true)
     await venue.stop()
   })
+})
+
+test("records in an older format are another version's, as those that decide otherwise are: no other disk would help", () => {
+  expect(Feed.isOfOthers(new OlderFormat({ sequence: 1, codec: 1 }))).toBe(true)
+  expect(Feed.isOfOthers(new DiskError({ operation: "readAt", path: "journal/1", code: "EIO" }))).toBe(false)
 })
 
 test("a stop comes to its end before the journal closes: what is on its way is decided, durable and answered", async () => {
