@@ -4,7 +4,8 @@
  * was liquidated, whose own fill cost no fee in a market that has one. What was to close a position waits for the next second. A list has
  * more rows than a page that nobody gave a length. A cursor comes from another board. Of a batch, two orders are off the grid. A market
  * that never had a price is delisted, and another one announces a logo. Orders are previewed of which only a part will be filled,
- * and a book has more levels than are shown.
+ * and a book has more levels than are shown. A price has risen since its day began, in a market whose sizes have other decimals than its
+ * prices.
  *
  * What has to hold: each of these is told right to the last member, by both families of routes. Nothing is asserted here that a property
  * asserts of every answer: the scenario makes the answers.
@@ -164,6 +165,21 @@ const deeperThanShown = (stage: Stage): void => {
   stage.say(Calls.read(Calls.passerBy, "getCompatBook", `/v2/markets/${encodeURIComponent(symbol(market))}/book`, "none"))
 }
 
+/** A market whose sizes have decimals and whose prices have none, with a trade in one minute and another, at another price, later. */
+const traded = (stage: Stage, one: Somebody, two: Somebody): Parameters => {
+  const market = stage.market("FINE", 1_000, { quantityScale: 2 })
+  stage.deal(one, two, market, 150, 1_000)
+  return market
+}
+
+const rose = (stage: Stage, one: Somebody, two: Somebody, market: Parameters): void => {
+  stage.move(market, 1_010)
+  stage.deal(one, two, market, 50, 1_010)
+  stage.sell(two, market, { size: 25, price: 1_020 })
+  stage.buy(one, market, { size: 75, price: 1_001 })
+  readMarket(stage, market)
+}
+
 /** A cursor of one board is none of another. */
 const otherBoard = (stage: Stage): void => {
   const { nextCursor } = stage.public("getLeaderboard", "/v1/leaderboard?window=all_time&limit=1")
@@ -211,7 +227,9 @@ export const readToTheLastMember: Scenario = {
       readMarket(stage, each)
       stage.tick()
     }
+    const fine = traded(stage, one!, two!)
     stage.wait(boardMs)
+    rose(stage, one!, two!, fine)
     readMarket(stage, calm)
     otherBoard(stage)
     seldomShown(stage, calm)

@@ -4,8 +4,9 @@
  * done it.
  *
  * What has to hold: whatever differs, and by whatever little, the second request is refused because its key stands for another one, and
- * creates no record. Every member of every body comes by itself here, as the contract has them: another value, one that differs in the
- * upper half of a number alone, the opposite of a flag, left out, and added. Whether two requests are the same is said by `sim/reading`.
+ * creates no record; and a key of two requests to different routes stands for both. Every member of every body comes by itself here, as
+ * the contract has them: another value, one that differs in the upper half of a number alone, the opposite of a flag, left out, and added.
+ * Whether two requests are the same is said by `sim/reading`.
  *
  * The requests are held against the contract: one that has a key and a body, and is neither made here nor named among those that cannot
  * be, fails the scenario, and so does a member that is never varied.
@@ -135,6 +136,14 @@ const maintenanceMarginTiers: Parameters["maintenanceMarginTiers"] = [
   { notionalThresholdAtoms: 1_000_000, maintenanceMarginBps: 600 }
 ]
 
+/** A key stands for two requests, of which one was done and the other one refused: who asks for it is told that something was done. */
+const ofTwo = (stage: Stage, who: Somebody, market: Parameters): void => {
+  stage.done(stage.say(Calls.cancelAll(who, "cancel all", "of-two", undefined)))
+  const wish: Calls.Wish = { market, side: "buy", type: "limit", priceAtoms: 1_000, quantityAtoms: 90_000, clientOrderId: "of-two" }
+  stage.is("an order beyond what he has", stage.say(Calls.place(who, "place", "of-two", wish)).status, 422)
+  stage.is("what the key stands for", stage.done(stage.say(Calls.lookUp(who, "idempotencyKey", "of-two")))["outcome"], "accepted")
+}
+
 /** What an operator does. */
 const operations = (stage: Stage, somebody: Somebody, market: Parameters, orderId: string): ReadonlyArray<Calls.Draft> => {
   const { accountId } = somebody
@@ -193,6 +202,7 @@ export const sameKeyEveryMember: Scenario = {
     const ordered = (price: number): string => String(stage.buy(other!, second, { size: 3, price })["orderId"])
     const orders = [900, 901, 902, 903].map(ordered)
     for (const draft of commands(other!, second, orders)) refused(draft)
+    ofTwo(stage, who!, market)
     for (const draft of operations(stage, other!, second, ordered(900))) refused(draft)
     stage.is("keyed requests with a body that are not made", keyed.filter((each) => !made.has(each) && !elsewhere.has(each)).join(), "")
     const members = [...made].flatMap((endpoint) => Variations.members(endpoint).map((member) => nameOf(endpoint, member)))
