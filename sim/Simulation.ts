@@ -184,6 +184,7 @@ class Run {
       if (ofJournal && path.endsWith(".seg")) this.host.beginsBlock()
       if (operation === "rename") this.host.begins("rename")
       if (operation === "rename" && path.startsWith("journal/")) this.host.begins("segment")
+      if (ofJournal && path.endsWith(".seg") && this.host.hangs()) return "hang"
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
@@ -230,7 +231,8 @@ class Run {
     })
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
-    this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock, () => this.host.hasLostLock)
+    this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock, () => this.host.hasLostLock,
+      () => this.host.hungMs)
     this.faults = new Faults(world, this.host)
     this.streams = new StreamClients(world, this.witness, this.follower, this.clients,
       () => this.host.process?.clock.unsafeCurrentTimeMillis() ?? 0)

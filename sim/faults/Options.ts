@@ -15,7 +15,7 @@ import type * as SimBank from "../world/SimBank.js"
 import type * as SimFollower from "../world/SimFollower.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { Limits, ToldAgain } from "../properties/Observation.js"
+import { type Limits, listedOrigin, type ToldAgain } from "../properties/Observation.js"
 
 /** Probabilities are per request, per disk call or per crash, as named; times in milliseconds. */
 export interface Options {
@@ -189,6 +189,8 @@ export interface Options {
   readonly bounds?: Bounds
   /** Request limits. Absent: none. */
   readonly limits?: Limits
+  /** Sites whose pages may call the venue from a browser. Absent: none, and no request comes from a page. */
+  readonly origins?: ReadonlyArray<string>
 }
 
 /** Price moves timed so that an account falls under its margin at a moment, or in a state, that chance rarely meets. */
@@ -271,6 +273,8 @@ export interface Streams {
   readonly behindBytes: number
   readonly bufferedBytes: number
   readonly keptUpdates: number
+  /** One in how many updates of a book carries its checksum. Absent: as many as in a real venue. */
+  readonly provedEvery?: number
   /** Connections of the stream that the venue has room for. Absent: as many as a real venue. */
   readonly connections?: number
   /** How long a vanished client goes unnoticed. Absent: a venue's own wait. */
@@ -877,6 +881,13 @@ const odd = (random: SimRandom): Pick<Streams, "odd"> =>
     }
     : {}
 
+/** Share of runs in which books carry checksums so often that slow clients miss several at once. */
+const oftenProvedShare = 0.5
+const oftenProvedEvery = 3
+
+const proved = (random: SimRandom): Pick<Streams, "provedEvery"> =>
+  random.chance(oftenProvedShare) ? { provedEvery: oftenProvedEvery } : {}
+
 /** Share of runs in which the range from which accounts' streams can be resumed is so short that clients fall on either side of it. */
 const toldAgainShare = 0.4
 
@@ -902,6 +913,19 @@ const missed = (random: SimRandom): Pick<Streams, "missed"> =>
       }
     }
     : {}
+
+const streaming = (random: SimRandom): Streams => ({
+  ...streams(random.split("streams")),
+  ...proved(random.split("proved")),
+  ...toldAgain(random.split("told again")),
+  ...missed(random.split("missed")),
+  ...odd(random.split("odd"))
+})
+
+/** Share of runs in which pages of a site may call the venue. */
+const originsShare = 0.3
+
+const origins = (random: SimRandom): Pick<Options, "origins"> => random.chance(originsShare) ? { origins: [listedOrigin] } : {}
 
 /** Share of runs with a follower, which executes every record once more: few, so that a series of runs takes hardly longer. */
 const followerShare = 0.25
@@ -1259,7 +1283,7 @@ const limited = (random: SimRandom): Pick<Drawn, "limits" | "probe" | "rushes"> 
 }
 
 /** All options but those drawn separately: the ledger, the removed lock, and intervals that end in a hurry. */
-type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock">>
+type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock" | "origins">>
 
 /** The profiles in which the lock may be taken away: the others are without disk faults, or without crashes. */
 const mayLoseLock: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
@@ -1360,12 +1384,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     ...limited(random),
     owners: owners(random.split("owners")),
     tickets: tickets(random.split("tickets")),
-    streams: {
-      ...streams(random.split("streams")),
-      ...toldAgain(random.split("told again")),
-      ...missed(random.split("missed")),
-      ...odd(random.split("odd"))
-    },
+    streams: streaming(random),
     favorites: favorites(random.split("favorites")),
     publisher: publisher(random.split("publisher")),
     follower: follower(random.split("follower")),
@@ -1373,7 +1392,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     histories: histories(random),
     standings: standings(random.split("standings")),
     oversight: oversight(random.split("oversight")),
-    misfits: misfits(random.split("misfits"))
+    misfits: misfits(random.split("misfits")),
+    ...origins(random.split("origins"))
   }
   const drawn: Drawn = { ...plain, edges: { ...drawnEdges, days: daysOf(plain.bounds, random.split("days")) } }
   const ruins = random.split("ruin")

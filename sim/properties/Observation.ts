@@ -45,6 +45,13 @@ export interface Call {
   readonly reading: Reading
 }
 
+/** The site that a venue lists, where it lists any, and another one. */
+export const listedOrigin = "https://app.example.com"
+const otherOrigin = "https://elsewhere.example.com"
+
+/** The site whose page sends a call, where a venue lists sites: the listed one, another one, or none, by turns. */
+export const originOf = ({ id }: Pick<Call, "id">): string | undefined => [listedOrigin, otherOrigin, undefined][id % 3]
+
 /** A response as its client got it. */
 export interface Answer {
   readonly status: number
@@ -147,6 +154,8 @@ export interface Settings {
   readonly affiliates: boolean
   readonly workloads: boolean
   readonly ledger: boolean
+  /** Whether pages of a site may call it. */
+  readonly origins: boolean
 }
 
 /** The clock's time in a refusal; 0 where it has none. */
@@ -268,6 +277,11 @@ export type Observation =
     readonly lowestEpochMs: number
     readonly highestEpochMs: number
     readonly answer: Reply | undefined
+    /**
+     * For how long a write or sync of a block has been under way that never ends; 0 where there is none, or the process's clock was set
+     * meanwhile.
+     */
+    readonly hungMs: number
   }
   /** A command came to the writer, and was taken into its inbox or refused for lack of room. */
   | { readonly _tag: "Offered"; readonly command: Command; readonly taken: boolean }
@@ -300,6 +314,8 @@ export type Observation =
     readonly calendars: ReadonlyArray<Scheduled>
     readonly rules: number
     readonly bounds: Bounds
+    /** Records between two snapshots that the writer takes itself; 0 where a follower takes them. */
+    readonly snapshotEvery: number
     readonly limits: Limits
     readonly set: Settings
     readonly toldAgain: ToldAgain

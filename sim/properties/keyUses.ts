@@ -1,11 +1,12 @@
 /**
  * Safety (I11). The last use of a key survives a stop: when a process with a working disk ends on request, each use of a named key has
- * been sent to the journal. Checked when faults have stopped for a while: a stop does not wait for a disk that hangs or was found to be
- * full, and the notes may be a minute behind then.
+ * been journaled: a note that was refused for lack of room is sent again. Checked when faults have stopped for a while: a stop does not
+ * wait for a disk that hangs or was found to be full, and the notes may be a minute behind then.
  */
+import type { Command } from "../../src/operations/Operations.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { keyIdIn } from "../reading/Identity.js"
-import { roomFoundWithinMs } from "./Observation.js"
+import { type Observation, roomFoundWithinMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -16,8 +17,10 @@ interface State {
   readonly takenUp: Map<number, number>
   /** The same for the last successful call by each key, by its id. */
   readonly used: Map<string, number>
-  /** The value of `steps` when uses of each key were last sent, by its number. */
+  /** The value of `steps` when the uses of each key that are journaled were sent, by its number. */
   readonly sent: Map<number, number>
+  /** The notes in the writer's inbox, and the value of `steps` when each was sent. */
+  readonly waiting: Map<Command, number>
   /** From when on nothing hinders the process, by true time, and whether that is so and it has not been asked to stop. */
   calmFromEpochMs: number
   isCalm: boolean
@@ -32,6 +35,14 @@ const keptVerdict = ({ model, sent, used }: State): Verdict => {
   return holds
 }
 
+/** A turn takes a note out of the inbox: without an answer at once, the next record is of it. */
+const taken = ({ sent, waiting }: State, { answered, command }: Observation & { readonly _tag: "Taken" }): void => {
+  const sentAt = waiting.get(command)
+  if (sentAt === undefined || command.kind !== "NoteKeyUses") return
+  waiting.delete(command)
+  if (answered === undefined) { for (const { apiKey } of command.uses) sent.set(apiKey, sentAt) }
+}
+
 export const keyUses: Property<State> = {
   name: "uses-of-keys-outlive-a-stop",
   invariant: "I11",
@@ -42,6 +53,7 @@ export const keyUses: Property<State> = {
     takenUp: new Map(),
     used: new Map(),
     sent: new Map(),
+    waiting: new Map(),
     calmFromEpochMs: Number.POSITIVE_INFINITY,
     isCalm: false
   }),
@@ -58,6 +70,7 @@ export const keyUses: Property<State> = {
         state.takenUp.clear()
         state.used.clear()
         state.sent.clear()
+        state.waiting.clear()
         return holds
       case "Committed":
         state.model = seen.model
@@ -67,7 +80,10 @@ export const keyUses: Property<State> = {
         return holds
       case "Offered":
         state.steps++
-        if (seen.command.kind === "NoteKeyUses") { for (const { apiKey } of seen.command.uses) state.sent.set(apiKey, state.steps) }
+        if (seen.command.kind === "NoteKeyUses" && seen.taken) state.waiting.set(seen.command, state.steps)
+        return holds
+      case "Taken":
+        taken(state, seen)
         return holds
       case "Settled":
         state.takenUp.delete(seen.call.id)

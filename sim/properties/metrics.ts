@@ -1,7 +1,8 @@
 /**
  * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
  * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
- * The histories stand at the end of a durable block. The venue's state may be left out only until the process has said that it is ready.
+ * The histories stand at the end of a durable block, and a snapshot that the process has saved has a time. The venue's state may be left
+ * out only until the process has said that it is ready.
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -58,6 +59,8 @@ interface Process {
   isReady: boolean
   /** Placements and amendments refused by records, by market and guard. */
   readonly refused: Map<string, number>
+  /** How often each market was halted by the operator. */
+  readonly halts: Map<number, number>
 }
 
 /** The present process; undefined before the first. */
@@ -83,7 +86,8 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   counts: { answered: new Map(), failures: 0, limited: 0, refusedEntries: 0, defects: 0, durable: 0, refused: new Map() },
   made: undefined,
   isReady: false,
-  refused: new Map()
+  refused: new Map(),
+  halts: new Map()
 })
 
 /** This route reports whether requests are accepted: its 503 is not a refusal. */
@@ -268,8 +272,30 @@ const spreadOf = (model: NaiveVenue, { index }: NaiveMarket): number | undefined
   return bid === undefined || ask === undefined ? undefined : (2 * (ask - bid)) / (ask + bid)
 }
 
+/**
+ * Checks how often each market was halted for want of anybody to close a position against: as often as there are steps that say so. The
+ * settlement of a delisted market tells such steps, too, and waits instead; and a halt of the operator's is counted in it where its own
+ * record left a position without a counterparty.
+ */
+const ofExhausted = (
+  told: Told,
+  listed: ReadonlyArray<NaiveMarket>,
+  steps: ReadonlyMap<string, number>,
+  halts: ReadonlyMap<number, number>
+): void => {
+  const name = "venue_liquidation_exhausted_total"
+  const counted = told.by(name, ["market"])
+  for (const market of listed) {
+    const { index, parameters: { marketId } } = market
+    const times = steps.get(marketId) ?? 0
+    const [least, most] = [isDelisted(market) ? 0 : times, times + (halts.get(index) ?? 0)]
+    const value = counted.get(marketId) ?? -1
+    if (value < least || value > most) told.refuse(`${name} of ${marketId} is told as ${value}, and is from ${least} to ${most}`)
+  }
+}
+
 /** Checks the metrics of each public market. */
-const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: ReadonlyMap<string, number>): void => {
+const ofMarkets = (told: Told, model: NaiveVenue, { halts, since }: Process, refused: ReadonlyMap<string, number>): void => {
   const listed = model.markets.filter(({ status }) => isListed(status))
   const values = (read: (market: NaiveMarket) => number | undefined): ReadonlyMap<string, number> =>
     new Map(listed.flatMap((market) => {
@@ -290,6 +316,7 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
       count(model.published.steps, ({ market, sequence, step }) => market === index && sequence >= since && step === wanted)
     )
   told.are("venue_deleveragings_total", ["market"], steps("deleveraging"))
+  ofExhausted(told, listed, steps("exhausted"), halts)
   const settling = model.markets.filter(({ delisting }) => delisting?.state === "settling")
   told.are("venue_settlement_waiting", ["market"],
     new Map(settling.map(({ delisting, parameters: { marketId } }) => [marketId, delisting!.againAtEpochMs === 0 ? 0 : 1])))
@@ -338,6 +365,16 @@ const ofHistories = (told: Told, blockEnds: ReadonlySet<number>): void => {
   if (at > durable) told.refuse(`the histories are told to stand at record ${at}, which is not durable`)
 }
 
+/**
+ * Checks when the newest snapshot is said to have been saved, where there is a follower: one of a record of this process was saved by it,
+ * so that an alert on its age has something to go by.
+ */
+const ofSnapshots = (told: Told, since: number): void => {
+  if (!told.families.has("venue_snapshot_sequence")) return
+  const isOwn = (told.one("venue_snapshot_sequence") ?? 0) >= since
+  if (isOwn) told.lies("venue_snapshot_saved_at_seconds", 1, Number.MAX_SAFE_INTEGER)
+}
+
 /** Checks the metrics of the whole venue. */
 const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number): void => {
   const { accounts, atEpochMs, fund, identity, orders, sequence } = model
@@ -374,13 +411,14 @@ const judge = (process: Process, blockEnds: ReadonlySet<number>, seen: Observati
   requests(told, made.counts, taken)
   histograms(told)
   ofHistories(told, blockEnds)
+  ofSnapshots(told, since)
   const sequence = told.one("venue_engine_sequence") ?? -1
   if (made.isReady && sequence < 0) told.refuse("a venue that has started does not tell its records")
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
   // The text is of an earlier record where the venue has gone on meanwhile.
   if (sequence === model.sequence) {
     ofVenue(told, model, bounds, made.counts.durable)
-    ofMarkets(told, model, since, allRefused(process, made.counts))
+    ofMarkets(told, model, process, allRefused(process, made.counts))
     ofMoney(told, model)
   }
   return told.verdict
@@ -410,6 +448,10 @@ const come = (process: Process, blockEnds: Set<number>, seen: Observation): Verd
         process.since = sequence
         // Those before it belong to the previous process.
         process.refused.clear()
+        process.halts.clear()
+      }
+      if (command.kind === "SetMarketStatus" && command.status === "halted") {
+        process.halts.set(command.market, (process.halts.get(command.market) ?? 0) + 1)
       }
       noteRefused(process.refused, command, (index) => outcomes[index]?.refusal ?? Refusal.none)
       return holds

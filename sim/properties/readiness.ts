@@ -4,7 +4,8 @@
  * whether a step of it waits for confirmation, also one that an earlier process held back. Of money on the ledger it gives whether
  * withdrawals are open or why they are stopped, what an operator accepted as lacking, what the ledger said that cannot be, up to which
  * offset the journal has it, and how many transfers are not over. Checked where everything decided is durable: there the model stands
- * where the engine does. `/metrics` says the same of the indexes.
+ * where the engine does. `/metrics` says the same of the indexes. While a block has not come through for a second, the venue does not call
+ * itself ready.
  */
 import { isNeeded } from "../model/NaiveFunds.js"
 import { sessionOf } from "../model/NaiveRisk.js"
@@ -112,6 +113,17 @@ const judge = ({ model }: State, { answer, atEpochMs }: Observation & { readonly
     ?? difference(`the stale markets at ${atEpochMs}`, staleMarkets, expected.filter(({ indexStale }) => indexStale).length)
 }
 
+/** From this age on, by true time, a block that has not come through makes the venue unready, ms; clocks show whole milliseconds. */
+const slowMs = 1_000 + 1
+
+/** Whether a report may say that the venue is ready. A process that starts or stops says neither. */
+const judgeHung = ({ answer, hungMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
+  if (answer === undefined || hungMs < slowMs) return holds
+  const { dependency, status } = JSON.parse(answer.text) as { readonly status: string; readonly dependency?: string }
+  if (status === "starting" || status === "stopping") return holds
+  return difference(`the readiness while a block has been under way for ${hungMs} ms`, [status, dependency], ["unavailable", "journal"])
+}
+
 /** For how long a text of metrics is served again, ms. */
 const keptMs = 200
 
@@ -179,7 +191,7 @@ export const readiness: Property<State> = {
         return state.decided === state.model?.sequence ? judgeGauges(state, seen) : holds
       case "Handled": {
         if (seen.call.endpoint !== "getReadiness" || !state.hasBegun) return holds
-        return state.decided === state.model?.sequence ? judge(state, seen) : holds
+        return judgeHung(seen) ?? (state.decided === state.model?.sequence ? judge(state, seen) : holds)
       }
       default:
         return holds

@@ -1,7 +1,8 @@
 /**
  * Safety (no drift). Every response matches the contract's declaration for its endpoint and status, and every status is declared by the
  * endpoint; unknown routes and malformed requests are answered in their family's envelope, too. Answers that depend on a credential, or
- * belong to a sign-in, are marked as not to be cached.
+ * belong to a sign-in, are marked as not to be cached. Where pages of a site may call the venue, each answer says that it differs by the
+ * page's site, and lets pages of that site alone read it.
  */
 import { Either, ParseResult, Schema } from "effect"
 import * as Contract from "../../src/edge/Contract.js"
@@ -9,7 +10,7 @@ import * as Endpoint from "../../src/edge/http/Endpoint.js"
 import * as Envelopes from "../../src/edge/http/Envelopes.js"
 import * as Failures from "../../src/edge/http/Failures.js"
 import * as Acceptance from "./Acceptance.js"
-import type { Answer, Call } from "./Observation.js"
+import { type Answer, type Call, listedOrigin, originOf } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 import { signingIn } from "./rateLimit.js"
 
@@ -59,17 +60,33 @@ const mayBeKept = ({ endpoint }: Call, { headers, text }: Answer): boolean =>
   endpoint !== "" && !kept.has(endpoint) && headers["cache-control"] !== "no-store"
   && !text.includes("\"route_not_found\"") && !text.includes("\"method_not_allowed\"")
 
-export const schemaConformance: Property<null> = {
+/** Whose pages may read an answer, and whether it says that others may not, where pages of a site may call the venue. */
+const originFault = (call: Call, { headers }: Answer): string | undefined => {
+  const origin = originOf(call)
+  const allowed = origin === listedOrigin ? origin : undefined
+  const [told, vary] = [headers["access-control-allow-origin"], headers["vary"]]
+  return told === allowed && vary === "origin" ? undefined : `to a page of ${origin}, to be read by ${told}, and it varies by ${vary}`
+}
+
+interface State {
+  /** Whether pages of a site may call the venue. */
+  hasOrigins: boolean
+}
+
+export const schemaConformance: Property<State> = {
   name: "responses-keep-the-contract",
   invariant: "contract",
   kind: "safety",
-  initial: () => null,
-  observe: (_, seen) => {
+  initial: () => ({ hasOrigins: false }),
+  observe: (state, seen) => {
+    if (seen._tag === "Started") state.hasOrigins = seen.set.origins
     if (seen._tag !== "Answered") return holds
     const { answer, call } = seen
     const what = `${call.method} ${call.target} answered ${answer.status}`
     if (answer.status === 500) return broken(`${what}: ${answer.text}`)
     if (mayBeKept(call, answer)) return broken(`${what} and may be kept on its way: ${JSON.stringify(answer.headers)}`)
+    const ofOrigin = state.hasOrigins ? originFault(call, answer) : undefined
+    if (ofOrigin !== undefined) return broken(`${what} ${ofOrigin}`)
     const name = call.endpoint === "" ? Endpoint.familyOf(call.target.split("?")[0]!) : call.endpoint
     if (answer.status === 204 && empty.has(name)) return answer.text === "" ? holds : broken(`${what} with a body: ${answer.text}`)
     if (texts.has(name) && answer.status === 200) return holds

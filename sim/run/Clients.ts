@@ -4,7 +4,7 @@
  */
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { Request, Response } from "../../src/edge/http/Listener.js"
-import { type Answer, type Call, isLimited, type Observation, recordNamed } from "../properties/Observation.js"
+import { type Answer, type Call, isLimited, type Observation, originOf, recordNamed } from "../properties/Observation.js"
 import * as Refusals from "../reading/Refusals.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
@@ -53,7 +53,8 @@ export class Clients {
     readonly witness: Witness,
     readonly follower: Follower,
     readonly clock: () => SimClock | undefined,
-    readonly isUnlocked: () => boolean
+    readonly isUnlocked: () => boolean,
+    readonly hungMs: () => number
   ) {
     this.wallet = new Wallet(follower.model)
     world.network.watch((request) => this.#handling(request))
@@ -76,13 +77,13 @@ export class Clients {
     return (response) => {
       const answer = response === undefined ? undefined : { status: response.status, headers: response.headers, text: response.body }
       const { highest: highestEpochMs, lowest: lowestEpochMs } = clock.takeTold()
-      this.witness.see({ _tag: "Handled", call, atEpochMs, lowestEpochMs, highestEpochMs, answer })
+      this.witness.see({ _tag: "Handled", call, atEpochMs, lowestEpochMs, highestEpochMs, answer, hungMs: this.hungMs() })
     }
   }
 
   /** A call as a network request. */
   #request(call: Call): Request {
-    const request = requestOf(call)
+    const request = requestOf(call, this.world.options.origins !== undefined)
     this.#callOf.set(request, call)
     return request
   }
@@ -301,7 +302,7 @@ const renamed = (draft: Draft, index: number): Draft =>
     ? draft
     : { ...draft, idempotencyKey: `restore-${index}`, scope: draft.scope.replace(/[^/]*$/, `restore-${index}`) }
 
-const requestOf = (call: Call): Request => ({
+const requestOf = (call: Call, hasOrigins: boolean): Request => ({
   method: call.method,
   target: call.target,
   headers: {
@@ -309,7 +310,8 @@ const requestOf = (call: Call): Request => ({
     ...(call.contentType === "" || (call.body === "" && call.contentType === undefined)
       ? {}
       : { "content-type": call.contentType ?? "application/json" }),
-    ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey })
+    ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey }),
+    ...(hasOrigins ? { origin: originOf(call) } : {})
   },
   body: encoder.encode(call.body),
   remoteAddress: call.id < firstApart || (call.id >= firstOfTickets && call.credential === "trader") ? addresses.traders : addresses.owners

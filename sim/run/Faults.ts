@@ -216,7 +216,7 @@ export class Faults {
     this.#nth = this.#countNow(operation)
     const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
     if (code !== undefined && code !== "stall") this.host.diskFailed = true
-    if (code === "hang") this.host.killHung()
+    if (code === "hang") this.host.killHung(isBlock(path))
     return code
   }
 

@@ -41,10 +41,11 @@ export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 const limitsOf = ({ limits }: Options): Limits => limits ?? unlimited
 
 /** Which optional capabilities it has. */
-const settingsOf = ({ funds, standings }: Options): Settings => ({
+const settingsOf = ({ funds, origins, standings }: Options): Settings => ({
   affiliates: standings?.affiliates ?? false,
   workloads: standings?.workloads ?? false,
-  ledger: funds !== undefined
+  ledger: funds !== undefined,
+  origins: origins !== undefined
 })
 
 /** The sizes of its tables, how many fills can be read, and how much work one record does. */
@@ -132,7 +133,7 @@ const keptBytesEach = 2_048
 
 /** The capacities of its stream. */
 const roomOf = (
-  { behindBytes, bufferedBytes, connections, keptUpdates, missed, odd, silenceMs, toldAgain }: NonNullable<Options["streams"]>
+  { behindBytes, bufferedBytes, connections, keptUpdates, missed, odd, provedEvery, silenceMs, toldAgain }: NonNullable<Options["streams"]>
 ) => ({
   behindBytes,
   bufferedBytes,
@@ -141,6 +142,7 @@ const roomOf = (
   // All of the stream's clients share one address.
   messagesTogether: Number.MAX_SAFE_INTEGER,
   ...(connections === undefined ? {} : { connections }),
+  ...(provedEvery === undefined ? {} : { provedEvery }),
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
   ...(missed === undefined ? {} : { missed }),
@@ -191,6 +193,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number, s
   funds: { signerMs: 0, ...(options.funds === undefined ? {} : { reconcileMs }) },
   // Simulated time may leap: the database is in memory, and closes at once.
   histories: { endingMs: Number.POSITIVE_INFINITY, ...pausesOf(options) },
+  ...(options.origins === undefined ? {} : { corsOrigins: options.origins }),
   ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })
 })
 
@@ -205,6 +208,9 @@ const longestRestartMs = 2_000
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
 const hungMs = 1_500
+
+/** Within this time before it hangs, a block was begun, ms. */
+const blockMs = 1_000
 
 /** A crash that strikes after a number of the process's tasks. */
 export interface Countdown {
@@ -237,6 +243,8 @@ export class Host {
   /** Whether a follower misreports its state, and whether one has done so. */
   followerLies = false
   hasLied = false
+  /** Since when a block of the present process has been hanging on the disk, by true time; undefined where none has. */
+  #hungSinceEpochMs: number | undefined
   /** Makes the stranger release the lock. */
   #letGo: (() => void) | undefined
   #incarnation = 0
@@ -263,6 +271,8 @@ export class Host {
   #crashLoss: SimDisk.Crash = "power"
   /** Crashes a number of tasks after the next disk operation of a kind, where most can go wrong. */
   readonly #crashAt = new Map<CrashMark, Countdown>()
+  /** Whether the write of the next block never ends. */
+  #hangsNext = false
   /** Called just as the next block begins to be written. */
   #beforeBlock: (() => void) | undefined
 
@@ -283,6 +293,7 @@ export class Host {
     this.#incarnation++
     this.diskFailed = false
     this.hasLostLock = false
+    this.#hungSinceEpochMs = undefined
     const incarnation = this.#incarnation
     const rules = this.#drawRules()
     this.#running = rules
@@ -303,6 +314,7 @@ export class Host {
       calendars,
       rules,
       bounds,
+      snapshotEvery: options.follower?.isThere === true ? 0 : snapshotEveryOf(options),
       limits,
       set: settingsOf(options),
       toldAgain: options.streams?.toldAgain ?? promised,
@@ -584,6 +596,20 @@ export class Host {
     this.#beforeBlock = happens
   }
 
+  /** Makes the write of the next block one that never ends. */
+  hangNextBlock(): void {
+    this.#hangsNext = true
+  }
+
+  /** Whether the write of a block that begins now never ends. */
+  hangs(): boolean {
+    if (!this.#hangsNext) return false
+    this.#hangsNext = false
+    this.diskFailed = true
+    this.killHung(true)
+    return true
+  }
+
   /** Notes that a block begins to be written. */
   beginsBlock(): void {
     const happens = this.#beforeBlock
@@ -595,6 +621,7 @@ export class Host {
     this.#crashIn = Number.POSITIVE_INFINITY
     this.#crashAt.clear()
     this.#beforeBlock = undefined
+    this.#hangsNext = false
   }
 
   /** Notes that a disk operation of a kind begins. */
@@ -606,11 +633,19 @@ export class Host {
   }
 
   /** The supervisor kills a process whose disk hangs, since nothing else would end it. */
-  killHung(): void {
+  killHung(isOfBlock: boolean): void {
     const incarnation = this.#incarnation
+    if (isOfBlock) this.#hungSinceEpochMs ??= this.world.time.nowEpochMs()
     this.world.time.after(hungMs, () => {
       if (this.process !== undefined && this.#incarnation === incarnation) this.crash("kill")
     })
+  }
+
+  /** For how long a block has been hanging on the disk; 0 also where the process's clock was set meanwhile or just before. */
+  get hungMs(): number {
+    const since = this.#hungSinceEpochMs
+    if (since === undefined || this.process?.clock.isUntouchedSince(since - blockMs) !== true) return 0
+    return this.world.time.nowEpochMs() - since
   }
 
   /** Adds the later market once its time has come, but not for the restarts that prove replay, which compare states. */

@@ -621,7 +621,7 @@ class Client {
     const isProved = type === "snapshot" || checksum !== undefined
     const unproved = isProved ? 0 : (this.#unproved.get(key) ?? 0) + 1
     this.#unproved.set(key, unproved)
-    if (unproved >= provedEvery) return `has had no checksum for ${unproved} updates`
+    if (unproved >= (this.options.provedEvery ?? provedEvery)) return `has had no checksum for ${unproved} updates`
     return bookMisread(this.all.model, { marketId: marketId!, sequence: sequence!, checksum, data: data! }, things)
   }
 

@@ -10,6 +10,7 @@ import { atTheVeryEdge } from "./atTheVeryEdge.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
 import { beyondTheLimit } from "./beyondTheLimit.js"
+import { closedAgainstNobody } from "./closedAgainstNobody.js"
 import { endedWhileHalted } from "./endedWhileHalted.js"
 import { fundAtItsLimits } from "./fundAtItsLimits.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
@@ -23,6 +24,7 @@ import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
 import { nightWithoutRoom } from "./nightWithoutRoom.js"
+import { notedWithoutRoom } from "./notedWithoutRoom.js"
 import { oneScopeShort } from "./oneScopeShort.js"
 import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { otherTermsForHolders } from "./otherTermsForHolders.js"
@@ -82,7 +84,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   allLeaveAtOnce,
   accountsOfAnHour,
   oneScopeShort,
-  beyondTheLimit
+  beyondTheLimit,
+  notedWithoutRoom,
+  closedAgainstNobody
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

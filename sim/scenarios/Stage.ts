@@ -503,6 +503,16 @@ export class Stage {
     this.#acting.host.fillDisk(isFull)
   }
 
+  /** Makes the write of the next block one that never ends, after a while of which the process is killed and started again. */
+  hangNextBlock(): void {
+    this.#acting.host.hangNextBlock()
+  }
+
+  /** Whether the venue says that it is ready, in the status of its answer. */
+  readiness(): number {
+    return this.answersTogether([Calls.read(nobody, "getReadiness", "/readyz", "none")])[0]!.status
+  }
+
   /** Stops the process in good order, and starts it again. */
   restart(): void {
     const { host, until } = this.#acting

@@ -21,6 +21,8 @@ export interface SimClock extends Clock.Clock {
   readonly takeTold: () => { readonly lowest: number; readonly highest: number }
   /** Reads the true time again. */
   readonly heal: () => void
+  /** Whether nobody has moved, stopped or healed the reading since this true time. */
+  readonly isUntouchedSince: (atEpochMs: number) => boolean
   /** Abandons every sleeper: the process has died. */
   readonly abandon: () => void
 }
@@ -32,6 +34,8 @@ const maxTimerMs = 2 ** 31 - 1
 export const make = (time: SimTime, wake: (task: () => void) => void): SimClock => {
   let offsetMs = 0
   let frozenAtEpochMs: number | undefined
+  /** The true time at which the reading was last moved, stopped or let go on. */
+  let touchedAtEpochMs = 0
   let abandoned = false
   let lowest = Number.POSITIVE_INFINITY
   let highest = 0
@@ -43,6 +47,9 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
     lowest = Math.min(lowest, told)
     highest = Math.max(highest, told)
     return told
+  }
+  const touch = (): void => {
+    touchedAtEpochMs = time.nowEpochMs()
   }
   const plan = (task: () => void, millis: number): Cancel =>
     millis > maxTimerMs ? () => false : time.after(millis, () => {
@@ -69,19 +76,24 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
           cancel()
         })
       }),
+    isUntouchedSince: (atEpochMs) => frozenAtEpochMs === undefined && touchedAtEpochMs < atEpochMs,
     jump: (by) => {
+      touch()
       if (frozenAtEpochMs === undefined) offsetMs += by
       else frozenAtEpochMs = Math.max(0, frozenAtEpochMs + by)
     },
     freeze: () => {
+      touch()
       frozenAtEpochMs = read()
     },
     thaw: () => {
+      touch()
       if (frozenAtEpochMs === undefined) return
       offsetMs = frozenAtEpochMs - time.nowEpochMs()
       frozenAtEpochMs = undefined
     },
     heal: () => {
+      touch()
       offsetMs = 0
       frozenAtEpochMs = undefined
     },

@@ -48,6 +48,8 @@ export interface Outside {
   readonly kept: KeptOf
   /** Bytes that are kept of all accounts' streams together. Absent: as many as usual. */
   readonly keptOfAccounts?: number | undefined
+  /** One in how many updates of a book carries its checksum. Absent: as many as usual. */
+  readonly provedEvery?: number | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** A monotonic clock. */
@@ -234,7 +236,7 @@ export class Hub implements Listening {
         const log = kept.get(channel)
         if (log === undefined) continue
         const entries = payloads.ofMarket(reads, channel, market, told, changed.get(market) ?? nothingChanged)
-        const isProved = channel === "market.book" && (log.count + 1) % provedEvery === 0
+        const isProved = channel === "market.book" && (log.count + 1) % (this.outside.provedEvery ?? provedEvery) === 0
         this.add(log, { sequence, entries, more: isProved ? payloads.proof(reads, market) : "" })
         if (channel === "market.ticker" && entries.length > 0) this.noteStaleFrom(market)
       }

@@ -80,7 +80,8 @@ test("who waits is sent away for four others of his account, and not for those o
       atEpochMs: 1,
       lowestEpochMs: 1,
       highestEpochMs: 1,
-      answer: isSentAway ? answer : undefined
+      answer: isSentAway ? answer : undefined,
+      hungMs: 0
     })
   for (let id = 0; id < 4; id++) expect(handled(id, "acc_1", false)).toBe(Property.holds)
   expect(handled(4, "acc_1", true)).toBe(Property.holds)

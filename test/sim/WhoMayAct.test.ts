@@ -238,12 +238,13 @@ test("whose key is good no more is told why: revoked where it was, expired behin
   ]).toEqual([["unknown", "expired", "revoked"], ["revoked"], ["revoked"], ["expired"], ["expired"], ["expired"], []])
 })
 
-test("uses of keys that have a name are sent to the journal before a process ends that was asked to", () => {
-  const noted = {
-    _tag: "Offered",
-    command: completeAny({ kind: "NoteKeyUses", uses: [{ apiKey: 0, usedAtEpochMs: 1 }] }),
-    taken: true
-  } as const
+test("uses of keys that have a name are journaled before a process ends that was asked to", () => {
+  const command = completeAny({ kind: "NoteKeyUses", uses: [{ apiKey: 0, usedAtEpochMs: 1 }] })
+  /** A note is sent to the writer: whether it found room in the inbox, and whether a turn has taken it since, with this answer at once. */
+  const note = (venue: Venue, isOffered: boolean, answered?: object | "not yet"): void => {
+    venue.see({ _tag: "Offered", command, taken: isOffered })
+    if (isOffered && answered !== "not yet") venue.see({ _tag: "Taken", command, answered } as Observation)
+  }
   const end = { _tag: "Ended", asked: true, failure: undefined, diskFailed: false } as Observation
   /** The verdict at the end of a run, after a use of a key that was answered with a status. */
   const isLost = (status: number, behind: (venue: Venue) => void, { meanwhile = () => {}, ended = end, isCalm = true }: {
@@ -265,11 +266,14 @@ test("uses of keys that have a name are sent to the journal before a process end
   expect([
     isLost(200, nothing),
     isLost(401, nothing),
-    isLost(200, (venue) => venue.see(noted)),
-    isLost(200, nothing, { meanwhile: (venue) => venue.see(noted) }),
+    isLost(200, (venue) => note(venue, true)),
+    isLost(200, nothing, { meanwhile: (venue) => note(venue, true) }),
+    isLost(200, (venue) => note(venue, false)),
+    isLost(200, (venue) => note(venue, true, "not yet")),
+    isLost(200, (venue) => note(venue, true, {})),
     isLost(200, (venue) => venue.start()),
     isLost(200, nothing, { isCalm: false }),
     isLost(200, nothing, { ended: { ...end, asked: false } as Observation }),
     isLost(200, nothing, { ended: { ...end, diskFailed: true } as Observation })
-  ]).toEqual([true, false, false, false, false, false, false, false])
+  ]).toEqual([true, false, false, false, true, true, true, false, false, false, false])
 })

@@ -241,6 +241,7 @@ export const begin = (
   const hub = new Hub(state, payloads, {
     kept: { updates: room.keptUpdates, bytes: room.keptBytes },
     keptOfAccounts: room.keptBytesOfAccounts,
+    provedEvery: room.provedEvery,
     now,
     monotonicNanos,
     delays: metrics.stages.stream,
