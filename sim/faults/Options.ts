@@ -885,8 +885,7 @@ const odd = (random: SimRandom): Pick<Streams, "odd"> =>
 const oftenProvedShare = 0.5
 const oftenProvedEvery = 3
 
-const proved = (random: SimRandom): Pick<Streams, "provedEvery"> =>
-  random.chance(oftenProvedShare) ? { provedEvery: oftenProvedEvery } : {}
+const proved = (random: SimRandom): Pick<Streams, "provedEvery"> => random.chance(oftenProvedShare) ? { provedEvery: oftenProvedEvery } : {}
 
 /** Share of runs in which the range from which accounts' streams can be resumed is so short that clients fall on either side of it. */
 const toldAgainShare = 0.4

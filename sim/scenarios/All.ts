@@ -12,6 +12,7 @@ import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
 import { beyondTheLimit } from "./beyondTheLimit.js"
 import { closedAgainstNobody } from "./closedAgainstNobody.js"
 import { endedWhileHalted } from "./endedWhileHalted.js"
+import { followedFromTheMiddle } from "./followedFromTheMiddle.js"
 import { fundAtItsLimits } from "./fundAtItsLimits.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { fundingBehindFunding } from "./fundingBehindFunding.js"
@@ -86,7 +87,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   oneScopeShort,
   beyondTheLimit,
   notedWithoutRoom,
-  closedAgainstNobody
+  closedAgainstNobody,
+  followedFromTheMiddle
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -26,11 +26,15 @@ export const listened: NonNullable<Options["streams"]> = {
   keptUpdates: 1_024
 }
 
+const candles = "market.candles"
+
 /** A frame of a subscribed stream. */
 interface Told {
   readonly type: string
   readonly channel: string
   readonly marketId?: string
+  readonly timeframe?: string
+  readonly series?: string
   readonly previousSequence?: number
   readonly sequence: number
   readonly data: unknown
@@ -50,6 +54,8 @@ export class Listener {
   readonly #saidOver = new Map<string, SaidOver>()
   /** The last sequence of each stream. */
   readonly #last = new Map<string, number>()
+  /** Candles by their beginning. */
+  readonly #drawn = new Map<number, Json>()
 
   /** Connects, and waits for the greeting. */
   constructor(readonly name: string, readonly acting: Acting) {
@@ -95,8 +101,9 @@ export class Listener {
     if (said !== undefined) this.acting.clients.heardOver(said, frame["type"] === "result", body ?? error, durable)
     this.#saidOver.delete(String(id))
     if (frame["type"] !== "snapshot" && frame["type"] !== "update") return
-    const { channel, data, marketId, previousSequence = 0, sequence, type } = frame as unknown as Told
-    const stream = marketId === undefined ? channel : `${channel}:${marketId}`
+    const { channel, data, marketId, previousSequence = 0, sequence, series, timeframe, type } = frame as unknown as Told
+    const stream = [channel, marketId, timeframe, series].filter((part) => part !== undefined).join(":")
+    if (channel === candles) this.#draw(type, data as ReadonlyArray<Json>)
     const before = this.#last.get(stream)
     this.#last.set(stream, sequence)
     this.acting.witness.see({
@@ -107,7 +114,7 @@ export class Listener {
       isForeign: false,
       isSnapshot: type === "snapshot",
       mayBeMerged: false,
-      data: JSON.stringify(data),
+      data: channel === candles ? "" : JSON.stringify(data),
       before,
       previousSequence,
       sequence,
@@ -117,6 +124,22 @@ export class Listener {
       held: "",
       misread: undefined
     })
+  }
+
+  /** Keeps the candles that a frame tells. */
+  #draw(type: string, told: ReadonlyArray<Json>): void {
+    if (type === "snapshot") this.#drawn.clear()
+    for (const candle of told) this.#drawn.set(Number(candle["openTimeEpochMs"]), candle)
+  }
+
+  /** The candles that it was told of, oldest first. */
+  get drawn(): ReadonlyArray<Json> {
+    return [...this.#drawn].sort(([one], [other]) => one - other).map(([, candle]) => candle)
+  }
+
+  /** Sends a frame that is refused, under an id, and waits for the refusal. */
+  refused(frame: object, id: string): Json {
+    return this.#ask(frame, id)
   }
 
   /** Sends a frame, and waits for the answer. */
@@ -154,10 +177,20 @@ export class Listener {
     return String(this.heard[0]!["connectionId"])
   }
 
+  /** Asks for the candles of a market's minutes, which come once the histories have been read. */
+  askForCandles(marketId: string, series: "trade" | "index"): void {
+    this.#line?.say(JSON.stringify({ id: `f${++this.#said}`, op: "subscribe", channel: candles, marketId, timeframe: "1m", series }))
+  }
+
   /** Subscribes to a stream, and waits until it is up to date. */
   follow(channel: string, marketId?: string): Json {
     const names = marketId === undefined ? { channel } : { channel, marketId }
     this.#ask({ op: "subscribe", ...names })
+    return this.hasBegun(channel)
+  }
+
+  /** Waits until a stream is up to date: what it began with. */
+  hasBegun(channel: string): Json {
     const begun = (): Json | undefined => this.heard.find((each) => each["type"] === "snapshot" && each["channel"] === channel)
     this.acting.until(`a snapshot for ${this.name}`, () => begun() !== undefined, answerMs)
     return begun()!["data"] as Json

@@ -1,0 +1,107 @@
+/**
+ * Clients follow what has been going on for a while, and what seldom changes. One asks for candles while trades come one after the other and
+ * the histories lag: some trades are in what it begins with, and the others follow. One asks when there are more candles than anybody is
+ * told of. The triggers of an order that goes on resting are cancelled; a draft of a market gets prices before its decimals are changed;
+ * and a frame is refused whose id is as long as an id may be.
+ *
+ * What has to hold: each trade is counted once, whoever begins when; a hundred candles are told; an owner is told that his order closes
+ * nothing any more; candles are in the decimals of their market; and a refusal says what it refuses.
+ */
+import type { Json } from "../reading/Bodies.js"
+import type { Parameters } from "../../src/domain/Market.js"
+import * as Calls from "../workload/Calls.js"
+import { type Listener, listened } from "./Listener.js"
+import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
+
+const minute = 60_000
+/** For how long the histories rest after what they have taken in: no whole seconds, at which marks come instead of trades. */
+const restMs = 2_300
+/** Trades that come meanwhile, and how long after each other. */
+const trades = 60
+const apartMs = 50
+/** Candles that are told of at most, and more than those. */
+const told = 100
+const more = told + 2
+
+/** The candles of a market's minutes as they are read. */
+const read = (stage: Stage, { marketId }: Parameters, series: string): ReadonlyArray<Json> =>
+  stage.public("getCandles", `/v1/markets/${marketId}/candles?timeframe=1m&series=${series}`)["candles"] as ReadonlyArray<Json>
+
+/** An owner follows his orders; the triggers of one that goes on resting are cancelled, and then another one is placed. */
+const unclosed = (stage: Stage, who: Somebody, owner: Listener, market: Parameters): void => {
+  owner.show(stage.ticket(who), who.accountId, false)
+  owner.follow("account.orders")
+  const wish: Calls.Wish = { market, side: "buy", type: "limit", priceAtoms: 900, quantityAtoms: 1, clientOrderId: "closing" }
+  const autoClose = { stopLoss: { triggerPrice: "800", triggerBy: "index" } } as const
+  const order = stage.done(stage.say(Calls.place(who, "place", "closing", { ...wish, autoClose })))
+  stage.done(stage.say(Calls.cancelAutoClose(who, "cancel triggers", "unclosing", undefined)))
+  stage.cancel(who, market, stage.buy(who, market, { size: 1, price: 901 }))
+  stage.cancel(who, market, order)
+}
+
+/** Trades come one after the other, and somebody asks for their candles among them. */
+const traded = (stage: Stage, one: Somebody, two: Somebody, market: Parameters): void => {
+  const follower = stage.listener("who follows the trades")
+  stage.sell(one, market, { size: trades + 1, price: 1_000 })
+  stage.buy(two, market, { size: 1, price: 1_000 })
+  follower.askForCandles(market.marketId, "trade")
+  stage.together(Array.from({ length: trades }, () => stage.anOrder(two, market, "buy", { size: 1, price: 1_000 })), apartMs)
+  follower.hasBegun("market.candles")
+  stage.wait(2 * restMs)
+  stage.is("the candles of trades", follower.drawn, read(stage, market, "trade"))
+  follower.leave()
+}
+
+/** A draft gets prices in two minutes, and then other decimals, before the histories have taken in any of it. */
+const redrawn = (stage: Stage, like: Parameters): void => {
+  const put = (market: Parameters): void => {
+    const target = `/v1/operator/markets/${market.marketId}`
+    stage.done(stage.operate("putMarket", "PutMarket", "PUT", target, Calls.marketBody(market)))
+  }
+  const draft = { ...like, marketId: "NEW-USDC-PERP", baseAsset: "NEW", underlyingSymbol: "NEW" }
+  put(draft)
+  for (const price of [5, 6]) {
+    stage.done(stage.index(draft, price))
+    stage.setForward(minute)
+  }
+  const finer = { ...draft, priceScale: 1 }
+  put(finer)
+  for (const status of ["backfilling", "open"] as const) stage.status(finer, status)
+  stage.done(stage.index(finer, 7))
+  stage.wait(2 * restMs)
+  stage.is("the candles of a market with other decimals", read(stage, finer, "index").map(({ close }) => close), ["7.0"])
+}
+
+export const followedFromTheMiddle: Scenario = {
+  name: "followed-from-the-middle",
+  what: "candles asked for among trades and behind many others, an order that closes nothing any more, other decimals, a long id",
+  set: { streams: listened, histories: { meanDamagedMs: 0, pauseMs: restMs } },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { indexStaleMs: 24 * 60 * minute })
+    const [one, two] = stage.open(["one", "two"], 1_000_000)
+    const owner = stage.listener("an owner")
+    owner.refused({ op: "dance" }, "i".repeat(64))
+    unclosed(stage, one!, owner, market)
+    owner.leave()
+    traded(stage, one!, two!, market)
+    redrawn(stage, market)
+
+    const sample = (at: number): void => {
+      stage.done(stage.index(market, 1_000 + at % 7))
+      stage.setForward(minute)
+    }
+    for (let at = 0; at < more; at++) sample(at)
+    const early = stage.listener("who comes early")
+    early.askForCandles(market.marketId, "index")
+    early.hasBegun("market.candles")
+    for (let at = 0; at < 2; at++) sample(at)
+    const late = stage.listener("who comes late")
+    late.askForCandles(market.marketId, "index")
+    late.hasBegun("market.candles")
+    stage.wait(2 * restMs)
+    stage.is("how many candles are told", late.drawn.length, told)
+    stage.is("the candles of the index", late.drawn, read(stage, market, "index"))
+    stage.audit()
+  }
+}
