@@ -18,8 +18,8 @@ const minute = 60_000
 /** For how long the histories rest after what they have taken in: no whole seconds, at which marks come instead of trades. */
 const restMs = 2_300
 /** Trades that come meanwhile, and how long after each other. */
-const trades = 60
-const apartMs = 50
+const trades = 40
+const apartMs = 60
 /** Candles that are told of at most, and more than those. */
 const told = 100
 const more = told + 2
