@@ -19,11 +19,12 @@ export const notedWithoutRoom: Scenario = {
   what: "a key is used on a full disk, where there is no room for a note of it, and the venue is stopped when there is",
   bounds: { fullBytes: 2 * kilobyte, maxBlockBytes: 4 * kilobyte, segmentBytes: 16 * kilobyte },
   play: (stage) => {
-    stage.market("ABC", 1_000, { indexStaleMs: hour })
-    const who = stage.one("who", 1_000)
+    const market = stage.market("ABC", 1_000, { indexStaleMs: hour })
+    const [who, other] = stage.open(["who", "other"], 1_000)
+    stage.deal(who!, other!, market, 1, 1_000)
     stage.fillDisk(true)
     stage.waitAlone(usedUpSeconds)
-    stage.balance(who)
+    stage.balance(who!)
     stage.waitAlone(gatheredSeconds)
     stage.fillDisk(false)
     stage.tick()
