@@ -11,6 +11,8 @@ import { internal, Principal } from "../operations/Header.js"
 import { mostNotedUses } from "../operations/identity/NoteKeyUses.js"
 import { type Outcome, withFields } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
+import * as ApiKeys from "./ApiKeys.js"
+import { FairPlaces } from "./FairPlaces.js"
 import * as SecurityNotes from "./SecurityNotes.js"
 
 /** How long uses are gathered before they are journaled, in milliseconds. */
@@ -22,10 +24,15 @@ const mostKeys = 65_536
  * them gives the owner hundreds of alarms.
  */
 const mostUntold = 256
-/** As many of each key wait at any time, however many of all keys do: as many as the state remembers of one. */
+/** The first of each key wait whatever waits of others: as many as the state remembers of one. */
 const surelyUntold = 8
-/** Addresses that wait in all beyond which a key has no more than those: nobody fills the memory from a network of addresses. */
+/**
+ * Places for those beyond the first of their keys: when all are taken, the account that holds most makes room. Keys that are not used again
+ * hold theirs for as long as they act, and whoever fills the places so with keys of his own crowds out only himself.
+ */
 const mostUntoldInAll = 65_536
+/** Keys with addresses that wait of which it is found out, whenever uses are journaled, whether they still act. */
+const mostSwept = 1_024
 
 /** A key used since the process started. */
 interface Seen {
@@ -36,12 +43,18 @@ interface Seen {
   usedAtEpochMs: number
   isPending: boolean
   /** New addresses that are not noted yet, those that came first in front; undefined where there never were any, as of nearly all. */
-  untold: Set<string> | undefined
+  untold: Map<string, Untold> | undefined
   /** Whether a note of the first of them is being journaled. */
   isNoting: boolean
 }
 
-type KeyReads = Pick<Reads, "clientName" | "keyAddresses" | "keyLastUsedAt" | "securityEvents">
+/** An address that waits for its note. Those beyond the first of their key hold a place. */
+interface Untold {
+  readonly seen: Seen
+  readonly address: string
+}
+
+type KeyReads = Pick<Reads, "apiKey" | "clientName" | "keyAddresses" | "keyLastUsedAt" | "securityEvents">
 
 export class KeyUses extends Context.Tag("venue/identity/KeyUses")<KeyUses, {
   /** Notes a key's use from an address. */
@@ -57,8 +70,9 @@ export class KeyUses extends Context.Tag("venue/identity/KeyUses")<KeyUses, {
 class Uses {
   private readonly seen = new Map<number, Seen>()
   private pending: Array<Seen> = []
-  /** How many addresses of those in `seen` wait for their notes. */
-  private untold = 0
+  /** Those of `seen` that have addresses which wait; those of which it was found out longest ago whether they act in front. */
+  private readonly waiting = new Set<Seen>()
+  private places: FairPlaces<Untold>
   private wake: () => void = () => {}
   private readonly notes = SecurityNotes.make()
 
@@ -67,7 +81,13 @@ class Uses {
     private readonly submit: Context.Tag.Service<typeof Submit>["submit"],
     private readonly most: number,
     private readonly mostInAll: number
-  ) {}
+  ) {
+    this.places = this.allFree()
+  }
+
+  private allFree(): FairPlaces<Untold> {
+    return new FairPlaces(this.mostInAll, this.mostInAll)
+  }
 
   note(key: ApiKeyView, address: string, atEpochMs: number): void {
     const known = this.seen.get(key.credential)
@@ -93,7 +113,8 @@ class Uses {
     // Uses not journaled yet are kept in a list of their own.
     if (this.seen.size >= this.most) {
       this.seen.clear()
-      this.untold = 0
+      this.waiting.clear()
+      this.places = this.allFree()
     }
     const isNamed = this.reads.clientName(apiKey) !== undefined
     const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false, untold: undefined, isNoting: false }
@@ -102,21 +123,41 @@ class Uses {
   }
 
   /** A use from another address than the last: one that is not known either has to be told to the key's owner. */
-  private moved({ credential }: ApiKeyView, seen: Seen, address: string): void {
+  private moved({ account, credential }: ApiKeyView, seen: Seen, address: string): void {
     if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address)) {
       seen.address = address
       return
     }
-    const untold = seen.untold ??= new Set()
-    const most = this.untold < this.mostInAll ? mostUntold : surelyUntold
-    if (untold.size >= most || untold.has(address)) return
-    untold.add(address)
-    this.untold++
+    const untold = seen.untold ??= new Map()
+    if (untold.size >= mostUntold || untold.has(address)) return
+    const entry: Untold = { seen, address }
+    if (untold.size >= surelyUntold) this.places.take(entry, String(account), (left) => this.forget(left))
+    untold.set(address, entry)
+    this.waiting.add(seen)
   }
 
-  /** An address of a key waits no more. Where the key was forgotten meanwhile, none of its addresses are counted. */
-  private told(seen: Seen, address: string): void {
-    if (seen.untold?.delete(address) === true && this.seen.get(seen.apiKey) === seen) this.untold--
+  /** An address waits no more. */
+  private forget(entry: Untold): void {
+    const { address, seen } = entry
+    this.places.leave(entry)
+    seen.untold?.delete(address)
+    if (seen.untold?.size === 0) this.waiting.delete(seen)
+  }
+
+  /**
+   * Drops what waits of keys that no longer act: these are never used again, so nothing would be told of them, and all their accounts
+   * together would leave little to those that have keys. A few keys are looked at each time, in turn.
+   */
+  private sweep(atEpochMs: number): void {
+    let left = Math.min(this.waiting.size, mostSwept)
+    for (const seen of this.waiting) {
+      if (left-- === 0) return
+      this.waiting.delete(seen)
+      // While one address is being noted the next ones follow it without a use of the key.
+      const acts = seen.isNoting || typeof ApiKeys.standing(this.reads.apiKey(seen.apiKey), atEpochMs) !== "string"
+      if (acts) this.waiting.add(seen)
+      else for (const entry of seen.untold?.values() ?? []) this.forget(entry)
+    }
   }
 
   /**
@@ -125,7 +166,7 @@ class Uses {
    * room, here or with the writer, is tried again with the key's next use, from wherever that comes.
    */
   private tell(key: ApiKeyView, seen: Seen, atEpochMs: number): void {
-    const [address] = seen.untold ?? []
+    const [address] = seen.untold?.keys() ?? []
     if (address === undefined || !this.notes.take(key.account, atEpochMs)) return
     seen.isNoting = true
     const what = { what: "key_used_from_new_address", ofAccount: key.account, credentialId: key.keyId, remoteAddress: address } as const
@@ -133,7 +174,8 @@ class Uses {
       seen.isNoting = false
       if (refusal !== Refusal.none) return
       seen.address = address
-      this.told(seen, address)
+      const entry = seen.untold?.get(address)
+      if (entry !== undefined) this.forget(entry)
       this.tell(key, seen, seen.usedAtEpochMs)
     })
   }
@@ -164,6 +206,7 @@ class Uses {
     const owed = this.pending
     this.pending = []
     for (const seen of owed) seen.isPending = false
+    this.sweep(owed.reduce((latest, { usedAtEpochMs }) => Math.max(latest, usedAtEpochMs), 0))
     const batches = Array.from(
       { length: Math.ceil(owed.length / mostNotedUses) },
       (_, index) => owed.slice(index * mostNotedUses, (index + 1) * mostNotedUses)

@@ -29,15 +29,19 @@ interface Given {
   readonly most?: number
   readonly mostInAll?: number
   readonly told?: ReadonlyArray<SecurityEventView>
+  readonly isNamed?: boolean
+  /** The key of a number as the state has it. */
+  readonly stands?: (credential: number) => ApiKeyView | undefined
 }
 
-const setUp = ({ known = [], most, mostInAll, told = [] }: Given = {}) => {
+const setUp = ({ isNamed = false, known = [], most, mostInAll, stands = key, told = [] }: Given = {}) => {
   const sent: Array<Command> = []
   /** Answers that are yet to come, oldest first. */
   const late: Array<() => void> = []
   const venue = { outcome: taken, isLate: false }
   const reads = {
-    clientName: (credential: number) => credential < 100 ? "a client" : undefined,
+    apiKey: stands,
+    clientName: (credential: number) => isNamed || credential < 100 ? "a client" : undefined,
     keyAddresses: () => known,
     keyLastUsedAt: () => 7,
     securityEvents: () => told
@@ -158,13 +162,82 @@ test("of hundreds of addresses that come at once 256 are recorded, in turn, ten 
   expect(recordedWithin(30, bench, [1])).toEqual(addressesTo(1, 256))
 })
 
-test("however many addresses wait of other keys, eight of each are recorded, and more again once the others are", () => {
-  const bench = setUp({ known: ["a"], mostInAll: 10 })
+/** Uses of a key, one from each of so many addresses, ten of which are recorded at once. */
+const roam = ({ uses }: ReturnType<typeof setUp>, used: ApiKeyView, count: number, atEpochMs = 10) => {
+  for (let at = 0; at < count; at++) uses.note(used, `address ${at}`, atEpochMs)
+}
+
+test("of keys that are not used again others have their part, beyond eight of each key, and it is theirs that come in vain", () => {
+  const bench = setUp({ known: ["a"], mostInAll: 20 })
+  // Both accounts of a stranger fill all places, and nothing makes them leave.
+  for (const credential of [1, 2]) roam(bench, key(credential), 300)
+  roam(bench, key(3), 10 + 8 + 6)
+  expect(recordedWithin(4, bench, [3]).filter((told) => told.startsWith("key_3"))).toEqual(addressesTo(3, 24))
+  // The first of each key wait surely, and the account that holds most makes room with its first beyond these.
+  const [one, two] = [1, 2].map((credential) =>
+    recordedWithin(9, bench, [credential]).filter((told) => told.startsWith(`key_${credential} `))
+  )
+  expect([one!.slice(0, 18), two!.slice(0, 18)]).toEqual([addressesTo(1, 18), addressesTo(2, 18)])
+  expect(one!.length + two!.length).toBe(2 * 18 + 14)
+})
+
+test("an account has no more of the places because it has many keys", () => {
+  const bench = setUp({ known: ["a"], mostInAll: 20 })
+  for (let credential = 10; credential < 50; credential++) roam(bench, { ...key(credential), account: 1 }, 300)
+  roam(bench, key(3), 10 + 8 + 10)
+  expect(recordedWithin(5, bench, [3]).filter((told) => told.startsWith("key_3"))).toEqual(addressesTo(3, 28))
+})
+
+test("however many places are taken, eight of each key are recorded", () => {
+  const bench = setUp({ known: ["a"], mostInAll: 1 })
+  for (let credential = 1; credential < 20; credential++) roam(bench, key(credential), 30)
+  for (let credential = 1; credential < 20; credential++) {
+    const told = recordedWithin(3, bench, [credential]).filter((each) => each.startsWith(`key_${credential} `))
+    expect(told.slice(0, 18)).toEqual(addressesTo(credential, 18))
+  }
+})
+
+const laterMs = 2_000_000
+
+test.each<[string, ApiKeyView | undefined, number]>([
+  ["that is forgotten leaves its places to others", undefined, 10],
+  ["that was revoked leaves its places to others", { ...key(1), expiresAtEpochMs: laterMs + 1, revokedAtEpochMs: 5 }, 10],
+  ["that has expired leaves its places to others", { ...key(1), expiresAtEpochMs: laterMs }, 10],
+  // Each gets half of the ten, and the newcomer the first place for which both hold as many.
+  ["that acts leaves others their part", { ...key(1), expiresAtEpochMs: laterMs + 1 }, 6]
+])("what waits of a key %s", (_, stands, places) => {
+  const bench = setUp({ known: ["a"], mostInAll: 10, stands: () => stands })
+  roam(bench, key(1), 300)
+  bench.uses.note(key(2), "a", laterMs)
+  Effect.runSync(bench.uses.flush)
+  roam(bench, key(2), 10 + 8 + 10, laterMs)
+  for (let minute = 1; minute < 5; minute++) bench.uses.note(key(2), "a", laterMs + minute * 60_000)
+  const told = addressesOf(bench.sent).filter(([keyId]) => keyId === "key_2")
+  expect(told.length).toBe(10 + 8 + places)
+})
+
+test("what waits behind a note that is under way is recorded although its key has ended", () => {
+  const bench = setUp({ known: ["a"], stands: () => undefined })
   bench.venue.isLate = true
-  for (const credential of [1, 2]) for (let count = 0; count < 20; count++) bench.uses.note(key(credential), `address ${count}`, 10)
-  expect(recordedWithin(2, bench, [1, 2]).toSorted()).toEqual([...addressesTo(1, 10), ...addressesTo(2, 8)].toSorted())
-  for (let count = 0; count < 20; count++) bench.uses.note(key(3), `address ${count}`, 10)
-  expect(recordedWithin(3, bench, [3]).filter((told) => told.startsWith("key_3"))).toEqual(addressesTo(3, 10))
+  roam(bench, key(1), 3)
+  bench.venue.isLate = false
+  Effect.runSync(bench.uses.flush)
+  bench.late.shift()!()
+  expect(addressesOf(bench.sent).map(([, address]) => address)).toEqual(["address 0", "address 1", "address 2"])
+})
+
+test("the keys of which addresses wait are gone through in turn", () => {
+  const [living, ended] = [1_100, 100]
+  const stands = (credential: number) => credential >= living && credential < living + ended ? undefined : key(credential)
+  const bench = setUp({ known: ["a"], isNamed: true, mostInAll: living + ended, stands })
+  for (let credential = 0; credential < living + ended; credential++) roam(bench, key(credential), 10 + 8 + 1)
+  const toldOf = (credential: number) => {
+    Effect.runSync(bench.uses.flush)
+    roam(bench, key(credential), 10 + 8 + 10)
+    return recordedWithin(4, bench, [credential]).filter((told) => told.startsWith(`key_${credential} `)).length
+  }
+  // The places are free once those that ended have had their turn, which is behind the first thousand.
+  expect([toldOf(2_000), toldOf(2_001)]).toEqual([20, 28])
 })
 
 test("an address whose note found no room is noted with the next use from any other", () => {
