@@ -24,7 +24,10 @@ const nameGivenTwice = (json: string): string | undefined => {
   return givenTwice(names)
 }
 
-const givenTwice = (names: ReadonlyArray<string>): string | undefined => names.find((name, at) => names.indexOf(name) < at)
+const givenTwice = (names: ReadonlyArray<string>): string | undefined => {
+  const given = new Set<string>()
+  return names.find((name) => given.has(name) || !given.add(name))
+}
 
 const refuse = (name: string, message: string): ConfigError.ConfigError => ConfigError.InvalidData([name], message)
 
