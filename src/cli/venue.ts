@@ -49,7 +49,7 @@ const marketPut = Cli.make("put", Options.put, (parsed) => Effect.flatMap(market
 const marketDelist = Cli.make("delist", Options.delist, (parsed) => Effect.flatMap(markets, (tasks) => tasks.delist(parsed))).pipe(
   Cli.withDescription(
     "Delists a market for good, at once or at a time, or withdraws what was announced. A venue that is down or "
-      + "halted at that time announces it anew, for half an hour after it goes on"
+      + "halted for a minute or more from that time announces it anew, for half an hour after it goes on"
   )
 )
 

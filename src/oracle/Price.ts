@@ -9,4 +9,5 @@ export const toAtoms = (price: number, priceScale: number): number | undefined =
 
 /** What the log says of a price that has no price atoms: the market gets no index from it. */
 export const offGrid = (marketId: string, price: number, priceScale: number): string =>
-  `${plainText(price)} rounds to no price of ${marketId}, whose steps are of ${formatDecimal(1, priceScale)}: it gets no index from it`
+  `${plainText(price)} is too small or too large to be a price of ${marketId}, whose steps are of ${formatDecimal(1, priceScale)}: `
+  + "it gets no index from it"

@@ -195,7 +195,7 @@ test("a price below half a step of a market's grid is told once, and handed on a
   listening.pass(3_000)
   expect(listening.logged).toEqual([
     "enough index sources agree on ETH-USDC-PERP",
-    "0.004 rounds to no price of ETH-USDC-PERP, whose steps are of 0.01: it gets no index from it"
+    "0.004 is too small or too large to be a price of ETH-USDC-PERP, whose steps are of 0.01: it gets no index from it"
   ])
 })
 

@@ -52,7 +52,7 @@ test("a price that is none of its market's grid is warned of when the tape begin
   expect(listening.pass(500)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: undefined }, at(0, "ETH-USDC-PERP", 4)])
   expect(listening.pass(1_000)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: undefined }])
   expect(listening.logged.slice(0, 1)).toEqual([
-    "the index tape: 0.04 rounds to no price of BTC-USDC-PERP, whose steps are of 0.1: it gets no index from it"
+    "the index tape: 0.04 is too small or too large to be a price of BTC-USDC-PERP, whose steps are of 0.1: it gets no index from it"
   ])
 })
 
