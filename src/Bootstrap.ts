@@ -144,7 +144,8 @@ export const run = (
     const venue = internal(Principal.venue)
     // Read before the first record, which moves the venue's time: the keys of a start that was cut off may be forgotten then.
     const unfinished = new Set(markets.filter(({ parameters: { marketId } }) => isUnfinished(reads, marketId)))
-    for (const line of overdueDelistings(reads, now())) yield* Effect.logWarning(line)
+    // The venue's time never goes back behind its journal, even where the machine's clock has been set back.
+    for (const line of overdueDelistings(reads, Math.max(now(), reads.atEpochMs))) yield* Effect.logWarning(line)
     const start = reads.sequence === 0
       ? withFields("OpenVenue", venue, { environment, ...versions })
       : withFields("StartVenue", venue, { ...versions, stateBefore: step?.before ?? "", stateAfter: step?.after ?? "" })
@@ -229,7 +230,7 @@ const timeText = (epochMs: number): string => new Date(epochMs).toISOString()
 const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<string> =>
   Array.from({ length: reads.marketCount }, (_, index) => reads.market(index)).flatMap(({ delisting, index, parameters }) => {
     if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > nowEpochMs) return []
-    const { finalPriceAtoms, isMissed, openInterestAtoms } = reads.delistingOutlook(index, Math.max(nowEpochMs, reads.atEpochMs))
+    const { finalPriceAtoms, isMissed, openInterestAtoms } = reads.delistingOutlook(index, nowEpochMs)
     const [lastMark] = reads.marks(index, 0, 1)
     const becomes = reads.halted
       ? "it is looked at as soon as the halt is lifted, and can be withdrawn until then"

@@ -231,6 +231,9 @@ test("a start tells of each announced delisting that is overdue: the market, its
   halted.driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
   expect(loggedBy(halted.driver, [], halted.dueAt)[0]).toContain("as soon as the halt is lifted, and can be withdrawn until then")
   expect(halted.driver.engine.market(0).delisting).toMatchObject({ state: "announced" })
+  // The venue's time is that of its journal where the machine's clock has been set back behind it.
+  expect(halted.driver.engine.atEpochMs).toBe(halted.dueAt)
+  expect(loggedBy(halted.driver, [], halted.dueAt - 1_000)[0]).toContain("as soon as the halt is lifted")
 
   const missed = announced()
   const late = missed.dueAt + 60_000
