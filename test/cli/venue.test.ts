@@ -642,6 +642,7 @@ describe("the command", () => {
     expect(dry.stdout).toContain("LINK-USDC-PERP: would be refused (at sequence 7; nothing is changed)")
     expect(dry.stdout).toMatch(/maxLeverageX +│ 50 +│ 20/)
     expect(dry.stdout).toMatch(/accounts that would be liquidated +│ 1/)
+    expect(dry.stdout).toContain("what is announced would be withdrawn")
     expect(dry.stderr).toContain(
       "would be refused: invalid_request: It needs notice. (notice_required, would pass: 2026-11-30T06:48:02.693Z)"
     )
@@ -652,6 +653,13 @@ describe("the command", () => {
     expect([withdrawing!.code, withdrawing!.stderr.trim()]).toEqual([0,
       `what was announced of ${marketId} for 2026-11-30T06:48:02.693Z is withdrawn`])
     expect([repeated!.code, repeated!.stderr]).toEqual([0, ""])
+    const toCome = path.join(folder, "to-come.json")
+    fs.writeFileSync(toCome, JSON.stringify({ ...JSON.parse(json!.stdout), effectiveAtEpochMs: 1_796_107_682_693 }))
+    Object.assign(preview, { outcome: "announced", refusal: null })
+    const [replacing, wouldReplace] = await tools([["market", "put", toCome], ["market", "put", "--dry-run", toCome]])
+    expect([replacing!.code, replacing!.stderr.trim()]).toEqual([0,
+      `what was announced of ${marketId} for 2026-11-30T06:48:02.693Z is replaced`])
+    expect(wouldReplace!.stdout).toContain("what is announced would be replaced")
     await close()
   })
 

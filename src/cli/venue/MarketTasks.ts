@@ -57,14 +57,18 @@ const listedBefore = (
     (listed) => Option.getOrUndefined(listed)?.markets.find((each) => each.marketId === marketId)
   )
 
-/** Puts a market, and tells that what had been announced of its parameters is withdrawn by that. */
+/** What becomes of announced parameters where others are put: announced ones take their place, and those that hold at once end them. */
+const announcedBecomes = (isAnnounced: boolean): string => isAnnounced ? "replaced" : "withdrawn"
+
+/** Puts a market, and tells what becomes of parameters that had been announced. */
 const putAndTell = (parsed: Options.Of<typeof Options.put>, marketId: string, body: PutMarketBody) =>
   Effect.gen(function*() {
     const { before, result } = yield* against(parsed, (target, key) =>
       Effect.all({ before: listedBefore(parsed, target, key, marketId), result: Operator.putMarket(target, key, marketId, body) }))
     yield* sayDone(result)
     if (before?.announced !== undefined) {
-      yield* Console.error(`what was announced of ${marketId} for ${Format.time(before.announced.effectiveAtEpochMs)} is withdrawn`)
+      const becomes = announcedBecomes(body.effectiveAtEpochMs !== undefined)
+      yield* Console.error(`what was announced of ${marketId} for ${Format.time(before.announced.effectiveAtEpochMs)} is ${becomes}`)
     }
   })
 
@@ -102,7 +106,7 @@ const previewLines = (preview: typeof MarketPreview.Type, effectiveAtEpochMs = 0
       : [
         Format.table(["parameter", "from", "to"], differences.map(({ from, parameter, to }) => [parameter, valueText(from), valueText(to)]))
       ]),
-    ...(preview.withdrawsAnnounced ? ["what is announced would be withdrawn"] : []),
+    ...(preview.withdrawsAnnounced ? [`what is announced would be ${announcedBecomes(outcome === "announced")}`] : []),
     Format.table(["whom it touches", "value"], [
       ["open interest", openInterest],
       ["open orders", String(openOrders)],
