@@ -158,7 +158,7 @@ const indexTape = (file: string, loops: boolean): Effect.Effect<Layer.Layer<Inde
 
 /** The index made from exchanges. */
 const indexOfExchanges = ({ exchanges, rules, urls }: IndexExchanges): Layer.Layer<IndexFeed.IndexFeed, ConfigError.ConfigError> =>
-  NodeCcxt.sources(exchanges, urls).pipe(
+  NodeCcxt.sources(exchanges, urls, { answerWithinMs: rules.staleMs }).pipe(
     Effect.map((sources) => IndexSources.layer(sources, rules)),
     Effect.mapError((error) => ConfigError.InvalidData(["INDEX_EXCHANGES"], error.message)),
     Layer.unwrapScoped

@@ -22,7 +22,7 @@ export class SourceFailed extends Schema.TaggedError<SourceFailed>()("SourceFail
 /** What a source answered. */
 export interface Answered {
   readonly tickers: ReadonlyMap<string, Ticker>
-  /** Why it refuses symbols that it was asked for alone, by symbol. */
+  /** Why it refuses symbols that it was asked for alone, or fails for them while it answers others, by symbol. */
   readonly refused: ReadonlyMap<string, string>
   /** Symbols that it refused together with others: which of them it really refuses is not known yet. */
   readonly open: ReadonlySet<string>

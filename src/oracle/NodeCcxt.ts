@@ -14,9 +14,18 @@ import { type ExchangeSetting, symbolOf } from "./Exchanges.js"
 import { type Answered as FromSource, type Source, SourceFailed } from "./IndexSources.js"
 import type { Ticker } from "./Ticker.js"
 
-/** The process's start parameters: the exchanges, and the URL of each where it is not the exchange's own. */
-export interface Asking {
+/** The process's start parameters. */
+export interface Asking extends Limits {
+  /** The exchanges, and the URL of each where it is not the exchange's own. */
   readonly exchanges: ReadonlyArray<{ readonly id: string; readonly url: string | undefined }>
+}
+
+/** How exchanges are asked. */
+export interface Limits {
+  /** When an answer is too late, in milliseconds from its request. */
+  readonly answerWithinMs: number
+  /** The pause between requests to an exchange, in milliseconds, where it is not the one that the package keeps to for the exchange. */
+  readonly requestEveryMs?: number
 }
 
 /** The process's first message: the exchanges that the package does not know. If there are any, it polls none. */
@@ -33,7 +42,7 @@ export interface Question {
   readonly nowEpochMs: number
 }
 
-/** Its answer: tickers by symbol, or why there are none. */
+/** Its answer: what was found, is refused, and is not sorted out yet of the symbols (see `Batches.ts`), or why nothing was found. */
 export type Answer = { readonly number: number } & (Answered<Ticker> | { readonly reason: string })
 
 /** The package has no such exchanges. */
@@ -51,9 +60,6 @@ const inherited: ReadonlyArray<string> = ["PATH", "TZ", "NODE_EXTRA_CA_CERTS"]
 
 /** How long the process may stay silent in all, in milliseconds: it gives up on a single exchange's answer after ten seconds. */
 const hungMs = 60_000
-
-/** The longest reason passed on, in characters: an exchange's error may be a whole page. */
-const reasonLength = 300
 
 /** The one process, and the callers that wait for its answers. */
 class Asker {
@@ -140,7 +146,7 @@ const fetchFrom = (asker: Asker, exchange: string, symbols: ReadonlyArray<string
     Effect.async<FromSource, SourceFailed>((resume) => {
       const takeBack = asker.ask(nowEpochMs, exchange, symbols, (answer) =>
         resume("reason" in answer
-          ? new SourceFailed({ reason: answer.reason.slice(0, reasonLength) })
+          ? new SourceFailed({ reason: answer.reason })
           : Effect.succeed({ tickers: new Map(answer.found), refused: new Map(answer.refused), open: new Set(answer.open) })))
       return Effect.sync(takeBack)
     }))
@@ -148,10 +154,11 @@ const fetchFrom = (asker: Asker, exchange: string, symbols: ReadonlyArray<string
 /** The exchanges as sources, for as long as the scope is open; fails where the package does not know one of them. */
 export const sources = (
   exchanges: ReadonlyArray<ExchangeSetting>,
-  urls: ReadonlyMap<string, string>
+  urls: ReadonlyMap<string, string>,
+  limits: Limits
 ): Effect.Effect<ReadonlyArray<Source>, ExchangesUnknown, Scope.Scope> =>
   Effect.gen(function*() {
-    const asker = new Asker({ exchanges: exchanges.map(({ id }) => ({ id, url: urls.get(id) })) })
+    const asker = new Asker({ ...limits, exchanges: exchanges.map(({ id }) => ({ id, url: urls.get(id) })) })
     yield* Effect.addFinalizer(() => Effect.sync(() => asker.close()))
     const { unknown } = yield* Effect.async<Begun>((resume) =>
       asker.begin((begun) => resume(Effect.succeed(begun)), (reason) => resume(Effect.dieMessage(reason)))

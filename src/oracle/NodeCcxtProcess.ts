@@ -2,8 +2,8 @@
  * The process that polls exchanges, through the package `ccxt`. Requests for tickers come as messages, and each is answered with tickers or
  * a reason. Its first argument is its start parameters, as JSON. It ends with the venue's process.
  */
-import ccxt, { BaseError, type Exchange, ExchangeError } from "ccxt"
-import { type Answered, Batches, reasonOf } from "./Batches.js"
+import ccxt, { AuthenticationError, BaseError, DDoSProtection, type Exchange, ExchangeError, RateLimitExceeded } from "ccxt"
+import { type Answered, Batches, type Fault, reasonOf } from "./Batches.js"
 import type { Answer, Asking, Begun, Question } from "./NodeCcxt.js"
 import type { Ticker } from "./Ticker.js"
 
@@ -37,8 +37,9 @@ const moved = (address: unknown, origin: string): unknown => {
     : address
 }
 
-const made = ({ id, url }: Asking["exchanges"][number]): Exchange => {
-  const exchange = new classes[id]!({ timeout: timeoutMs, fetchImplementation: boundedFetch, options: { defaultType: "spot" } })
+const made = ({ id, url }: Asking["exchanges"][number], { requestEveryMs }: Asking): Exchange => {
+  const limit = requestEveryMs === undefined ? {} : { rateLimit: requestEveryMs }
+  const exchange = new classes[id]!({ timeout: timeoutMs, fetchImplementation: boundedFetch, options: { defaultType: "spot" }, ...limit })
   // Only spot prices are needed: where the package lists the market types to load, all others are removed.
   const loaded = exchange.options["fetchMarkets"] as { types?: unknown } | string | undefined
   if (typeof loaded === "object" && Array.isArray(loaded.types) && loaded.types.includes("spot")) loaded.types = ["spot"]
@@ -78,17 +79,25 @@ const atOnce = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promi
 }
 
 /**
- * Whether an exchange may have refused a request for a symbol in it. Failures of the network, of the exchange itself, and of too many
- * requests are other errors of the package; an answer to a request for one symbol that the package cannot parse is about that symbol.
+ * What a request failed for. The package has errors of its own for a refused request and for too many requests. For most HTTP statuses
+ * without a text that it knows, among them 400, 403, 404, 409, 410 and 500, it says that the exchange is not available, which exchanges
+ * also answer where they no longer have a pair. An answer to a request for one symbol that it cannot parse is about that symbol.
  */
-const isOfSymbol = (cause: unknown, symbols: number): boolean =>
-  cause instanceof ExchangeError || (symbols === 1 && !(cause instanceof BaseError))
+const faultOf = (cause: unknown, symbols: number): Fault => {
+  if (cause instanceof RateLimitExceeded || cause instanceof DDoSProtection) return "haste"
+  if (!(cause instanceof BaseError)) return symbols === 1 ? "symbol" : "unclear"
+  // An exchange may refuse a whole country or network so.
+  return cause instanceof ExchangeError && !(cause instanceof AuthenticationError) ? "symbol" : "unclear"
+}
 
 /**
- * Most further requests of a poll in which the exchange refuses symbols: as many as the package sends it in a second, since its requests
- * wait for each other, and an answer that comes too late is lost.
+ * Most further requests of a poll in which the exchange refuses symbols: as many as the package sends it in a second where each counts as
+ * one. At many exchanges a request for tickers counts as several, so that the time ends them earlier (see `Requests` in `Batches.ts`).
  */
 const mostApart = ({ rateLimit = 1_000 }: Exchange): number => Math.max(2, Math.min(16, Math.floor(1_000 / rateLimit)))
+
+/** How much of the time after which an answer is too late may go by until the last further request begins: its answer takes time too. */
+const apartShare = 1 / 5
 
 /** An exchange, and how its symbols are asked for together. */
 interface Polled {
@@ -96,13 +105,15 @@ interface Polled {
   readonly batches: Batches<Ticker>
 }
 
-const polled = (exchange: Exchange): Polled => ({
+const polled = (exchange: Exchange, { answerWithinMs }: Asking): Polled => ({
   exchange,
   batches: new Batches({
     find: (symbols) => atOnce(exchange, symbols),
     findAlone: (symbol) => oneByOne(exchange, [symbol]),
-    isOfSymbol,
-    mostApart: mostApart(exchange)
+    faultOf,
+    mostApart: mostApart(exchange),
+    apartMs: answerWithinMs * apartShare,
+    after: (millis) => new Promise((resolve) => setTimeout(resolve, millis))
   })
 })
 
@@ -116,9 +127,12 @@ const tickersOf = async ({ batches, exchange }: Polled, symbols: ReadonlyArray<s
   return { found: await oneByOne(exchange, known), refused: [], open: [] }
 }
 
-const { exchanges } = JSON.parse(process.argv[2] ?? "") as Asking
+const asking = JSON.parse(process.argv[2] ?? "") as Asking
+const { exchanges } = asking
 const unknown = exchanges.filter(({ id }) => !ccxt.exchanges.includes(id)).map(({ id }) => id)
-const byId: ReadonlyMap<string, Polled> = new Map(unknown.length > 0 ? [] : exchanges.map((each) => [each.id, polled(made(each))]))
+const byId: ReadonlyMap<string, Polled> = new Map(
+  unknown.length > 0 ? [] : exchanges.map((each) => [each.id, polled(made(each, asking), asking)])
+)
 
 /** Sends to the venue, which may have ended meanwhile. */
 const tell = (message: Answer | Begun): void => {

@@ -22,6 +22,8 @@ export class Exchanges {
   /** Pairs that are listed as not trading, and pairs for whose sake a request for tickers is refused: those that are gone. */
   readonly paused = new Set<Base>()
   readonly gone = new Set<Base>()
+  /** The refusal for their sake, where it is not the exchange's own. */
+  refusal: { readonly status: number; readonly body: string } | undefined
   readonly asked: Array<string> = []
   private readonly server = http.createServer((request, response) => this.answer(request.url ?? "", response))
 
@@ -60,6 +62,7 @@ export class Exchanges {
   private refusalOf(path: string, query: URLSearchParams): { readonly status: number; readonly body: string } | undefined {
     const asked = [query.get("symbol"), query.get("symbols"), query.get("pair")].join()
     if (![...this.gone].some((base) => asked.includes(base === "BTC" ? path.startsWith("/kraken") ? "XBT" : "BTC" : base))) return undefined
+    if (this.refusal !== undefined) return this.refusal
     return path.startsWith("/kraken")
       ? { status: 200, body: "{\"error\":[\"EQuery:Unknown asset pair\"]}" }
       : { status: 400, body: "{\"code\":-1121,\"msg\":\"Invalid symbol.\"}" }

@@ -11,18 +11,24 @@ import { Exchanges } from "./Exchange.js"
 
 const settings = Either.getOrThrow(Settings.parseExchanges("binance:1:USDT,kraken:2"))
 const scope = Effect.runSync(Scope.make())
+/** The package would wait between requests for as long as the real exchanges want it to. */
+const limits = { answerWithinMs: 5_000, requestEveryMs: 1 }
 let exchanges: Exchanges
 let binance: Source
 let kraken: Source
+/** The same two in another process, for tests that have them refuse pairs. */
+let spare: ReadonlyArray<Source>
+
+const urlsOf = (text: string): ReadonlyMap<string, string> => Either.getOrThrow(Settings.parseUrls(text, settings))
 
 const open = (urls: string): Promise<ReadonlyArray<Source>> =>
-  Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, Either.getOrThrow(Settings.parseUrls(urls, settings))), scope))
+  Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, urlsOf(urls), limits), scope))
 
 /** The sources in a process of their own, for one test. */
 const openOwn = async (): Promise<ReadonlyArray<Source>> => {
   const own = await Effect.runPromise(Scope.make())
   onTestFinished(() => Effect.runPromise(Scope.close(own, Exit.void)))
-  return Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, Either.getOrThrow(Settings.parseUrls(exchanges.urls, settings))), own))
+  return Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, urlsOf(exchanges.urls), limits), own))
 }
 
 /** The prices that a source returns for some underlyings. */
@@ -31,8 +37,16 @@ const ask = async (source: Source, ...underlyings: ReadonlyArray<string>): Promi
   return Object.fromEntries([...tickers].map(([symbol, ticker]) => [symbol, priceOf(ticker, 0)]))
 }
 
+/** The child processes of this one that ask exchanges, apart from the one of the spare sources. */
+const spareChildren: Array<number> = []
+const children = (): ReadonlyArray<number> =>
+  execFileSync("pgrep", ["-P", String(process.pid), "-f", "NodeCcxtProcess"], { encoding: "utf8" }).trim().split("\n").map(Number)
+    .filter((child) => !spareChildren.includes(child))
+
 beforeAll(async () => {
   exchanges = await Exchanges.start()
+  spare = await open(exchanges.urls)
+  spareChildren.push(...children())
   const [first, second] = await open(exchanges.urls)
   binance = first!
   kraken = second!
@@ -46,6 +60,7 @@ beforeEach(() => {
   exchanges.kraken = { BTC: "60010.00000", ETH: "3000.50000" }
   exchanges.instead.clear()
   exchanges.gone.clear()
+  exchanges.refusal = undefined
   exchanges.paused.clear()
 })
 
@@ -92,7 +107,7 @@ test("so it is with the other exchange; a hundred times the price comes as it is
 test.each([[0, "ETH/USDT", /^BadSymbol: .*Invalid symbol/], [1, "ETH/USD", /^[A-Z][A-Za-z]*: kraken .*Unknown asset pair/]])(
   "a pair that is gone from exchange %i costs the other market nothing: it is refused by name, left out, and asked for alone later",
   async (number, symbol, reason) => {
-    const source = (await openOwn())[number]!
+    const source = spare[number]!
     const both = [source.symbolOf("BTC/USD"), symbol]
     const found = async (nowEpochMs: number) => {
       const { open: notKnown, refused, tickers } = await Effect.runPromise(Effect.withClock(source.fetch(both), at(nowEpochMs)))
@@ -105,9 +120,54 @@ test.each([[0, "ETH/USDT", /^BadSymbol: .*Invalid symbol/], [1, "ETH/USD", /^[A-
     expect(await found(1_000)).toEqual(without)
     expect(exchanges.asked.map((url) => url.includes("ETH"))).toEqual([false])
     exchanges.gone.clear()
-    await expect.poll(() => found(2_000), { timeout: 20_000, interval: 200 }).toEqual([both, [], [], undefined])
+    await expect.poll(() => found(2_000), { interval: 20 }).toEqual([both, [], [], undefined])
   }
 )
+
+test.each([["500", 500, "{}"], ["a mode of the pair alone", 200, "{\"error\":[\"EService:Market in cancel_only mode\"]}"], [
+  "404",
+  404,
+  "no such pair"
+]])("a pair for which an exchange answers %s costs the other nothing either, in whichever place, and is named", async (_, status, body) => {
+  const source = spare[1]!
+  exchanges.refusal = { status, body }
+  for (const gone of ["BTC", "ETH"] as const) {
+    exchanges.gone.clear()
+    const both = [source.symbolOf("BTC/USD"), source.symbolOf("ETH/USD")]
+    const found = async () => {
+      const polled = await Effect.runPromise(Effect.either(source.fetch(both)))
+      return Either.isRight(polled) ? [[...polled.right.tickers.keys()], [...polled.right.refused.keys()]] : []
+    }
+    await expect.poll(found, { interval: 20 }).toEqual([both, []])
+    exchanges.gone.add(gone)
+    await expect.poll(found, { interval: 20 }).toEqual([both.filter((symbol) => !symbol.startsWith(gone)), [`${gone}/USD`]])
+  }
+})
+
+test.each([500, 401])("an exchange that answers %i to everything does not answer, and is asked for one part more", async (status) => {
+  const [fresh] = spare
+  await ask(fresh!, "BTC/USD", "ETH/USD")
+  exchanges.instead.set("/binance/api/v3/ticker", { status, body: "{}" })
+  exchanges.asked.length = 0
+  expect(Either.isLeft(await Effect.runPromise(Effect.either(fresh!.fetch(["BTC/USDT", "ETH/USDT"]))))).toBe(true)
+  expect(exchanges.asked.length).toBe(2)
+  exchanges.instead.clear()
+  expect(await ask(fresh!, "BTC/USD", "ETH/USD")).toEqual({ "BTC/USDT": 60_000, "ETH/USDT": 3_000 })
+})
+
+test("an answer comes in time from an exchange that allows few requests, while all of its pairs are asked for separately", async () => {
+  const own = await Effect.runPromise(Scope.make())
+  onTestFinished(() => Effect.runPromise(Scope.close(own, Exit.void)))
+  // Each request waits for the one before: the common one and one more for each pair would take longer.
+  const slow = { answerWithinMs: 1_300, requestEveryMs: 700 }
+  const [, source] = await Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, urlsOf(exchanges.urls), slow), own))
+  await ask(source!, "BTC/USD")
+  exchanges.gone.add("BTC").add("ETH")
+  await new Promise((resolve) => setTimeout(resolve, 800))
+  const began = performance.now()
+  await Effect.runPromise(Effect.either(source!.fetch(["BTC/USD", "ETH/USD"])))
+  expect(performance.now() - began).toBeLessThan(slow.answerWithinMs)
+})
 
 test("a pair that is listed and does not trade when an exchange is first asked costs the other nothing, answered or refused", async () => {
   exchanges.paused.add("ETH")
@@ -120,7 +180,7 @@ test("a pair that is listed and does not trade when an exchange is first asked c
 })
 
 test("an exchange that refuses every pair does not answer, and one that refuses for too many requests is asked once", async () => {
-  const [fresh] = await openOwn()
+  const [fresh] = spare
   exchanges.gone.add("BTC").add("ETH")
   for (const nowEpochMs of [0, 1_000, 70_000]) {
     const failed = await Effect.runPromise(Effect.either(Effect.withClock(fresh!.fetch(["BTC/USDT", "ETH/USDT"]), at(nowEpochMs))))
@@ -162,10 +222,6 @@ test("an answer that is too long is a failure, and holds nothing up", async () =
   exchanges.instead.clear()
   expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
 })
-
-/** The child processes of this one that ask exchanges. */
-const children = (): ReadonlyArray<number> =>
-  execFileSync("pgrep", ["-P", String(process.pid), "-f", "NodeCcxtProcess"], { encoding: "utf8" }).trim().split("\n").map(Number)
 
 test("a process that answers nothing while it is asked is ended after a minute, and the next question begins another", async () => {
   const [hung] = children()
@@ -213,6 +269,6 @@ test("an exchange that is down when its markets are to be loaded is asked for th
 
 test("an exchange that the package does not know is said", async () => {
   const unknown = Either.getOrThrow(Settings.parseExchanges("kraken,mtgox9"))
-  const failed = await Effect.runPromise(Effect.either(Effect.scoped(NodeCcxt.sources(unknown, new Map()))))
+  const failed = await Effect.runPromise(Effect.either(Effect.scoped(NodeCcxt.sources(unknown, new Map(), limits))))
   expect(failed).toMatchObject({ _tag: "Left", left: { message: "the package ccxt knows no mtgox9" } })
 })
