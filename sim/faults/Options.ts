@@ -1281,7 +1281,7 @@ const limited = (random: SimRandom): Pick<Drawn, "limits" | "probe" | "rushes"> 
   return { limits: drawn, probe: probe(random.split("probe")), rushes: rushes(random.split("rushes"), drawn) }
 }
 
-/** All options but those drawn separately: the ledger, the removed lock, and intervals that end in a hurry. */
+/** All options but those that only some runs have: the ledger, the removed lock, intervals that end in a hurry, and pages of other origins. */
 type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock" | "origins">>
 
 /** The profiles in which the lock may be taken away: the others are without disk faults, or without crashes. */
@@ -1315,8 +1315,8 @@ const hurried = (options: Options, random: SimRandom): Options =>
     : options
 
 /**
- * Segments of other sizes after a restart. Not where the disk may be full: what a writer has prepared there is of the wrong size for the
- * next one, which has no room of its own to keep for what reduces risk.
+ * Segments of other sizes after a restart. Not where the disk may be full: the segment that a writer has prepared is its room for what
+ * reduces risk, and a next writer whose segments have another size can neither use that one nor prepare its own on a full disk.
  */
 const resized = (options: Options, random: SimRandom): Options =>
   options.bounds === undefined || options.room === undefined || options.room.meanFullMs > 0

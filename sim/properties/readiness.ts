@@ -170,7 +170,7 @@ const committed = (state: State, { model, record: { command } }: Observation & {
 }
 
 export const readiness: Property<State> = {
-  name: "probes-are-told-how-each-index-stands",
+  name: "probes-are-told-how-the-venue-stands",
   invariant: "contract",
   kind: "safety",
   initial: () => ({ model: undefined, hasBegun: false, decided: 0 }),

@@ -207,7 +207,7 @@ const neverOpened = "acc_zzzzzz"
 const longestRestartMs = 2_000
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
-const hungMs = 1_500
+const patienceMs = 1_500
 
 /** Within this time before it hangs, a block was begun, ms. */
 const blockMs = 1_000
@@ -636,7 +636,7 @@ export class Host {
   killHung(isOfBlock: boolean): void {
     const incarnation = this.#incarnation
     if (isOfBlock) this.#hungSinceEpochMs ??= this.world.time.nowEpochMs()
-    this.world.time.after(hungMs, () => {
+    this.world.time.after(patienceMs, () => {
       if (this.process !== undefined && this.#incarnation === incarnation) this.crash("kill")
     })
   }

@@ -149,7 +149,7 @@ export class Stage {
   /** Creates a market, opens it and gives it its first price, so that it has a mark. */
   market(base: string, index: number, change: Terms = {}): Parameters {
     const market = { ...terms(base), ...change }
-    this.#put(market)
+    this.put(market)
     this.status(market, "backfilling")
     this.status(market, "open")
     this.#markets.set(market, index)
@@ -162,14 +162,16 @@ export class Stage {
     return (this.#acting.world.markets?.first ?? []).map(({ parameters }) => parameters)
   }
 
-  #put(market: Parameters): void {
-    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
+  /** Creates a market, or changes its parameters: at once, or at a moment. */
+  put(market: Parameters, effectiveAtEpochMs?: number): void {
+    const body = { ...Calls.marketBody(market), ...(effectiveAtEpochMs === undefined ? {} : { effectiveAtEpochMs }) }
+    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, body))
   }
 
   /** Changes a market's parameters, and sends an index under them. */
   change(market: Parameters, change: Terms, index: number): Parameters {
     const changed = { ...market, ...change }
-    this.#put(changed)
+    this.put(changed)
     this.#markets.delete(market)
     this.#markets.set(changed, index)
     this.done(this.index(changed, index))
@@ -178,7 +180,7 @@ export class Stage {
 
   /** Delists a market at once, which settles all positions in it. */
   delist(market: Parameters): void {
-    this.done(this.#delisting(market, {}))
+    this.done(this.#delisting(market, "PUT", {}))
     this.#markets.delete(market)
   }
 
@@ -189,11 +191,17 @@ export class Stage {
 
   /** Tries to announce it, and returns the answer. */
   announcesEnd(market: Parameters, effectiveAtEpochMs: number): Answer {
-    return this.#delisting(market, { effectiveAtEpochMs })
+    return this.#delisting(market, "PUT", { effectiveAtEpochMs })
   }
 
-  #delisting(market: Parameters, body: object): Answer {
-    return this.operate("delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${market.marketId}/delisting`, body)
+  /** Withdraws what was announced. */
+  withdrawEnd(market: Parameters): void {
+    this.done(this.#delisting(market, "DELETE", undefined))
+  }
+
+  #delisting(market: Parameters, method: "PUT" | "DELETE", body: object | undefined): Answer {
+    const endpoint = method === "PUT" ? "delistMarket" : "withdrawDelisting"
+    return this.operate(endpoint, "DelistMarket", method, `/v1/operator/markets/${market.marketId}/delisting`, body)
   }
 
   status(market: Parameters, status: Status): void {

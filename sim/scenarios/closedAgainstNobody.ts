@@ -4,25 +4,22 @@
  *
  * What has to hold: what can be closed is closed, the market is halted, and operators are told so, once.
  */
+import { broughtUsdc, loseAll, lossBases } from "./Owing.js"
 import type { Scenario } from "./Scenario.js"
 
 export const closedAgainstNobody: Scenario = {
   name: "closed-against-nobody",
   what: "a deleveraging closes one counterparty and finds nobody for the rest: the market is halted, and operators are told",
   play: (stage) => {
-    const [closed, falling, market] = ["OFF", "XYZ", "ABC"].map((base) => stage.market(base, 1_000))
-    const owing = stage.one("owing", 2_000)
+    const [closed, falling, market] = [...lossBases, "ABC"].map((base) => stage.market(base, 1_000))
+    const owing = stage.one("owing", broughtUsdc)
     const [able, rich] = stage.open(["able", "rich"], 100_000)
     const ruined = stage.one("ruined", 205)
-    for (const each of [closed!, falling!]) stage.deal(owing, rich!, each, 5, 1_000)
-    stage.deal(ruined, able!, market!, 1, 1_000)
-    stage.deal(ruined, owing, market!, 1, 1_000)
+    loseAll(stage, [owing], rich!, [closed!, falling!], () => {
+      stage.deal(ruined, able!, market!, 1, 1_000)
+      stage.deal(ruined, owing, market!, 1, 1_000)
+    })
 
-    // It loses 1,500 where nothing is liquidated any more, and 1,350 where that alone would not ruin it.
-    stage.move(closed!, 700)
-    stage.status(closed!, "halted")
-    stage.move(falling!, 730)
-    stage.is("what is owed", stage.usdc(owing, "equity"), -850)
     stage.move(market!, 800)
     stage.tick()
     stage.is("the steps", stage.steps(market!).map(({ step }) => step), ["order", "deleveraging", "exhausted"])

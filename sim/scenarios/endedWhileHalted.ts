@@ -31,8 +31,7 @@ export const endedWhileHalted: Scenario = {
     stage.holds("its end is half an hour after the halt", Math.abs(effectiveAtEpochMs - found - 30 * minute) < 5_000)
     stage.is("what both hold", [long!, short!].map((who) => stage.held(who, leaving!)), [5, -5])
     // The other market's end is withdrawn in time.
-    const target = `/v1/operator/markets/${staying!.marketId}/delisting`
-    stage.done(stage.operate("withdrawDelisting", "DelistMarket", "DELETE", target, undefined))
+    stage.withdrawEnd(staying!)
 
     stage.setForward(30 * minute)
     for (let seconds = 0; seconds < 3; seconds++) stage.tick()

@@ -53,20 +53,19 @@ const traded = (stage: Stage, one: Somebody, two: Somebody, market: Parameters):
   follower.leave()
 }
 
+/** A price of an index, and the next minute. */
+const sample = (stage: Stage, market: Parameters, price: number): void => {
+  stage.done(stage.index(market, price))
+  stage.setForward(minute)
+}
+
 /** A draft gets prices in two minutes, and then other decimals, before the histories have taken in any of it. */
 const redrawn = (stage: Stage, like: Parameters): void => {
-  const put = (market: Parameters): void => {
-    const target = `/v1/operator/markets/${market.marketId}`
-    stage.done(stage.operate("putMarket", "PutMarket", "PUT", target, Calls.marketBody(market)))
-  }
   const draft = { ...like, marketId: "NEW-USDC-PERP", baseAsset: "NEW", underlyingSymbol: "NEW" }
-  put(draft)
-  for (const price of [5, 6]) {
-    stage.done(stage.index(draft, price))
-    stage.setForward(minute)
-  }
+  stage.put(draft)
+  for (const price of [5, 6]) sample(stage, draft, price)
   const finer = { ...draft, priceScale: 1 }
-  put(finer)
+  stage.put(finer)
   for (const status of ["backfilling", "open"] as const) stage.status(finer, status)
   stage.done(stage.index(finer, 7))
   stage.wait(2 * restMs)
@@ -87,15 +86,11 @@ export const followedFromTheMiddle: Scenario = {
     traded(stage, one!, two!, market)
     redrawn(stage, market)
 
-    const sample = (at: number): void => {
-      stage.done(stage.index(market, 1_000 + at % 7))
-      stage.setForward(minute)
-    }
-    for (let at = 0; at < more; at++) sample(at)
+    for (let at = 0; at < more; at++) sample(stage, market, 1_000 + at % 7)
     const early = stage.listener("who comes early")
     early.askForCandles(market.marketId, "index")
     early.hasBegun("market.candles")
-    for (let at = 0; at < 2; at++) sample(at)
+    for (let at = 0; at < 2; at++) sample(stage, market, 1_000 + at)
     const late = stage.listener("who comes late")
     late.askForCandles(market.marketId, "index")
     late.hasBegun("market.candles")

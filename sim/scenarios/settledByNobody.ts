@@ -6,6 +6,7 @@
  * What has to hold: the settlement waits, is gone through again every minute, and operators are shown that it does for as long as it
  * does. Once somebody can bear the deficit it ends, and no money was made.
  */
+import { broughtUsdc, leftUsdc, loseAll, lossBases } from "./Owing.js"
 import type { Scenario } from "./Scenario.js"
 
 const minute = 60_000
@@ -14,17 +15,11 @@ export const settledByNobody: Scenario = {
   name: "settled-by-nobody",
   what: "a delisted market's only holders are both below zero: its settlement waits until one of them has money again",
   play: (stage) => {
-    const [leaving, closed, falling] = ["ABC", "OFF", "XYZ"].map((base) => stage.market(base, 1_000))
-    const [one, two] = stage.open(["one", "two"], 2_000)
+    const [leaving, closed, falling] = ["ABC", ...lossBases].map((base) => stage.market(base, 1_000))
+    const [one, two] = stage.open(["one", "two"], broughtUsdc)
     const rich = stage.one("rich", 100_000)
-    for (const who of [one!, two!]) for (const market of [closed!, falling!]) stage.deal(who, rich, market, 5, 1_000)
-    stage.deal(one!, two!, leaving!, 1, 1_000)
+    loseAll(stage, [one!, two!], rich, [closed!, falling!], () => stage.deal(one!, two!, leaving!, 1, 1_000))
 
-    // Each loses 1,500 and has 500 of 175 + 250 + 50; that market is halted, and with 1,350 lost in the other one each has 850 too little.
-    stage.move(closed!, 700)
-    stage.status(closed!, "halted")
-    stage.move(falling!, 730)
-    stage.is("what both have", [one!, two!].map((who) => stage.usdc(who, "equity")), [-850, -850])
     stage.delist(leaving!)
     stage.tick()
     stage.metrics()
@@ -35,7 +30,7 @@ export const settledByNobody: Scenario = {
     stage.pass(minute + 2_000)
     stage.metrics()
     stage.is("what both hold at the end", [one!, two!].map((who) => stage.held(who, leaving!)), [0, 0])
-    stage.is("what both have at the end", [one!, two!].map((who) => stage.usdc(who, "equity")), [10_000 - 850 - 105, 105 - 850])
+    stage.is("what both have at the end", [one!, two!].map((who) => stage.usdc(who, "equity")), [10_000 + leftUsdc - 105, 105 + leftUsdc])
     // The rest is borne where it was lost, as soon as that market trades again.
     stage.status(closed!, "open")
     for (let second = 0; second < 3; second++) stage.move(closed!, 700)

@@ -7,7 +7,6 @@
  * What has to hold: each of these is told at once, by itself, to who follows the market.
  */
 import type { Parameters } from "../../src/domain/Market.js"
-import * as Calls from "../workload/Calls.js"
 import { type Listener, listened } from "./Listener.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage, Terms } from "./Stage.js"
@@ -20,8 +19,7 @@ const sessionsMs = 12_000
 
 const put = (stage: Stage, market: Parameters, change: Terms, effectiveAtEpochMs?: number): Parameters => {
   const changed = { ...market, ...change }
-  const body = { ...Calls.marketBody(changed), ...(effectiveAtEpochMs === undefined ? {} : { effectiveAtEpochMs }) }
-  stage.done(stage.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, body))
+  stage.put(changed, effectiveAtEpochMs)
   return changed
 }
 
@@ -65,9 +63,8 @@ export const toldOfEveryStatus: Scenario = {
     tells("its effect", 1, 0, () => stage.pass(2 * noticeMs))
     tells("a step that is held back", 0, 1, () => stage.is("a step", stage.index(market, 2 * price).status, 400))
     tells("its end", 0, 1, () => stage.done(stage.index(market, price)))
-    const delisting = `/v1/operator/markets/${market.marketId}/delisting`
     tells("an announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 20 * noticeMs))
-    tells("its withdrawal", 1, 1, () => stage.done(stage.operate("withdrawDelisting", "DelistMarket", "DELETE", delisting, undefined)))
+    tells("its withdrawal", 1, 1, () => stage.withdrawEnd(market))
     tells("another announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 2 * noticeMs))
     tells("the end", 2, 1, () => stage.pass(3 * noticeMs))
     // What happens to it concerns no other market.
