@@ -6,6 +6,8 @@
 import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { givenTwice } from "./domain/GivenTwice.js"
+import { isoTime } from "./domain/IsoTime.js"
 import * as Market from "./domain/Market.js"
 import { formatDecimal } from "./domain/Units.js"
 import { type Header, internal, Principal } from "./operations/Header.js"
@@ -62,10 +64,8 @@ const issuesOf = (error: ParseResult.ParseError): string =>
     .join("; ")
 
 /** The first market that is in the file twice: only one entry could hold, and each one's calendar would end the other's sessions. */
-const repeatedIn = (markets: ReadonlyArray<ListedMarket>): string | undefined => {
-  const ids = markets.map(({ parameters }) => parameters.marketId)
-  return ids.find((marketId, index) => ids.indexOf(marketId) < index)
-}
+const repeatedIn = (markets: ReadonlyArray<ListedMarket>): string | undefined =>
+  givenTwice(markets.map(({ parameters }) => parameters.marketId))
 
 /** What is wrong with the markets of a file, as a sentence. */
 const faultIn = (markets: ReadonlyArray<ListedMarket>): string | undefined => {
@@ -219,9 +219,6 @@ const withUnusedCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>):
     .filter((view) => Market.isListed(view.status) && !Market.hasSessions(view.parameters) && !isDelisted(view))
     .map(({ parameters: { marketId } }) => marketId)
 
-/** A time in a line of the log. */
-const timeText = (epochMs: number): string => new Date(epochMs).toISOString()
-
 /**
  * What the log says of each announced delisting whose time came while the venue was down: whoever runs it has to know what the first record
  * of the start does with it. One that was missed by a minute can still be withdrawn, and so can any under a halt; any other is carried
@@ -240,9 +237,9 @@ const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<stri
       ? "it takes effect with the first record of this start, without a price, since it has no index"
       : `it takes effect with the first record of this start, at ${formatDecimal(finalPriceAtoms, parameters.priceScale)}`
     const held = `${formatDecimal(openInterestAtoms, parameters.quantityScale)} are held in it long and short`
-    const made = lastMark === undefined ? "it never had a mark" : `its last mark was made at ${timeText(lastMark.atEpochMs)}`
+    const made = lastMark === undefined ? "it never had a mark" : `its last mark was made at ${isoTime(lastMark.atEpochMs)}`
     return [
-      `the announced delisting of ${parameters.marketId} was due at ${timeText(delisting.effectiveAtEpochMs)}: ${becomes}; ${held}; ${made}`
+      `the announced delisting of ${parameters.marketId} was due at ${isoTime(delisting.effectiveAtEpochMs)}: ${becomes}; ${held}; ${made}`
     ]
   })
 

@@ -15,36 +15,74 @@ import { versions } from "../src/sequencer/Versions.js"
 import type * as Calendar from "../src/sessions/Calendar.js"
 import { Driver, parameters } from "./engine/drive.js"
 
-test("a market that the file still names and that is delisted stays so, and the start goes on with the others", () => {
+const listed = (base: string, more: Partial<Bootstrap.ListedMarket> = {}): Bootstrap.ListedMarket => ({
+  parameters: parameters(base),
+  developmentIndexPriceAtoms: 1000,
+  ...more
+})
+
+const weekly: Calendar.Calendar = {
+  timeZone: "UTC",
+  weekly: [{ opens: "Monday 09:00", closes: "Friday 17:00" }],
+  holidays: [],
+  shortenedDays: [],
+  riskIncreasingCutoffMs: 0
+}
+
+type Submit = (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void) => void
+
+/** A start of an engine with these markets in its file, by the engine's time. */
+const begin = (
+  driver: Driver,
+  markets: ReadonlyArray<Bootstrap.ListedMarket>,
+  submit: Submit = (command, answer) => answer(driver.run(command))
+): Effect.Effect<void, Bootstrap.MarketsFileInvalid> =>
+  Bootstrap.run({
+    reads: driver.engine,
+    submit: { submit },
+    environment: "development",
+    markets,
+    versions,
+    step: undefined,
+    now: () => driver.atEpochMs
+  })
+
+/** An engine that is started with markets files, and the commands that each start sends. */
+const starting = () => {
   const driver = new Driver()
-  const sent: Array<Command["kind"]> = []
-  const submit = {
-    submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => {
+  const start = (bases: ReadonlyArray<string>): ReadonlyArray<Command["kind"]> => {
+    const sent: Array<Command["kind"]> = []
+    const started = begin(driver, bases.map((base) => listed(base)), (command, answer) => {
       sent.push(command.kind)
       answer(driver.run(command))
-    }
+    })
+    Effect.runSync(started.pipe(Logger.withMinimumLogLevel(LogLevel.None)))
+    return sent
   }
-  const start = (bases: ReadonlyArray<string>): void => {
-    const markets = bases.map((base) => ({ parameters: parameters(base), developmentIndexPriceAtoms: 1000 }))
-    Effect.runSync(
-      Bootstrap.run({
-        reads: driver.engine,
-        submit,
-        environment: "development",
-        markets,
-        versions,
-        step: undefined,
-        now: () => driver.atEpochMs
-      })
-    )
-  }
+  return { driver, start }
+}
+
+/** What a start of an engine logs, with these markets in its file. */
+const warnings = (driver: Driver, markets: ReadonlyArray<Bootstrap.ListedMarket>): ReadonlyArray<string> => {
+  const heard: Array<string> = []
+  const logger = Logger.make(({ message }) => void heard.push(String(message)))
+  Effect.runSync(begin(driver, markets).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
+  return heard
+}
+
+/** The same at a later time. */
+const warningsAt = (driver: Driver, atEpochMs: number): ReadonlyArray<string> => {
+  driver.atEpochMs = atEpochMs
+  return warnings(driver, [])
+}
+
+test("a market that the file still names and that is delisted stays so, and the start goes on with the others", () => {
+  const { driver, start } = starting()
   start(["AAA"])
   driver.price(0, 1000)
   driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 0, action: "delist", effectiveAtEpochMs: 0 })
   driver.send({ kind: "PassTime" })
-  sent.length = 0
-  start(["AAA", "BBB"])
-  expect(sent).toEqual(["StartVenue", "PutMarket", "SetMarketStatus", "SetMarketStatus"])
+  expect(start(["AAA", "BBB"])).toEqual(["StartVenue", "PutMarket", "SetMarketStatus", "SetMarketStatus"])
   expect(driver.engine.market(0)).toMatchObject({ status: "halted", delisting: { state: "settled" } })
   expect(driver.engine.market(1)).toMatchObject({ status: "open", delisting: undefined })
 })
@@ -53,25 +91,11 @@ it.effect("an inbox in which what is due at the start waits already is no fault 
   Effect.gen(function*() {
     const driver = new Driver()
     let isFull = true
-    const submit = {
-      submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => {
-        if (!isFull || command.kind !== "SetMarketStatus" || command.status !== "open") return answer(driver.run(command))
-        isFull = false
-        answer({ sequence: 0, atEpochMs: 0, refusal: Refusal.inboxFull, replayed: false, entries: [] })
-      }
-    }
-    const markets = [{ parameters: parameters("AAA"), developmentIndexPriceAtoms: 1000 }]
-    const started = yield* Effect.fork(
-      Bootstrap.run({
-        reads: driver.engine,
-        submit,
-        environment: "development",
-        markets,
-        versions,
-        step: undefined,
-        now: () => driver.atEpochMs
-      })
-    )
+    const started = yield* Effect.fork(begin(driver, [listed("AAA")], (command, answer) => {
+      if (!isFull || command.kind !== "SetMarketStatus" || command.status !== "open") return answer(driver.run(command))
+      isFull = false
+      answer({ sequence: 0, atEpochMs: 0, refusal: Refusal.inboxFull, replayed: false, entries: [] })
+    }))
     yield* TestClock.adjust("499 millis")
     expect(driver.engine.market(0)).toMatchObject({ status: "backfilling" })
     yield* TestClock.adjust("1 millis")
@@ -91,37 +115,6 @@ test("a market that the file names twice is refused with its name, whether or no
   )
   expect(told).toEqual(["taken", "ETH-USDC-PERP is in it twice", "ETH-USDC-PERP is in it twice"])
 })
-
-/** An engine that is started with markets files, and the commands that each start sends. */
-const starting = () => {
-  const driver = new Driver()
-  const sent: Array<Command["kind"]> = []
-  const submit = {
-    submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => {
-      sent.push(command.kind)
-      answer(driver.run(command))
-    }
-  }
-  const start = (bases: ReadonlyArray<string>): ReadonlyArray<Command["kind"]> => {
-    sent.length = 0
-    const markets = bases.map((base) => ({ parameters: parameters(base), developmentIndexPriceAtoms: 1000 }))
-    Effect.runSync(
-      Bootstrap.run({
-        reads: driver.engine,
-        submit,
-        environment: "development",
-        markets,
-        versions,
-        step: undefined,
-        now: () => driver.atEpochMs
-      }).pipe(
-        Logger.withMinimumLogLevel(LogLevel.None)
-      )
-    )
-    return [...sent]
-  }
-  return { driver, start }
-}
 
 test("a market that the operator put stays the draft that it is, and listed it stays unopened, when the file names it later", () => {
   const { driver, start } = starting()
@@ -165,47 +158,12 @@ test("a start finishes the markets that one before it had begun with, also days 
   expect(driver.engine.market(0).status).toBe("draft")
 })
 
-/** What a start of an engine logs, with these markets in its file. */
-const loggedBy = (driver: Driver, markets: ReadonlyArray<Bootstrap.ListedMarket>, nowEpochMs: number): ReadonlyArray<string> => {
-  const heard: Array<string> = []
-  const logger = Logger.make(({ message }) => void heard.push(String(message)))
-  const submit = {
-    submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => answer(driver.run(command))
-  }
-  driver.atEpochMs = Math.max(driver.atEpochMs, nowEpochMs)
-  const starting = Bootstrap.run({
-    reads: driver.engine,
-    submit,
-    environment: "development",
-    markets,
-    versions,
-    step: undefined,
-    now: () => nowEpochMs
-  })
-  Effect.runSync(starting.pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
-  return heard
-}
-
-const listed = (base: string, more: Partial<Bootstrap.ListedMarket> = {}): Bootstrap.ListedMarket => ({
-  parameters: parameters(base),
-  developmentIndexPriceAtoms: 1000,
-  ...more
-})
-
-const weekly: Calendar.Calendar = {
-  timeZone: "UTC",
-  weekly: [{ opens: "Monday 09:00", closes: "Friday 17:00" }],
-  holidays: [],
-  shortenedDays: [],
-  riskIncreasingCutoffMs: 0
-}
-
 test("a start tells of each announced delisting that is overdue: the market, its time, the price it comes to and the last mark", () => {
   const dayMs = 86_400_000
   const iso = (epochMs: number): string => new Date(epochMs).toISOString()
   const announced = () => {
     const driver = new Driver()
-    loggedBy(driver, [listed("AAA"), listed("BBB"), listed("CCC")], driver.atEpochMs)
+    warnings(driver, [listed("AAA"), listed("BBB"), listed("CCC")])
     for (const market of [0, 1]) driver.price(market, 1000)
     driver.send({ kind: "MarkTick" })
     const markedAt = driver.atEpochMs
@@ -216,8 +174,8 @@ test("a start tells of each announced delisting that is overdue: the market, its
     return { driver, markedAt, dueAt }
   }
   const { driver, dueAt, markedAt } = announced()
-  expect(loggedBy(driver, [], dueAt - 1)).toEqual([])
-  const told = loggedBy(driver, [], dueAt)
+  expect(warningsAt(driver, dueAt - 1)).toEqual([])
+  const told = warningsAt(driver, dueAt)
   expect(told).toEqual([
     `the announced delisting of AAA-USDC-PERP was due at ${iso(dueAt)}: it takes effect with the first record of this start, at 100.0; `
     + `0.000 are held in it long and short; its last mark was made at ${iso(markedAt)}`,
@@ -225,11 +183,11 @@ test("a start tells of each announced delisting that is overdue: the market, its
     + "price, since it has no index; 0.000 are held in it long and short; it never had a mark"
   ])
   expect(driver.engine.market(0).delisting).toMatchObject({ finalPriceAtoms: 1000 })
-  expect(loggedBy(driver, [], dueAt + 1)).toEqual([])
+  expect(warningsAt(driver, dueAt + 1)).toEqual([])
 
   const halted = announced()
   halted.driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
-  expect(loggedBy(halted.driver, [], halted.dueAt)[0]).toContain("as soon as the halt is lifted, and can be withdrawn until then")
+  expect(warningsAt(halted.driver, halted.dueAt)[0]).toContain("as soon as the halt is lifted, and can be withdrawn until then")
   expect(halted.driver.engine.market(0).delisting).toMatchObject({ state: "announced" })
   // The venue's time is that of its journal where the machine's clock has been set back behind it.
   expect(halted.driver.engine.atEpochMs).toBe(halted.dueAt)
@@ -237,23 +195,23 @@ test("a start tells of each announced delisting that is overdue: the market, its
 
   const missed = announced()
   const late = missed.dueAt + 60_000
-  expect(loggedBy(missed.driver, [], late - 1)[0]).toContain("it takes effect with the first record")
+  expect(warningsAt(missed.driver, late - 1)[0]).toContain("it takes effect with the first record")
   const later = announced()
-  expect(loggedBy(later.driver, [], late)[0]).toContain("it is announced anew for half an hour after this start")
+  expect(warningsAt(later.driver, late)[0]).toContain("it is announced anew for half an hour after this start")
   expect(later.driver.engine.market(0).delisting).toMatchObject({ state: "announced", effectiveAtEpochMs: late + 30 * 60_000 })
 })
 
 test("a start warns of a calendar for a market that the journal has as always open, and of no other calendar", () => {
   const driver = new Driver()
-  loggedBy(driver, [listed("OIL"), listed("GAS")], driver.atEpochMs)
+  warnings(driver, [listed("OIL"), listed("GAS")])
   const oil = listed("OIL", { parameters: parameters("OIL", { marketType: "commodity" }), calendar: weekly })
   const corn = listed("CORN", { parameters: parameters("CORN", { marketType: "commodity" }), calendar: weekly })
-  expect(loggedBy(driver, [oil, listed("GAS"), corn], driver.atEpochMs)).toEqual([
+  expect(warnings(driver, [oil, listed("GAS"), corn])).toEqual([
     "OIL-USDC-PERP has a calendar in the markets file and is of the type crypto in the journal, whose parameters hold: it trades around "
     + "the clock, and its calendar is not used"
   ])
   driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 0, action: "delist", effectiveAtEpochMs: 0 })
-  expect(loggedBy(driver, [oil], driver.atEpochMs)).toEqual([
+  expect(warnings(driver, [oil])).toEqual([
     "CORN-USDC-PERP trades in sessions, and the markets file has no calendar for it: "
     + "it closes with its session and does not open again, so that nobody in it can close a position or is liquidated, until it is in the "
     + "file with one, or is delisted"
@@ -262,39 +220,11 @@ test("a start warns of a calendar for a market that the journal has as always op
 
 test("a start warns of a listed market with sessions whose calendar the file has no more, and of no other", () => {
   const driver = new Driver()
-  const submit = {
-    submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => answer(driver.run(command))
-  }
-  const calendar: Calendar.Calendar = {
-    timeZone: "UTC",
-    weekly: [{ opens: "Monday 09:00", closes: "Friday 17:00" }],
-    holidays: [],
-    shortenedDays: [],
-    riskIncreasingCutoffMs: 0
-  }
-  const warnings = (bases: ReadonlyArray<string>): ReadonlyArray<string> => {
-    const heard: Array<string> = []
-    const logger = Logger.make(({ message }) => void heard.push(String(message)))
-    const markets = bases.map((base) => ({
-      parameters: parameters(base, base === "AAA" ? {} : { marketType: "equity" }),
-      developmentIndexPriceAtoms: 1000,
-      ...(base === "AAA" ? {} : { calendar })
-    }))
-    const starting = Bootstrap.run({
-      reads: driver.engine,
-      submit,
-      environment: "development",
-      markets,
-      versions,
-      step: undefined,
-      now: () => driver.atEpochMs
-    })
-    Effect.runSync(starting.pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
-    return heard
-  }
-  expect(warnings(["AAA", "OIL", "GAS"])).toEqual([])
+  const inSessions = (base: string) => listed(base, { parameters: parameters(base, { marketType: "equity" }), calendar: weekly })
+  const [gas, oil] = [inSessions("GAS"), inSessions("OIL")]
+  expect(warnings(driver, [listed("AAA"), oil, gas])).toEqual([])
   driver.send({ kind: "PutMarket", idempotencyKey: "draft", parameters: parameters("NEW", { marketType: "equity" }) })
-  expect(warnings(["AAA", "GAS"])).toEqual([expect.stringContaining("OIL-USDC-PERP trades in sessions")])
+  expect(warnings(driver, [listed("AAA"), gas])).toEqual([expect.stringContaining("OIL-USDC-PERP trades in sessions")])
   driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 1, action: "delist", effectiveAtEpochMs: 0 })
-  expect(warnings(["AAA", "GAS"])).toEqual([])
+  expect(warnings(driver, [listed("AAA"), gas])).toEqual([])
 })

@@ -47,6 +47,18 @@ const marketsWord = 21
 /** The number of a row with the record that last noted the account as changed. */
 const changedNumber = 11
 
+/**
+ * What sums over an account's positions come to together, profits and losses apart: as long as this is a safe integer, so is each of
+ * them, and they were exact at every step of adding them up.
+ */
+const magnitudeOf = (
+  initialMargin: number,
+  maintenanceMargin: number,
+  unrealizedPnl: number,
+  unrealizedLoss: number,
+  orderLoss: number
+): number => initialMargin + maintenanceMargin + orderLoss + (unrealizedPnl - unrealizedLoss) - unrealizedLoss
+
 export class Accounts {
   count = 0
   /** The insurance fund's account, or -1 before it is opened. */
@@ -188,14 +200,15 @@ export class Accounts {
     return this.words[account << 5]! ^ this.words[account << 5 | 16]! ^ this.remembered[account << 1]!
   }
 
-  /**
-   * What an account's sums come to together, profits and losses apart: as long as this is a safe integer, so is each of them, and
-   * they were exact at every step of adding them up.
-   */
+  /** What an account's sums come to together, see `magnitudeOf`. */
   magnitude(account: number): number {
-    const loss = this.sumUnrealizedLoss(account)
-    return this.sumInitialMargin(account) + this.sumMaintenanceMargin(account) + this.sumOrderLoss(account)
-      + (this.sumUnrealizedPnl(account) - loss) - loss
+    return magnitudeOf(
+      this.sumInitialMargin(account),
+      this.sumMaintenanceMargin(account),
+      this.sumUnrealizedPnl(account),
+      this.sumUnrealizedLoss(account),
+      this.sumOrderLoss(account)
+    )
   }
 
   /** Sets the sums over an account's positions, if they are exact. Returns whether they are; otherwise `setLargeSums` is needed. */
@@ -207,8 +220,7 @@ export class Accounts {
     unrealizedLoss: number,
     orderLoss: number
   ): boolean {
-    const magnitude = initialMargin + maintenanceMargin + orderLoss + (unrealizedPnl - unrealizedLoss) - unrealizedLoss
-    if (magnitude > Number.MAX_SAFE_INTEGER) return false
+    if (magnitudeOf(initialMargin, maintenanceMargin, unrealizedPnl, unrealizedLoss, orderLoss) > Number.MAX_SAFE_INTEGER) return false
     if (this.large.size > 0) this.large.delete(account)
     this.set(account, 3, initialMargin)
     this.set(account, 4, maintenanceMargin)

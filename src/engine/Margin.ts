@@ -156,6 +156,9 @@ const refreshPosition = (state: State, slot: number): void => {
   positions.setUnrealizedPnl(slot, scratch.unrealizedPnl)
 }
 
+/** The immediate loss of a position's orders: that of its buys or of its sells, whichever is larger. */
+const orderLossOf = (positions: State["positions"], slot: number): number => Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
+
 /** Refreshes an account's sums for all present marks. */
 export const refreshAccount = (state: State, account: number): void => {
   const { accounts, positions } = state
@@ -172,22 +175,18 @@ export const refreshAccount = (state: State, account: number): void => {
     const unrealized = positions.unrealizedPnl(slot)
     pnl += unrealized
     if (unrealized < 0) loss += unrealized
-    orderLoss += Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
+    orderLoss += orderLossOf(positions, slot)
   }
   if (!accounts.setSums(account, initialMargin, maintenanceMargin, pnl, loss, orderLoss)) sumExactly(state, account)
   accounts.setRiskEpoch(account, state.riskEpoch)
 }
 
 /** Sums an account's contributions that numbers cannot add up without rounding. */
-const sumExactly = ({ accounts, positions }: State, account: number): void => {
+const sumExactly = (state: State, account: number): void => {
+  const { accounts, positions } = state
   const sums = new Sums()
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
-    sums.add({
-      initialMargin: positions.initialMargin(slot),
-      maintenanceMargin: positions.maintenanceMargin(slot),
-      unrealizedPnl: positions.unrealizedPnl(slot),
-      orderLoss: Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
-    })
+    sums.add(contributionOf(state, slot, true))
   }
   accounts.setLargeSums(account, sums)
 }
@@ -197,7 +196,7 @@ const contributionOf = ({ positions }: State, slot: number, orderLoss: boolean):
   initialMargin: positions.initialMargin(slot),
   maintenanceMargin: positions.maintenanceMargin(slot),
   unrealizedPnl: positions.unrealizedPnl(slot),
-  orderLoss: orderLoss ? Math.max(positions.buyLoss(slot), positions.sellLoss(slot)) : 0
+  orderLoss: orderLoss ? orderLossOf(positions, slot) : 0
 })
 
 /** Recomputes a position after it or its open sizes changed, and adjusts the account's sums. */
@@ -254,7 +253,7 @@ export const equityOf = ({ accounts }: State, account: number): number =>
 /** Adds to the growing open size of one side (negative: subtracts), together with its immediate loss. */
 export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms: number, lossAtoms: number): void => {
   const { accounts, positions } = state
-  const before = Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
+  const before = orderLossOf(positions, slot)
   if (side === Order.buy) {
     positions.setOpenBuys(slot, positions.openBuys(slot) + sizeAtoms)
     positions.setBuyLoss(slot, positions.buyLoss(slot) + lossAtoms)
@@ -262,7 +261,7 @@ export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms:
     positions.setOpenSells(slot, positions.openSells(slot) + sizeAtoms)
     positions.setSellLoss(slot, positions.sellLoss(slot) + lossAtoms)
   }
-  accounts.addOrderLoss(positions.account(slot), Math.max(positions.buyLoss(slot), positions.sellLoss(slot)) - before)
+  accounts.addOrderLoss(positions.account(slot), orderLossOf(positions, slot) - before)
 }
 
 /** `a * b >= c * d` for non-negative safe integers, exact. */
@@ -285,7 +284,7 @@ export const accepts = (state: State, slot: number, after: Requirement, collater
   const added = after.initialMargin + after.maintenanceMargin + Math.abs(after.unrealizedPnl) + after.orderLoss + Math.abs(collateral)
   if (accounts.magnitude(account) + added > Number.MAX_SAFE_INTEGER) return acceptsLarge(state, slot, after, collateral, reduces)
   const pnlBefore = positions.unrealizedPnl(slot)
-  const lossBefore = Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
+  const lossBefore = orderLossOf(positions, slot)
   const pnl = accounts.sumUnrealizedPnl(account) - pnlBefore + after.unrealizedPnl
   const loss = accounts.sumUnrealizedLoss(account) - Math.min(0, pnlBefore) + Math.min(0, after.unrealizedPnl)
   const orderLoss = accounts.sumOrderLoss(account) - lossBefore + after.orderLoss

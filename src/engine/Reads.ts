@@ -82,8 +82,8 @@ export type DelistingView = Readonly<Pick<Delisting, "state" | "effectiveAtEpoch
 /** What a delisting still has to settle. */
 export interface DelistingOutlook {
   /**
-   * The final price, or what it would be if the market were delisted at a time, by the last record's unless another is given; price
-   * atoms, 0 where there is no index.
+   * The final price, or what it would be if the market were delisted at the given time, or at the last record's; price atoms, 0 where
+   * there is no index.
    */
   readonly finalPriceAtoms: number
   /** Size atoms held long, which equal those held short. */

@@ -2,6 +2,9 @@
  * A bounded table in which anybody may take a place without a credential. Each address may hold only so many: beyond that it loses its own
  * oldest. Where the table is full, a newcomer gets the oldest place of the network that holds most, so that whoever floods the table crowds
  * out only himself, and newcomers with few places are never refused.
+ *
+ * Addresses and their networks are those of requests. Where only accounts can take a place, an account's number stands for the address: it
+ * is a network of its own.
  */
 import { Multimap } from "../domain/Multimap.js"
 

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { JSONWebKeySet } from "jose"
 import * as fs from "node:fs"
+import { givenTwice } from "../domain/GivenTwice.js"
 import * as NodeWorkloadIdentity from "./NodeWorkloadIdentity.js"
 import { layerNone, type WorkloadIdentity, type WorkloadSetting } from "./WorkloadIdentity.js"
 
@@ -22,11 +23,6 @@ const jsonText = /("(?:[^"\\]|\\.)*")\s*(:?)/g
 const nameGivenTwice = (json: string): string | undefined => {
   const names = [...json.matchAll(jsonText)].flatMap(([, text, colon]) => colon === "" ? [] : [String(JSON.parse(text!))])
   return givenTwice(names)
-}
-
-const givenTwice = (names: ReadonlyArray<string>): string | undefined => {
-  const given = new Set<string>()
-  return names.find((name) => given.has(name) || !given.add(name))
 }
 
 const refuse = (name: string, message: string): ConfigError.ConfigError => ConfigError.InvalidData([name], message)

@@ -3,9 +3,9 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { isoTime } from "../../domain/IsoTime.js"
 import * as Units from "../../domain/Units.js"
 import type { Reads } from "../../engine/Reads.js"
-import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -79,7 +79,7 @@ const compatBalance = (state: Reads, account: number, nowEpochMs: number): Compa
   const used = Units.toNumber(equityAtoms - view.availableAtoms, Units.moneyScale)
   return {
     timestamp: state.atEpochMs,
-    datetime: Errors.isoTime(state.atEpochMs),
+    datetime: isoTime(state.atEpochMs),
     USDC: { free, used, total },
     free: { USDC: free },
     used: { USDC: used },

@@ -5,11 +5,11 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
+import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
 import * as Units from "../../domain/Units.js"
 import type { PositionView } from "../../engine/Reads.js"
-import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -127,7 +127,7 @@ const compatPosition = (market: Market.Parameters, view: PositionView, atEpochMs
     id: Ids.positionId(view.born),
     symbol: Market.symbol(market),
     timestamp: atEpochMs,
-    datetime: Errors.isoTime(atEpochMs),
+    datetime: isoTime(atEpochMs),
     side: view.quantityAtoms > 0 ? "long" : "short",
     contracts: Units.toNumber(quantityAtoms, market.quantityScale),
     contractSize: 1,

@@ -3,6 +3,7 @@
  * what only the edge can refuse is described here in the same terms.
  */
 import { assert } from "../../domain/Assert.js"
+import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
 import type { Unit } from "../../domain/Unit.js"
 import type { Refused } from "../../operations/Outcome.js"
@@ -419,7 +420,7 @@ export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.
 const mostNamed = 8
 
 /** Keys that agents have fetched of late, newest first, in words. */
-const fetchedOfLate = (keyIds: ReadonlyArray<string>): string =>
+const fetchedInWords = (keyIds: ReadonlyArray<string>): string =>
   keyIds.length === 1
     ? `An agent has fetched ${keyIds[0]} within the last ten minutes: revoke it if the code was that agent's.`
     : `Agents have fetched ${keyIds.slice(0, mostNamed).join(", ")}${keyIds.length > mostNamed ? " and others" : ""} `
@@ -435,7 +436,7 @@ export const userCodeUnknownBeside = (isApproved: boolean, keyIds: ReadonlyArray
   message: [
     userCodeUnknown.description.safeMessage,
     ...(isApproved ? ["There is an approval whose key was not fetched yet: it also ends with the session that gave it."] : []),
-    ...(keyIds.length === 0 ? [] : [fetchedOfLate(keyIds)])
+    ...(keyIds.length === 0 ? [] : [fetchedInWords(keyIds)])
   ].join(" ")
 })
 
@@ -877,9 +878,6 @@ export const envelope = (failure: Failure, requestId: string, atEpochMs: number)
     ...failure.comparison
   }
 }
-
-/** ISO 8601 of milliseconds since the Unix epoch. */
-export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString()
 
 /** Seconds after which a request that met a limit may be repeated: remembered decisions expire minute by minute. */
 const retryMinuteSeconds = 60

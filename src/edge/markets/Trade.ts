@@ -4,10 +4,10 @@
  */
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
+import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
 import type { Fill } from "../../engine/Reads.js"
-import * as Errors from "../http/Errors.js"
 import * as Fields from "../http/Fields.js"
 
 /** Money atoms of a fill: exact, and below 2^53 by the market's own rule. */
@@ -30,7 +30,7 @@ export const compatFields = {
 export const unified = (market: Market.Parameters, fill: Fill) => ({
   id: Ids.tradeId(fill.ordinal),
   timestamp: fill.atEpochMs,
-  datetime: Errors.isoTime(fill.atEpochMs),
+  datetime: isoTime(fill.atEpochMs),
   symbol: Market.symbol(market),
   price: Units.toNumber(fill.priceAtoms, market.priceScale),
   amount: Units.toNumber(fill.sizeAtoms, market.quantityScale),

@@ -5,11 +5,11 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
 import { type BookView, isDelisted, type MarketView, type StatsView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
-import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -217,7 +217,7 @@ const compatStats = (view: MarketView, figures: Figures, atEpochMs: number): Com
   return {
     symbol: Market.symbol(parameters),
     timestamp: atEpochMs,
-    datetime: Errors.isoTime(atEpochMs),
+    datetime: isoTime(atEpochMs),
     high: price(figures.highAtoms),
     low: price(figures.lowAtoms),
     last: price(figures.lastPriceAtoms),
@@ -230,7 +230,7 @@ const compatStats = (view: MarketView, figures: Figures, atEpochMs: number): Com
     fundingRate: figures.fundingRateE9 / one,
     nextFundingRate: figures.predictedFundingRateE9 / one,
     nextFundingTimestamp,
-    nextFundingDatetime: Errors.isoTime(nextFundingTimestamp),
+    nextFundingDatetime: isoTime(nextFundingTimestamp),
     interval: intervalName(parameters.fundingIntervalMs),
     info: stats(view, figures)
   }
@@ -252,7 +252,7 @@ const compatTicker = (view: MarketView, figures: Figures, book: BookView, atEpoc
   return {
     symbol: Market.symbol(parameters),
     timestamp: atEpochMs,
-    datetime: Errors.isoTime(atEpochMs),
+    datetime: isoTime(atEpochMs),
     ...(bid === undefined ? undefined : { bid: price(bid[0]), bidVolume: quantity(bid[1]) }),
     ...(ask === undefined ? undefined : { ask: price(ask[0]), askVolume: quantity(ask[1]) }),
     ...(figures.volumeBaseAtoms === 0

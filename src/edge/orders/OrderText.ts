@@ -3,6 +3,7 @@
  * answer to a command is made from the request and its outcome alone, so that the same request always gets the same bytes.
  */
 import * as Ids from "../../domain/Ids.js"
+import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
 import * as Refusal from "../../domain/Refusal.js"
@@ -131,7 +132,7 @@ export const compatTerms = (
   createdAtEpochMs: number
 ): string =>
   (terms.clientOrderId === "" ? "" : `,"clientOrderId":"${terms.clientOrderId}"`)
-  + `,"timestamp":${createdAtEpochMs},"datetime":"${Errors.isoTime(createdAtEpochMs)}"`
+  + `,"timestamp":${createdAtEpochMs},"datetime":"${isoTime(createdAtEpochMs)}"`
   + `,"side":"${Order.sides[terms.side]}","type":"${Order.types[terms.type]}"`
   + `,"timeInForce":"${Order.timesInForce[terms.timeInForce]}"`
   + (terms.priceAtoms === 0 ? "" : `,"price":${Units.toNumber(terms.priceAtoms, market.priceScale)}`)

@@ -2,6 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { isoTime } from "../../domain/IsoTime.js"
 import { anyMarket } from "../../domain/None.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
@@ -72,7 +73,7 @@ const compatCanceledAll = (
   idempotencyKey: string
 ): string =>
   `{${symbol === undefined ? "" : `"symbol":${quote(symbol)},`}"canceled":${decided.canceledOrders}`
-  + `,"timestamp":${outcome.atEpochMs},"datetime":"${Errors.isoTime(outcome.atEpochMs)}"`
+  + `,"timestamp":${outcome.atEpochMs},"datetime":"${isoTime(outcome.atEpochMs)}"`
   + `,"info":${canceledAll(accountId, marketId, decided, outcome, idempotencyKey)}}`
 
 export const cancelAllOrders = Route.hot({

@@ -4,11 +4,11 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
+import { isoTime } from "../../domain/IsoTime.js"
 import * as Order from "../../domain/Order.js"
 import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../http/Envelopes.js"
-import * as Errors from "../http/Errors.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import { quote } from "../http/Json.js"
@@ -78,7 +78,7 @@ const placedEntry = (
   const terms = accepted && market !== undefined
     ? OrderText.compatTerms(entry, market, 0, outcome.atEpochMs)
     : (entry.clientOrderId === "" ? "" : `,"clientOrderId":"${entry.clientOrderId}"`)
-      + `,"timestamp":${outcome.atEpochMs},"datetime":"${Errors.isoTime(outcome.atEpochMs)}"`
+      + `,"timestamp":${outcome.atEpochMs},"datetime":"${isoTime(outcome.atEpochMs)}"`
       + `,"side":"${body.side}","type":"${body.type}","timeInForce":"${Order.timesInForce[entry.timeInForce]}"`
       + (body.price === undefined ? "" : `,"price":${JSON.stringify(body.price)}`)
       + `,"amount":${JSON.stringify(body.amount)},"filled":0,"remaining":${JSON.stringify(body.amount)}`

@@ -2,7 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import * as Errors from "../http/Errors.js"
+import { isoTime } from "../../domain/IsoTime.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
@@ -21,6 +21,6 @@ export const getCompatTime = Route.effect({
   example: { target: "/v2/time" },
   handler: ({ now }) => () => {
     const timestamp = now()
-    return json({ timestamp, datetime: Errors.isoTime(timestamp) })
+    return json({ timestamp, datetime: isoTime(timestamp) })
   }
 })

@@ -11,6 +11,14 @@ type Looked = Pick<State, "accounts" | "positions" | "settling"> & {
   readonly markets: ReadonlyArray<Pick<State["markets"][number], "factor" | "mark">>
 }
 
+/** What entering a position took from its account's equity, negative, or gave it: longs pay for what they hold, shorts are paid. */
+const entryOf = (positions: Looked["positions"], slot: number): number =>
+  positions.quantity(slot) > 0 ? -positions.entryNotional(slot) : positions.entryNotional(slot)
+
+/** A position's unrealised PnL at its market's mark. `units`: per market, the money atoms of a size atom at the mark. */
+const pnlOf = (positions: Looked["positions"], units: Float64Array, slot: number): number =>
+  positions.quantity(slot) * units[positions.market(slot)]! + entryOf(positions, slot)
+
 /** Puts the number nearest to an account's equity, rounded once, in place of a sum that was rounded on the way. */
 const addUpExactly = (
   accounts: Looked["accounts"],
@@ -21,11 +29,9 @@ const addUpExactly = (
 ): void => {
   for (const [account, total] of large) total.add(accounts.collateral(account))
   for (let slot = 0; slot < positions.count; slot++) {
-    const quantity = positions.quantity(slot)
-    const total = quantity === 0 ? undefined : large.get(positions.account(slot))
+    const total = positions.quantity(slot) === 0 ? undefined : large.get(positions.account(slot))
     if (total === undefined) continue
-    const entry = quantity > 0 ? -positions.entryNotional(slot) : positions.entryNotional(slot)
-    total.add(quantity * units[positions.market(slot)]! + entry)
+    total.add(pnlOf(positions, units, slot))
   }
   for (const [account, total] of large) equityAtoms[account] = total.nearest
 }
@@ -50,12 +56,10 @@ export const equities = ({ accounts, markets, positions, settling }: Looked): Eq
   const large = new Map<number, Total>()
   const units = Float64Array.from(markets, ({ factor, mark }) => mark * factor)
   for (let slot = 0; slot < positions.count; slot++) {
-    const quantity = positions.quantity(slot)
-    if (quantity === 0) continue
-    const entry = quantity > 0 ? -positions.entryNotional(slot) : positions.entryNotional(slot)
-    imbalance.add(entry)
+    if (positions.quantity(slot) === 0) continue
+    imbalance.add(entryOf(positions, slot))
     const account = positions.account(slot)
-    const equity = equityAtoms[account]! + (quantity * units[positions.market(slot)]! + entry)
+    const equity = equityAtoms[account]! + pnlOf(positions, units, slot)
     equityAtoms[account] = equity
     if (!Number.isSafeInteger(equity)) large.set(account, new Total())
   }
