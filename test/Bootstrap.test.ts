@@ -31,11 +31,12 @@ const weekly: Calendar.Calendar = {
 
 type Submit = (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void) => void
 
-/** A start of an engine with these markets in its file, by the engine's time. */
+/** A start of an engine with these markets in its file; the machine's time is the engine's, unless another is given. */
 const begin = (
   driver: Driver,
   markets: ReadonlyArray<Bootstrap.ListedMarket>,
-  submit: Submit = (command, answer) => answer(driver.run(command))
+  submit: Submit = (command, answer) => answer(driver.run(command)),
+  nowEpochMs = driver.atEpochMs
 ): Effect.Effect<void, Bootstrap.MarketsFileInvalid> =>
   Bootstrap.run({
     reads: driver.engine,
@@ -44,7 +45,7 @@ const begin = (
     markets,
     versions,
     step: undefined,
-    now: () => driver.atEpochMs
+    now: () => nowEpochMs
   })
 
 /** An engine that is started with markets files, and the commands that each start sends. */
@@ -63,10 +64,14 @@ const starting = () => {
 }
 
 /** What a start of an engine logs, with these markets in its file. */
-const warnings = (driver: Driver, markets: ReadonlyArray<Bootstrap.ListedMarket>): ReadonlyArray<string> => {
+const warnings = (
+  driver: Driver,
+  markets: ReadonlyArray<Bootstrap.ListedMarket>,
+  nowEpochMs = driver.atEpochMs
+): ReadonlyArray<string> => {
   const heard: Array<string> = []
   const logger = Logger.make(({ message }) => void heard.push(String(message)))
-  Effect.runSync(begin(driver, markets).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
+  Effect.runSync(begin(driver, markets, undefined, nowEpochMs).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger))))
   return heard
 }
 
@@ -191,7 +196,7 @@ test("a start tells of each announced delisting that is overdue: the market, its
   expect(halted.driver.engine.market(0).delisting).toMatchObject({ state: "announced" })
   // The venue's time is that of its journal where the machine's clock has been set back behind it.
   expect(halted.driver.engine.atEpochMs).toBe(halted.dueAt)
-  expect(loggedBy(halted.driver, [], halted.dueAt - 1_000)[0]).toContain("as soon as the halt is lifted")
+  expect(warnings(halted.driver, [], halted.dueAt - 1_000)[0]).toContain("as soon as the halt is lifted")
 
   const missed = announced()
   const late = missed.dueAt + 60_000
