@@ -4,6 +4,8 @@
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import SqliteDatabase from "better-sqlite3"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -189,9 +191,25 @@ const unwritable = (file: string): string | undefined => {
   return undefined
 }
 
-/** Copies a database that nobody writes to with its log, which is folded into the copy, and makes that durable. */
+/** What a database's files are at present: a writer changes at least one of them. */
+const looksOf = (file: string): string =>
+  companions.map((companion) => {
+    const stats = fs.statSync(`${file}${companion}`, { bigint: true, throwIfNoEntry: false })
+    return stats === undefined ? "none" : `${stats.dev}/${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`
+  }).join()
+
+/** Fails where a database's pages do not fit together. */
+const checkPages = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError | DatabaseUnusable> =>
+  Effect.flatMap(run<{ readonly quick_check: string }>(sql, "PRAGMA quick_check(1)"), ([found]) =>
+    found?.quick_check === "ok" ? Effect.void : new DatabaseUnusable({ reason: `the database is malformed: ${found?.quick_check}` }))
+
+/**
+ * Copies a database that nobody writes to with its log, which is folded into the copy, and makes that durable. Fails where somebody has
+ * written to it meanwhile: its files are copied one after the other, and would be of different moments.
+ */
 const copyUnwritten = (file: string, to: string): Effect.Effect<void, DatabaseUnusable> => {
   const files = trying(() => {
+    const before = looksOf(file)
     // The shared index beside a log is made anew from it.
     for (const companion of ["", "-wal"]) {
       if (!fs.existsSync(`${file}${companion}`)) continue
@@ -199,9 +217,12 @@ const copyUnwritten = (file: string, to: string): Effect.Effect<void, DatabaseUn
       // Copied with its mode, a file that may only be read could not be opened.
       fs.chmodSync(`${to}${companion}`, 0o600)
     }
+    if (looksOf(file) !== before) throw new Error(`somebody writes to ${file}, which can only be read here: copy it where it is written to`)
   })
-  // What is no database is found here: a copy of it would only be noticed when it is needed.
-  const opened = Effect.scoped(Effect.flatMap(openAt(to), (sql) => run(sql, "PRAGMA wal_checkpoint(TRUNCATE)")))
+  // What is no database, or a damaged one, is found here: a copy of it would only be noticed when it is needed.
+  const opened = Effect.scoped(
+    Effect.flatMap(openAt(to), (sql) => Effect.zipRight(run(sql, "PRAGMA wal_checkpoint(TRUNCATE)"), checkPages(sql)))
+  )
   const synced = trying(() => {
     const copy = fs.openSync(to, "r+")
     try {
@@ -229,8 +250,8 @@ export const copy = (dataDir: string, toDir: string): Effect.Effect<boolean, Dat
   // One statement reads one state: a copy by pages would begin anew whenever the venue writes.
   const copied = Effect.scoped(Effect.flatMap(openAt(file), (sql) => run(sql, "VACUUM INTO ?", [to]))).pipe(
     Effect.catchAll((error) => {
-      // SQLite cannot open a database to which it cannot write. Nobody writes on a read-only disk; elsewhere somebody else may, and has a
-      // file beside the database while it is open.
+      // SQLite cannot open a database to which it cannot write. What is mounted read-only is mostly written to by nobody, but may be by
+      // somebody for whom it is mounted otherwise. Elsewhere another user may write, and has a file beside the database while it is open.
       const why = unwritable(file)
       const isOpen = ["-wal", "-shm"].some((suffix) => fs.existsSync(`${file}${suffix}`))
       return why === "EROFS" || why !== undefined && !isOpen

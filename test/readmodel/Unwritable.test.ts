@@ -12,7 +12,9 @@ afterAll(() => fs.rmSync(above, { recursive: true }))
 /** A process that may not write to anything under the folder, as the system's own commands make it; undefined where it can make none. */
 const barred = {
   "on a read-only disk": (folder: string): ReadonlyArray<string> => {
-    const mount = `mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"`
+    // What can only be read under the folder's own name can be written to behind it.
+    const mount =
+      `mkdir "$0.behind" && mount --bind "$0" "$0.behind" && mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"`
     return ["unshare", "-rm", "sh", "-c", mount, folder]
   },
   // Root may write whatever a mode says, unless it gives up its capabilities.
@@ -29,8 +31,25 @@ const isPossible = (words: ReadonlyArray<string>): boolean => {
   }
 }
 
+/** Copies directories. Somebody writes to those that are named so, once their database is copied and before its log is looked for. */
 const copying = `
+  import fs from "node:fs"
+  import { syncBuiltinESMExports } from "node:module"
+  import path from "node:path"
+  import SqliteDatabase from "better-sqlite3"
   import * as Effect from "effect/Effect"
+  const { copyFileSync } = fs
+  fs.copyFileSync = (from, to) => {
+    copyFileSync(from, to)
+    const place = path.dirname(from)
+    if (path.basename(place) !== "changing") return
+    const behind = path.join(path.dirname(place) + ".behind", "changing")
+    const file = path.join(fs.existsSync(behind) ? behind : place, "histories.db")
+    fs.chmodSync(path.dirname(file), 0o700)
+    fs.chmodSync(file, 0o600)
+    new SqliteDatabase(file).exec("UPDATE place SET sequence = 1480")
+  }
+  syncBuiltinESMExports()
   import { copy } from ${JSON.stringify(new URL("../../src/readmodel/NodeHistories.js", import.meta.url).href)}
   const told = []
   for (const [from, to] of JSON.parse(process.argv[1])) {
@@ -40,8 +59,11 @@ const copying = `
   console.log(JSON.stringify(told))
 `
 
+/** Bytes of a database's page, as SQLite makes them. */
+const pageBytes = 4_096
+
 /** A data directory with histories of some rows, as a venue leaves it that has stopped, or at one moment of one that runs. */
-const directory = (folder: string, name: "stopped" | "running" | "damaged", mode: number): string => {
+const directory = (folder: string, name: "stopped" | "running" | "damaged" | "torn" | "changing", mode: number): string => {
   const [place, open] = [path.join(folder, name), fs.mkdtempSync(path.join(above, "open-"))]
   fs.mkdirSync(place)
   const [file, source] = [path.join(place, "histories.db"), path.join(open, "histories.db")]
@@ -53,6 +75,11 @@ const directory = (folder: string, name: "stopped" | "running" | "damaged", mode
   else database.close()
   fs.copyFileSync(source, file)
   if (name === "running") database.close()
+  if (name === "torn") {
+    // The first page, which is all that opening reads, is whole.
+    const pages = fs.readFileSync(file)
+    fs.writeFileSync(file, pages.fill("torn", pageBytes))
+  }
   if (name === "damaged") fs.writeFileSync(file, "no database".repeat(100))
   // Whoever may not write has made none of it.
   fs.chmodSync(file, 0o400)
@@ -69,26 +96,33 @@ const rowsOf = (place: string): unknown => {
   }
 }
 
+/** Whatever hinders, these are found while copying. */
+const found = {
+  damaged: "file is not a database",
+  torn: expect.stringContaining("the database is malformed: "),
+  changing: expect.stringContaining("somebody writes to ")
+} as const
+
 /** What becomes of each directory, under each hindrance. */
 const outcomes = {
-  // Nobody writes on a read-only disk: what is in the log beside the database is part of the copy.
-  "on a read-only disk": { mode: 0o700, stopped: "copied", running: "copied", damaged: "file is not a database" },
+  // What is in the log beside the database is part of the copy.
+  "on a read-only disk": { mode: 0o700, stopped: "copied", running: "copied", ...found },
   // Elsewhere another user's venue may be writing.
   "in a directory without the right to write": {
     mode: 0o500,
     stopped: "copied",
     running: "unable to open database file",
-    damaged: "file is not a database"
+    ...found
   }
 } as const
 
 for (const where of ["on a read-only disk", "in a directory without the right to write"] as const) {
-  const words = barred[where](above)
+  const words = barred[where](fs.mkdtempSync(path.join(above, "tried-")))
   test.skipIf(!isPossible(words))(`${where} histories that nobody writes to are copied, and of others nothing is left behind`, () => {
     const { mode, ...due } = outcomes[where]
     const [folder, out] = [fs.mkdtempSync(path.join(above, "from-")), fs.mkdtempSync(path.join(os.tmpdir(), "unwritable-copies-"))]
     try {
-      const names = ["stopped", "running", "damaged"] as const
+      const names = ["stopped", "running", "damaged", "torn", "changing"] as const
       const pairs = names.map((name) => [directory(folder, name, mode), path.join(out, name)] as const)
       const [command, ...args] = [...barred[where](folder), process.execPath, "--input-type=module", "-e", copying, JSON.stringify(pairs)]
       const told = JSON.parse(execFileSync(command!, args, { encoding: "utf8" })) as ReadonlyArray<string>
