@@ -128,7 +128,11 @@ const judgeReadings = (judge: Judge, yard: Yard, journal: Journal["Type"], until
       judge.equal(`the links from ${from} on, durable to ${until}`, [...links],
         due.map(({ digest, firstSequence, lastSequence }) => ({ firstSequence, lastSequence, digest, codec: Block.codecVersion })))
       const ends = due.find(({ lastSequence }) => lastSequence >= from)
-      const digest = ends === undefined ? undefined : ends.lastSequence === from ? ends.digest.toString("hex") : ""
+      const digest = ends === undefined || ends.firstSequence > from
+        ? undefined
+        : ends.lastSequence === from
+        ? ends.digest.toString("hex")
+        : ""
       judge.equal(`the digest at ${from}`, yield* digestAt(journal.links, from), digest)
       const atEpochMs = random.pick(blocks).atEpochMs + random.between(-1, 1)
       const begun = segments.slice(1).map(({ first }) => blocks.find(({ segment }) => segment === first)!)

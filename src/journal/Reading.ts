@@ -181,11 +181,12 @@ export const decode: Give<Block.Block> = (piece, found, segment, offset) =>
   })
 
 /**
- * The digest, hex, of the durable block that ends with a record; undefined where there is no such record, empty where no block ends
- * there.
+ * The digest, hex, of the durable block that ends with a record; undefined where there is no such record, also where what is present
+ * begins behind it, and empty where no block ends there.
  */
 export const digestAt = (links: JournalReading["links"], sequence: number): Effect.Effect<string | undefined, Unreadable | Unknown> =>
   Effect.map(Stream.runHead(Stream.take(links(sequence), 1)), (found) =>
     Option.getOrUndefined(
-      Option.map(found, ({ digest, lastSequence }) => lastSequence === sequence ? Buffer.from(digest).toString("hex") : "")
+      Option.flatMapNullable(found, ({ digest, firstSequence, lastSequence }) =>
+        lastSequence === sequence ? Buffer.from(digest).toString("hex") : firstSequence > sequence ? undefined : "")
     ))

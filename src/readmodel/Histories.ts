@@ -272,10 +272,18 @@ class Foreign extends Schema.TaggedError<Foreign>()("HistoriesForeign", { reason
   }
 }
 
-/** The journal does not have the record up to which the database reaches, although it is durable: a segment is missing at present. */
-class Unfound extends Schema.TaggedError<Unfound>()("HistoriesUnfound", { sequence: Schema.Number }) {
+/**
+ * The journal does not have the record up to which the database reaches, although it is durable: a segment is missing at present, or
+ * cannot be read, in which case `damage` says where.
+ */
+class Unfound extends Schema.TaggedError<Unfound>()("HistoriesUnfound", {
+  sequence: Schema.Number,
+  damage: Schema.UndefinedOr(Schema.String)
+}) {
   override get message() {
-    return `record ${this.sequence}, up to which they reach, cannot be found in the journal at present`
+    const { damage, sequence } = this
+    const text = `record ${sequence}, up to which they reach, cannot be found in the journal at present`
+    return damage === undefined ? text : `${text}: ${damage}`
   }
 }
 
@@ -688,9 +696,14 @@ class Follower {
   private denied({ digest, sequence }: Tables.Place): Effect.Effect<Foreign | Unfound | undefined, ReadError> {
     if (sequence === 0) return Effect.succeed(undefined)
     if (sequence > this.parts.durableSequence()) return Effect.succeed(new Foreign({ reason: "it is ahead of the journal" }))
-    return Effect.map(this.parts.digestAt(sequence), (found) => {
-      if (found === digest) return undefined
-      return found === undefined ? new Unfound({ sequence }) : new Foreign({ reason: "it is another journal's" })
+    return Effect.matchEffect(this.parts.digestAt(sequence), {
+      onSuccess: (found) =>
+        Effect.sync(() => {
+          if (found === digest) return undefined
+          return found === undefined ? new Unfound({ sequence, damage: undefined }) : new Foreign({ reason: "it is another journal's" })
+        }),
+      onFailure: (error) =>
+        error._tag === "JournalCorrupt" ? Effect.succeed(new Unfound({ sequence, damage: error.message })) : Effect.fail(error)
     })
   }
 }

@@ -6,9 +6,11 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
-import { Context, Effect, Layer, Logger, Scope } from "effect"
+import { Context, Effect, Layer, Logger, Scope, Stream } from "effect"
 import { expect, onTestFinished, test } from "vitest"
+import { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as JournalReading from "../../src/journal/Reading.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as BoardTables from "../../src/readmodel/BoardTables.js"
@@ -88,8 +90,9 @@ test("what goes on from a place that is left is not written, nor a board of it, 
 const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
 
 /** Histories over a file: what they logged, and how often they opened the file and would have set it aside. */
-const over = async (world: World, file: string, digestAt?: Histories.Parts["digestAt"]) => {
+const over = async (world: World, file: string, digestAt?: Histories.Parts["digestAt"], from?: Feed["Type"]["from"]) => {
   const { context, scope } = world
+  const feed = Context.get(context, Feed)
   const { links } = Context.get(context, Journal)
   const seen = { opened: 0, setAside: 0, logged: [] as Array<string> }
   const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void seen.logged.push(String(message))))
@@ -103,7 +106,7 @@ const over = async (world: World, file: string, digestAt?: Histories.Parts["dige
       setAside: Effect.sync(() => void seen.setAside++),
       discard: Effect.void
     },
-    feed: Context.get(context, Feed),
+    feed: from === undefined ? feed : { ...feed, from },
     durableSequence: Context.get(context, Barrier).durableSequence,
     digestAt: digestAt ?? ((sequence) => JournalReading.digestAt(links, sequence)),
     stepSequence: SnapshotStore.latestStepSequence(Context.get(context, SnapshotStore.SnapshotStore)),
@@ -200,5 +203,42 @@ test("histories whose place is not found in a journal without its segment wait f
   await world.submit(commands.slice(30))
   await until(() => histories.standing()?.sequence === lastOf(world))
   expect(seen.setAside).toBe(0)
+  await world.stop()
+})
+
+test("whichever segment is missing, histories whose place is in it are called nobody else's, and go on once it is back", async () => {
+  const world = await start({ blocks: 1_000 })
+  await world.submit(commandsOf(25, 2_000))
+  // A copy, since a writer would put its last segment back.
+  const root = path.dirname(newFile())
+  fs.cpSync(path.join(world.dataDir, "journal"), path.join(root, "journal"), { recursive: true })
+  const disk = Context.get(await Effect.runPromise(Layer.buildWithScope(NodeDisk.layer(root), world.scope)), Disk)
+  const { links } = JournalReading.reading(disk, () => [], () => lastOf(world))
+  const digestAt = (sequence: number) => JournalReading.digestAt(links, sequence)
+  const segments = fs.readdirSync(path.join(root, "journal")).filter((name) => name.endsWith(".seg")).sort()
+  expect(segments.length).toBeGreaterThan(2)
+  const ends = await Effect.runPromise(Stream.runCollect(links(1)))
+  const told: Array<unknown> = []
+  for (const name of [segments[0]!, segments[1]!, segments.at(-1)!]) {
+    const { digest, lastSequence } = [...ends].find(({ firstSequence }) => firstSequence === Number(name.slice(0, 20)))!
+    const place = { ...placeAt(lastSequence), digest: Buffer.from(digest).toString("hex") }
+    const file = newFile()
+    await Effect.runPromise(
+      Effect.scoped(
+        Effect.flatMap(openAt(file), (sql) => Effect.flatMap(began(sql), (begun) => Tables.write(sql, begun, batchOf(1), place, true)))
+      )
+    )
+    const [there, aside] = [path.join(root, "journal", name), path.join(root, name)]
+    fs.renameSync(there, aside)
+    // What follows is not of the rows that such a place stands for.
+    const { histories, seen } = await over(world, file, digestAt, () => Stream.never)
+    await until(() => seen.opened >= 2)
+    fs.renameSync(aside, there)
+    await until(() => histories.standing() !== undefined)
+    told.push([seen.setAside, seen.logged.map((line) => line.replace(String(lastSequence), "N").replace(/is corrupt at .*: /, ": "))])
+  }
+  const text = "the histories stopped and go on in 10 ms: record N, up to which they reach, cannot be found in the journal at present"
+  const before = (name: string): string => `: journal/${segments[segments.indexOf(name) - 1]} : a block that was durable cannot be read`
+  expect(told).toEqual([[0, [text]], [0, [`${text}${before(segments[1]!)}`]], [0, [`${text}${before(segments.at(-1)!)}`]]])
   await world.stop()
 })
