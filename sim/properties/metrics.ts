@@ -7,6 +7,7 @@
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { SetMarketStatus } from "../../src/operations/markets/SetMarketStatus.js"
 import type { Command } from "../../src/operations/Operations.js"
 import { isNeeded, statusOf } from "../model/NaiveFunds.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
@@ -273,10 +274,18 @@ const spreadOf = (model: NaiveVenue, { index }: NaiveMarket): number | undefined
 }
 
 /**
- * Checks how often each market was halted for want of anybody to close a position against: as often as there are steps that say so. The
- * settlement of a delisted market tells such steps, too, and waits instead; and a halt of the operator's is counted in it where its own
- * record left a position without a counterparty.
+ * From how often to how often a market may be told to have been halted for want of anybody to close a position against: as often as there
+ * are steps that say so. The settlement of a delisted market tells such steps, too, and waits instead; and a halt of the operator's, or the
+ * one by which a delisting takes effect, is counted where it lies in one block behind a record that left a deleveraging unfinished.
  */
+export const exhaustedWithin = (isGone: boolean, times: number, halts: number): readonly [least: number, most: number] =>
+  isGone ? [0, times + halts + 1] : [times, times + halts]
+
+/** Whether a record halts a market by the operator's will. */
+export const isHalt = (command: Command, outcomes: ReadonlyArray<{ readonly refusal: Refusal }>): command is SetMarketStatus =>
+  command.kind === "SetMarketStatus" && command.status === "halted" && outcomes[0]?.refusal === Refusal.none
+
+/** Checks how often each market was halted for want of anybody to close a position against. */
 const ofExhausted = (
   told: Told,
   listed: ReadonlyArray<NaiveMarket>,
@@ -288,7 +297,7 @@ const ofExhausted = (
   for (const market of listed) {
     const { index, parameters: { marketId } } = market
     const times = steps.get(marketId) ?? 0
-    const [least, most] = [isDelisted(market) ? 0 : times, times + (halts.get(index) ?? 0)]
+    const [least, most] = exhaustedWithin(isDelisted(market), times, halts.get(index) ?? 0)
     const value = counted.get(marketId) ?? -1
     if (value < least || value > most) told.refuse(`${name} of ${marketId} is told as ${value}, and is from ${least} to ${most}`)
   }
@@ -450,9 +459,7 @@ const come = (process: Process, blockEnds: Set<number>, seen: Observation): Verd
         process.refused.clear()
         process.halts.clear()
       }
-      if (command.kind === "SetMarketStatus" && command.status === "halted") {
-        process.halts.set(command.market, (process.halts.get(command.market) ?? 0) + 1)
-      }
+      if (isHalt(command, outcomes)) process.halts.set(command.market, (process.halts.get(command.market) ?? 0) + 1)
       noteRefused(process.refused, command, (index) => outcomes[index]?.refusal ?? Refusal.none)
       return holds
     }
