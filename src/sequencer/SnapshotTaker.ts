@@ -5,6 +5,7 @@
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
@@ -64,8 +65,7 @@ export const make = (
   const oneAtATime = Effect.unsafeMakeSemaphore(1)
   let lastTaken = from
   let saving = false
-  /** Whether the snapshot that is being saved has failed, and whether the last one did. */
-  let [failed, isUnsaved] = [false, false]
+  let isUnsaved = false
   /** Taken but not being saved yet. */
   let next: Taken | undefined
 
@@ -84,10 +84,14 @@ export const make = (
   }))
 
   /** A snapshot during operation only makes the next start shorter: without it the venue goes on, and logs a warning. */
-  const saveOrSay = Effect.catchAll(save, ({ reason }) => {
-    failed = true
-    return Effect.logWarning(reason)
-  })
+  const saveOrSay = Effect.catchAll(
+    Effect.onExit(save, (exit) =>
+      Effect.sync(() => {
+        saving = false
+        isUnsaved = Exit.isFailure(exit)
+      })),
+    ({ reason }) => Effect.logWarning(reason)
+  )
 
   return {
     built: (lastSequence, digest) => {
@@ -97,14 +101,7 @@ export const make = (
     committed: (lastSequence) => {
       if (saving || next === undefined || next.sequence > lastSequence) return
       saving = true
-      failed = false
-      Runtime.runFork(runtime)(Effect.ensuring(
-        saveOrSay,
-        Effect.sync(() => {
-          saving = false
-          isUnsaved = failed
-        })
-      ))
+      Runtime.runFork(runtime)(saveOrSay)
     },
     last: (blockDigest) =>
       Effect.suspend(() => {

@@ -387,7 +387,10 @@ const servicesOf = (
   )
 
 /** The followers, and whether snapshots are saved, by them or by the writer. */
-const followedBy = (followers: Followers.Followers | undefined, snapshotting: SnapshotTaker.SnapshotTaker) => ({
+export const followedBy = <F extends { readonly standing: Pick<Followers.FollowerStanding, "isUnsaved"> }>(
+  followers: F | undefined,
+  snapshotting: Pick<SnapshotTaker.SnapshotTaker, "isUnsaved">
+) => ({
   followers,
   isSnapshotUnsaved: () => followers === undefined ? snapshotting.isUnsaved() : followers.standing.isUnsaved
 })

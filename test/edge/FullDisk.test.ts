@@ -403,3 +403,21 @@ test("a stop under which the journal's disk fails tells that the writer stopped"
   expect(said).toBeInstanceOf(WriterStopped)
   expect((said as Error).message).toMatch(/^the writer stopped \(JournalUnknown\): .*EIO/)
 })
+
+test("snapshots for which the disk has no room are told of in the metrics until one is saved, also without a follower", async () => {
+  let isFull = true
+  const disk = SimDisk.make({
+    random: () => 0,
+    inject: ({ operation, path }) => isFull && operation === "open" && path === "snapshots/next.tmp" ? "ENOSPC" : undefined
+  })
+  const { venue } = await ready(disk.mount(), { snapshotEveryRecords: 2 })
+  const told = async () => {
+    await venue.pass(2_000)
+    return /^venue_snapshot_failing .*$/m.exec((await venue.ask("GET", "/metrics")).text)?.[0]
+  }
+  expect(await told()).toBe("venue_snapshot_failing 1")
+  isFull = false
+  await venue.ask("POST", "/v1/operator/demo/accounts", { body: { accounts: 3, collateral: "1" } })
+  expect(await told()).toBe("venue_snapshot_failing 0")
+  expect(Exit.isSuccess(await venue.stop())).toBe(true)
+})

@@ -4,6 +4,7 @@ import { expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
 import type { Said } from "../../src/sequencer/FollowerHost.js"
 import * as Followers from "../../src/sequencer/Followers.js"
+import { followedBy } from "../../src/sequencer/Writer.js"
 
 test("a full disk is told once a minute, and once it has room again", async () => {
   const warned: Array<string> = []
@@ -52,3 +53,10 @@ test("a full disk is told once a minute, and once it has room again", async () =
   await Effect.runPromise(Fiber.interrupt(running))
   await Effect.runPromise(followers.stop)
 })
+
+test.each([true, false])("whether snapshots are unsaved is what the follower says where there is one (%s), and else the writer",
+  (isUnsaved) => {
+    const writer = { isUnsaved: () => !isUnsaved }
+    expect(followedBy({ standing: { isUnsaved } }, writer).isSnapshotUnsaved()).toBe(isUnsaved)
+    expect(followedBy(undefined, writer).isSnapshotUnsaved()).toBe(!isUnsaved)
+  })
