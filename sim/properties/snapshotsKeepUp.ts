@@ -1,8 +1,9 @@
 /**
  * Safety (I9). A start never has to replay much of the journal: however often a writer is restarted, its newest snapshot is recent. A
  * graceful stop leaves one of its last record, so that another version may be started then. None is removed unless two others are there: a
- * start that finds the newest damaged uses the one before, and has little more to replay. And none is taken sooner than it is due, except
- * the one that a stop ends with: each is a copy of the whole state.
+ * start that finds the newest damaged uses the one before, and has little more to replay. And where the writer takes them itself, none is
+ * taken sooner than it is due, except the one that a stop ends with: each is a copy of the whole state. When a follower takes them is not
+ * checked: it copies nothing.
  */
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
