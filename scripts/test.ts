@@ -67,16 +67,16 @@ const outputOf = (args: ReadonlyArray<string>, priority: number): Promise<Ended>
 const begin = (steps: ReadonlyArray<Step>): ReadonlyArray<Begun> =>
   steps.map(([title, args]) => [title, outputOf(args, os.constants.priority.PRIORITY_NORMAL)])
 
-/** Runs lines of steps beside each other, those of a line one after another, with whatever processor time everything else leaves. */
-const beginMeanwhile = (lines: ReadonlyArray<ReadonlyArray<Step>>): ReadonlyArray<Begun> =>
-  lines.flatMap((steps) => {
-    let before: Promise<unknown> = Promise.resolve()
-    return steps.map(([title, args]): Begun => {
-      const ended = before.then(() => outputOf(args, os.constants.priority.PRIORITY_LOW))
-      before = ended
-      return [title, ended]
-    })
+/** Runs groups of steps one after another, those within a group concurrently, with whatever processor time everything else leaves. */
+const beginMeanwhile = (groups: ReadonlyArray<ReadonlyArray<Step>>): ReadonlyArray<Begun> => {
+  let before: Promise<unknown> = Promise.resolve()
+  return groups.flatMap((steps) => {
+    const free = before
+    const begun = steps.map(([title, args]): Begun => [title, free.then(() => outputOf(args, os.constants.priority.PRIORITY_LOW))])
+    before = Promise.all(begun.map(([, ended]) => ended))
+    return begun
   })
+}
 
 /** Prints each step's whole output when it and those before it have ended. */
 const tell = async (steps: ReadonlyArray<Begun>): Promise<void> => {
@@ -174,17 +174,16 @@ const meanwhile = beginMeanwhile([
   [
     ["style and layering", ["dist/scripts/check.js"]],
     ["format", ["dist/scripts/format.js"]],
-    ["simulator: fixed seeds, twice, reaching every mark of the kept list", [...simulator, "--seed", fixedSeeds, "--twice", "--kept-marks"]]
+    ["simulator: every failure that was kept is fixed", [...simulator, "--replay", "fixtures/bugs"]]
   ],
-  [
-    ["simulator: every failure that was kept is fixed", [...simulator, "--replay", "fixtures/bugs"]],
-    ...[fresh, `${fresh}b`].map((seed, index) =>
-      [
-        `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
-        [...simulator, "--seed", seed, "--seeds", freshSeeds, "--steps", freshSteps]
-      ] as const
-    )
-  ]
+  [["simulator: fixed seeds, twice, reaching every mark of the kept list", [...simulator, "--seed", fixedSeeds, "--twice",
+    "--kept-marks"]]],
+  [fresh, `${fresh}b`].map((seed, index) =>
+    [
+      `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
+      [...simulator, "--seed", seed, "--seeds", freshSeeds, "--steps", freshSteps]
+    ] as const
+  )
 ])
 await suites()
 // Survivors are for readers of the report, and running out of time is no failure; a venue that fails without any mutant is, and so is an
