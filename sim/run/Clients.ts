@@ -271,10 +271,9 @@ interface Moment {
   readonly clockMs: number | undefined
 }
 
-/** A clock's readings at two moments, where it ran true between them to the millisecond. */
+/** A clock's readings at two moments, where nobody touched it between them: not even to set it, and then set it right again. */
 const between = (from: Moment, to: Moment): readonly [number, number] | undefined =>
-  from.clockMs === undefined || to.clockMs === undefined || from.clock !== to.clock
-    || Math.abs(to.clockMs - from.clockMs - (to.trueMs - from.trueMs)) > 1
+  from.clockMs === undefined || to.clockMs === undefined || from.clock !== to.clock || to.clock?.isUntouchedSince(from.trueMs) !== true
     ? undefined
     : [from.clockMs, to.clockMs]
 
