@@ -272,7 +272,7 @@ interface Moment {
 }
 
 /** A clock's readings at two moments, where nobody touched it between them: not even to set it, and then set it right again. */
-const between = (from: Moment, to: Moment): readonly [number, number] | undefined =>
+export const between = (from: Moment, to: Moment): readonly [number, number] | undefined =>
   from.clockMs === undefined || to.clockMs === undefined || from.clock !== to.clock || to.clock?.isUntouchedSince(from.trueMs) !== true
     ? undefined
     : [from.clockMs, to.clockMs]
