@@ -14,7 +14,7 @@ import { type Header, internal, Principal } from "./operations/Header.js"
 import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
 import { describe, Refusal } from "./domain/Refusal.js"
 import type { Versions } from "./operations/Versions.js"
-import { isDelisted, type Reads } from "./engine/Reads.js"
+import { isDelisted, type MarketView, type Reads } from "./engine/Reads.js"
 import * as Calendar from "./sessions/Calendar.js"
 import type { Step } from "./sequencer/Recovery.js"
 import type { Submit } from "./sequencer/Submit.js"
@@ -203,11 +203,17 @@ const tellOfDraft = (reads: Reads, marketId: string): Effect.Effect<void> => {
     : Effect.void
 }
 
+/** The journal's markets. */
+const marketsOf = (reads: Reads): ReadonlyArray<MarketView> => Array.from({ length: reads.marketCount }, (_, index) => reads.market(index))
+
+/** Whether a market is listed and not on its way out. */
+const isInTrade = (view: MarketView): boolean => Market.isListed(view.status) && !isDelisted(view)
+
 /** The listed markets that trade in sessions and have no calendar in the file, so that nothing opens them. */
 const withoutCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>): ReadonlyArray<string> => {
   const scheduled = new Set(markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [marketId]))
-  return Array.from({ length: reads.marketCount }, (_, index) => reads.market(index))
-    .filter((view) => Market.isListed(view.status) && Market.hasSessions(view.parameters) && !isDelisted(view))
+  return marketsOf(reads)
+    .filter((view) => isInTrade(view) && Market.hasSessions(view.parameters))
     .map(({ parameters: { marketId } }) => marketId)
     .filter((marketId) => !scheduled.has(marketId))
 }
@@ -216,7 +222,7 @@ const withoutCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>): Re
 const withUnusedCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>): ReadonlyArray<string> =>
   markets.filter(({ calendar }) => calendar !== undefined)
     .map(({ parameters: { marketId } }) => reads.market(reads.findMarket(marketId)))
-    .filter((view) => Market.isListed(view.status) && !Market.hasSessions(view.parameters) && !isDelisted(view))
+    .filter((view) => isInTrade(view) && !Market.hasSessions(view.parameters))
     .map(({ parameters: { marketId } }) => marketId)
 
 /**
@@ -225,7 +231,7 @@ const withUnusedCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>):
  * out before anybody can ask for anything, at the price of before the venue went down.
  */
 const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<string> =>
-  Array.from({ length: reads.marketCount }, (_, index) => reads.market(index)).flatMap(({ delisting, index, parameters }) => {
+  marketsOf(reads).flatMap(({ delisting, index, parameters }) => {
     if (delisting?.state !== "announced" || delisting.effectiveAtEpochMs > nowEpochMs) return []
     const { finalPriceAtoms, isMissed, openInterestAtoms } = reads.delistingOutlook(index, nowEpochMs)
     const [lastMark] = reads.marks(index, 0, 1)

@@ -149,8 +149,6 @@ const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveD
     state.deadlines = [...state.deadlines, ...ends]
   }
   const announced = outcomes[0]?.announced
-  const delistedAt = outcomes[0]?.delistedAtEpochMs
-  if (delistedAt !== undefined) state.deadlines = [...state.deadlines, delistedAt]
   if (announced !== undefined) state.deadlines = [...state.deadlines, announced.effectiveAtEpochMs]
   if (command.kind !== "PlaceOrders") return
   const expiries = command.entries.flatMap((entry, index) =>
@@ -174,24 +172,24 @@ const noteForgetting = (state: State, model: NaiveVenue): void => {
   if (isFull(state, model)) state.forgetsFromEpochMs = Math.min(state.forgetsFromEpochMs, model.nextForgettingEpochMs)
 }
 
+/** Notes a moment that the model tells after every record. */
+const noteOnce = (state: State, dueEpochMs: number): void => {
+  if (!state.deadlines.includes(dueEpochMs)) state.deadlines = [...state.deadlines, dueEpochMs]
+}
+
 /** Notes when an unapproved transfer expires. */
 const noteExpiry = (state: State, { atEpochMs, funds: { nextDueEpochMs } }: NaiveVenue): void => {
   const due = Math.max(atEpochMs, nextDueEpochMs)
-  if (due !== Number.POSITIVE_INFINITY && !state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
+  if (due !== Number.POSITIVE_INFINITY) noteOnce(state, due)
 }
 
 /** Notes when the settlement of a delisted market continues. */
-const noteSettlement = (state: State, { atEpochMs, nextSettlementEpochMs }: NaiveVenue): void => {
-  const due = Math.max(atEpochMs, nextSettlementEpochMs)
-  if (!state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
-}
+const noteSettlement = (state: State, { atEpochMs, nextSettlementEpochMs }: NaiveVenue): void =>
+  noteOnce(state, Math.max(atEpochMs, nextSettlementEpochMs))
 
-/** Notes when a delisting takes effect that was missed and is announced anew, by nobody's request. */
+/** Notes when announced delistings take effect, also those that were missed and are announced anew by nobody's request. */
 const noteDelistings = (state: State, { markets }: NaiveVenue): void => {
-  for (const { delisting } of markets) {
-    if (delisting?.state !== "announced" || state.deadlines.includes(delisting.effectiveAtEpochMs)) continue
-    state.deadlines = [...state.deadlines, delisting.effectiveAtEpochMs]
-  }
+  for (const { delisting } of markets) if (delisting?.state === "announced") noteOnce(state, delisting.effectiveAtEpochMs)
 }
 
 export const everyRecordHasACause: Property<State> = {

@@ -109,8 +109,7 @@ export class Levels {
   private setLarge(at: number, sizeAtoms: number): void {
     let total = this.large.get(at)
     if (total === undefined) {
-      total = new Total()
-      total.add(this.numbers[at << totalShift | totalNumber]!)
+      total = Total.of(this.numbers[at << totalShift | totalNumber]!)
       this.large.set(at, total)
     }
     total.add(sizeAtoms)

@@ -242,8 +242,7 @@ export class MarketState extends MarketRisk {
       this.openInterest = openInterest + sizeAtoms
       return
     }
-    const total = this.largeInterest ?? (Number.isSafeInteger(openInterest) ? new Total() : this.summedInterest(positions))
-    if (Number.isSafeInteger(openInterest)) total.add(openInterest)
+    const total = this.largeInterest ?? (Number.isSafeInteger(openInterest) ? Total.of(openInterest) : this.summedInterest(positions))
     total.add(sizeAtoms)
     this.openInterest = total.nearest
     this.largeInterest = total.nearest <= Number.MAX_SAFE_INTEGER ? undefined : total

@@ -7,6 +7,12 @@ export class Total {
   low = 0
   high = 0
 
+  static of(atoms: number): Total {
+    const total = new Total()
+    total.add(atoms)
+    return total
+  }
+
   /** Adds a whole number of atoms, of either sign. */
   add(atoms: number): void {
     const sum = this.low + atoms
