@@ -29,6 +29,7 @@ import { notedWithoutRoom } from "./notedWithoutRoom.js"
 import { oneScopeShort } from "./oneScopeShort.js"
 import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { otherTermsForHolders } from "./otherTermsForHolders.js"
+import { paidAfterItsEnd } from "./paidAfterItsEnd.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
 import { rankedAcrossATick } from "./rankedAcrossATick.js"
 import { readLongAfter } from "./readLongAfter.js"
@@ -88,7 +89,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   beyondTheLimit,
   notedWithoutRoom,
   closedAgainstNobody,
-  followedFromTheMiddle
+  followedFromTheMiddle,
+  paidAfterItsEnd
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

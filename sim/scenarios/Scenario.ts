@@ -11,8 +11,8 @@ export interface Scenario {
   readonly bounds?: Partial<Bounds>
   /**
    * Further settings: a slow disk, histories that lag, limits of the stream where there are listeners, request limits, whether accounts
-   * may be affiliates, and markets of a file, some of them in sessions.
+   * may be affiliates, a ledger, and markets of a file, some of them in sessions.
    */
-  readonly set?: Pick<Partial<Options>, "disk" | "histories" | "limits" | "listing" | "sessions" | "standings" | "streams">
+  readonly set?: Pick<Partial<Options>, "disk" | "funds" | "histories" | "limits" | "listing" | "sessions" | "standings" | "streams">
   readonly play: (stage: Stage) => void
 }

@@ -16,6 +16,7 @@ import { isObject, type Json } from "../reading/Bodies.js"
 import { operatorToken } from "../run/World.js"
 import type { Acting } from "../Simulation.js"
 import * as Calls from "../workload/Calls.js"
+import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import type { Proof } from "../workload/SoftwarePasskey.js"
 import { of } from "../workload/Wallet.js"
@@ -49,6 +50,10 @@ const second = 1_000
 const settledMs = 40
 /** The interval at which an index is sent again, where it is kept fresh. */
 const freshMs = 4_000
+/** Atoms of a USDC. */
+const money = 1_000_000
+/** How often an owner looks whether the ledger has a transfer. */
+const mostLooks = 60
 /** Simulated milliseconds in which any request is answered. */
 const answerMs = 20_000
 
@@ -440,6 +445,48 @@ export class Stage {
   /** Sends a request of an owner or an agent once, and waits for the answer. Their calls are numbered apart from those of traders. */
   apart(draft: Calls.Draft): Numbered {
     return this.#answered(draft, this.#acting.clients.issueApart)
+  }
+
+  /** Lets strangers act on the ledger from now on, as its behaviour says. */
+  openLedger(): void {
+    this.#acting.world.bank?.begin()
+  }
+
+  /** Requests a deposit of whole USDC by the owner of a passkey, and approves its steps until the ledger has it. */
+  deposit(who: OwnerCalls.Bearer, passkey: number, amount: number): void {
+    const atoms = String(amount * money)
+    const { answer, call } = this.apart(FundsCalls.createDeposit(who, this.#nextKey(who.client), "USDC", atoms))
+    this.done(answer)
+    const deposit = { kind: "deposit", call } as const
+    this.approveUntil(who, passkey, deposit, "ledger_confirmed")
+  }
+
+  /** Requests a withdrawal of whole USDC to the owner's own party, and waits until it is to be approved. */
+  withdrawal(who: OwnerCalls.Bearer, amount: number): FundsCalls.Asked {
+    const { answer: party, call: at } = this.apart(FundsCalls.getParty(who))
+    this.done(party)
+    const atoms = String(amount * money)
+    const { answer, call } = this.apart(FundsCalls.createWithdrawal(who, this.#nextKey(who.client), atoms, of(at, "partyId")))
+    this.done(answer)
+    return { kind: "withdrawal", call }
+  }
+
+  /** Approves what is to be approved of a transfer until it has a status. */
+  approveUntil(who: OwnerCalls.Bearer, passkey: number, transfer: FundsCalls.Asked, status: string): void {
+    for (let looks = 0; looks < mostLooks; looks++) {
+      const { answer, call: asked } = this.apart(FundsCalls.initiate(who, transfer))
+      const stands = this.done(answer)["status"]
+      if (stands === status) return
+      if (stands !== "approval_required") this.wait(second)
+      else this.done(this.apart(FundsCalls.complete(who, transfer, { kind: "get", passkey, asked, signCount: 0 })).answer)
+    }
+    this.broke(`a ${transfer.kind} does not come to be ${status}`)
+  }
+
+  /** The comparison of the venue's books with the ledger, as the operator is told. */
+  reconciliation(): Json {
+    const target = "/v1/operator/reconciliation"
+    return this.done(this.apart(Calls.ask(operatorToken, "reconcile", "reconcile", "POST", target, undefined)).answer)
   }
 
   /** One of an account's sums of money, in USDC. */

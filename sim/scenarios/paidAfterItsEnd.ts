@@ -1,0 +1,90 @@
+/**
+ * An owner gives a withdrawal up while it waits for approval, and has the money back. Somebody who has got hold of the treasury's key
+ * executes what the venue had prepared for it: the ledger pays what the account also has. In between anybody asks what the venue holds and
+ * owes, before and after, and the operator compares the books.
+ *
+ * What has to hold: the payment is noticed and stops all withdrawals until the operator has decided, and everybody is told so; no other
+ * withdrawal is done meanwhile; and who asks for the proof of solvency later is told of a later moment.
+ */
+import type { Funds } from "../faults/Options.js"
+import * as FundsCalls from "../workload/FundsCalls.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
+import { infoOf } from "./Routes.js"
+import type { Scenario } from "./Scenario.js"
+
+const minute = 60_000
+const hour = 60 * minute
+
+/** A ledger without faults of its own, on which strangers execute all that was prepared for transfers that have ended. */
+const funds: Funds = {
+  owners: 0,
+  calls: 0,
+  meanPauseMs: 1,
+  days: 0,
+  bank: {
+    faultRate: 0,
+    weights: {
+      answer_late: 0,
+      drop_request: 0,
+      drop_answer: 0,
+      complete_twice: 0,
+      complete_after: 0,
+      complete_unknown: 0,
+      refuse: 0,
+      refuse_since_first_won: 0,
+      refuse_indefinite: 0,
+      in_flight: 0,
+      other_hash: 0,
+      other_bytes: 0,
+      restart: 0,
+      pass_maximum: 0,
+      prune: 0
+    },
+    maxDelayMs: 5,
+    meanLeapMs: 0,
+    perWithdrawalAtoms: 1_000_000_000_000,
+    behindShare: 1
+  }
+}
+
+export const paidAfterItsEnd: Scenario = {
+  name: "paid-after-its-end",
+  what: "a withdrawal that its owner has given up is paid by somebody with the treasury's key",
+  set: { funds },
+  // A record holds a prepared transaction.
+  bounds: { maxBlockBytes: 128 * 1024, segmentBytes: 512 * 1024 },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { indexStaleMs: hour })
+    const [one, another] = stage.open(["one", "another"], 10_000)
+    stage.deal(one!, another!, market, 1, 1_000)
+    stage.openLedger()
+    const passkey = 0
+    const { answer, call } = stage.register(passkey)
+    stage.done(answer)
+    const owner = OwnerCalls.holder("owner", call)
+    stage.deposit(owner, passkey, 30)
+    const solvency = () => stage.apart(FundsCalls.solvency(owner)).answer
+    solvency()
+    stage.wait(1_000)
+    const first = stage.done(solvency())["journalSequence"]
+
+    const given = stage.withdrawal(owner, 10)
+    stage.approveUntil(owner, passkey, given, "approval_required")
+    stage.done(stage.apart(FundsCalls.cancel(owner, given)).answer)
+    const other = stage.withdrawal(owner, 5)
+    // Strangers execute it within half a minute, and the venue reads its completion.
+    stage.wait(minute)
+    stage.is("whether withdrawals are stopped", stage.reconciliation()["withdrawalsStopped"], true)
+    // Whoever approves another one is told, and nothing of it is submitted.
+    const { call: asked } = stage.apart(FundsCalls.initiate(owner, other))
+    const approved = stage.apart(FundsCalls.complete(owner, other, { kind: "get", passkey, asked, signCount: 0 })).answer
+    stage.is("what who approves another one is told", [approved.status, infoOf(approved.json)["rejectionGuard"]], [422,
+      "withdrawals_stopped"])
+
+    stage.wait(minute)
+    solvency()
+    stage.wait(5_000)
+    stage.holds("a later proof is of a later moment", Number(stage.done(solvency())["journalSequence"]) > Number(first))
+    stage.auditEngine()
+  }
+}
