@@ -260,6 +260,15 @@ export class LiveVenue {
     this.heldAt = this.engine.sequence
   }
 
+  /** What was decided up to a record becomes durable. */
+  releaseThrough(sequence: number): void {
+    this.heldAt = sequence
+    const ready = this.waiting.filter((each) => each.sequence <= sequence)
+    this.waiting = this.waiting.filter((each) => each.sequence > sequence)
+    for (const { callback } of ready) callback()
+    this.listeners.committed(sequence)
+  }
+
   /** Everything that was decided becomes durable. */
   releaseDisk(): void {
     this.heldAt = undefined

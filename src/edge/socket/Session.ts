@@ -606,7 +606,8 @@ export class Session implements Conversation {
     this.untoldEnds++
     this.later(() => {
       this.untoldEnds--
-      tell()
+      // Whoever has shown another ticket meanwhile would take this for the end of that one.
+      if (this.lapsed?.authority === authority) tell()
     })
   }
 

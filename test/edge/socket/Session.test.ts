@@ -580,6 +580,22 @@ describe("the stream", () => {
       ])
     })
 
+    test("is not told to be over once another one has been taken: its client would drop that one", async () => {
+      const [ticket, another] = [await client.ticket(alice), await client.ticket(alice)]
+      client.say({ op: "auth", ticket })
+      subscribe({ channel: "account.orders" })
+      client.fresh()
+      venue.holdDisk()
+      void venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+      expect([...client.say({ op: "auth", ticket }), ...client.say({ op: "auth", ticket: another })]).toEqual([])
+      const ended = venue.engine.sequence
+      void venue.place(bob)
+      venue.releaseThrough(ended)
+      expect(client.fresh()).toMatchObject([{ type: "auth_error" }, { type: "auth_ok" }])
+      venue.releaseDisk()
+      expect(client.fresh()).toEqual([])
+    })
+
     test("that has expired is told so, also where its family was forgotten since", async () => {
       await client.authenticate(alice)
       subscribe({ channel: "account.orders" })
