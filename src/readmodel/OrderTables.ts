@@ -177,12 +177,13 @@ export interface OrdersPart {
 }
 
 /** Orders that one part examines, however many match, so that a part takes equally long with ten orders and with ten million. */
-const lookedAtOnce = 5_000
+const ordersLookedAt = 5_000
 
 const part = (
   sql: SqlClient.SqlClient,
   { account, from, limit, market, status }: OrdersAsked,
-  towards: "older" | "younger"
+  towards: "older" | "younger",
+  lookedAtOnce: number
 ): Effect.Effect<OrdersPart, SqlError> =>
   Effect.gen(function*() {
     // The index is named, since the planner cannot guess which of the two is the shorter.
@@ -215,11 +216,18 @@ const part = (
   })
 
 /** Orders placed before the given one, newest first. */
-export const ordersBefore = (sql: SqlClient.SqlClient, asked: OrdersAsked): Effect.Effect<OrdersPart, SqlError> => part(sql, asked, "older")
+export const ordersBefore = (
+  sql: SqlClient.SqlClient,
+  asked: OrdersAsked,
+  lookedAtOnce = ordersLookedAt
+): Effect.Effect<OrdersPart, SqlError> => part(sql, asked, "older", lookedAtOnce)
 
 /** Orders placed after the given one, oldest first. */
-export const ordersBehind = (sql: SqlClient.SqlClient, asked: OrdersAsked): Effect.Effect<OrdersPart, SqlError> =>
-  part(sql, asked, "younger")
+export const ordersBehind = (
+  sql: SqlClient.SqlClient,
+  asked: OrdersAsked,
+  lookedAtOnce = ordersLookedAt
+): Effect.Effect<OrdersPart, SqlError> => part(sql, asked, "younger", lookedAtOnce)
 
 /**
  * The lowest order number among those placed at or after a time, or above all earlier ones; undefined where all orders are earlier.

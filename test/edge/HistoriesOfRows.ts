@@ -14,8 +14,14 @@ import * as TransferTables from "../../src/readmodel/TransferTables.js"
 
 type Standing = Histories.Standing
 
-/** Runs with tables that hold what the test writes, and histories that report the standing that the test gives. */
-export const withRows = <A>(run: (sql: SqlClient.SqlClient, at: (standing: Partial<Standing>) => Histories.Histories["Type"]) => A): A =>
+/**
+ * Runs with tables that hold what the test writes, and histories that report the standing that the test gives. `lookedAtOnce`: orders that
+ * one part examines, where it is not as many as a venue's.
+ */
+export const withRows = <A>(
+  run: (sql: SqlClient.SqlClient, at: (standing: Partial<Standing>) => Histories.Histories["Type"]) => A,
+  lookedAtOnce?: number
+): A =>
   Effect.runSync(Effect.scoped(Effect.gen(function*() {
     const sql = yield* openAt(":memory:")
     yield* Tables.begin(sql, "development")
@@ -29,8 +35,8 @@ export const withRows = <A>(run: (sql: SqlClient.SqlClient, at: (standing: Parti
         ...Histories.none,
         order: (account, number) => read(OrderTables.order(sql, account, number)),
         clientOrder: (account, clientOrderId) => read(OrderTables.clientOrder(sql, account, clientOrderId)),
-        ordersBefore: (asked) => read(OrderTables.ordersBefore(sql, asked)),
-        ordersBehind: (asked) => read(OrderTables.ordersBehind(sql, asked)),
+        ordersBefore: (asked) => read(OrderTables.ordersBefore(sql, asked, lookedAtOnce)),
+        ordersBehind: (asked) => read(OrderTables.ordersBehind(sql, asked, lookedAtOnce)),
         firstOrderSince: (sinceEpochMs) => read(OrderTables.firstSince(sql, sinceEpochMs)),
         fillsBefore: (asked) => read(FillTables.fillsBefore(sql, asked)),
         fillsSince: (asked) => read(FillTables.fillsSince(sql, asked)),

@@ -141,6 +141,29 @@ export const ordersBefore = (
     return { orders, nextBefore: from }
   })
 
+/** Most pages in which the latest orders are searched. */
+const mostPages = 10
+
+/** The latest `limit` orders, oldest first, of an account some of whose orders the engine has forgotten. */
+export const latestPlaced = (
+  services: Reading & Pick<Services, "nextSlice">,
+  account: number,
+  filter: OrderFilter,
+  limit: number
+): Found<ReadonlyArray<OrderView>> =>
+  Effect.gen(function*() {
+    const found: Array<OrderView> = []
+    let before = Number.POSITIVE_INFINITY
+    for (let pages = 0; pages < mostPages; pages++) {
+      const { nextBefore, orders }: OrderPage = yield* ordersBefore(services, account, filter, before, limit - found.length)
+      found.push(...orders)
+      if (found.length === limit || nextBefore === undefined) return found.reverse()
+      before = nextBefore
+      yield* services.nextSlice
+    }
+    return yield* fail(Errors.tooManyOrders)
+  })
+
 /** Parts of the histories that a listing by time looks at. */
 const partsOfListing = 20
 

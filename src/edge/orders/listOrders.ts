@@ -21,7 +21,16 @@ import { compatLimit, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import { withFilter } from "../markets/Listed.js"
 import { CompatOrder } from "./CompatOrder.js"
-import { findOrder, firstUnknown, forgottenUntilEpochMs, hasForgotten, ordersBefore, ordersSince, reaches } from "./OrderHistory.js"
+import {
+  findOrder,
+  firstUnknown,
+  forgottenUntilEpochMs,
+  hasForgotten,
+  latestPlaced,
+  ordersBefore,
+  ordersSince,
+  reaches
+} from "./OrderHistory.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 
@@ -95,29 +104,6 @@ const placedSince = (
       if (order !== undefined && (status === undefined || order.status === status)) found.push(order)
     }
     return oldestFirst ? found : found.reverse()
-  })
-
-/** Most pages in which the latest orders are searched. */
-const mostPages = 10
-
-/** The latest `limit` orders, oldest first, of an account some of whose orders the engine has forgotten. */
-const latestPlaced = (
-  services: Services,
-  account: number,
-  filter: OrderFilter,
-  limit: number
-): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> =>
-  Effect.gen(function*() {
-    const found: Array<OrderView> = []
-    let before = Number.POSITIVE_INFINITY
-    for (let pages = 0; pages < mostPages; pages++) {
-      const { nextBefore, orders }: OrderPage = yield* ordersBefore(services, account, filter, before, limit - found.length)
-      found.push(...orders)
-      if (found.length === limit || nextBefore === undefined) return found.reverse()
-      before = nextBefore
-      yield* services.nextSlice
-    }
-    return yield* fail(Errors.tooManyOrders)
   })
 
 /** An account's orders by time of placement, oldest first: the first ones since a time, or the latest ones. */

@@ -161,6 +161,76 @@ test("each order is shown once, in its place and as it was; or nothing is, while
   expect(refused).toBeGreaterThan(10)
 })
 
+test("each order is shown once also where few match, and a page, a listing and the latest ones look at more orders than one part may", () => {
+  const told = { short: 0, tooMany: 0, whole: 0 }
+  /** Parts of a page, of a listing since a time, and of the latest ones. */
+  const [ofPage, ofListing, ofLatest] = [4, 20, 40]
+  fc.assert(
+    fc.property(
+      fc.record({
+        all: fc.array(order, { minLength: 60, maxLength: 180, size: "max" }),
+        lag: fc.constantFrom(0, 5),
+        market: fc.constantFrom(0, 1, anyMarket),
+        status: fc.constantFrom(Order.closed, Order.canceled),
+        limit: fc.constantFrom(1, 3, 9, 60),
+        since: fc.nat(200),
+        lookedAtOnce: fc.constantFrom(1, 1, 2, 4)
+      }),
+      ({ all, lag, limit, lookedAtOnce, market, since, status }) => {
+        const nowMs = all.reduce((sum, { later }) => sum + later * minuteMs, 0) + 3 * minuteMs
+        const knownMs = nowMs - lag * minuteMs
+        const views = viewsAt(all, nowMs)
+        const known = viewsAt(all, knownMs)
+        const state = engineOf(views, nowMs)
+        const account = 0
+        const isAsked = (view: OrderView): boolean => view.account === account && (market === anyMarket || view.market === market)
+        const looked = views.filter(isAsked)
+        const wanted = looked.filter((view) => view.status === status)
+        withRows((sql, at) => {
+          written(sql, OrderTables.write(sql, { placed: known, changed: [] }))
+          const services = { histories: at({ sequence: known.length, atEpochMs: knownMs }), state, nextSlice: Effect.void }
+          const filter = { market, status }
+          const shown: Array<OrderView> = []
+          for (let before = Number.POSITIVE_INFINITY; before >= 0;) {
+            const page = Effect.runSync(OrderHistory.ordersBefore(services, account, filter, before, limit))
+            const { nextBefore = -1 } = page
+            shown.push(...page.orders)
+            expect(page.orders.length).toBeLessThanOrEqual(limit)
+            if (nextBefore >= 0 && page.orders.length < limit) {
+              told.short++
+              // A part may look at one only: it is full of orders that the histories take for open, and that are not among the asked ones.
+              const passed = looked.filter(({ orderNumber }) => orderNumber >= nextBefore && orderNumber < before)
+              expect(passed.length).toBeGreaterThanOrEqual(lag === 0 ? ofPage * lookedAtOnce : ofPage)
+            }
+            before = nextBefore
+          }
+          expect(shown).toEqual(wanted.toReversed())
+
+          const whole = <A>(found: Effect.Effect<A, Errors.Failure>, expected: A, atMost: number): void => {
+            const said = Effect.runSync(Effect.either(found))
+            if (Either.isLeft(said)) {
+              told.tooMany++
+              expect([said.left.description.name, looked.length >= atMost]).toEqual(["ListingTooLong", true])
+            } else {
+              told.whole++
+              expect(said.right).toEqual(expected)
+            }
+          }
+          whole(OrderHistory.latestPlaced(services, account, filter, limit), wanted.slice(-limit), ofLatest)
+          const sinceEpochMs = since * minuteMs
+          const late = wanted.filter((view) =>
+            view.createdAtEpochMs >= sinceEpochMs && known.some((row) => row.orderNumber === view.orderNumber)
+          )
+          const listed = OrderHistory.ordersSince(services, account, filter, sinceEpochMs, limit)
+          whole(Effect.map(listed, ({ orders }) => orders), late.slice(0, limit), ofListing)
+        }, lookedAtOnce)
+      }
+    ),
+    { numRuns: 30, seed: 12 }
+  )
+  expect(Math.min(...Object.values(told))).toBeGreaterThan(2)
+})
+
 test("what became of an order over several batches is what is told of it", () => {
   const told = {
     side: Order.sell,
