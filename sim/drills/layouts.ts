@@ -109,7 +109,7 @@ const newDirectory = (judge: Judge, yard: Yard): void => {
     yard.runUntilCrash(opening, random.between(1, 14), random.pick(["power", "kill"] as const), disk)
     disk.crash(random.pick(["power", "kill"] as const))
   }
-  const due = [{ epoch: 1, nextSequence: 1, atEpochMs: 0, digest: Buffer.alloc(32) }, options.segmentBytes - 512]
+  const due = [{ epoch: 1, nextSequence: 1, atEpochMs: 0, digest: Buffer.alloc(32), starts: [] }, options.segmentBytes - 512]
   judge.equal("a new journal", endingOf(yard.run(opening, disk)), due)
   disk.crash("power")
   const file = Buffer.concat([headerOf(1, options.segmentBytes, Buffer.alloc(32)), Buffer.alloc(options.segmentBytes - 512)])

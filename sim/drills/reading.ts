@@ -81,6 +81,16 @@ const judgeWaypoints = (judge: Judge, { blocks, segments }: Yard, waypoints: Rea
   }
 }
 
+/** Most starts that are known, the latest. */
+const mostStarts = 16
+
+/** The first block of each epoch. */
+const startsOf = ({ blocks }: Yard): ReadonlyArray<object> =>
+  blocks.filter(({ epoch }, index) => epoch !== blocks[index - 1]?.epoch).slice(-mostStarts).map(({ digest, firstSequence }) => ({
+    firstSequence,
+    digest
+  }))
+
 /** The journal's end as it is found, and as it is. */
 const judgeEnd = (judge: Judge, yard: Yard, tornEndOffset: number, beside: boolean): Scan.End | undefined => {
   const { blocks, last, segments } = yard
@@ -90,13 +100,13 @@ const judgeEnd = (judge: Judge, yard: Yard, tornEndOffset: number, beside: boole
     end = found
     const { chain: { atEpochMs, digest, epoch, nextSequence }, offset, segment, tornEndOffset: torn, unsyncedOffset } = found
     const { firstSequence, previousDigest, segmentBytes } = segment
-    return [firstSequence, segmentBytes, previousDigest, offset, nextSequence, epoch, atEpochMs, digest, torn, unsyncedOffset]
+    return [firstSequence, segmentBytes, previousDigest, offset, nextSequence, epoch, atEpochMs, digest, torn, unsyncedOffset, found.starts]
   }))
   const { bytes, first } = segments.at(-1)!
   const before = blocks.find(({ segment }) => segment === first)!.previousDigest
   const { atEpochMs, digest, epoch, lastSequence } = last
   judge.equal("the journal's end", endingOf(ending), [first, bytes, before, endOf(last), lastSequence + 1, epoch, atEpochMs, digest,
-    tornEndOffset, unsyncedOf(yard)])
+    tornEndOffset, unsyncedOf(yard), startsOf(yard)])
   if (end !== undefined) judgeWaypoints(judge, yard, end.waypoints)
   return end
 }

@@ -140,6 +140,7 @@ export interface FrameLeft {
   readonly heartbeatMs?: number
   readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number; readonly bufferedBytes: number }
   readonly retention?: Readonly<globalThis.Record<string, object>>
+  readonly starts?: ReadonlyArray<{ readonly id: string; readonly firstSequence: number }>
   readonly heads?: Readonly<globalThis.Record<string, number>>
   /** When the ticket that it reports expires, and when a greeting, an answer to a ping or a heartbeat was made. */
   readonly expiresAt?: number
@@ -246,9 +247,10 @@ export type Observation =
     readonly record: Record
     readonly decision: NaiveDecision
     readonly model: NaiveVenue
-    /** Where its block begins, the number of records in that, and its size on the disk. */
+    /** Where its block begins, its digest (hex), the number of records in it, and its size on the disk. */
     readonly block: {
       readonly epoch: number
+      readonly digest: string
       readonly firstSequence: number
       readonly count: number
       readonly bytes: number

@@ -7,9 +7,9 @@
  * has a snapshot only after a `resync`. Updates are not sent while the client has yet to read as much as makes it slow, and nothing is
  * answered any more while it has as much as a connection may hold. Only the current ticket of a family is accepted, and its holder is
  * warned once, thirty seconds before it expires. A client that reads gets a heartbeat every five seconds, with the sequence up to which
- * each stream was sent. A connection is greeted with its limits, the retention of streams, and the time, which a ping is answered with,
- * too; it is ended for three frames that are not JSON, one binary frame, too many frames per second, and silence, and for nothing else;
- * and nothing is sent after its end.
+ * each stream was sent. A connection is greeted with its limits, the retention of streams, the latest starts of the venue as its journal has
+ * them, and the time, which a ping is answered with, too; it is ended for three frames that are not JSON, one binary frame, too many frames
+ * per second, and silence, and for nothing else; and nothing is sent after its end.
  *
  * The expected answers are computed here for each connection, frame by frame as the process takes them up, by its clock.
  */
@@ -92,6 +92,9 @@ interface State {
   silenceMs: number
   /** How far back each channel can be resumed. */
   retention: Readonly<Record<string, object>>
+  /** The latest starts, the last one first, and the epoch of the last block. */
+  starts: ReadonlyArray<{ readonly id: string; readonly firstSequence: number }>
+  epoch: number
   readonly lines: Map<string, Conversation>
   /** The family of each ticket that was issued, and its place in the family. */
   readonly tickets: Map<string, { readonly family: number; readonly generation: number }>
@@ -126,6 +129,9 @@ const lookedAtLatestMs = 15_000
 
 const invalid = "invalid_request"
 const noTicket = "realtime_ticket_rejected"
+/** Starts of which a greeting tells, and characters of a block's digest that name one. */
+const startsTold = 16
+const startIdLength = 16
 
 // ---- frames taken up
 
@@ -447,17 +453,25 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
 }
 
 const greeted = (
-  { bufferedBytes, conversing: { messagesPerSecond, subscriptions }, retention }: State,
-  { atEpochMs, frame: { environment, heartbeatMs, limits, retention: toldRetention, serverTimeEpochMs, version } }: Left
+  { bufferedBytes, conversing: { messagesPerSecond, subscriptions }, retention, starts }: State,
+  { atEpochMs, frame: { environment, heartbeatMs, limits, retention: toldRetention, serverTimeEpochMs, starts: toldStarts, version } }: Left
 ): Verdict =>
-  difference("its greeting", { environment, heartbeatMs, limits, retention: toldRetention, serverTimeEpochMs, version }, {
-    version: "stream/v1",
-    environment: "development",
-    serverTimeEpochMs: atEpochMs,
-    heartbeatMs: 5_000,
-    limits: { subscriptions, messagesPerSecond, bufferedBytes },
-    retention
-  })
+  difference("its greeting", { environment, heartbeatMs, limits, retention: toldRetention, serverTimeEpochMs, starts: toldStarts, version },
+    {
+      version: "stream/v1",
+      environment: "development",
+      serverTimeEpochMs: atEpochMs,
+      heartbeatMs: 5_000,
+      limits: { subscriptions, messagesPerSecond, bufferedBytes },
+      retention,
+      starts
+    })
+
+/** A block under another epoch than the one before it is the first one of a start. */
+const started = (state: State, { digest, epoch, firstSequence }: (Observation & { readonly _tag: "Committed" })["block"]): void => {
+  state.epoch = epoch
+  state.starts = [{ id: digest.slice(0, startIdLength), firstSequence }, ...state.starts].slice(0, startsTold)
+}
 
 const opened = (state: State, left: Left): Verdict => {
   const { atEpochMs, elapsedMs, frame: { type }, line } = left
@@ -599,6 +613,8 @@ export const conversations: Property<State> = {
     bufferedBytes: 0,
     silenceMs: 0,
     retention: {},
+    starts: [],
+    epoch: 0,
     lines: new Map(),
     tickets: new Map(),
     model: undefined,
@@ -628,6 +644,7 @@ export const conversations: Property<State> = {
         return holds
       case "Committed":
         state.model = seen.model
+        if (seen.block.epoch !== state.epoch) started(state, seen.block)
         return holds
       case "Answered":
         noteTicket(state, seen)

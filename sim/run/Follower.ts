@@ -69,6 +69,7 @@ export class Follower {
     for (const block of this.#tap.next()) {
       const where = {
         epoch: block.epoch,
+        digest: Buffer.from(block.digest).toString("hex"),
         firstSequence: block.firstSequence,
         count: block.records.length,
         ...this.#read.shift()!

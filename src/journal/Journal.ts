@@ -151,6 +151,13 @@ export interface Fence {
   readonly previousDigest: Uint8Array
 }
 
+/** The first block of a process that wrote to the journal. */
+export interface Start {
+  readonly firstSequence: number
+  /** That block's digest, which no other start has, on this journal or on a copy of it. */
+  readonly digest: Uint8Array
+}
+
 /** The end of the journal. */
 export interface Head {
   /** The epoch under which this process writes: one more than the last block's. */
@@ -160,6 +167,8 @@ export interface Head {
   readonly atEpochMs: number
   /** Digest of the last block, or 32 zero bytes for a new journal. */
   readonly digest: Uint8Array
+  /** The latest starts before this process, oldest first. */
+  readonly starts: ReadonlyArray<Start>
   /** The unfinished write of the last process that opening had to discard, if any. */
   readonly torn: { readonly segment: string; readonly offset: number; readonly bytes: number } | undefined
 }

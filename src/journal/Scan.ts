@@ -7,7 +7,7 @@ import { Marks } from "../domain/Marks.js"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
-import { Corrupt, NewerFormat } from "./Journal.js"
+import { Corrupt, NewerFormat, type Start } from "./Journal.js"
 import { own } from "./Own.js"
 import * as Segment from "./Segment.js"
 
@@ -56,6 +56,8 @@ export interface Piece {
   readonly chain: Chain
   /** Waypoints in this piece, where a later reading may begin. */
   readonly places: ReadonlyArray<Waypoint>
+  /** Starts of processes in this piece: blocks under another epoch than the one before. */
+  readonly starts: ReadonlyArray<Start>
   /** Whether the chain ends at `nextOffset`: what is there is not the next block. */
   readonly stopped: boolean
   /** Set where it ends at an intact block whose records this program could not have written, or at one of a newer format. */
@@ -236,6 +238,7 @@ export const readPiece = (
 const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Chain): Piece => {
   const blocks: Array<Found> = []
   const places: Array<Waypoint> = []
+  const starts: Array<Start> = []
   let chain = from
   let at = 0
   let placedAt = 0
@@ -269,6 +272,7 @@ const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Ch
     }
     try {
       const atEpochMs = Block.checkRecords(bytes, at, header, chain.atEpochMs)
+      if (header.epoch !== chain.epoch) starts.push({ firstSequence: header.firstSequence, digest })
       chain = { nextSequence: header.lastSequence + 1, epoch: header.epoch, atEpochMs, digest }
     } catch (error) {
       if (!(error instanceof Block.Malformed)) throw error
@@ -283,7 +287,7 @@ const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Ch
       placedAt = at
     }
   }
-  return { bytes, blocks, nextOffset: offset + at, chain, places, stopped, malformed }
+  return { bytes, blocks, nextOffset: offset + at, chain, places, starts, stopped, malformed }
 }
 
 /** Why a header is not that of the next block at its position; undefined if it is. */
@@ -416,6 +420,9 @@ export interface Waypoint {
 /** Most waypoints kept, the latest: further back, reading begins at a segment's start. */
 export const waypointsKept = 16_384
 
+/** Most starts kept, the latest. */
+export const startsKept = 16
+
 /** Where the journal ends. */
 export interface End {
   readonly segment: Segment.Header
@@ -427,6 +434,8 @@ export interface End {
   readonly unsyncedOffset: number
   /** Waypoints in their order. */
   readonly waypoints: ReadonlyArray<Waypoint>
+  /** The latest starts, oldest first. */
+  readonly starts: ReadonlyArray<Start>
 }
 
 /** Reads and verifies the whole journal of at least one segment, which nobody writes to. */
@@ -442,6 +451,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
     let chain = genesis
     let end: End | undefined
     let waypoints: ReadonlyArray<Waypoint> = []
+    let starts: ReadonlyArray<Start> = []
     // Allocating memory for each piece would churn memory over the whole length of the journal.
     const memory = new Memory()
     for (const [index, firstSequence] of firstSequences.entries()) {
@@ -449,6 +459,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
       const last = index === firstSequences.length - 1
       const followed: End = yield* Effect.scoped(readSegment(firstSequence, chain, last && beside, memory))
       waypoints = [...waypoints, ...followed.waypoints].slice(-waypointsKept)
+      starts = [...starts, ...followed.starts].slice(-startsKept)
       if (!last && followed.tornEndOffset !== followed.offset) {
         ;(yield* Marks)?.("an unfinished block before a later segment")
         return yield* corrupt(
@@ -462,7 +473,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
       chain = followed.chain
     }
     if (end === undefined) return yield* corrupt(1, 0, 1, noSegment, "beginning")
-    return { ...end, waypoints }
+    return { ...end, waypoints, starts }
   })
 
 /** A segment that begins with a record of the one before it, whose records have been verified up to `lastSequence`. */
@@ -503,10 +514,12 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean, memo
     let recent: ReadonlyArray<{ readonly offset: number; readonly lastSequence: number }> = []
     let syncedSequence = 0
     const waypoints: Array<Waypoint> = []
+    const starts: Array<Start> = []
     while (offset < segment.segmentBytes) {
       const piece: Piece = yield* readPiece(file, segment, offset, chain, pieceBytes, memory)
       if (piece.malformed !== undefined) return yield* piece.malformed
       for (const place of piece.places) waypoints.push(place)
+      for (const start of piece.starts) starts.push(start)
       const start = offset
       recent = [
         ...recent,
@@ -525,6 +538,7 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean, memo
       chain,
       tornEndOffset: tail._tag === "Torn" ? tail.endOffset : offset,
       unsyncedOffset: recent.find((block) => block.lastSequence > syncedSequence)?.offset ?? offset,
-      waypoints
+      waypoints,
+      starts
     } satisfies End
   })

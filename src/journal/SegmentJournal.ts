@@ -162,6 +162,7 @@ const headOf = (end: Scan.End): Head => ({
   nextSequence: end.chain.nextSequence,
   atEpochMs: end.chain.atEpochMs,
   digest: end.chain.digest,
+  starts: end.starts,
   torn: end.tornEndOffset === end.offset ? undefined : {
     segment: Segment.pathOf(end.segment.firstSequence),
     offset: end.offset,

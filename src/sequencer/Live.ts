@@ -12,13 +12,21 @@ export interface Listening {
   readonly committed: (lastSequence: number) => void
 }
 
+/** A start of the venue: its first record, and a name that no other start has, on this journal or on a copy of it. */
+export interface Start {
+  readonly id: string
+  readonly firstSequence: number
+}
+
 export class Live extends Context.Tag("venue/sequencer/Live")<Live, {
   /** Adds a listener for everything decided from now on. */
   readonly listen: (listening: Listening) => void
+  /** The latest starts, the present one first. */
+  readonly starts: () => ReadonlyArray<Start>
 }>() {}
 
 /** For a process that decides nothing. */
-export const none: Context.Tag.Service<Live> = { listen: () => {} }
+export const none: Context.Tag.Service<Live> = { listen: () => {}, starts: () => [] }
 
 /** The listeners of one writer. */
 export class Listeners implements Listening {

@@ -19,11 +19,13 @@ import type { Engine } from "../engine/Engine.js"
 import type { ShownTicket } from "../engine/Reads.js"
 import { done } from "../operations/Outcome.js"
 import * as Block from "../journal/Block.js"
+import { startsKept } from "../journal/Scan.js"
 import type { Fenced, Full, Journal, Room, Unknown } from "../journal/Journal.js"
 import type * as Context from "effect/Context"
 import { Activity } from "./Activity.js"
 import { type Bounds, defaultBounds, Inbox } from "./Inbox.js"
 import type { FollowerDiffers } from "./Followers.js"
+import type { Start } from "./Live.js"
 import type { Answer } from "./Submit.js"
 import { markTick } from "./Timers.js"
 import type { Turns } from "./Turns.js"
@@ -108,6 +110,14 @@ const hasRoom = (room: Room, command: Command): boolean => {
   return room !== "requests" || share !== "venue" || command.kind === "StartVenue"
 }
 
+/** Bytes of a start's digest that name it. */
+const startIdBytes = 8
+
+const startOf = ({ digest, firstSequence }: Pick<Block.Encoded, "digest" | "firstSequence">): Start => ({
+  id: Buffer.from(digest).toString("hex", 0, startIdBytes),
+  firstSequence
+})
+
 export class Sequencer {
   /** Outcomes of commands, by market. */
   readonly activity = new Activity()
@@ -119,6 +129,7 @@ export class Sequencer {
   private turnAsked = false
   private durable: number
   private previousDigest: Uint8Array
+  private latestStarts: ReadonlyArray<Start>
   private drained: (() => void) | undefined
 
   constructor(private readonly leaves: Leaves, private readonly options: Options) {
@@ -127,6 +138,7 @@ export class Sequencer {
     this.inbox = new Inbox(options.inbox, leaves.reached)
     this.durable = opened.nextSequence - 1
     this.previousDigest = opened.digest
+    this.latestStarts = opened.starts.map(startOf).reverse()
     leaves.journal.whenRoom(() => this.askForTurn())
   }
 
@@ -138,6 +150,11 @@ export class Sequencer {
   /** The digest of the last block handed to the journal. */
   get headDigest(): Uint8Array {
     return this.previousDigest
+  }
+
+  /** The latest starts of the venue, the present one first, once its first block has been handed to the journal. */
+  get starts(): ReadonlyArray<Start> {
+    return this.latestStarts
   }
 
   get inboxDepth(): number {
@@ -280,6 +297,9 @@ export class Sequencer {
     const encoded = this.builder.finish(Block.sha256(events.bytes()))
     const fence = { epoch: journal.opened.epoch, previousDigest: this.previousDigest }
     this.previousDigest = encoded.digest
+    if (encoded.firstSequence === journal.opened.nextSequence) {
+      this.latestStarts = [startOf(encoded), ...this.latestStarts].slice(0, startsKept)
+    }
     block.handedAtNanos = this.leaves.monotonicNanos()
     stages.engine.record(block.handedAtNanos - begunAtNanos)
     this.inFlight.push(block)

@@ -382,7 +382,7 @@ const servicesOf = (
       durableSequence: () => sequencer.durableSequence
     }),
     Context.add(EngineReads, engine),
-    Context.add(Live, { listen: (listening) => listeners.listen(listening) }),
+    Context.add(Live, { listen: (listening) => listeners.listen(listening), starts: () => sequencer.starts }),
     Context.add(Feed.Feed, feed)
   )
 

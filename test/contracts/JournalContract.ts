@@ -34,6 +34,7 @@ export const journalContract = (name: string, make: Effect.Effect<Layer.Layer<Di
           nextSequence: 1,
           atEpochMs: 0,
           digest: Block.genesisDigest,
+          starts: [],
           torn: undefined
         })
         expect(yield* run(replayed())).toStrictEqual([])
@@ -65,6 +66,16 @@ export const journalContract = (name: string, make: Effect.Effect<Layer.Layer<Di
         expect(blocks.map((block) => block.epoch)).toStrictEqual([1, 1, 2, 2, 3, 3, 4, 4])
         expect(head).toMatchObject({ epoch: 5, nextSequence: 13, atEpochMs: 1_012, torn: undefined })
         expect(Buffer.from(head.digest)).toStrictEqual(Buffer.from(blocks.at(-1)!.digest))
+        const starts = head.starts.map(({ digest, firstSequence }) => [firstSequence, Buffer.from(digest)])
+        expect(starts).toStrictEqual([0, 2, 4, 6].map((at) => [blocks[at]!.firstSequence, Buffer.from(blocks[at]!.digest)]))
+      }))
+
+    over("of many starts the latest sixteen are known, whatever segments they are in", (run) =>
+      Effect.gen(function*() {
+        for (let epoch = 1; epoch <= 20; epoch++) yield* run(appendMany(3, 2, 900))
+        expect((yield* run(segments)).length).toBeGreaterThan(5)
+        const { starts } = yield* run(opened)
+        expect(starts.map(({ firstSequence }) => firstSequence)).toStrictEqual(Array.from({ length: 16 }, (_, at) => (at + 4) * 4 + 1))
       }))
 
     over("it goes on over many segments, and is replayed from anywhere", (run) =>

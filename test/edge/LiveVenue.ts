@@ -28,7 +28,7 @@ import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import * as Feed from "../../src/sequencer/Feed.js"
-import { Listeners, Live } from "../../src/sequencer/Live.js"
+import { Listeners, Live, type Start } from "../../src/sequencer/Live.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
 import type { Replaying } from "../../src/streams/Replay.js"
 import { ReplayHost } from "../../src/streams/ReplayHost.js"
@@ -98,6 +98,9 @@ export class LiveVenue {
   /** Every record, for readers of the journal. */
   private readonly journal: Array<{ readonly command: Command; readonly atEpochMs: number }> = []
 
+  /** What a connection is told of the venue's starts. */
+  starts: ReadonlyArray<Start> = [{ id: "0123456789abcdef", firstSequence: 1 }]
+
   /** Sleeping fibers, where the test controls the time. */
   private readonly sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>()
 
@@ -147,7 +150,7 @@ export class LiveVenue {
       Layer.succeed(EngineReads, this.engine),
       Layer.succeed(Submit, way),
       Layer.succeed(Barrier, { whenDurable, durableSequence: () => this.durableSequence }),
-      Layer.succeed(Live, { listen: (listening) => this.listeners.listen(listening) }),
+      Layer.succeed(Live, { listen: (listening) => this.listeners.listen(listening), starts: () => this.starts }),
       Layer.succeed(Feed.Feed, {
         ...Feed.none,
         rerun: (sequence, standing) => this.rerun(sequence, standing),

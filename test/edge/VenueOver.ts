@@ -136,6 +136,11 @@ export class VenueOver {
     )
   }
 
+  /** What the venue serves, once it has started. */
+  get application(): Application {
+    return this.served[0]!
+  }
+
   get epochMs(): number {
     return this.nowMs
   }
@@ -208,7 +213,7 @@ export class VenueOver {
     }
     const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body))
     return new Promise((resolve) =>
-      this.served[0]!.handle({ method, target, headers, body: bytes, remoteAddress: "192.0.2.1" }, (response) =>
+      this.application.handle({ method, target, headers, body: bytes, remoteAddress: "192.0.2.1" }, (response) =>
         resolve({
           status: response.status,
           text: response.body,

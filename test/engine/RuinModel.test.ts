@@ -64,7 +64,7 @@ class Told {
   private tell(command: Command, sequence: number, atEpochMs: number, events: ReturnType<typeof EventLog.decode>): void {
     const record = { sequence, atEpochMs, command }
     const decision = this.model.apply(record)
-    const block = { epoch: 1, firstSequence: sequence, count: 1, bytes: 512, misread: undefined }
+    const block = { epoch: 1, firstSequence: sequence, count: 1, bytes: 512, digest: "", misread: undefined }
     for (const each of [this.rules, this.states]) {
       this.differs ??= each.observe({ _tag: "Committed", record, decision, model: this.model, block })
     }

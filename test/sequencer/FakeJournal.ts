@@ -25,7 +25,7 @@ export class FakeJournal {
   private nextSequence = 1
 
   readonly service: Context.Tag.Service<typeof Journal> = {
-    opened: { epoch: 3, nextSequence: 1, atEpochMs: 0, digest: Block.genesisDigest, torn: undefined },
+    opened: { epoch: 3, nextSequence: 1, atEpochMs: 0, digest: Block.genesisDigest, starts: [], torn: undefined },
     begin: (block, fence, done) => {
       this.check(block, fence)
       this.begun.push({ block, records: recordsOf(block) })

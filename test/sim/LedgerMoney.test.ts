@@ -34,7 +34,7 @@ class Watched extends FundsDriver {
     const record = { sequence: sequence + 1, atEpochMs: this.atEpochMs, command }
     const { model } = this
     const decision = model.apply(record)
-    const block = { epoch: 1, firstSequence: record.sequence, count: 1, bytes: 512, misread: undefined }
+    const block = { epoch: 1, digest: "", firstSequence: record.sequence, count: 1, bytes: 512, misread: undefined }
     for (const watcher of this.watchers) {
       const seen = [watcher.observe({ _tag: "Committed", record, decision, model, block }), this.inspect(watcher)]
       this.verdicts.push(...seen.flatMap((verdict) => verdict === undefined ? [] : [`${watcher.name}: ${verdict}`]))

@@ -275,7 +275,7 @@ const run = (seed: string, commands: number): number => {
         record: { sequence, atEpochMs, command },
         decision,
         model,
-        block: { epoch: 1, firstSequence: sequence, count: 1, bytes: 512, misread: undefined }
+        block: { epoch: 1, digest: "", firstSequence: sequence, count: 1, bytes: 512, misread: undefined }
       })
         ?? watcher.observe({ _tag: "Inspected", reads, model, decision, whole: sequence % 97 === 0 })
       if (verdict !== undefined) expect(verdict, `${where()}\n${watcher.name}`).toBe(undefined)

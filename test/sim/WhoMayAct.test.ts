@@ -48,7 +48,7 @@ class Venue {
   commit(given: AnyGiven, atEpochMs = openedAtEpochMs): void {
     const record = { sequence: this.model.sequence + 1, atEpochMs, command: completeAny(given) }
     const decision = this.model.apply(record)
-    const block = { epoch: 1, firstSequence: record.sequence, count: 1, bytes: 512, misread: undefined }
+    const block = { epoch: 1, digest: "", firstSequence: record.sequence, count: 1, bytes: 512, misread: undefined }
     expect(this.#watcher.observe({ _tag: "Committed", record, decision, model: this.model, block })).toBe(undefined)
   }
 

@@ -23,6 +23,7 @@ export const make = (bundle: Bundle.Bundle): Source => {
         nextSequence: manifest.lastSequence + 1,
         atEpochMs: Block.checkRecords(last.bytes, 0, last.header, 0),
         digest: last.digest,
+        starts: [],
         torn: undefined
       },
       settle: Effect.void,

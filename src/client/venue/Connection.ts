@@ -11,6 +11,8 @@ export interface Frame {
   readonly connectionId?: string
   readonly heartbeatMs?: number
   readonly limits?: { readonly messagesPerSecond?: number }
+  /** The latest starts of the venue, the present one first. */
+  readonly starts?: ReadonlyArray<{ readonly id: string; readonly firstSequence: number }>
   readonly channel?: string
   readonly stream?: string
   readonly marketId?: string

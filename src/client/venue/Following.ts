@@ -70,11 +70,16 @@ export class Following<C extends Channel = Channel> {
     this.around.ask()
   }
 
-  /** Discards the state: a snapshot follows, after a delay where previous ones were unusable too. */
-  afresh(reason: SnapshotReason, failures: number): void {
-    if (this.state === "ended") return
+  /** Discards the state: the next request is for a snapshot. */
+  forgets(reason: SnapshotReason): void {
     this.last = undefined
     this.reason = reason
+  }
+
+  /** Discards the state and requests it again, after a delay where previous ones were unusable too. */
+  afresh(reason: SnapshotReason, failures: number): void {
+    if (this.state === "ended") return
+    this.forgets(reason)
     if (failures === 0) return this.again()
     this.around.leave()
     this.state = "waiting"

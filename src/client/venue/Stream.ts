@@ -1,7 +1,8 @@
 /**
  * The stream: everything that is followed, over as many connections as that takes. When one ends another is opened, each stream continues
  * after the last event that its listener received, and the account's tickets are renewed before they expire. Gaps are noticed by sequence
- * numbers, or by a heartbeat where nothing follows, and requested again.
+ * numbers, or by a heartbeat where nothing follows, and requested again. A position is a number in one journal: where the venue that
+ * answers goes on from an older copy, as after a restore, a snapshot is requested instead.
  */
 import { type Channel, keyOf, type SnapshotReason, type Snapshots, type StreamName, type Updates } from "./Channels.js"
 import { Connection, type Frame } from "./Connection.js"
@@ -14,7 +15,7 @@ import type { TicketSource } from "./Tickets.js"
 export type Notice =
   | { readonly kind: "connected"; readonly connectionId: string }
   | { readonly kind: "disconnected"; readonly code: number; readonly reason: string; readonly retryInMs: number }
-  | { readonly kind: "gap"; readonly stream: string; readonly noticedBy: "update" | "heartbeat" }
+  | { readonly kind: "gap"; readonly stream: string; readonly noticedBy: "update" | "heartbeat" | "hello" }
   | { readonly kind: "resync"; readonly stream: string; readonly reason: string }
   | { readonly kind: "checksum_mismatch"; readonly stream: string; readonly sequence: number }
   | { readonly kind: "queue_full"; readonly stream: string }
@@ -78,6 +79,8 @@ export class Stream {
   private ids = 0
   private isTrusted = false
   private readonly expectant = new Set<{ readonly resolve: () => void; readonly reject: (cause: unknown) => void }>()
+  /** The venue's start that the positions of all streams belong to; undefined where no venue has told one. */
+  private startId: string | undefined
   private authId: string | undefined
   private isAuthenticating = false
   /** While the venue's own time for showing a ticket again has not come, on whatever connection; `isSpent` as for `authenticate`. */
@@ -190,8 +193,9 @@ export class Stream {
 
   private connect(): void {
     const connection: Connection = new Connection(this.platform, this.options.url, {
-      opened: ({ connectionId }) => {
+      opened: ({ connectionId, starts }) => {
         this.options.notice({ kind: "connected", connectionId: connectionId ?? "" })
+        this.recognize(starts)
         if (this.options.isForOrders) this.authenticate(false)
         this.askAll()
       },
@@ -199,6 +203,23 @@ export class Stream {
       ended: (code, reason) => this.ended(code, reason)
     })
     this.connection = connection
+  }
+
+  /**
+   * Discards everything where the venue's journal may lack some of it. Of the time of the start that the positions belong to, it has
+   * everything up to the start after that; where it does not name the start, nothing is certain. A venue that tells no starts is older.
+   */
+  private recognize(starts: Frame["starts"] = []): void {
+    const at = starts.findIndex(({ id }) => id === this.startId)
+    const endsBefore = at < 0 ? 0 : starts[at - 1]?.firstSequence ?? Number.POSITIVE_INFINITY
+    this.startId = starts[0]?.id
+    const held = [...this.followed.values()].filter(({ last }) => last !== undefined)
+    if (this.startId === undefined || held.every(({ last }) => last! < endsBefore)) return
+    for (const following of held) {
+      following.forgets("gap")
+      this.options.notice({ kind: "gap", stream: following.key, noticedBy: "hello" })
+      following.listener.interrupted?.()
+    }
   }
 
   private ended(code: number, reason: string): void {
@@ -316,8 +337,7 @@ export class Stream {
   private resync(frame: Frame): void {
     const following = this.liveOf(frame)
     if (following === undefined) return
-    following.last = undefined
-    following.reason = frame.reason as SnapshotReason
+    following.forgets(frame.reason as SnapshotReason)
     this.options.notice({ kind: "resync", stream: following.key, reason: frame.reason ?? "" })
     following.listener.interrupted?.()
   }

@@ -120,7 +120,8 @@ export class Session implements Conversation {
         messagesPerSecond: setting.room.messagesPerSecond,
         bufferedBytes: setting.room.bufferedBytes
       },
-      retention: retentionOf(setting.room)
+      retention: retentionOf(setting.room),
+      starts: setting.starts()
     })
     this.flush()
   }

@@ -6,6 +6,7 @@ import type { Refusal } from "../../domain/Refusal.js"
 import { type ToldAgain, toldAgain } from "../../domain/Retention.js"
 import type { Subject } from "../../identity/RateLimits.js"
 import type { Place, Tickets } from "../../identity/Tickets.js"
+import type { Live } from "../../sequencer/Live.js"
 import type { Barrier } from "../../sequencer/Submit.js"
 import { type AccountChannel, accountChannels, candleChannel, marketChannels } from "../../streams/Channels.js"
 import type { Hub } from "../../streams/Hub.js"
@@ -120,6 +121,8 @@ export interface Setting {
   readonly room: Room
   readonly reads: Reads
   readonly barrier: Context.Tag.Service<typeof Barrier>
+  /** The latest starts of the venue, the present one first. */
+  readonly starts: Live["Type"]["starts"]
   readonly hub: Hub
   readonly payloads: Payloads
   readonly tickets: Tickets

@@ -77,6 +77,7 @@ export interface Streams {
   readonly retention: Retention
   readonly changes: Changes
   readonly sessions: Sessions
+  readonly starts: Live["Type"]["starts"]
 }
 
 export interface Parts {
@@ -266,12 +267,12 @@ export const begin = (
     () => hub.keptBytes)
   metrics.gauge("venue_replay_engines", "Engines that read the journal for clients, or stand where they left it.", () => replays.engines)
   metrics.gauge("venue_change_waits", "Requests that wait for changes of an account.", () => changes.waiting)
-  return { hub, payloads, replays, retention, changes, sessions }
+  return { hub, payloads, replays, retention, changes, sessions, starts: live.starts }
 }
 
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
-  const { handle, random, room, runtime, services, stage, streams: { hub, payloads, replays, retention, sessions } } = parts
+  const { handle, random, room, runtime, services, stage, streams: { hub, payloads, replays, retention, sessions, starts } } = parts
   const { barrier, environment, metrics, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
   const heard = new Windows(room.messagesTogether ?? bounds.connectionsWorthOfFrames * room.messagesPerSecond, heardMs)
@@ -280,6 +281,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     room,
     reads: state,
     barrier,
+    starts,
     hub,
     payloads,
     tickets: services.identity.tickets,
@@ -310,7 +312,6 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
-
   metrics.gauge("venue_stream_ends_waiting", "Ended connections whose orders are to be cancelled and that found no room for it yet.",
     () => disconnects.untaken)
   metrics.counter("venue_stream_frames_beyond_total",

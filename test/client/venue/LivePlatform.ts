@@ -3,11 +3,21 @@
  * wait until the test delivers them.
  */
 import type { HttpAnswer, HttpRequest, Line, LineEvents } from "../../../src/client/venue/Platform.js"
-import type { Conversation } from "../../../src/edge/http/Listener.js"
-import type { LiveVenue } from "../../edge/LiveVenue.js"
+import type { Application, Conversation } from "../../../src/edge/http/Listener.js"
+import type { Ask } from "../../edge/FakeVenue.js"
 import { VirtualPlatform } from "./VirtualPlatform.js"
 
 export const origin = "http://venue"
+
+/** The venue that the client reaches. */
+export interface Reached {
+  readonly application: Pick<Application, "open">
+  readonly ask: (ask: Ask) => Promise<{
+    readonly status: number
+    readonly body: string
+    readonly headers?: Readonly<Record<string, string>>
+  }>
+}
 
 /** A connection to the venue's stream. */
 class LiveLine {
@@ -15,8 +25,8 @@ class LiveLine {
   private readonly conversation: Conversation
   private isOver = false
 
-  constructor(venue: LiveVenue, private readonly events: LineEvents) {
-    const opening = venue.application.open({ target: "/streams/v1/ws", headers: {}, remoteAddress: "192.0.2.1" })
+  constructor({ application }: Reached, private readonly events: LineEvents) {
+    const opening = application.open!({ target: "/streams/v1/ws", headers: {}, remoteAddress: "192.0.2.1" })
     if ("refused" in opening) throw new Error(`refused: ${opening.refused.body}`)
     this.conversation = opening.accept({
       send: (frames) => {
@@ -57,7 +67,7 @@ export class LivePlatform extends VirtualPlatform {
   /** Connections so far. */
   connections = 0
 
-  constructor(private readonly venue: LiveVenue) {
+  constructor(private readonly venue: Reached) {
     super()
   }
 

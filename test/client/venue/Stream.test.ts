@@ -99,6 +99,46 @@ test("a stream is told in order, and goes on behind its last event on another co
   expect(kinds()).toEqual(["connected", "disconnected", "connected"])
 })
 
+const start = (id: string, firstSequence: number): object => ({ id, firstSequence })
+
+test.each<[string, ReadonlyArray<object> | undefined, ReadonlyArray<object> | undefined, boolean]>([
+  ["the same process", [start("b", 6), start("a", 1)], [start("b", 6), start("a", 1)], true],
+  ["the next start", [start("b", 6)], [start("c", 9), start("b", 6)], true],
+  ["a later start, of several", [start("b", 6)], [start("d", 12), start("c", 9), start("b", 6), start("a", 1)], true],
+  ["a start that begins with a record that the client has", [start("b", 6)], [start("c", 8), start("b", 6)], false],
+  ["a start behind one that did", [start("b", 6)], [start("d", 12), start("c", 8), start("b", 6)], false],
+  ["a start that has the number of the client's, and is another", [start("b", 6)], [start("x", 6), start("a", 1)], false],
+  ["a venue whose latest starts do not name the client's", [start("b", 6)], [start("z", 900), start("y", 800)], false],
+  ["a venue that names starts after one that did not", undefined, [start("b", 6)], false],
+  ["a venue that names none", [start("b", 6)], undefined, true],
+  ["a venue that names none, as before", undefined, undefined, true]
+])("on another connection to %s, what the client has is kept only if the journal has it", async (_, before, after, isKept) => {
+  const { client, notices, platform } = made()
+  const events = client.events("market.trades", "M")
+  const other = client.events("market.trades", "N")
+  platform.line.say({ ...hello, starts: before })
+  for (const { id } of platform.line.sent) platform.line.say({ type: "subscribed", id, resumed: false })
+  platform.line.say(snapshot(5), update(5, 8), snapshot(2, { ...trades, marketId: "N" }))
+  expect(await taken(events, 2)).toEqual(["snapshot 5 (first)", "update 8"])
+  expect(await taken(other, 1)).toEqual(["snapshot 2 (first)"])
+  platform.line.end()
+  await platform.pass(188)
+  platform.line.say({ ...hello, starts: after })
+  expect(platform.line.sent.map(({ fromSequence }) => fromSequence)).toEqual(isKept ? [8, 2] : [undefined, undefined])
+  const gaps = ["M", "N"].map((market) => ({ kind: "gap", stream: `market.trades:${market}`, noticedBy: "hello" }))
+  expect(notices.slice(3)).toEqual(isKept ? [] : gaps)
+  if (isKept) return
+  expect(events.isCurrent).toBe(false)
+  for (const { id } of platform.line.sent) platform.line.say({ type: "subscribed", id, resumed: false })
+  platform.line.say(snapshot(7))
+  expect(await taken(events, 1)).toEqual(["snapshot 7 (gap)"])
+  // From then on the positions are of that journal.
+  platform.line.end()
+  await platform.pass(1_000)
+  platform.line.say({ ...hello, starts: [start("later", 99), ...after ?? []] })
+  expect(platform.line.sent.map(({ fromSequence }) => fromSequence)).toEqual([7, undefined])
+})
+
 test("connections that fail are tried again less and less often, until one lasts", async () => {
   const { client, notices, platform } = made()
   client.events("market.trades", "M")

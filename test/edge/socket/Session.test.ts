@@ -39,6 +39,7 @@ describe("the stream", () => {
       expect(Object.keys(hello.retention)).toHaveLength(11)
       expect(hello.retention["market.trades"]).toEqual({ updates: 1_024, bytes: 1_048_576 })
       expect(hello.retention["account.fills"]).toEqual({ ms: 604_800_000, records: 1_000_000 })
+      expect(hello.starts).toEqual(venue.starts)
     })
 
     test.each([
