@@ -91,8 +91,9 @@ export const served = [
   "watchTrades"
 ] as const
 
-/** Most entries of one listing in the library's format. */
+/** Most entries of one listing in the library's format, and entries of one where nothing else is asked for. */
 export const maxListed = 500
+export const usuallyListed = 100
 
 /** Most entries on a page of a native listing. */
 export const maxPage = 100

@@ -109,7 +109,9 @@ export class Orders extends Accounts {
       ...await this.listOrders("closed", symbol, since, limit, params),
       ...await this.listOrders("canceled", symbol, since, limit, params)
     ]
-    return this.filterBySinceLimit(this.sortBy(ended, "timestamp"), since, limit)
+    // Each listing ends, or begins, at a time of its own, beyond which only the other's orders are known.
+    const listed = Math.min(this.safeInteger(params, "limit", limit ?? Description.usuallyListed)!, Description.maxListed)
+    return this.filterBySinceLimit(this.sortBy(ended, "timestamp"), since, listed)
   }
 
   override async fetchMyTrades(

@@ -1,0 +1,63 @@
+/** Orders that were filled and orders that were cancelled as one listing, which the venue has as two. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
+
+const symbol = market.symbol
+const start = 1_767_225_600_000
+
+const order = (status: string, atMs: number) => ({
+  id: `${status} ${atMs}`,
+  symbol,
+  timestamp: start + atMs,
+  side: "buy",
+  amount: 10,
+  filled: 10,
+  remaining: 0,
+  status,
+  info: { version: "external-order/v1" }
+})
+// Many are cancelled in the time in which few are filled.
+const closed = Array.from({ length: 700 }, (_, index) => order("closed", index * 10))
+const canceled = Array.from({ length: 700 }, (_, index) => order("canceled", 3_000 + index))
+const all = [...closed, ...canceled].sort((one, other) => one.timestamp - other.timestamp)
+
+describe("orders that have ended", () => {
+  let venue: ScriptedVenue
+  let exchange: Perpetuum
+
+  beforeAll(async () => {
+    venue = await ScriptedVenue.start()
+    exchange = new Perpetuum({
+      hostname: `127.0.0.1:${venue.port}`,
+      apiKey: "pk_development_k_s",
+      accountId: "acc_1",
+      enableRateLimit: false,
+      options: { maxAttempts: 1 }
+    })
+    venue.script(answered([market]))
+    await exchange.loadMarkets()
+  })
+
+  afterAll(() => venue.stop())
+
+  test.each<[string, number | undefined, number | undefined, object, number]>([
+    ["the first hundred", 2_500, undefined, {}, 100],
+    ["the first ones of a limit", 2_500, 200, {}, 200],
+    ["the first ones, of a limit beyond what is listed", 2_500, 800, {}, 500],
+    ["the first ones of a limit among the parameters", 2_500, undefined, { limit: 50 }, 50],
+    ["the latest hundred", undefined, undefined, {}, 100],
+    ["the latest ones of a limit", undefined, 300, {}, 300]
+  ])("the listing of both has %s, and none is left out among them", async (_, since, limit, params, count) => {
+    const part = <A extends { readonly timestamp: number }>(orders: ReadonlyArray<A>): ReadonlyArray<A> =>
+      since === undefined ? orders.slice(-count) : orders.filter(({ timestamp }) => timestamp >= start + since).slice(0, count)
+    venue.script(answered(part(closed)), answered(part(canceled)))
+    const from = since === undefined ? undefined : start + since
+    const listed = await exchange.fetchCanceledAndClosedOrders(symbol, from, limit, params)
+    expect(listed.map(({ id }) => id)).toEqual(part(all).map(({ id }) => id))
+    const asked = limit === undefined ? (params as { readonly limit?: number }).limit : count
+    expect(venue.seen.map(({ url }) => new URL(url, "http://venue").searchParams.get("limit"))).toEqual(
+      Array(2).fill(asked === undefined ? null : String(asked))
+    )
+  })
+})
