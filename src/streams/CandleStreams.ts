@@ -18,8 +18,9 @@ import type { Payloads } from "./Payloads.js"
 
 /** Candles of a snapshot. */
 const latestCandles = 100
-/** Most candle streams maintained at a time. */
+/** Most candle streams maintained at a time, and most of them that were begun for one network without a ticket. */
 const mostStreams = 1_000
+const mostOfNetwork = mostStreams / 4
 /** Most prices held while the histories reach the beginning of a stream; with more, it does not begin. */
 const mostWaiting = 20_000
 
@@ -51,6 +52,9 @@ export interface Around {
   /** Appends an update of a stream. */
   readonly add: (log: Log, update: Update) => void
 }
+
+/** Whether a stream is opened, or what prevents it: there is no room for another one, or the network has its share of them. */
+export type Opening = "opened" | "full" | "share"
 
 /** Gets the stream; undefined where the past candles are not available at present. */
 export type Begun = (log: Log | undefined) => void
@@ -113,7 +117,8 @@ class CandleStream {
    */
   renewal: object | undefined
 
-  constructor(readonly which: Which) {}
+  /** `network`: the one for which it was begun without a ticket. */
+  constructor(readonly which: Which, readonly network: string | undefined) {}
 
   /** Holds a record's prices until the histories have been read; false where there are too many. */
   wait(prices: ReadonlyArray<Price>): boolean {
@@ -149,28 +154,44 @@ export class CandleStreams {
     return this.streams
   }
 
-  /** Calls back with the stream, now or once the past candles have been read; false where there is no room for another stream. */
-  open(which: Which, begun: Begun): boolean {
+  /**
+   * Calls back with the stream, now or once the past candles have been read. `network`: where the client comes from, if it has shown no
+   * ticket. One network must not take all streams, which are far fewer than a venue of many markets could have.
+   */
+  open(which: Which, network: string | undefined, begun: Begun): Opening {
     const known = this.markets.get(which.market)?.get(keyOf(which))
     if (known !== undefined) {
       if (known.log === undefined) known.begun.push(begun)
       else begun(known.log)
-      return true
+      return "opened"
     }
+    const isShareTaken = (): boolean => network !== undefined && this.begunFor(network) >= mostOfNetwork
+    if (isShareTaken()) this.sweep(Number.POSITIVE_INFINITY, network)
+    if (isShareTaken()) return "share"
     if (this.streams >= mostStreams) this.sweep(Number.POSITIVE_INFINITY)
-    if (this.streams >= mostStreams) return false
-    const stream = new CandleStream(which)
+    if (this.streams >= mostStreams) return "full"
+    const stream = new CandleStream(which, network)
     stream.begun.push(begun)
     this.keep(stream)
     const { around, reads } = this
     around.fork(Effect.map(around.past(which, latestCandles, reads.sequence), (past) => this.begin(stream, past)))
-    return true
+    return "opened"
   }
 
-  /** Drops the streams that nobody has requested since before a time. */
-  sweep(beforeEpochMs: number): void {
+  /** How many of the streams were begun for a network without a ticket. */
+  private begunFor(network: string): number {
+    let count = 0
+    for (const streams of this.markets.values()) for (const stream of streams.values()) if (stream.network === network) count++
+    return count
+  }
+
+  /** Drops the streams that nobody has requested since before a time: all of them, or those that were begun for one network. */
+  sweep(beforeEpochMs: number, network?: string): void {
     for (const streams of this.markets.values()) {
-      for (const stream of streams.values()) if (stream.log?.isQuietSince(beforeEpochMs) === true) this.drop(stream)
+      for (const stream of streams.values()) {
+        const isMeant = network === undefined || stream.network === network
+        if (isMeant && stream.log?.isQuietSince(beforeEpochMs) === true) this.drop(stream)
+      }
     }
   }
 

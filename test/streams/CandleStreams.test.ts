@@ -61,7 +61,7 @@ const settled = (): Promise<void> => Effect.runPromise(Effect.yieldNow())
 test("a reading that was given up for want of room is not taken for the one that came after it", async () => {
   const { loseAndFind, readings, streams, trade, volumes } = begin()
   let log: Log | undefined
-  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, (begun) => {
+  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, undefined, (begun) => {
     log = begun
   })
   readings.shift()!(0)
@@ -86,7 +86,7 @@ test("a reading that was given up for want of room is not taken for the one that
 test("a stream that was asked for while histories were being opened begins with them once", async () => {
   const { find, lose, readings, streams, trade, volumes } = begin()
   let log: Log | undefined
-  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, (begun) => {
+  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, undefined, (begun) => {
     log = begun
   })
   lose()
@@ -95,4 +95,31 @@ test("a stream that was asked for while histories were being opened begins with 
   find()
   trade(1)
   expect([readings.length, log?.contents?.()]).toEqual([0, `[${volumes.at(-1)}]`])
+})
+
+test("one network without a ticket begins at most a quarter of the streams, and whoever leaves some may have others", async () => {
+  const { readings, streams } = begin()
+  const logs: Array<Log> = []
+  const open = (market: number, network: string | undefined) =>
+    streams.open({ market, timeframe: "1h", series: "trade" } as never, network, (log) => {
+      if (log === undefined) return
+      log.askers.add(log as never)
+      logs.push(log)
+    })
+  const begun = async (): Promise<void> => {
+    for (const reading of readings.splice(0)) reading(0)
+    await settled()
+  }
+  for (let market = 0; market < 250; market++) expect(open(market, "192.0.2.1")).toBe("opened")
+  await begun()
+  expect([open(250, "192.0.2.1"), streams.size]).toEqual(["share", 250])
+  // What is there is for everybody, and the others have the rest.
+  expect([open(7, "192.0.2.1"), open(250, "192.0.2.2"), open(251, undefined)]).toEqual(["opened", "opened", "opened"])
+  await begun()
+  expect(open(250, "192.0.2.1")).toBe("opened")
+  logs[3]!.askers.clear()
+  expect([open(252, "192.0.2.1"), open(253, "192.0.2.1")]).toEqual(["opened", "share"])
+  for (let market = 300; streams.size < 1_000; market++) expect(open(market, undefined)).toBe("opened")
+  await begun()
+  expect([open(9_999, undefined), open(9_999, "192.0.2.3")]).toEqual(["full", "full"])
 })

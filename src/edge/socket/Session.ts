@@ -6,6 +6,7 @@
 import * as Either from "effect/Either"
 import * as Market from "../../domain/Market.js"
 import { Refusal } from "../../domain/Refusal.js"
+import { networkOf } from "../../identity/FairPlaces.js"
 import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import { candleChannel, type Channel, isAccountChannel } from "../../streams/Channels.js"
 import type { Log } from "../../streams/Log.js"
@@ -36,6 +37,8 @@ const tryLater = 1013
 const slow = 4008
 
 const orderTooMany = Errors.rateLimited(1)
+/** A network's share of the candle streams frees up as its clients leave some. */
+const candlesTooMany = Errors.rateLimited(10)
 const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
 const timeframeNeeded = Errors.invalidRequest("timeframe: candles are of one length.")
@@ -507,7 +510,8 @@ export class Session implements Conversation {
       this.unanswered.delete(name)
       this.refuse(frame.id, failure)
     }
-    const hasRoom = this.setting.hub.candles.open({ market, series, timeframe: timeframe! }, (log) =>
+    const network = this.isAnonymous() ? networkOf(this.address) : undefined
+    const opening = this.setting.hub.candles.open({ market, series, timeframe: timeframe! }, network, (log) =>
       this.safely(() => {
         if (this.isClosed || this.opening.get(name) !== frame) return
         this.opening.delete(name)
@@ -515,9 +519,9 @@ export class Session implements Conversation {
         else this.begin(frame, name, log)
         this.flush()
       }))
-    if (hasRoom) return
+    if (opening === "opened") return
     this.opening.delete(name)
-    refuse(Errors.refused(Refusal.inboxFull))
+    refuse(opening === "share" ? candlesTooMany : Errors.refused(Refusal.inboxFull))
   }
 
   private begin(frame: Subscribing, name: string, log: Log): void {

@@ -5,6 +5,7 @@ import { Candles, type Series, seriesNames } from "../../../src/readmodel/Candle
 import type { Standing } from "../../../src/readmodel/Histories.js"
 import * as Histories from "../../../src/readmodel/Histories.js"
 import { timeframes } from "../../../src/readmodel/Timeframes.js"
+import { parameters } from "../../engine/drive.js"
 import { LiveVenue, marketId, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"
 
@@ -134,6 +135,27 @@ describe("candles on the stream", () => {
       expect(snapshot.data.map(numbersOf)).toEqual([["100.0", "105.0", "95.0", "100.5", "3.500"]])
       expect(snapshot.sequence).toBe(venue.engine.sequence)
     }
+  })
+
+  test("are begun for one network without a ticket up to a quarter of all, and it is told when to ask for more", async () => {
+    const markets = Array.from({ length: 10 }, (_, index) => parameters(`X${String.fromCharCode(65 + index)}`))
+    for (const market of markets) venue.market(market)
+    caughtUp()
+    const names = markets.flatMap(({ marketId }) =>
+      seriesNames.flatMap((series) => timeframes.map((timeframe) => ({ ...stream, marketId, timeframe, series })))
+    )
+    const more = names[250]!
+    for (const from of [0, 84, 168]) {
+      client = new Client(venue)
+      client.fresh()
+      const part = names.slice(from, Math.min(from + 84, 250))
+      const told = await ask(2 * part.length, ...part)
+      expect(told.filter(({ type }) => type === "snapshot")).toHaveLength(part.length)
+    }
+    expect(await ask(1, more)).toMatchObject([{ type: "error", error: { code: "rate_limited" }, retryAfterSeconds: 10 }])
+    await client.authenticate(alice)
+    caughtUp()
+    expect(await ask(2, more)).toMatchObject([{ type: "subscribed" }, { type: "snapshot" }])
   })
 
   test("begin anew where the histories were lost and are there again, and whoever has them is told so", async () => {
