@@ -60,7 +60,10 @@ export class OutcomeUnknown extends RequestTimeout {
   }
 }
 
-/** A command whose answers were lost: the venue had never seen its key, and has fenced it. Nothing was done or will be. */
+/**
+ * A command whose answers were lost: the venue had never seen its key, and has fenced it, or it was a cancel that found its order ended.
+ * Nothing was done or will be.
+ */
 export class NothingDone extends ExchangeNotAvailable {
   constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {
     super(message)

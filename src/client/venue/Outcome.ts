@@ -25,8 +25,9 @@ export interface NotDone {
 }
 
 /**
- * Its answers were lost, or it could not be sent, and it had never arrived. Its identity is fenced: nothing is done under it until the
- * fence ends.
+ * Its answers were lost, or it could not be sent, and it had never arrived; or it was a cancel that found none of its orders open, of which
+ * the venue keeps nothing: whether an order is open is known only by reading it. Its identity is fenced: nothing is done under it until
+ * the fence ends.
  */
 export interface NeverArrived {
   readonly kind: "never_arrived"
