@@ -104,6 +104,22 @@ describe("what is watched", () => {
     await stream.stop()
   })
 
+  test.each<[string, object]>([
+    ["httpProxy", { httpProxy: "http://127.0.0.1:1" }],
+    ["httpsProxy", { httpsProxy: "http://127.0.0.1:1" }],
+    ["socksProxy", { socksProxy: "socks5://127.0.0.1:1" }],
+    ["wsProxy", { wsProxy: "http://127.0.0.1:1" }],
+    ["wssProxy", { wssProxy: "http://127.0.0.1:1" }],
+    ["wsSocksProxy", { wsSocksProxy: "socks5://127.0.0.1:1" }],
+    ["proxyUrl", { proxyUrl: "http://127.0.0.1:1/" }],
+    ["a callback", { httpsProxyCallback: () => "http://127.0.0.1:1" }]
+  ])("nobody who has set %s is connected past it", async (_, settings) => {
+    Object.assign(exchange, settings)
+    for (let count = 0; count < 2; count++) await expect(exchange.watchTrades(symbol)).rejects.toThrow(ccxt.NotSupported)
+    await expect(exchange.watchOrderBook(symbol)).rejects.toThrow(ccxt.NotSupported)
+    expect(stream.subscribed).toEqual([])
+  })
+
   test("candles begin with what there is, and then are those that have changed", async () => {
     stream.answers = [[{ type: "snapshot", ...candles, sequence: 5, data: [candle(0, 1), candle(300_000, 2)] }]]
     expect(await exchange.watchOHLCV(symbol, "5m")).toEqual([[0, 1, 9, 0.5, 1, 2.5], [300_000, 1, 9, 0.5, 2, 2.5]])

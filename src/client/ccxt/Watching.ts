@@ -10,6 +10,7 @@ import {
   type Market,
   type MarketInterface,
   NetworkError,
+  NotSupported,
   type OHLCV,
   type Order,
   type OrderBook,
@@ -206,7 +207,15 @@ export class Watching extends Triggers {
 
   /** A method and not a getter, since the library reads every property of an exchange while constructing it. */
   private stream(): Client {
-    return this.venueClient ??= new Client(nodePlatform, { url: this.venueUrl(), apiKey: () => this.apiKey })
+    return this.venueClient ??= new Client(nodePlatform, { url: this.directUrl(), apiKey: () => this.apiKey })
+  }
+
+  /** The venue's address. The stream has no way through a proxy, and a caller who has set one must not be connected past it. */
+  private directUrl(): string {
+    const url = this.venueUrl()
+    const proxies = [this.checkProxyUrlSettings(url), ...this.checkProxySettings(url), ...this.checkWsProxySettings()]
+    if (proxies.every((proxy) => proxy === undefined || proxy === "")) return url
+    throw new NotSupported(`${this.id} watch methods connect directly, and a proxy is set: use the fetch methods, or set none`)
   }
 
   /** The values held for a stream, which is followed from the first call on. */
