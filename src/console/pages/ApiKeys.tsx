@@ -58,8 +58,8 @@ export const ApiKeysPage = ({ store: { apiKeys }, title }: { readonly store: Sto
       </div>
       <p>
         A key lets a program read your account, and trade with it where you allowed that. No key can deposit, withdraw, or approve another
-        key. The venue shows a key once, to the program that asked for it, and never again. If that answer was lost, nobody holds the key:
-        it is never used, you can revoke it, and the program asks you for another one.
+        key. The venue shows a key once, to the program that asked for it, and never again. If that answer is lost, nobody holds the key:
+        revoke it, and the program asks for another one.
       </p>
       <Read of={apiKeys.list}>
         {({ keys }) => (

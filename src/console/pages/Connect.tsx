@@ -12,7 +12,7 @@ import type { Store } from "../state/Store.js"
 import { duration, scopes } from "../state/Words.js"
 
 const decided: Readonly<Record<Decision, string>> = {
-  approved: "Approved. The agent fetches its key by itself now; you find the key under API keys, where you can revoke it at any time.",
+  approved: "Approved. The agent fetches its key by itself now; you can revoke it under API keys at any time.",
   denied: "Denied. The agent gets no key."
 }
 
@@ -88,7 +88,7 @@ const Asked = ({ approval, request }: { readonly approval: Approval; readonly re
       <div class="warning" role="note">
         <p>
           <strong>Approve only what you started yourself.</strong>{" "}
-          Check that your agent shows this very code. Whoever sent you a link with a code may be asking for a key of their own.
+          Check that your agent shows this code. Whoever sent you a link with a code may be asking for a key of their own.
           {trades && " This key can trade: it can lose all the money in your account."}
         </p>
       </div>
@@ -130,7 +130,7 @@ export const ConnectPage = ({ store: { approval, place }, title }: { readonly st
     <div class="narrow">
       <Title title={title} />
       <p>
-        A program that is to read or trade for you asks for a key, and shows you a code. See here what it asks for, before it gets anything.
+        A program that is to read or trade for you asks for a key, and shows you a code. See what it asks for before it gets anything.
       </p>
       <Code userCode={userCode} />
       <Outcome approval={approval} />

@@ -175,7 +175,7 @@ const TestMoney = ({ accountId, funds }: { readonly accountId: string; readonly 
   return (
     <div class="warning" role="note">
       <p>
-        This is a development venue: whoever operates it can give your party test USDC, in the directory where it was started:
+        In development, the operator can give your party test USDC, in the directory where the venue was started:
       </p>
       <pre><code>{command}</code></pre>
     </div>
@@ -198,8 +198,8 @@ const Pins = ({ funds }: { readonly funds: Funds }) => {
     <div class="warning" role="note">
       <p>
         {pins.change === "add"
-          ? "A passkey that you have added cannot approve deposits and withdrawals yet: one that can already has to approve it."
-          : "A passkey that you have removed is still known to the signer of your party: one of the others has to approve its end."}
+          ? "A passkey that you have added cannot approve deposits and withdrawals yet: approve it by one that can."
+          : "A passkey that you have removed is still known to your party's signer: approve its end by another one."}
         {pins.credentialId !== undefined && (
           <>
             {" "}It is <code>{short(pins.credentialId)}</code>.

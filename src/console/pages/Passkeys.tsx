@@ -46,7 +46,7 @@ const Add = ({ passkeys }: { readonly passkeys: Passkeys }) => {
   return (
     <Section title="Add a passkey">
       <p>
-        You are asked twice: for a passkey that you have, then for the new one. A new passkey approves no withdrawal in its first 24 hours.
+        You are asked for a passkey that you have, then for the new one. A new passkey approves no withdrawal in its first 24 hours.
       </p>
       <form onSubmit={(event) => void add(event)}>
         <label for="new-passkey-name">

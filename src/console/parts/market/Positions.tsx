@@ -182,8 +182,8 @@ export const Positions = ({ positions, terms, trading, triggers }: Props) => {
           onClose={done}
         >
           <p>
-            {`Market orders that only reduce are sent for the whole of it: ${named(position)}. `}
-            One is enough unless it is larger than an order may be. What nobody takes within the price band stays open.
+            {`Market orders that only reduce are sent for all of it: ${named(position)}. `}
+            What nobody takes within the price band stays open.
           </p>
         </Confirm>
       )}
