@@ -538,9 +538,68 @@ describe("an open market", () => {
     for (const price of ["6", "60", "600", "6000", "60000"]) ticket.enter({ price, quantity: "1" })
     await outside.platform.pass(1_000)
     expect(asked().map(({ body }) => body)).toMatchObject([{ accountId, price: "60000.0", quantity: "1.000" }])
-    expect(ticket.preview.value.value).toMatchObject(preview)
+    expect(ticket.expected).toMatchObject(preview)
     ticket.enter({ quantity: "" })
-    expect(ticket.preview.value.value).toBeUndefined()
+    expect([ticket.expected, ticket.preview.value.value]).toEqual([undefined, undefined])
+  })
+
+  test("shows what an order would come to beside that order alone", async () => {
+    const { outside, store: { trading: { ticket } } } = await opened()
+    ticket.about(terms)
+    const answers: Array<(answer: Answered | undefined) => void> = []
+    const asked = () => outside.sent.filter(({ path }) => path.endsWith("/margin/preview")).map(({ body }) => body)
+    outside.on(`POST ${account}/margin/preview`, () => new Promise((come) => void answers.push(come)))
+    const effect = (of: string): Answered => ok({ ...preview, of })
+    const pass = () => outside.platform.pass(300)
+    ticket.enter({ side: "buy", price: "60000", quantity: "1" })
+    await pass()
+    answers.shift()!(effect("the buy of 1"))
+    await outside.platform.settle()
+    expect(ticket.expected).toMatchObject({ of: "the buy of 1" })
+
+    // From the first key on it is another order's, and remains so where the next answer is lost.
+    ticket.enter({ side: "sell", quantity: "50" })
+    expect([ticket.isWhole, ticket.expected]).toEqual([true, undefined])
+    await pass()
+    answers.shift()!(undefined)
+    await outside.platform.settle()
+    expect([ticket.expected, ticket.preview.failure.value?.message]).toEqual([undefined, "The venue did not answer."])
+    ticket.ask()
+    await pass()
+    answers.shift()!(effect("the sale of 50"))
+    await outside.platform.settle()
+    expect([ticket.expected, ticket.preview.failure.value]).toMatchObject([{ of: "the sale of 50" }, undefined])
+
+    // What comes late, of an order that was entered before this one, is neither its effect nor its failure.
+    ticket.enter({ quantity: "2" })
+    await pass()
+    ticket.enter({ quantity: "3" })
+    answers.shift()!(effect("the sale of 2"))
+    await outside.platform.settle()
+    expect(ticket.expected).toBeUndefined()
+    await pass()
+    ticket.enter({ quantity: "4" })
+    answers.shift()!(undefined)
+    await outside.platform.settle()
+    expect([ticket.expected, ticket.preview.failure.value]).toEqual([undefined, undefined])
+
+    // Other terms of the market make it another order, which is asked about.
+    await pass()
+    answers.shift()!(effect("the sale of 4"))
+    await outside.platform.settle()
+    expect(ticket.expected).toMatchObject({ of: "the sale of 4" })
+    ticket.about({ ...terms, quantityScale: 4 })
+    expect(ticket.expected).toBeUndefined()
+    await pass()
+    answers.shift()!(effect("the sale of 4.0000"))
+    await outside.platform.settle()
+    expect(ticket.expected).toMatchObject({ of: "the sale of 4.0000" })
+    expect(asked().at(-1)).toMatchObject({ quantity: "4.0000" })
+
+    // What is told once more of the same terms asks for nothing.
+    ticket.about({ ...terms, quantityScale: 4 })
+    await pass()
+    expect([answers.length, asked().length]).toEqual([0, 7])
   })
 
   test("an order of which nobody knows what became of it is asked about under its key before there is another", async () => {

@@ -111,16 +111,10 @@ const Previewed = ({ preview: { after, before, order }, side }: { readonly previ
   )
 }
 
-/** The order's expected effect; a refusal is shown as it would be for the order itself. */
-const Preview = ({ ticket }: { readonly ticket: Ticket }) => {
-  const preview = ticket.preview.value.value
-  const { draft } = ticket
-  if (!ticket.isWhole || draft.value.quantity === "") {
-    return <p class="fine">Enter an order to see what it would come to before you send it.</p>
-  }
-  if (preview === undefined) return <Trouble failure={ticket.preview.failure.value} again={() => ticket.ask()} />
+/** What the venue expects of the order; a refusal is shown as it would be for the order itself. */
+const Expected = ({ preview, ticket }: { readonly preview: Contract.Preview; readonly ticket: Ticket }) => {
   const { refusal } = preview
-  if (refusal === null) return <Previewed preview={preview} side={draft.value.side} />
+  if (refusal === null) return <Previewed preview={preview} side={ticket.draft.value.side} />
   const failure = {
     ...(refusal.rejectionGuard === undefined ? undefined : { guard: refusal.rejectionGuard }),
     ...(refusal.nearest === undefined ? undefined : { nearest: refusal.nearest })
@@ -132,6 +126,20 @@ const Preview = ({ ticket }: { readonly ticket: Ticket }) => {
       </p>
       <Suggestion failure={failure} ticket={ticket} />
     </div>
+  )
+}
+
+/** The order's expected effect, and why there is none, or none that is newer. */
+const Preview = ({ ticket }: { readonly ticket: Ticket }) => {
+  if (!ticket.isWhole) return <p class="fine">Enter an order to see what it would come to before you send it.</p>
+  const { expected, preview: { failure: { value: failure } } } = ticket
+  return (
+    <>
+      <Trouble failure={failure} again={() => ticket.ask()} />
+      {expected !== undefined
+        ? <Expected preview={expected} ticket={ticket} />
+        : failure === undefined && <p class="fine">Asking what it would come to…</p>}
+    </>
   )
 }
 

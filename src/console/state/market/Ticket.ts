@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals-core"
 import type { NewOrder } from "../../../client/venue/Client.js"
 import type * as Contract from "../Contract.js"
-import { type Failure, hasFailed } from "../Failure.js"
+import { type Failure, hasFailed, type Result } from "../Failure.js"
 import type { Outside } from "../Outside.js"
 import { Reading, Task } from "../Task.js"
 import { Turns } from "../Turns.js"
@@ -35,10 +35,17 @@ interface Open {
   readonly sentAtEpochMs: number
 }
 
+/** What the venue said that an order would come to, with the order as it was asked about. */
+interface Expected {
+  readonly of: string
+  readonly preview: Contract.Preview
+}
+
 export class Ticket {
   readonly draft = signal<Draft>(emptyDraft)
   /** Whether sending was attempted with the present input: from then on missing fields are reported, too. */
   readonly isTried = signal(false)
+  /** The last expected effect that was read; `expected` says whether it is of the present input. */
   readonly preview
   readonly sending = new Task()
   /** The outcome of the last order. */
@@ -69,8 +76,13 @@ export class Ticket {
 
   /** Whether the input is an order that can be sent. */
   get isWhole(): boolean {
-    const found = this.checked.value
-    return found !== undefined && "order" in found
+    return this.ordered !== undefined
+  }
+
+  /** The expected effect of the input as it is now: what was read of another order is never shown beside this one. */
+  get expected(): Contract.Preview | undefined {
+    const { ordered, preview: { value: { value: last } } } = this
+    return last !== undefined && last.of === ordered ? last.preview : undefined
   }
 
   /** The last order, if its outcome has to be found out before another one is sent. */
@@ -86,7 +98,9 @@ export class Ticket {
   /** Sets the market's terms; another market starts with an empty form. An order with an unknown outcome is kept. */
   about(terms: Terms | undefined): void {
     if (terms?.marketId !== this.terms.value?.marketId) this.empty()
+    const before = this.ordered
     this.terms.value = terms
+    if (this.ordered !== before) this.ask()
   }
 
   /** Updates the input, and asks for the order's expected effect once the input rests. */
@@ -100,7 +114,9 @@ export class Ticket {
   /** Asks for the expected effect, if the input is an order. */
   ask(): void {
     this.cancelPreview()
-    if (!this.isWhole) return this.preview.clear()
+    // What was read, failed or is being read of another order says nothing of this one.
+    if (this.expected === undefined) this.preview.clear()
+    if (!this.isWhole) return
     this.cancelPreview = this.outside.venue.platform.after(restMs, () => void this.preview.load())
   }
 
@@ -153,12 +169,17 @@ export class Ticket {
     this.outcome.value = undefined
   }
 
-  private async previewed() {
+  /** The order in the input, in a form that can be compared; undefined where the input is none. */
+  private get ordered(): string | undefined {
     const found = this.checked.value
-    const order = found !== undefined && "order" in found ? found.order : undefined
+    return found !== undefined && "order" in found ? JSON.stringify(found.order) : undefined
+  }
+
+  private async previewed(): Promise<Result<Expected | undefined>> {
+    const { ordered: of } = this
     // The input has changed since: another preview follows.
-    if (order === undefined) return { value: undefined }
-    const answer = await this.client.preview({ accountId: this.accountId(), clientOrderId: "preview", ...order })
-    return hasFailed(answer) ? answer : { value: answer.value as Contract.Preview | undefined }
+    if (of === undefined) return { value: undefined }
+    const answer = await this.client.preview({ accountId: this.accountId(), clientOrderId: "preview", ...JSON.parse(of) as NewOrder })
+    return hasFailed(answer) ? answer : { value: { of, preview: answer.value } }
   }
 }
