@@ -1,6 +1,7 @@
 /** What the pages do with the venue's answers: sessions, passkeys, keys, agents, orders. Each test is a browser tab. */
 import { describe, expect, test } from "vitest"
 import type { ConnectRequest, Order, Session } from "../../src/console/state/Contract.js"
+import type { Answered } from "../../src/console/state/Outside.js"
 import { Store } from "../../src/console/state/Store.js"
 import { accountId, challenge, later, ok, over, refused, ScriptedOutside, session, startEpochMs } from "./Outside.js"
 
@@ -34,6 +35,31 @@ describe("a session", () => {
     expect(outside.ceremonies).toEqual([["create", { of: "chl_1" }]])
     expect(token(store)).toBe("ses_1")
     expect(token(opened(outside))).toBe("ses_1")
+  })
+
+  test("is not asked for a second account where nobody knows whether the first one was opened", async () => {
+    const outside = new ScriptedOutside().on(`POST ${registration}/options`, challenge("chl_1"))
+    const store = opened(outside)
+    const told = async (answer: Answered | undefined) => {
+      outside.on(`POST ${registration}/verify`, answer)
+      await store.signIn.createAccount("")
+      return store.signIn.task.failure.value
+    }
+    const unknown = {
+      message: "It is not known whether the account was opened.",
+      advice: "Sign in with the new passkey first. Only if that is refused, create an account.",
+      again: false
+    }
+    const ofAProxy: Answered = { status: 504, requestId: "req_proxy", body: "<html>" }
+    for (const answer of [undefined, ofAProxy, refused(500, "internal_error")]) expect(await told(answer)).toMatchObject(unknown)
+    // What the venue has refused has opened nothing.
+    const busy = refused(503, "overloaded", { retryable: true, recoveryActions: ["wait_and_retry_same_identity"] })
+    expect(await told(busy)).toMatchObject({ message: "It is overloaded.", again: true })
+    expect(await told(refused(400, "registration_invalid"))).toMatchObject({ message: "It is registration_invalid." })
+    // Before the passkey was made there was nothing to open.
+    outside.on(`POST ${registration}/options`, undefined)
+    await store.signIn.createAccount("")
+    expect(store.signIn.task.failure.value?.message).toBe("The venue did not answer.")
   })
 
   test("begins with a passkey, whichever account it is of", async () => {
@@ -292,6 +318,18 @@ describe("passkeys", () => {
     expect(outside.ceremonies.map(([kind]) => kind)).toEqual(["use", "create"])
     expect(outside.sent.find(({ method }) => method === "DELETE")).toMatchObject({ token: "ses_new" })
     expect(token(store)).toBe("ses_1")
+  })
+
+  test("one that may have been added is looked for, and no second one is asked for before", async () => {
+    const { outside, store } = withRegistration()
+    outside.on(`POST ${registration}/verify`, undefined).on(`GET ${account}/passkeys`, ok({ passkeys: [{ credentialId: "new" }] }))
+    expect(await store.passkeys.add("")).toBe(false)
+    expect(store.passkeys.adding.failure.value).toMatchObject({
+      message: "It is not known whether the passkey was added.",
+      advice: "See whether the list has it before you add another one.",
+      again: false
+    })
+    expect(store.passkeys.list.value.value).toMatchObject({ passkeys: [{ credentialId: "new" }] })
   })
 
   test("none is added where the device has one already", async () => {

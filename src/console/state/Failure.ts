@@ -77,6 +77,16 @@ export const unanswered: Failure = {
   again: true
 }
 
+/**
+ * Whether a request without a key may have been done all the same: there is no answer, none of the venue's own, or one that says so. To
+ * repeat it may do it twice, whatever the failure advises.
+ */
+const isUnknown = ({ code }: Failure): boolean => code === undefined || code === "internal_error"
+
+/** The failure of a request without a key: where nobody knows whether it was done, what is unknown, and how to find out. */
+export const withoutKey = (failure: Failure, what: string, advice: string): Failure =>
+  isUnknown(failure) ? { ...failure, message: `It is not known whether ${what}.`, advice, again: false } : failure
+
 /** The caller has gone: the failure is not shown. */
 export const left: Failure = {
   message: "Nobody waits for it any more.",
@@ -90,7 +100,7 @@ const ofCeremony = (message: string, advice: string): Failure => ({ message, adv
 
 const wrongAddress = ofCeremony(
   "Passkeys of this venue do not work at this address.",
-  "Open the page at the address that the operator gave you: a development venue's is http://localhost with its port, not an IP address."
+  "Open the page at the operator's address: a development venue's is http://localhost with its port."
 )
 
 const alreadyThere = ofCeremony("This device already holds a passkey of this account.", "Use that one, or add one from another device.")
@@ -100,7 +110,7 @@ const unsupported = ofCeremony(
   "Use another browser or device, or a security key with a PIN."
 )
 
-const closed = ofCeremony("The passkey prompt was closed, or its time ran out. Nothing was done.", "Try again when you are ready.")
+const closed = ofCeremony("The passkey prompt was closed or ran out. Nothing was done.", "Try again when you are ready.")
 
 /** Failures by the library's code, or by the browser's name for them. */
 const ceremonies: Readonly<Record<string, Failure>> = {

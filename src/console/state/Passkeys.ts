@@ -1,9 +1,12 @@
 /** The account's passkeys: listing, adding and removing them. Both changes require a fresh assertion by an existing passkey. */
 import type { Client } from "./Client.js"
-import { hasFailed } from "./Failure.js"
+import { hasFailed, withoutKey } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { assert, register } from "./SignIn.js"
 import { Reading, Task } from "./Task.js"
+
+/** Of a passkey that may have been added. */
+const isUnknown = ["the passkey was added", "See whether the list has it before you add another one."] as const
 
 export class Passkeys {
   readonly list
@@ -27,7 +30,12 @@ export class Passkeys {
       const opened = await this.client.finishRegistration(answer.value)
       // Registering the new passkey has opened another session, which is ended. The present one stays, so that removing the new passkey
       // does not end it.
-      if (!hasFailed(opened)) await this.client.endSession(opened.value.accessToken)
+      if (hasFailed(opened)) {
+        // It may have been added all the same.
+        if (goesOn()) await this.list.load()
+        return { failure: withoutKey(opened.failure, ...isUnknown) }
+      }
+      await this.client.endSession(opened.value.accessToken)
       return opened
     })
     if (session === undefined) return false

@@ -46,6 +46,12 @@ export const register = async (
   return heard(goesOn, answered(asked.value.challengeIdentifier, await outside.createPasskey(asked.value.options)))
 }
 
+/** Of an account that may have been opened. */
+const isUnknown = [
+  "the account was opened",
+  "Sign in with the new passkey first. Only if that is refused, create an account."
+] as const
+
 export class SignIn {
   readonly task = new Task()
 
@@ -63,7 +69,10 @@ export class SignIn {
   async createAccount(displayName: string): Promise<void> {
     await this.enter(async (goesOn) => {
       const answer = await register(this.client, this.outside, displayName, goesOn)
-      return hasFailed(answer) ? answer : this.client.finishRegistration(answer.value)
+      if (hasFailed(answer)) return answer
+      const opened = await this.client.finishRegistration(answer.value)
+      // Another try would ask for another passkey, and open another account.
+      return hasFailed(opened) ? { failure: Failure.withoutKey(opened.failure, ...isUnknown) } : opened
     })
   }
 
