@@ -944,6 +944,34 @@ describe("an open market", () => {
     expect(histories.funding.list.value.value?.rows).toEqual([])
   })
 
+  test("begins a market's payments anew where a page of other markets' has come between", async () => {
+    const { market: { histories }, outside } = await opened()
+    const payments = (of: string, from: number, count: number) =>
+      Array.from({ length: count }, (_, at) => ({ marketId: of, sequence: from - at }))
+    // The venue's payments, newest first, in pages of 50; a cursor is the sequence before which the next page begins.
+    let all = [...payments(marketId, 120, 20), ...payments("ETH-USDC-PERP", 100, 30), ...payments(marketId, 70, 70)]
+    outside.on(`GET ${account}/funding-payments`, ({ path }) => {
+      const before = Number(/cursor=([0-9]+)/.exec(path)?.[1] ?? Infinity)
+      const page = all.filter(({ sequence }) => sequence < before).slice(0, 50)
+      return ok({ payments: page, nextCursor: page.length < 50 ? null : String(page.at(-1)!.sequence) })
+    })
+    const shown = () => histories.funding.list.value.value?.rows.map(({ sequence }) => sequence)
+    const here = () => all.flatMap((each) => each.marketId === marketId ? [each.sequence] : [])
+    await histories.choose("funding")
+    await histories.funding.more()
+    expect(shown()).toEqual(here().slice(0, 70))
+    // A page of which the last row alone was there before adjoins what is shown, whichever market that is of.
+    all = [...payments("ETH-USDC-PERP", 169, 44), ...payments(marketId, 125, 5), ...all]
+    await histories.refresh()
+    expect(shown()).toEqual(here().slice(0, 75))
+    // A page of nothing but others' says that there may be more between: what there is comes again, page by page.
+    all = [...payments("ETH-USDC-PERP", 229, 55), ...payments(marketId, 174, 5), ...all]
+    await histories.refresh()
+    expect([shown(), histories.funding.hasMore]).toEqual([[], true])
+    while (histories.funding.hasMore) await histories.funding.more()
+    expect(shown()).toEqual(here())
+  })
+
   test("tells what comes in front of older pages, and begins anew where something may be between", async () => {
     const { market: { histories }, outside } = await opened()
     const fills = (...ids: ReadonlyArray<number>) => ids.map((id) => ({ tradeId: `trd_${id}` }))

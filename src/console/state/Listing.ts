@@ -9,6 +9,8 @@ const most = 500
 export interface Listed<Row> {
   readonly rows: ReadonlyArray<Row>
   readonly nextCursor: string | null
+  /** All rows of the newest page, where `rows` leaves some of them out. */
+  readonly newest?: ReadonlyArray<Row>
 }
 
 export class Listing<Row> {
@@ -53,16 +55,19 @@ export class Listing<Row> {
     if (shown === undefined || cursor === undefined || cursor === null) return
     const page = await this.older.run((goesOn) => this.page(cursor, goesOn))
     if (page === undefined || this.list.value.value !== shown) return
-    this.longer = { rows: [...shown.rows, ...page.rows].slice(0, most), nextCursor: page.nextCursor }
+    this.longer = { ...shown, rows: [...shown.rows, ...page.rows].slice(0, most), nextCursor: page.nextCursor }
     this.list.value.value = this.longer
   }
 
-  private joined(page: Listed<Row>, { nextCursor, rows }: Listed<Row>): Listed<Row> {
-    const told = new Set(page.rows.map(this.keyOf))
-    const behind = rows.filter((row) => !told.has(this.keyOf(row)))
-    // Without a row in common there may be others between both, which are nowhere: what is shown begins anew.
-    const isApart = told.size > 0 && behind.length === rows.length && rows.length > 0
-    return isApart ? page : { rows: [...page.rows, ...behind].slice(0, most), nextCursor }
+  private joined(page: Listed<Row>, shown: Listed<Row>): Listed<Row> {
+    const told = new Set((page.newest ?? page.rows).map(this.keyOf))
+    const isTold = (row: Row): boolean => told.has(this.keyOf(row))
+    const before = shown.newest ?? shown.rows
+    // Without a row in common there may be others between both, which are nowhere: what is shown begins anew. Rows that are left out count,
+    // since a page that has none to show says nothing of what lies between it and the one before.
+    if (told.size > 0 && before.length > 0 && !before.some(isTold)) return page
+    const rows = [...page.rows, ...shown.rows.filter((row) => !isTold(row))]
+    return { ...page, rows: rows.slice(0, most), nextCursor: shown.nextCursor }
   }
 
   clear(): void {
@@ -73,8 +78,14 @@ export class Listing<Row> {
   }
 }
 
-/** One of the venue's pages as a page of a listing. */
+/** One of the venue's pages as a page of a listing, with those of its rows that are to be shown: by default all. */
 export const listed = <Page extends { readonly nextCursor: string | null }, Row>(
-  rows: (page: Page) => ReadonlyArray<Row>,
-  page: Result<Page>
-): Result<Listed<Row>> => hasFailed(page) ? page : { value: { rows: rows(page.value), nextCursor: page.value.nextCursor } }
+  rowsOf: (page: Page) => ReadonlyArray<Row>,
+  page: Result<Page>,
+  shows?: (row: Row) => boolean
+): Result<Listed<Row>> => {
+  if (hasFailed(page)) return page
+  const { nextCursor } = page.value
+  const rows = rowsOf(page.value)
+  return { value: shows === undefined ? { rows, nextCursor } : { rows: rows.filter(shows), nextCursor, newest: rows } }
+}

@@ -25,7 +25,7 @@ export class Histories {
     )
     // The venue's pages cover all markets: one page may have none of this market while older ones do.
     this.funding = new Listing<Contract.FundingPayment>(async (cursor) =>
-      listed(({ payments }) => payments.filter((payment) => payment.marketId === marketId), await client.fundingPayments(cursor))
+      listed(({ payments }) => payments, await client.fundingPayments(cursor), (payment) => payment.marketId === marketId)
     )
   }
 
