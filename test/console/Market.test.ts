@@ -326,8 +326,43 @@ describe("an open market", () => {
     const looks = (): number => outside.asked.filter((request) => request.startsWith(`GET ${account}/positions`)).length
     const before = looks()
     line.say({ type: "update", channel: "market.trades", marketId, previousSequence: 101, sequence: 102, data: [trade(1, "60000.0")] })
+    outside.nowEpochMs += 1_000
     await outside.platform.pass(1_000)
     expect(looks()).toBe(before + 1)
+  })
+
+  test("keeps well within the session's limit, however much changes, for however many orders and as long as it is open", async () => {
+    for (const [open, minutes, leastLooks] of [[1, 10, 580], [1_000, 60, 1_100]] as const) {
+      const { changes, outside, store } = await opened()
+      outside.on(`GET ${account}/orders`, ({ path }) => {
+        const from = Number(/cursor=([0-9]+)/.exec(path)?.[1] ?? 0)
+        const orders = Array.from({ length: Math.min(100, open - from) }, (_, at) => ({ orderId: `ord_${from + at}` }))
+        return ok({ orders, nextCursor: from + 100 < open ? String(from + 100) : null })
+      })
+      const { length } = outside.sent
+      const perMinute: Array<number> = []
+      let sent = length
+      for (let second = 1; second <= minutes * 60; second++) {
+        store.trading.look()
+        if (changes.behind.length > 0) changes.answer(ok({ events: [{}], throughSequence: second }))
+        outside.nowEpochMs += 1_000
+        await outside.platform.pass(1_000)
+        if (second % 60 > 0) continue
+        perMinute.push(outside.sent.length - sent)
+        sent = outside.sent.length
+      }
+      expect(Math.max(...perMinute)).toBeLessThanOrEqual(366)
+      expect(sent - length).toBeLessThanOrEqual(minutes * 360)
+      // It is not slower than it has to be.
+      expect(outside.sent.slice(length).filter(({ path }) => path.endsWith("/positions")).length).toBeGreaterThan(leastLooks)
+      // A clock that is set back keeps nobody waiting.
+      outside.nowEpochMs -= 3_600_000
+      store.trading.look()
+      const before = outside.sent.length
+      await outside.platform.pass(3_000)
+      expect(outside.sent.length).toBeGreaterThan(before)
+      store.trading.leave()
+    }
   })
 
   test("shows the book as it is when it is painted, never between, and as it was last until it is told on", async () => {

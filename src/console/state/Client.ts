@@ -13,6 +13,9 @@ const nothing: Partial<Sent> = {}
 const page = (cursor: string | undefined): string => `limit=50${cursor === undefined ? "" : `&cursor=${segment(cursor)}`}`
 
 export class Client {
+  /** How many requests have been sent, by whatever part of the pages. */
+  sent = 0
+
   constructor(private readonly outside: Pick<Outside, "send">, private readonly credential: Credential) {}
 
   beginRegistration(asked: Contract.RegistrationAsked): Promise<Result<Contract.RegistrationChallenge>> {
@@ -214,6 +217,7 @@ export class Client {
     isDone: (answer: Answered) => boolean
   ): Promise<Result<A>> {
     const token = more.token ?? this.credential.signed.value?.accessToken
+    this.sent++
     const answer = await this.outside.send({ method, path, token, body: more.body, idempotencyKey: more.idempotencyKey })
     if (answer === undefined) return { failure: Failure.unanswered }
     if (isDone(answer)) return { value: answer.body as A }

@@ -27,10 +27,14 @@ export interface Opened {
   readonly histories: Histories
 }
 
-/**
- * The shortest time between reads of the account, in milliseconds: it keeps the page within the account's rate limit however much happens.
- */
+/** The shortest time between reads of the account, in milliseconds. */
 const leastMs = 1_000
+/**
+ * Most requests for each of these times. A read of the account is up to fifteen requests, ten of them for 1,000 open orders, and the watch
+ * adds one: reads wait for longer where they, with all else that the pages send, come to more. So it is at most 360 requests a minute
+ * however much happens at the venue, of the 600 that a session has, and what remains is for orders and their expected effects.
+ */
+const mostRequests = 6
 /** How soon to check again whether the previous read has finished, in milliseconds. */
 const againMs = 100
 
@@ -47,6 +51,8 @@ export class Trading {
   /** Cancels the scheduled read. */
   private due: (() => void) | undefined
   private lookedAtEpochMs = 0
+  /** How many requests had been sent when the account was last read. */
+  private sentBefore = 0
   private readonly watch
 
   constructor(
@@ -101,13 +107,22 @@ export class Trading {
 
   /** Schedules a read of the account: at once, unless it has just been read or is being read. */
   look(): void {
-    this.due ??= this.in(this.lookedAtEpochMs + leastMs - this.outside.now())
+    this.due ??= this.in(this.waitMs)
+  }
+
+  /** How long the next read of the account has to wait for the sake of the limit, in milliseconds. */
+  private get waitMs(): number {
+    const passedMs = this.outside.now() - this.lookedAtEpochMs
+    const pauseMs = leastMs * Math.max(1, Math.ceil((this.client.sent - this.sentBefore) / mostRequests))
+    // Behind a clock that was set back nothing waits for what it says.
+    return passedMs < 0 ? 0 : Math.max(0, pauseMs - passedMs)
   }
 
   private in(ms: number): () => void {
-    return this.outside.venue.platform.after(Math.max(0, Math.min(leastMs, ms)), () => {
-      // A read in progress may show the state of a moment before.
-      this.due = this.isReading ? this.in(againMs) : undefined
+    return this.outside.venue.platform.after(ms, () => {
+      // A read in progress may show the state of a moment before, and goes on to send requests.
+      const restMs = this.isReading ? againMs : this.waitMs
+      this.due = restMs > 0 ? this.in(restMs) : undefined
       if (this.due === undefined) void this.refresh()
     })
   }
@@ -118,6 +133,7 @@ export class Trading {
 
   private async refresh(): Promise<void> {
     this.lookedAtEpochMs = this.outside.now()
+    this.sentBefore = this.client.sent
     await Promise.all([this.load(), this.opened.value?.histories.refresh()])
   }
 
@@ -156,7 +172,7 @@ export class Trading {
    */
   async exit(position: Contract.Position, terms: Terms, entries: Entries, shown: Exits): Promise<ReadonlyArray<Fault> | boolean> {
     if (this.triggers.value.value === undefined) {
-      return [{ field: "takeProfit", message: "What is set for it is not known yet: close this and open it again.", isMissing: true }]
+      return [{ field: "takeProfit", message: "What is set is not known yet: close this and open it again.", isMissing: true }]
     }
     const { autoClose, faults } = chosen(entries, shown, this.exitsOf(position), terms)
     if (faults.length > 0) return faults
