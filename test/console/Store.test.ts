@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest"
 import type { ConnectRequest, Order, Session } from "../../src/console/state/Contract.js"
 import type { Answered } from "../../src/console/state/Outside.js"
+import { intervalMs } from "../../src/console/state/Markets.js"
 import { Store } from "../../src/console/state/Store.js"
 import { accountId, challenge, later, ok, over, refused, ScriptedOutside, session, startEpochMs } from "./Outside.js"
 
@@ -386,6 +387,64 @@ describe("a task that was under way when its owner signed out", () => {
     come(session("ses_new"))
     expect(await adding).toBe(false)
     expect(outside.sent.at(-1)).toMatchObject({ method: "DELETE", path: "/v1/auth/sessions/current", token: "ses_new" })
+  })
+})
+
+describe("the list of markets", () => {
+  const listing = (count: number) => {
+    const tab = signedIn()
+    const markets = Array.from({ length: count }, (_, at) => ({ marketId: `M${at}-USDC-PERP` }))
+    tab.outside.on("GET /v1/markets", ok({ markets }))
+    let reads = 0
+    for (const { marketId } of markets) {
+      tab.outside.on(`GET /v1/markets/${marketId}/stats`, () => ok({ read: ++reads }))
+    }
+    const figures = () => tab.store.markets.list.value.value?.markets.map(({ stats }) => (stats as undefined | { read: number })?.read)
+    return { ...tab, figures, asked: () => tab.outside.sent.length }
+  }
+
+  test("is read for an hour with few requests a minute, and no figure stays behind", async () => {
+    const { asked, figures, store } = listing(1_000)
+    const perMinute: Array<number> = []
+    for (let minute = 0; minute < 60; minute++) {
+      const before = asked()
+      for (let atMs = 0; atMs < 60_000; atMs += intervalMs) await store.markets.refresh()
+      perMinute.push(asked() - before)
+    }
+    expect(perMinute).toEqual([172, ...Array.from({ length: 59 }, () => 132)])
+    const of = figures()!
+    // Within the last five reads each of the first fifty was asked for once.
+    expect(of.slice(0, 50).every((read) => read! > Math.max(...of.slice(0, 50) as Array<number>) - 50)).toBe(true)
+    expect([of.length, of[50]]).toEqual([1_000, undefined])
+  })
+
+  test("reads all figures each time where there are few, and each in its turn where their number is no multiple", async () => {
+    const few = listing(10)
+    await few.store.markets.refresh()
+    await few.store.markets.refresh()
+    expect(few.figures()).toEqual(Array.from({ length: 10 }, (_, at) => 11 + at))
+    const more = listing(13)
+    for (let reads = 0; reads < 3; reads++) await more.store.markets.refresh()
+    expect(more.figures()).toEqual([27, 28, 29, 30, 31, 32, 33, 21, 22, 23, 24, 25, 26])
+    // Who comes back sees nothing of an earlier visit.
+    await more.store.markets.begin()
+    expect(more.figures()).toEqual(Array.from({ length: 13 }, (_, at) => 34 + at))
+  })
+
+  test("keeps figures that cannot be read anew, and says once why there are no newer ones", async () => {
+    const { figures, outside, store: { markets } } = listing(2)
+    await markets.refresh()
+    expect([figures(), markets.failure.value]).toEqual([[1, 2], undefined])
+    const limited = () => refused(429, "rate_limited", { requestId: `req_${outside.sent.length}` })
+    outside.on("GET /v1/markets/M1-USDC-PERP/stats", limited)
+    await markets.refresh()
+    const told = markets.failure.value
+    expect([figures(), told?.message]).toEqual([[3, 2], "It is rate_limited."])
+    await markets.refresh()
+    expect([figures(), markets.failure.value === told]).toEqual([[4, 2], true])
+    outside.on("GET /v1/markets/M1-USDC-PERP/stats", ok({ read: 9 }))
+    await markets.refresh()
+    expect([figures(), markets.failure.value]).toEqual([[5, 9], undefined])
   })
 })
 
