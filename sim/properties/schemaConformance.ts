@@ -55,10 +55,9 @@ const kept: ReadonlySet<string> = new Set(
   Contract.endpoints.flatMap(({ access, name }) => (access === "public" || access === "system") && !signingIn.has(name) ? [name] : [])
 )
 
-/** Whether an answer lacks the header against caching. An unknown route's answer depends on nobody. */
-const mayBeKept = ({ endpoint }: Call, { headers, text }: Answer): boolean =>
-  endpoint !== "" && !kept.has(endpoint) && headers["cache-control"] !== "no-store"
-  && !text.includes("\"route_not_found\"") && !text.includes("\"method_not_allowed\"")
+/** Whether an answer lacks the header against caching. A failure is kept by nobody, since it may be over in a moment. */
+const mayBeKept = ({ endpoint }: Call, { headers, status }: Answer): boolean =>
+  headers["cache-control"] !== "no-store" && (status >= 400 || (endpoint !== "" && !kept.has(endpoint)))
 
 /** Whose pages may read an answer, and whether it says that others may not, where pages of a site may call the venue. */
 const originFault = (call: Call, { headers }: Answer): string | undefined => {

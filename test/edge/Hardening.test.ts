@@ -23,10 +23,18 @@ test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as cons
     for (const answer of [await fake.ask({ ...request, key }), await fake.ask({ ...request, key: "none" })]) {
       expect(answer.headers).toMatchObject(always)
       const isEverybodys = (access === "public" || access === "system") && !issuing.has(name)
-      expect(answer.headers["cache-control"]).toBe(isEverybodys ? undefined : "no-store")
+      expect(answer.headers["cache-control"]).toBe(isEverybodys && answer.status < 400 ? undefined : "no-store")
     }
   }
 )
+
+test("what is missing may be there in a moment, and no cache says otherwise", async () => {
+  const fake = Fake.make()
+  for (const target of ["/assets/main-2.js", "/docs/nope", "/v1/markets/NEW-USDC-PERP/trades", "/v1/markets/NEW-USDC-PERP"]) {
+    const { headers, status } = await fake.ask({ target })
+    expect([target, status, headers["cache-control"]]).toEqual([target, 404, "no-store"])
+  }
+})
 
 test("so do answers that meet no route, and none", async () => {
   const fake = Fake.make()

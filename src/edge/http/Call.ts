@@ -138,11 +138,11 @@ export class Call {
    * The headers of every answer. They are copied property by property into a new object: for spread copies (`{ ...some }`) V8 keeps
    * the source alive through young-generation collections, with everything that a request holds.
    */
-  private headers(contentType: string): Record<string, string> {
+  private headers(status: number, contentType: string): Record<string, string> {
     const headers: Record<string, string> = {}
     if (contentType !== "") headers["content-type"] = contentType
     headers["x-request-id"] = this.requestId
-    put(headers, Protection.mayBeKept(this.endpoint) ? Protection.always : Protection.unkept)
+    put(headers, Protection.mayBeKept(this.endpoint, status) ? Protection.always : Protection.unkept)
     // Every answer of a route that a venue may have off tells by which policy it is on.
     if (this.endpoint.feature !== undefined) put(headers, this.services.runtimePolicy.headers)
     if (this.isRepeated) headers["idempotent-replayed"] = "true"
@@ -159,7 +159,7 @@ export class Call {
     const { byStatus, durations } = this.counts
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
     durations.record(this.services.monotonicNanos() - this.begunAtNanos)
-    const headers = this.headers(contentType)
+    const headers = this.headers(status, contentType)
     if (more !== undefined) put(headers, more)
     this.reply({ status, headers, body, isFixed })
   }

@@ -30,6 +30,8 @@ test.each(["/", "/connect", "/connect?code=BCDF-GH23", "/?whatever=1&whatever=2"
       "content-type": "text/html; charset=utf-8",
       "cache-control": "no-cache",
       "content-security-policy": policy,
+      "permissions-policy":
+        "publickey-credentials-create=(self), publickey-credentials-get=(self), camera=(), geolocation=(), microphone=()",
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
       "cross-origin-opener-policy": "same-origin",
@@ -62,7 +64,7 @@ test.each([
   const response = await Fake.make({ assets }).ask({ method, target })
   expect({ status: response.status, code: Fake.json(response).code }).toEqual({ status, code })
   // A missing file may be there later, so its absence must not be cached.
-  expect(response.headers["cache-control"] ?? "no-store").toBe("no-store")
+  expect(response.headers["cache-control"]).toBe("no-store")
 })
 
 test("the pages are there while the venue is not ready, and say what to do where they were never built", async () => {
