@@ -81,7 +81,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
     "src/signer/"
   ],
   // Observes the process, and takes no part in decisions.
-  observe: [],
+  observe: ["src/domain/Unseen.ts"],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/", directories],

@@ -2,18 +2,16 @@
  * Output of texts that somebody else chose: characters that are invisible, or that change how others are displayed, are printed as JSON
  * escapes. A terminal would obey them, and a reader of a journal would see lines that nobody has written.
  */
-import { unseen } from "../domain/Unseen.js"
+import { escaped, unseen, withoutUnseen } from "../domain/Unseen.js"
 
-/** The characters that `Fields.Label` refuses at the edge; a journal may contain texts that are no labels. */
-const anyUnseen = new RegExp(unseen.source, "gu")
-/** The same characters, or a whole colour code of the parser. */
+/**
+ * The characters that `Fields.Label` refuses at the edge, since a journal may contain texts that are no labels, or a whole colour code of
+ * the parser.
+ */
 const unseenOrColour = new RegExp(`\\x1b\\[[\\d;]*m|${unseen.source}`, "gu")
 
-const escaped = (character: string): string =>
-  Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")
-
 /** Escapes a text within a line, so that it cannot end the line. */
-export const inLine = (text: string): string => text.replace(anyUnseen, escaped)
+export const inLine = (text: string): string => withoutUnseen(text)
 
 /**
  * Escapes a whole output, apart from its line breaks, tabs and colours. JSON keeps its meaning: it has such characters only within

@@ -1,7 +1,16 @@
-/** Characters of which nothing is seen: the edge refuses them in names, and the tools escape them where a journal has them. */
+/** Characters of which nothing is seen: the edge refuses them in names, and the tools and the log escape them in others' texts. */
 
 /**
  * Characters that are invisible or affect how others are displayed: control and formatting characters, lone surrogates, line breaks, and
  * letters and fillers of which fonts show nothing. A variation selector behind an emoji is none of them: it belongs to that.
  */
 export const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?!(?<=\p{Emoji})[\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u
+
+const anyUnseen = new RegExp(unseen.source, "gu")
+
+/** A character in JSON's escapes. */
+export const escaped = (character: string): string =>
+  Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")
+
+/** A text whose unseen characters are replaced by what is said for them, by default by JSON's escapes. */
+export const withoutUnseen = (text: string, said: (character: string) => string = escaped): string => text.replace(anyUnseen, said)

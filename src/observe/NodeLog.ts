@@ -1,6 +1,6 @@
 /**
  * Logs of a server process on standard output, and its final message on standard error: one line of JSON for each event where no terminal
- * is attached, and readable text at a terminal. Anything that looks like a credential is removed.
+ * is attached, and readable text at a terminal. Anything that looks like a credential is removed, and a terminal finds nothing to obey.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -12,6 +12,7 @@ import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import { escaped, withoutUnseen } from "../domain/Unseen.js"
 import { secretSettings } from "./SecretSettings.js"
 
 /** The log format: `auto` is `pretty` at a terminal and `json` otherwise. */
@@ -84,19 +85,25 @@ const said = (text: string): string => {
   return isCut || length < told.length ? `${told.slice(0, length)}...` : told
 }
 
+/**
+ * An output in which all is seen: what somebody else chose may be part of it, such as a header, and whoever reads the log at a terminal
+ * would have that obeyed. JSON keeps its meaning, since it has such characters only within strings; line breaks and tabs remain.
+ */
+const seen = (output: string): string => withoutUnseen(output, (found) => found === "\n" || found === "\t" ? found : escaped(found))
+
 const textOf = (message: unknown): string =>
   Arr.ensure(message).map((part) => typeof part === "string" ? part : Inspectable.toStringUnknown(part, 0)).join(" ")
 
 /** An event as a line of JSON: `time`, `level` and `message`, the event's annotations (such as `requestId`), and `cause`. */
 export const json: Logger.Logger<unknown, string> = Logger.make(({ annotations, cause, date, logLevel, message }) => {
   const noted = Object.fromEntries(Array.from(HashMap.toEntries(annotations), ([name, value]) => [name, said(textOf(value))]))
-  return JSON.stringify({
+  return seen(JSON.stringify({
     ...noted,
     time: date.toISOString(),
     level: logLevel.label.toLowerCase(),
     message: said(textOf(message)),
     ...(Cause.isEmpty(cause) ? undefined : { cause: said(Cause.pretty(cause, { renderErrorCause: true })) })
-  })
+  }))
 })
 
 /** Events for people at a terminal. */
@@ -104,8 +111,8 @@ const pretty: Logger.Logger<unknown, void> = Logger.mapInputOptions(
   Logger.prettyLoggerDefault,
   (options: Logger.Logger.Options<unknown>) => ({
     ...options,
-    message: said(textOf(options.message)),
-    cause: Cause.isEmpty(options.cause) ? options.cause : Cause.die(said(Cause.pretty(options.cause, { renderErrorCause: true })))
+    message: seen(said(textOf(options.message))),
+    cause: Cause.isEmpty(options.cause) ? options.cause : Cause.die(seen(said(Cause.pretty(options.cause, { renderErrorCause: true }))))
   })
 )
 
@@ -127,5 +134,5 @@ export const lastWord = (program: string, message: string): void => {
     ? JSON.stringify({ time: new Date().toISOString(), level: "fatal", message: said(`${program}: ${message}`) })
     : said(`${program}: ${message}`)
   outlives(process.stderr)
-  process.stderr.write(`${line}\n`)
+  process.stderr.write(`${seen(line)}\n`)
 }

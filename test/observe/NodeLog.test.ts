@@ -29,9 +29,9 @@ test("request ids, account ids and digests are told", () => {
   expect(withoutCredentials(text, {})).toBe(text)
 })
 
-/** The logged line of a message. */
-const said = (message: string): string => {
-  const line = json.log({
+/** The line of an event. */
+const lineOf = (message: string): string =>
+  json.log({
     annotations: HashMap.empty(),
     cause: Cause.empty,
     context: FiberRefs.empty(),
@@ -41,8 +41,20 @@ const said = (message: string): string => {
     message,
     spans: List.empty()
   })
-  return (JSON.parse(line) as { readonly message: string }).message
-}
+
+/** The logged message. */
+const said = (message: string): string => (JSON.parse(lineOf(message)) as { readonly message: string }).message
+
+test("what somebody sends moves no cursor and hides nothing of the log, and its meaning is kept", () => {
+  const sent = "has \"\u009b31mEVIL\u009b2J\u001b[8m\u202e\u2028\u{e0041}\" there, Grüße 你好 \u2764\ufe0f"
+  const line = lineOf(sent)
+  expect(line).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u)
+  expect(line).toContain("Grüße 你好 \u2764\ufe0f")
+  expect(line).toContain(String.raw`\u009b31mEVIL\u009b2J\u001b[8m\u202e\u2028\udb40\udc41`)
+  expect(said(sent)).toBe(sent)
+  const text = "a line\n  at another\u009b2J"
+  expect(said(text)).toBe(text)
+})
 
 test("a credential is hidden wherever in a long text it stands, also where the text is cut", () => {
   const token = `pk_dev_k1_${secret}`
