@@ -2,9 +2,11 @@
 
 /**
  * Characters that are invisible or affect how others are displayed: control and formatting characters, lone surrogates, line breaks, and
- * letters and fillers of which fonts show nothing. A variation selector behind an emoji is none of them: it belongs to that.
+ * letters, notes, hieroglyphs, fillers and stand-ins of which fonts show nothing. A variation selector behind an emoji is none of them: it
+ * belongs to that.
  */
-export const unseen = /[\p{C}\p{Zl}\p{Zp}\u2800]|(?!(?<=\p{Emoji})[\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u
+export const unseen =
+  /[\p{C}\p{Zl}\p{Zp}\u2800\ufffc\u{13441}\u{13442}\u{1d159}]|(?!(?<=\p{Emoji})[\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u
 
 const anyUnseen = new RegExp(unseen.source, "gu")
 

@@ -22,6 +22,7 @@ test.each([
   ["half a character", "\ud800", "\\ud800"],
   ["what is unseen beyond 16 bits", "\u{e0041}", "\\udb40\\udc41"],
   ["letters of which nothing is seen", "a\u3164b\u115f\u2800", "a\\u3164b\\u115f\\u2800"],
+  ["a note without a head, and what stands for nothing", "\u{1d159}\u{13441}\ufffc", "\\ud834\\udd59\\ud80d\\udc41\\ufffc"],
   ["emoji that are seen, and accents", "\u2764\ufe0f e\u0301", "\u2764\ufe0f e\u0301"]
 ])("within a line, %s", (_, text, told) => {
   expect(inLine(text)).toBe(told)

@@ -113,6 +113,16 @@ describe("pages of other sites", () => {
     expect([asked.headers["vary"], answer.headers["vary"]]).toEqual(["origin", "origin"])
   })
 
+  test("may open the stream, as anybody may, listed or not: nothing there goes by an origin or a cookie", () => {
+    for (const corsOrigins of [[], [listed]]) {
+      const { application } = Fake.make({ corsOrigins })
+      for (const origin of [listed, "https://evil.example", "null"]) {
+        const opening = application.open!({ target: "/streams/v1/ws", headers: { origin }, remoteAddress: "192.0.2.1" })
+        expect(["refused" in opening, origin]).toEqual([false, origin])
+      }
+    }
+  })
+
   test("ask for what else OPTIONS is in vain", async () => {
     const fake = Fake.make({ corsOrigins: [listed] })
     expect((await fake.ask({ method: "OPTIONS", target: "/v1/orders", headers: { origin: listed } })).status).toBe(405)
