@@ -96,8 +96,35 @@ export const by = ({ accounts, audience, issuer }: Trust, check: Check): Context
 const joses = (keys: JWTVerifyGetKey): Check => (token, options) =>
   Effect.tryPromise({ try: () => jwtVerify(token, keys, options), catch: (error) => error }).pipe(Effect.map(({ payload }) => payload))
 
-export const layer = (platform: Platform): Layer.Layer<WorkloadIdentity> =>
+/** Shortest interval between two warnings, in milliseconds: each request of a bot may need one. */
+const apartMs = 60_000
+
+/** Why keys cannot be had, without what was sent or answered: the library's words are always the same, and other failures have a code. */
+const whyOf = (error: unknown): string => {
+  if (error instanceof errors.JOSEError) return error.message
+  // What `fetch` itself refuses, such as a port that no page may ask, has a cause without a code, or a name alone.
+  const { cause, name } = error as { readonly cause?: { readonly code?: unknown; readonly message?: unknown }; readonly name?: unknown }
+  return String(cause?.code ?? cause?.message ?? name)
+}
+
+/**
+ * A check that warns, at most once a minute, where the keys cannot be had: the bots alone are told otherwise, and an operator hears of it
+ * when their keys have ended.
+ */
+const telling = (check: Check, nowMs: () => number): Check => {
+  let toldAtMs = -Infinity
+  return (token, options) =>
+    Effect.tapError(check(token, options), (error) => {
+      if (faultOf(error) !== undefined || nowMs() - toldAtMs < apartMs) return Effect.void
+      toldAtMs = nowMs()
+      return Effect.logWarning(`the keys of WORKLOAD_JWKS cannot be had: ${whyOf(error)}. No bot gets a key until they can`)
+    })
+}
+
+/** `nowMs`: a clock that is never set. */
+export const layer = (platform: Platform, nowMs: () => number = () => performance.now()): Layer.Layer<WorkloadIdentity> =>
   Layer.sync(WorkloadIdentity, () => {
     const { keys } = platform
-    return by(platform, joses("set" in keys ? createLocalJWKSet(keys.set) : createRemoteJWKSet(new URL(keys.url))))
+    const found = "set" in keys ? createLocalJWKSet(keys.set) : createRemoteJWKSet(new URL(keys.url))
+    return by(platform, telling(joses(found), nowMs))
   })

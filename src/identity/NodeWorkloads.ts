@@ -35,6 +35,10 @@ const isLocal = ({ hostname }: URL): boolean => ["localhost", "127.0.0.1", "[::1
 const keysOf = (jwks: string): Effect.Effect<NodeWorkloadIdentity.Platform["keys"], ConfigError.ConfigError> => {
   if (/^https?:\/\//.test(jwks)) {
     const url = URL.canParse(jwks) ? new URL(jwks) : undefined
+    // Such an address is never asked: `fetch` refuses it, so that no bot would ever get a key.
+    if (url !== undefined && url.username + url.password !== "") {
+      return Effect.fail(refuse("WORKLOAD_JWKS", "must be a URL without a user and a password: the keys are public"))
+    }
     return url !== undefined && (url.protocol === "https:" || isLocal(url))
       ? Effect.succeed({ url: jwks })
       : Effect.fail(refuse("WORKLOAD_JWKS", "must be an https URL, but in the machine itself, or a file"))

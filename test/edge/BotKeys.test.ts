@@ -1,6 +1,8 @@
 /** Bots' keys: which workload tokens are accepted, and what is issued for them. `ask` checks every schema. */
-import { Effect, Either } from "effect"
+import { Effect, Either, Logger } from "effect"
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from "jose"
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
 import { expect, test } from "vitest"
 import * as NodeWorkloadIdentity from "../../src/identity/NodeWorkloadIdentity.js"
 import { WorkloadIdentity } from "../../src/identity/WorkloadIdentity.js"
@@ -106,8 +108,49 @@ test.each(wrongs)("%s is refused", async (_, make, reason) => {
 test("where the platform's keys cannot be had, nothing is said of the token", async () => {
   const layer = NodeWorkloadIdentity.layer({ ...platform(new Map()), keys: { url: "http://127.0.0.1:1/jwks" } })
   const { verify } = Effect.runSync(Effect.provide(WorkloadIdentity, layer))
-  const result = await Effect.runPromise(Effect.either(verify(await token(), nowEpochMs)))
+  const result = await Effect.runPromise(
+    Effect.provide(Effect.either(verify(await token(), nowEpochMs)), Logger.remove(Logger.defaultLogger))
+  )
   expect(Either.isLeft(result) && result.left._tag).toBe("KeysUnavailable")
+})
+
+test("where they cannot be had, an operator hears why, once a minute, and of no token that is wrong", async () => {
+  const logged: Array<string> = []
+  const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void logged.push(String(message))))
+  let nowMs = 0
+  const asking = (keys: NodeWorkloadIdentity.Platform["keys"], text: string) => {
+    const layer = NodeWorkloadIdentity.layer({ ...platform(new Map()), keys }, () => nowMs)
+    const { verify } = Effect.runSync(Effect.provide(WorkloadIdentity, layer))
+    return () => Effect.runPromise(Effect.provide(Effect.either(verify(text, nowEpochMs)), logger))
+  }
+  const refused = asking({ url: "http://127.0.0.1:1/jwks" }, await token())
+  await refused()
+  nowMs = 59_999
+  await refused()
+  expect(logged).toEqual(["the keys of WORKLOAD_JWKS cannot be had: bad port. No bot gets a key until they can"])
+  nowMs = 60_000
+  await refused()
+  expect(logged).toHaveLength(2)
+
+  const server = http.createServer((_, answer) => answer.writeHead(404).end("not here: hunter2"))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`
+  try {
+    await asking({ url }, await token())()
+  } finally {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  await asking({ url }, await token())()
+  expect(logged.slice(2)).toEqual([
+    "the keys of WORKLOAD_JWKS cannot be had: Expected 200 OK from the JSON Web Key Set HTTP response. No bot gets a key until they can",
+    "the keys of WORKLOAD_JWKS cannot be had: ECONNREFUSED. No bot gets a key until they can"
+  ])
+
+  const { keys } = platform(new Map())
+  await asking(keys, "nonsense")()
+  await asking(keys, await token({}, pairs.stranger))()
+  expect(logged).toHaveLength(4)
 })
 
 const setUp = async () => {

@@ -44,6 +44,8 @@ test.each([
   ["WORKLOAD_JWKS", { jwks: path.join(folder, "nowhere.json") }],
   ["WORKLOAD_JWKS", { jwks: file("empty.json", `{"keys":[]}`) }],
   ["WORKLOAD_JWKS", { jwks: "http://platform.example/jwks" }],
+  ["without a user and a password", { jwks: "https://u:hunter2@platform.example/jwks" }],
+  ["without a user and a password", { jwks: "http://u@127.0.0.1:9000/jwks" }],
   ["WORKLOAD_ACCOUNTS", { accounts: "maker-1=acc_1s,maker-2" }],
   ["WORKLOAD_ACCOUNTS", { accounts: path.join(folder, "nowhere.json") }],
   ["WORKLOAD_ACCOUNTS", { accounts: file("odd.json", `{"maker-1":"somebody"}`) }],
