@@ -1,5 +1,6 @@
 /** The account's money, positions, and open orders, each of which can be cancelled. Refreshed every few seconds. */
 import { useEffect } from "preact/hooks"
+import { ofBalance } from "../parts/BalanceFigures.js"
 import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
 import { ofPosition } from "../parts/PositionColumns.js"
@@ -16,25 +17,9 @@ import { decimal, money, words } from "../state/Words.js"
 /** The refresh interval while the page is visible, in milliseconds. */
 const intervalMs = 5_000
 
-interface Figure {
-  readonly title: string
-  readonly hint: string
-  readonly amount: string
-  readonly isGain?: boolean
-}
-
-const figures = (balance: Contract.Balance): ReadonlyArray<Figure> => [
-  { title: "Equity", hint: "Collateral with gains and losses of open positions", amount: balance.equity },
-  { title: "Available", hint: "What may back new orders", amount: balance.available },
-  { title: "Unrealised", hint: "Gains and losses of open positions", amount: balance.unrealizedPnl, isGain: true },
-  { title: "Withdrawable", hint: "What may leave the venue", amount: balance.withdrawable },
-  { title: "Initial margin", hint: "What open positions and orders hold", amount: balance.initialMargin },
-  { title: "Maintenance margin", hint: "Below it positions are liquidated", amount: balance.maintenanceMargin }
-]
-
 const Balance = ({ balance }: { readonly balance: Contract.Balance }) => (
   <dl class="figures">
-    {figures(balance).map(({ amount, hint, isGain = false, title }) => (
+    {ofBalance(balance).map(({ amount, hint, isGain = false, title }) => (
       <div key={title}>
         <dt title={hint}>{title}</dt>
         <dd>{isGain ? <Gain amount={amount} /> : money(amount)}</dd>

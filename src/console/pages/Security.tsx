@@ -7,37 +7,11 @@ import { Read } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
 import { Trouble } from "../parts/Trouble.js"
+import { kinds } from "../parts/EventKinds.js"
 import type { Activity } from "../state/Activity.js"
 import type { SecurityEvent } from "../state/Contract.js"
 import type { Store } from "../state/Store.js"
 import { short } from "../state/Words.js"
-
-const kinds: Readonly<Record<SecurityEvent["kind"], string>> = {
-  account_opened: "Account opened",
-  signed_in: "Signed in",
-  sign_in_failed: "Sign-in failed",
-  signed_out: "Signed out",
-  session_ended: "Session ended",
-  passkey_added: "Passkey added",
-  passkey_removed: "Passkey removed",
-  agent_approved: "Agent approved",
-  agent_denied: "Agent denied",
-  key_issued: "API key issued",
-  key_revoked: "API key revoked",
-  key_used_from_new_address: "API key used from a new address",
-  ticket_family_ended: "Realtime tickets ended: one was presented twice",
-  withdrawal_requested: "Withdrawal asked for",
-  party_change_requested: "Change of ledger party asked for",
-  ledger_step_approved: "Ledger transaction approved",
-  approval_failed: "Approval failed",
-  ledger_party_changed: "Ledger party changed",
-  operator_set_flags: "Account’s flags changed by the operator",
-  operator_credited: "Account credited by the operator",
-  operator_canceled_orders: "Orders cancelled by the operator",
-  operator_revoked_key: "API key revoked by the operator",
-  user_codes_locked: "Too many wrong agents’ codes: locked for a minute",
-  signed_out_elsewhere: "Signed out everywhere else"
-}
 
 const None = () => <span class="soft">–</span>
 
@@ -73,8 +47,8 @@ const Elsewhere = ({ activity }: { readonly activity: Activity }) => {
           onClose={close}
         >
           <p>
-            You stay signed in here. Wherever else you are signed in, a passkey is asked for again. API keys go on, and so does what they
-            stream: revoke a key to end that.
+            You stay signed in here. Wherever else you are signed in, a passkey is asked for again. API keys and their streams go on: revoke
+            a key to end that.
           </p>
         </Confirm>
       )}
@@ -88,8 +62,8 @@ export const SecurityPage = ({ store: { activity }, title }: { readonly store: S
     <>
       <Title title={title} />
       <p>
-        Everything that changed who can get at your account, newest first. If you do not recognise something, revoke the key, remove the
-        passkey, and tell the venue’s operator.
+        Everything that changed who can get at your account. If you do not recognise something, revoke the key, remove the passkey, and tell
+        the operator.
       </p>
       <Elsewhere activity={activity} />
       <Read of={activity.list}>

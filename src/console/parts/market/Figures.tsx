@@ -46,6 +46,9 @@ const Session = ({ market }: { readonly market: Contract.MarketSnapshot }) => {
   )
 }
 
+/** The last trade's price; the venue says zero where nobody has traded yet, which is no price. */
+const lastOf = ({ lastPrice }: Contract.Stats): string => /[1-9]/.test(lastPrice) ? decimal(lastPrice) : "\u2013"
+
 export const Figures = ({ feed, market }: { readonly feed: Feed; readonly market: Contract.MarketSnapshot }) => {
   const stats = feed.stats.value
   const data = stats?.marketData
@@ -64,7 +67,7 @@ export const Figures = ({ feed, market }: { readonly feed: Feed; readonly market
       </div>
       <div>
         <dt>Last</dt>
-        <dd>{stats === undefined ? "\u2013" : decimal(stats.lastPrice)}</dd>
+        <dd>{stats === undefined ? "\u2013" : lastOf(stats)}</dd>
       </div>
       <div>
         <dt>24 hours</dt>
