@@ -102,8 +102,28 @@ export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, T
     return second
   })
 
+/** What the treasury lacks, money atoms, 0 or below, and at which offset of the ledger. */
+export interface Lacking {
+  readonly atoms: bigint
+  readonly atOffset: number
+}
+
+/**
+ * What the treasury lacks now, by a comparison made for it. Where nothing is owed nothing can be lacking, and the ledger is not asked:
+ * a venue that has none can have its withdrawals stopped, too.
+ */
+export const lackingOf = <E>(
+  reads: Pick<Reads, "funds" | "openTransfers">,
+  compared: Effect.Effect<Pick<Report, "differenceAtoms" | "atOffset">, E>
+): Effect.Effect<Lacking, E> =>
+  Effect.suspend(() =>
+    owedAtoms(owedBy(reads)) <= 0n
+      ? Effect.succeed({ atoms: 0n, atOffset: reads.funds.offset })
+      : Effect.map(compared, ({ atOffset, differenceAtoms }) => ({ atoms: differenceAtoms < 0n ? differenceAtoms : 0n, atOffset }))
+  )
+
 /** Clamped to the range of the journal's numbers. */
-const clamped = (atoms: bigint): number => {
+export const clamped = (atoms: bigint): number => {
   const most = BigInt(Number.MAX_SAFE_INTEGER)
   return Number(atoms > most ? most : atoms < -most ? -most : atoms)
 }

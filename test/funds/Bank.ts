@@ -71,6 +71,8 @@ export class Bank {
   readonly said: Array<string> = []
   private holds: "accountKeys" | "repin" | undefined
   private readonly held: Array<() => void> = []
+  /** How often withdrawals were let go on: a restarted venue would begin again with the keys of other requests. */
+  private allowed = 0
   /** With what the signer fails every request, or only those for signatures; undefined while it does its work. */
   signerFault: SignerError | undefined
   signerFaultAt: "all" | "sign" = "all"
@@ -175,6 +177,17 @@ export class Bank {
     })
     await this.venue.wait(() => told.json !== undefined)
     return told.json
+  }
+
+  /** Lets withdrawals go on, as the operator requests it: the books are compared for that. */
+  async allow(accept?: string, idempotencyKey = `allow-${++this.allowed}`): Promise<Told> {
+    const told: { answer?: Told } = {}
+    const target = `/v1/operator/withdrawals/stop${accept === undefined ? "" : `?accept=${accept}`}`
+    void this.venue.ask("DELETE", target, { idempotencyKey }).then((answer) => {
+      told.answer = answer
+    })
+    await this.venue.wait(() => told.answer !== undefined)
+    return told.answer!
   }
 
   /** Whether the signer fails: it cannot record, and signs nothing that it has not recorded. */

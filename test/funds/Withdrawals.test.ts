@@ -2,8 +2,10 @@
  * Withdrawals and changes of party with a faulty ledger, and with what owners and operators do meanwhile. Money withheld for a withdrawal
  * is spent or given back, once.
  */
+import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
+import { Unsent } from "../../src/ledger/Transport.js"
 import { SignerUnavailable } from "../../src/signer/PartySigner.js"
 import { Authenticator } from "../identity/Authenticator.js"
 import { Bank, origin, Owner } from "./Bank.js"
@@ -413,7 +415,7 @@ describe("around withdrawals", () => {
   })
 
   test("what the treasury lacks stops them until an operator lets them go on, and then only more of it does", async () => {
-    const allow = async () => expect((await bank.venue.ask("DELETE", "/v1/operator/withdrawals/stop")).status).toBe(200)
+    const allow = async (accept?: string) => expect((await bank.allow(accept)).status).toBe(200)
     await bank.take(3_000_001)
     expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: true })
     expect(await details()).toMatchObject({ withdrawals: "stopped: reconciliation, differs by -3000000 atoms" })
@@ -429,10 +431,50 @@ describe("around withdrawals", () => {
     expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: false })
     await bank.take(1)
     expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000001", withdrawalsStopped: true })
-    await allow()
-    expect((await bank.venue.ask("PUT", "/v1/operator/withdrawals/stop")).status).toBe(200)
-    await allow()
-    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000001", withdrawalsStopped: true })
+    await allow("3.000001")
+  })
+
+  test("beside an operator's own stop they go on only if what the treasury lacks is accepted, to the atom", async () => {
+    const at = "/v1/operator/withdrawals/stop"
+    expect((await bank.venue.ask("PUT", at, { idempotencyKey: "stops" })).status).toBe(200)
+    const refusal = { code: "invalid_request", rejectionGuard: "shortfall_not_accepted", actual: "3.000001", nearest: "3.000001" }
+    for (const [accept, limit] of [[undefined, "0.000000"], ["0", "0.000000"], ["3", "3.000000"], ["3.000002", "3.000002"]] as const) {
+      expect(await bank.allow(accept)).toMatchObject({ status: 400, json: { ...refusal, limit } })
+    }
+    for (const accept of ["-3", "3e0", "3.0000001", "much"]) expect((await bank.allow(accept)).status).toBe(400)
+    expect(await details()).toMatchObject({ withdrawals: "stopped: operator", acceptedAtoms: -3_000_001 })
+    const before = Number((await bank.venue.ask("GET", "/readyz")).json.durableSequence)
+    const key = "accepts-what-is-lacking"
+    expect(await bank.allow("3.000001", key)).toMatchObject({ status: 200, json: { sequence: before + 3 } })
+    expect(await details()).toMatchObject({ withdrawals: "open", acceptedAtoms: -3_000_001 })
+    // More is lacking than the venue's own stop says: that is seen before anything is paid.
+    await bank.take(1)
+    await bank.reconcile()
+    await bank.take(2)
+    expect(await details()).toMatchObject({ withdrawals: "stopped: reconciliation, differs by -3000002 atoms" })
+    const more = { limit: "3.000002", actual: "3.000004", nearest: "3.000004" }
+    expect(await bank.allow()).toMatchObject({ status: 400, json: more })
+    expect(await bank.allow("3.000002")).toMatchObject({ status: 400, json: more })
+    // A repetition gets its decision, whatever the books say by now.
+    expect(await bank.allow("3.000001", key)).toMatchObject({ status: 200, json: { sequence: before + 3 } })
+    expect(await bank.allow("3.000004")).toMatchObject({ status: 200 })
+    expect(await details()).toMatchObject({ withdrawals: "open", acceptedAtoms: -3_000_004 })
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000004", withdrawalsStopped: false })
+  })
+
+  test("they stay stopped while the ledger does not answer, and the same request lets them go on once it does", async () => {
+    const ledger = { isDown: true }
+    expect((await bank.venue.ask("PUT", "/v1/operator/withdrawals/stop", { idempotencyKey: "stops-again" })).status).toBe(200)
+    await bank.restartOver((transport) => (question) => ledger.isDown ? Effect.fail(new Unsent("down")) : transport(question))
+    const ask = () => bank.allow("3.000004", "while-the-ledger-is-down")
+    expect(await ask()).toMatchObject({ status: 503, json: { code: "dependency_unavailable", dependency: "ledger" } })
+    expect(await details()).toMatchObject({ withdrawals: "stopped: operator" })
+    ledger.isDown = false
+    await bank.venue.leap(60_000)
+    expect(await ask()).toMatchObject({ status: 200 })
+    expect(await details()).toMatchObject({ withdrawals: "open", acceptedAtoms: -3_000_004 })
+    await bank.take(3)
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000007", withdrawalsStopped: true })
   })
 
   test("an operator's stop beside the venue's own is nothing, which is told, and so is what is accepted however the books stand", async () => {
@@ -441,18 +483,22 @@ describe("around withdrawals", () => {
       const { acceptedAtoms, reconciliation, withdrawals } = await details()
       return { acceptedAtoms, reconciliation: reconciliation.replace(/ at ledger offset \d+/, ""), withdrawals }
     }
-    expect(await standing()).toMatchObject({ withdrawals: "stopped: reconciliation, differs by -3000001 atoms" })
-    expect((await bank.venue.ask("PUT", at)).status).toBe(200)
-    const stopped = "stopped: reconciliation, differs by -3000001 atoms"
-    expect(await standing()).toEqual({ acceptedAtoms: undefined, reconciliation: "differs by -3000001 atoms", withdrawals: stopped })
-    const stop = { reason: "reconciliation", differenceAtoms: "-3000001" }
+    expect(await standing()).toMatchObject({ withdrawals: "stopped: reconciliation, differs by -3000007 atoms" })
+    expect((await bank.venue.ask("PUT", at, { idempotencyKey: "beside" })).status).toBe(200)
+    const stopped = "stopped: reconciliation, differs by -3000007 atoms"
+    expect(await standing()).toEqual({
+      acceptedAtoms: -3_000_004,
+      reconciliation: "differs by -3000007 atoms, of which -3000004 are accepted",
+      withdrawals: stopped
+    })
+    const stop = { reason: "reconciliation", differenceAtoms: "-3000007" }
     const books = await bank.reconcile()
-    expect([books.stop, "acceptedAtoms" in books]).toEqual([stop, false])
-    expect((await bank.venue.ask("DELETE", at)).status).toBe(200)
-    const acceptedAtoms = -3_000_001
+    expect([books.stop, books.acceptedAtoms]).toEqual([stop, "-3000004"])
+    expect((await bank.allow()).status).toBe(200)
+    const acceptedAtoms = -3_000_007
     expect(await standing()).toMatchObject({
       acceptedAtoms,
-      reconciliation: "differs by -3000001 atoms, of which -3000001 are accepted",
+      reconciliation: "differs by -3000007 atoms, of which -3000007 are accepted",
       withdrawals: "open"
     })
     // Once the treasury was made whole, and where it holds more, the acceptance stands still, and would hide a loss of as much.
@@ -463,7 +509,7 @@ describe("around withdrawals", () => {
     await bank.give(books.treasuryPartyId, 1)
     await bank.reconcile()
     expect(await standing()).toEqual({ acceptedAtoms, reconciliation: "differs by 1 atoms", withdrawals: "open" })
-    for (const method of ["PUT", "DELETE"]) expect((await bank.venue.ask(method, at)).status).toBe(200)
+    expect([(await bank.venue.ask("PUT", at, { idempotencyKey: "revokes" })).status, (await bank.allow()).status]).toEqual([200, 200])
     expect(await standing()).toEqual({ acceptedAtoms: undefined, reconciliation: "differs by 1 atoms", withdrawals: "open" })
   })
 })

@@ -77,6 +77,8 @@ interface Call<A, I> {
   readonly accountId?: string
   /** For a path with an API key. */
   readonly keyId?: string
+  /** What follows the path, with its question mark. */
+  readonly query?: string
   readonly key: string
   readonly body: unknown
   readonly answer: Schema.Schema<A, I>
@@ -107,6 +109,9 @@ const requestTimeout = Duration.seconds(10)
 
 /** A comparison of the books asks the participant several times, each time for up to 30 s, and once more where something is missing. */
 const comparisonTimeout = Duration.minutes(3)
+
+/** How often a request that compares the books is repeated where it gets no answer, which may be since the ledger gives none. */
+const comparisonRetries = 2
 
 const longestPause = Duration.seconds(2)
 
@@ -151,7 +156,7 @@ const sendOnce = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Fail
   Effect.gen(function*() {
     const client = yield* HttpClient.HttpClient
     const { method, path } = placeOf(call)
-    const empty = HttpClientRequest.make(method)(`${target.url}${path}`).pipe(
+    const empty = HttpClientRequest.make(method)(`${target.url}${path}${call.query ?? ""}`).pipe(
       HttpClientRequest.bearerToken(target.token),
       HttpClientRequest.setHeader("idempotency-key", call.key)
     )
@@ -250,8 +255,16 @@ export const reconcile = (target: Target, key: string) =>
 /** Stops withdrawals, and lets them go on. */
 export const stopWithdrawals = (target: Target, key: string) =>
   send(target, { endpoint: "stopWithdrawals", key, body: undefined, answer: OperatorResult })
-export const allowWithdrawals = (target: Target, key: string) =>
-  send(target, { endpoint: "allowWithdrawals", key, body: undefined, answer: OperatorResult })
+/** `accept`: the shortfall that this accepts, USDC as a decimal. The books are compared first, so it is not repeated often. */
+export const allowWithdrawals = (target: Target, key: string, accept: string | undefined) =>
+  send({ ...target, retries: Math.min(target.retries, comparisonRetries) }, {
+    endpoint: "allowWithdrawals",
+    query: accept === undefined ? "" : `?accept=${accept}`,
+    key,
+    body: undefined,
+    answer: OperatorResult,
+    timeout: comparisonTimeout
+  })
 
 /** Credits an account with USDC as a decimal, which also enables it for trading. */
 export const credit = (target: Target, key: string, accountId: string, amount: string) =>

@@ -91,7 +91,7 @@ export const stopWithdrawals = (parsed: Remote) =>
     yield* Effect.forEach(Withdrawals.ofStop(stands), (text) => Console.log(text))
   })
 
-/** Allows withdrawals again, if what that accepts is what the operator says. */
+/** Allows withdrawals again, if what that accepts is what the operator says: the venue compares its books with the ledger for that. */
 export const allowWithdrawals = (parsed: Options.Of<typeof Options.allow>) =>
   Effect.gen(function*() {
     const accept = Option.getOrUndefined(parsed.accept)
@@ -104,11 +104,15 @@ export const allowWithdrawals = (parsed: Options.Of<typeof Options.allow>) =>
     const refusal = Withdrawals.refusalOf(before, atoms)
     if (refusal !== undefined) return yield* new Ended({ code: refusedCode, text: refusal })
     // A stop that came in between would be lifted unseen, and its shortfall accepted.
-    if (before.withdrawals === "open") return yield* Console.log(`nothing was changed: ${Withdrawals.ofAllow(before, before).text}`)
-    yield* Effect.flatMap(against(parsed, Operator.allowWithdrawals), sayDone)
+    if (before.withdrawals === "open")
+      return yield* Console.log(
+        `nothing was changed: ${Withdrawals.ofAllow(before, before, undefined).text}`
+      )
+    const allowed = against(parsed, (target, key) => Operator.allowWithdrawals(target, key, accept))
+    yield* Effect.flatMap(Effect.mapError(allowed, Withdrawals.advised), sayDone)
     const after = Option.getOrUndefined(yield* Effect.option(asked(Operator.withdrawals(parsed.url))))
     if (after === undefined) return yield* Console.error("what is accepted as lacking could not be read: see `venue status`")
-    const { isMore, text } = Withdrawals.ofAllow(before, after)
+    const { isMore, text } = Withdrawals.ofAllow(before, after, atoms)
     if (isMore) return yield* new Ended({ code: refusedCode, text })
     yield* Console.log(text)
   })

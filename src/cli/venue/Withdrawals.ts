@@ -3,6 +3,7 @@
  * the first stands, so an operator's own is nothing beside one by the venue.
  */
 import { lackingIn } from "../../edge/system/LedgerStanding.js"
+import { Ended } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 
 /** How `/readyz` says that withdrawals stand. */
@@ -25,30 +26,43 @@ export const ofStop = ({ withdrawals }: Standing): ReadonlyArray<string> => {
 }
 
 /**
- * Why withdrawals are not let go on; undefined where they may. `accepted`: the shortfall that the operator accepts, atoms, 0 or above.
- * Where they are open already, the same command may have been sent before, and nothing is to be sent.
+ * Why withdrawals are not let go on, before the venue is asked for it; undefined where it is. What the venue's own stop says is lacking
+ * has to be named, `accepted`, atoms, 0 or above: the venue then compares its books, and takes only what they show. Where withdrawals are
+ * open already, the same command may have been sent before, and nothing is to be sent.
  */
 export const refusalOf = ({ withdrawals }: Standing, accepted: number | undefined): string | undefined => {
   const lacking = lackingIn(withdrawals)
-  if (withdrawals === "open" || (accepted ?? 0) === -lacking) return undefined
-  const accepts = lacking === 0
-    ? "letting them go on accepts no shortfall, and revokes one that was accepted before"
-    : `letting them go on accepts that the treasury lacks ${usdc(lacking)}`
-  const given = accepted === undefined ? "" : `, and not ${usdc(accepted)}`
-  const how = lacking === 0 ? "leave --accept out" : `once that is explained, --accept ${Format.money(-lacking)}`
-  return `withdrawals are ${withdrawals}: ${accepts}${given}; ${how}`
+  if (withdrawals === "open" || lacking === 0 || accepted !== undefined) return undefined
+  return `withdrawals are ${withdrawals}: letting them go on accepts that the treasury lacks ${usdc(lacking)}; once that is explained, `
+    + `--accept ${Format.money(-lacking)}`
 }
 
-/** What is accepted now that they go on, and whether it is more than what stood before said: the stop may have become another. */
-export const ofAllow = (before: Standing, after: Standing): { readonly text: string; readonly isMore: boolean } => {
+/** The venue's refusal with what `--accept` would have to say. */
+export const advised = (ended: Ended): Ended => {
+  const nearest = /\(shortfall_not_accepted, .*would pass: ([0-9.]+)/.exec(ended.text)?.[1]
+  if (nearest === undefined) return ended
+  const how = Number(nearest) === 0 ? "leave --accept out" : `once that is explained, --accept ${nearest}`
+  return new Ended({ code: ended.code, text: `${ended.text}; ${how}` })
+}
+
+/**
+ * What is accepted now that they go on, and whether it is more than was named (`accepted`, as above) or what stood before said: the stop
+ * may have become another.
+ */
+export const ofAllow = (
+  before: Standing,
+  after: Standing,
+  accepted: number | undefined
+): { readonly text: string; readonly isMore: boolean } => {
   const isOperators = before.withdrawals !== "open" && lackingIn(before.withdrawals) === 0
-  const expected = isOperators ? 0 : Math.min(before.acceptedAtoms, lackingIn(before.withdrawals))
+  const said = isOperators ? 0 : Math.min(before.acceptedAtoms, lackingIn(before.withdrawals))
+  const expected = accepted === undefined || before.withdrawals === "open" ? said : -accepted
   const { acceptedAtoms, withdrawals } = after
-  const accepted = acceptedAtoms === 0 ? "no shortfall is accepted" : `it is accepted that the treasury lacks ${usdc(acceptedAtoms)}`
+  const what = acceptedAtoms === 0 ? "no shortfall is accepted" : `it is accepted that the treasury lacks ${usdc(acceptedAtoms)}`
   const isMore = acceptedAtoms < expected
   return {
     isMore,
-    text: `withdrawals are ${withdrawals}, ${accepted}`
+    text: `withdrawals are ${withdrawals}, ${what}`
       + (isMore
         ? ": more than was told before, since the stop became another meanwhile. `withdrawals stop` and then `allow` revoke it"
         : "")

@@ -86,6 +86,7 @@ const guards = [
   "ledger_declines",
   "treasury_busy",
   "too_many_pieces",
+  "shortfall_not_accepted",
   "sequence_ahead",
   "sequence_not_retained",
   "waits_per_account",

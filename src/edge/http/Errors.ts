@@ -700,6 +700,19 @@ export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected")
   }
 })
 
+/** Withdrawals may not go on: the treasury lacks something else than would be accepted by that. */
+export const shortfallNotAccepted = (comparison: Comparison): Failure => ({
+  description: {
+    ...invalid,
+    name: "ShortfallNotAccepted",
+    guard: "shortfall_not_accepted",
+    compares: "money_atoms",
+    safeMessage: "Withdrawals stay stopped: the treasury lacks `actual`, and this would accept `limit`. Once that is explained, accept "
+      + "exactly `nearest`."
+  },
+  comparison
+})
+
 /** All holdings that the treasury could pay from are used by approved withdrawals that are not decided yet. */
 export const treasuryBusy: Failure = {
   description: {
@@ -810,6 +823,7 @@ export const all: ReadonlyArray<Failure> = [
   changesUnavailable,
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
+  shortfallNotAccepted({ limit: "0.000000", actual: "40.000000", nearest: "40.000000" }),
   treasuryBusy,
   approvalFirst,
   tooManyPieces("deposit_rejected", "12000000"),

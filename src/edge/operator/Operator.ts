@@ -3,6 +3,7 @@
  * without an operator token.
  */
 import { addToFund } from "./addToFund.js"
+import { allowWithdrawals } from "./allowWithdrawals.js"
 import { cancelByOperator } from "./cancelByOperator.js"
 import { creditAccount } from "./creditAccount.js"
 import { delistMarket, getDelisting, withdrawDelisting } from "./delistMarket.js"
@@ -12,7 +13,7 @@ import { haltEngine, resumeEngine } from "./haltEngine.js"
 import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
 import { issueBotKey } from "./issueBotKey.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
-import { allowWithdrawals, reconcile, stopWithdrawals } from "./reconcile.js"
+import { reconcile, stopWithdrawals } from "./reconcile.js"
 import { revokeKeyByOperator } from "./revokeKeyByOperator.js"
 import { listOperatorMarkets } from "./listOperatorMarkets.js"
 import { previewMarket } from "./previewMarket.js"

@@ -1,6 +1,6 @@
 /**
- * Comparison of the venue's books with the ledger: `POST /v1/operator/reconciliation` runs it now, `PUT` and `DELETE
- * /v1/operator/withdrawals/stop` stop and resume withdrawals.
+ * Comparison of the venue's books with the ledger: `POST /v1/operator/reconciliation` runs it now, and `PUT
+ * /v1/operator/withdrawals/stop` stops withdrawals.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -100,22 +100,4 @@ export const stopWithdrawals = Route.effect({
       "stop_withdrawals",
       command("StopWithdrawals", Operation.stopWithdrawals, headers, {}, { reason: "operator", differenceAtoms: 0, atOffset: 0 })
     )
-})
-
-export const allowWithdrawals = Route.effect({
-  tag: "operator",
-  access: "operator",
-  budget: "operator",
-  endpoint: HttpApiEndpoint.del("allowWithdrawals", "/v1/operator/withdrawals/stop")
-    .setHeaders(Fields.IdempotencyHeaders)
-    .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operator))
-    .annotate(OpenApi.Summary, "Let withdrawals go on: what the stop says that the treasury lacks is accepted, and less stops them again")
-    .annotate(OpenApi.Description,
-      "What is accepted is what the stop that stands says, so look first, at `stop` of a reconciliation or at `withdrawals` among the "
-        + "details of `/readyz`. Only an operator's own stop revokes what was accepted before. `acceptedAtoms` tells afterwards what is "
-        + "accepted, in either place."),
-  example: { target: "/v1/operator/withdrawals/stop" },
-  handler: (services) => ({ headers }) =>
-    operated(services, "allow_withdrawals", command("AllowWithdrawals", Operation.allowWithdrawals, headers, {}, {}))
 })

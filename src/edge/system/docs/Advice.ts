@@ -119,6 +119,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   treasury_busy: "Repeat the same request in a moment: other withdrawals are under way.",
   too_many_pieces: "Give it up, and ask for `limit` at most: the rest in a transfer of its own.",
   ledger_declines: "See that the party that pays holds enough, and `initiate` again.",
+  shortfall_not_accepted: "Operators: explain what the treasury lacks, then let withdrawals go on with `accept` of exactly `nearest`.",
   fact_known: "Nothing to do: the ledger's fact was known.",
   fact_conflict: "Operators: the ledger said two things of one step; look at the alarms.",
   fact_out_of_bounds: "Operators: the ledger said what cannot be; look at the alarms."

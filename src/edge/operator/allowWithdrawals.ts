@@ -1,0 +1,101 @@
+/**
+ * `DELETE /v1/operator/withdrawals/stop` lets withdrawals go on, and by that accepts as lacking what the stop that stands says. The books
+ * are compared first: otherwise whatever was approved would be paid, until the next comparison, from a treasury that is known to lack
+ * more than that.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import * as Units from "../../domain/Units.js"
+import type { FundsView } from "../../engine/Reads.js"
+import { clamped, lackingOf, type Lacking } from "../../funds/Reconciliation.js"
+import { plainDecimal } from "../../operations/Fingerprint.js"
+import { internal, Principal } from "../../operations/Header.js"
+import { type CommandOfKind, Operation, type Outcome, withFields } from "../../operations/Operations.js"
+import { failureOf } from "../funds/Troubles.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import { fail } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import { operated, OperatorResult } from "./OperatorResult.js"
+import { command } from "./Sent.js"
+
+const Accepting = Schema.Struct({
+  accept: Fields.optional(Fields.DecimalInput).annotations({
+    description: "The shortfall of the treasury that this accepts, USDC: exactly what it is. What the stop that stands says, when absent."
+  })
+})
+
+/** What letting withdrawals go on accepts as lacking by itself, atoms, 0 or below, as the engine decides it. */
+const acceptedBy = ({ acceptedAtoms, stop }: FundsView): number =>
+  stop === undefined || stop.reason === "operator" ? 0 : Math.min(acceptedAtoms, stop.differenceAtoms)
+
+type Allow = CommandOfKind<"AllowWithdrawals">
+
+/** Whether a request under its key was decided before, so that it gets that decision again, whatever the books say by now. */
+const wasDecided = ({ now, state }: Services, { fingerprint, idempotencyKey, operation }: Allow): boolean =>
+  state.remembered({ account: none, operation, idempotencyKey, fingerprint }, now()) !== undefined
+
+/**
+ * Has a stop stand that says what the books lack, in place of the one that stands, so that whoever lets withdrawals go on accepts
+ * that. The first stop stands, so it has to end before. Both are sent at once, and decided one right after the other: no withdrawal can
+ * begin between them.
+ */
+const restopped = ({ submit }: Services, { atOffset, atoms }: Lacking): Effect.Effect<void, Errors.Failure> =>
+  Effect.async<void, Errors.Failure>((resume) => {
+    const decided = (then: () => void) => ({ refusal }: Outcome): void =>
+      refusal === Refusal.none ? then() : resume(fail(Errors.refused(refusal)))
+    const stop = { reason: "reconciliation", differenceAtoms: clamped(atoms), atOffset } as const
+    submit(withFields("AllowWithdrawals", internal(Principal.operator), {}), decided(() => {}))
+    submit(withFields("StopWithdrawals", internal(Principal.ledger), stop), decided(() => resume(Effect.void)))
+  })
+
+/** Lets withdrawals go on if that accepts no more and no less than what is lacking and was named. */
+const allowed = (services: Services, accept: string | undefined, allow: Allow) =>
+  Effect.gen(function*() {
+    const { funds, state } = services
+    const lacking = yield* Effect.mapError(lackingOf(state, funds.reconcile), (trouble) => failureOf(trouble, { kind: "deposit" }))
+    if (state.funds.stop === undefined) return yield* operated(services, "allow_withdrawals", allow)
+    const byStop = acceptedBy(state.funds)
+    const needed = Math.min(byStop, clamped(lacking.atoms))
+    const named = accept === undefined ? byStop : -Number(Units.parseDecimal(accept, Units.moneyScale))
+    if (named !== needed) {
+      const [limit, nearest] = [named, needed].map((atoms) => Units.formatDecimal(Math.abs(atoms), Units.moneyScale))
+      return yield* fail(Errors.shortfallNotAccepted({ limit, actual: Units.formatDecimal(-lacking.atoms, Units.moneyScale), nearest }))
+    }
+    if (needed !== byStop) yield* restopped(services, lacking)
+    return yield* operated(services, "allow_withdrawals", allow)
+  })
+
+export const allowWithdrawals = Route.effect({
+  tag: "operator",
+  access: "operator",
+  budget: "operator",
+  endpoint: HttpApiEndpoint.del("allowWithdrawals", "/v1/operator/withdrawals/stop")
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setUrlParams(Accepting)
+    .addSuccess(OperatorResult)
+    .addError(Failures.native(Failures.operator))
+    .annotate(OpenApi.Summary, "Let withdrawals go on: what the stop says that the treasury lacks is accepted, and less stops them again")
+    .annotate(OpenApi.Description,
+      "What is accepted is what the stop that stands says, so look first, at `stop` of a reconciliation or at `withdrawals` among the "
+        + "details of `/readyz`. Only an operator's own stop revokes what was accepted before. The books are compared first, which takes "
+        + "seconds: where the treasury lacks more than would be accepted, withdrawals stay stopped, and 400 `shortfall_not_accepted` tells "
+        + "what it lacks; `accept` with its `nearest` then accepts that. Where the ledger does not answer, they stay stopped (503). "
+        + "`acceptedAtoms` tells afterwards what is accepted, in either place."),
+  example: { target: "/v1/operator/withdrawals/stop" },
+  handler: (services) => ({ headers, urlParams: { accept } }) => {
+    if (accept !== undefined && typeof Units.parseDecimal(accept, Units.moneyScale) === "string")
+      return fail(Errors.invalidRequest("accept: must be USDC with at most 6 decimals."))
+    const sent = accept === undefined ? {} : { accept: plainDecimal(accept) }
+    const allow = command("AllowWithdrawals", Operation.allowWithdrawals, headers, sent, {})
+    return services.state.funds.stop === undefined || wasDecided(services, allow)
+      ? operated(services, "allow_withdrawals", allow)
+      : allowed(services, accept, allow)
+  }
+})
