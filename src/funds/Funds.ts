@@ -3,6 +3,7 @@
  * the driver and reconciliation.
  */
 import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -50,7 +51,7 @@ export interface Standing {
   readonly treasury: string | undefined
   /** The last completed reconciliation. */
   readonly report: Report | undefined
-  /** Why the last attempt to reconcile failed; undefined where it succeeded. */
+  /** Why the last attempt to reconcile failed, or how long the present one has lasted if that is too long; otherwise undefined. */
   readonly uncompared: string | undefined
 }
 
@@ -116,6 +117,9 @@ export interface Driven {
   readonly loops: ReadonlyArray<Effect.Effect<never>>
 }
 
+/** After how long a comparison is told not to come to an end, in seconds: money is safe only as long as the books are compared. */
+const mostSeconds = 60
+
 export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaultOptions): Driven => {
   const { faucet, pinning, random, signer } = parts
   const driver = new Driver(parts, scope, options.driver)
@@ -124,11 +128,14 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   const last: { report: Report | undefined } = { report: undefined }
   /** What prevents a reconciliation, as logged, and in one line. */
   let inTheWay: { readonly said: string; readonly inShort: string } | undefined
+  /** The automatic comparison that is being made, by a clock that nobody sets; undefined where none is. */
+  let underWay: { readonly clock: Clock.Clock; readonly sinceNanos: bigint } | undefined
   const reconciled = Effect.tap(reconcile(parts, driver), (report) =>
     Effect.suspend(() => {
       const before = last.report?.differenceAtoms ?? 0n
       last.report = report
       inTheWay = undefined
+      underWay = undefined
       if (report.differenceAtoms === before) return Effect.void
       return report.differenceAtoms === 0n
         ? Effect.logInfo(`the treasury holds what the journal says, at offset ${report.atOffset}`)
@@ -142,13 +149,23 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   /** A problem is logged once, as long as it stays the same. */
   const uncompared = (cause: Cause.Cause<Trouble>): Effect.Effect<void> => {
     if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
+    underWay = undefined
     const said = Cause.pretty(cause)
     if (said === inTheWay?.said) return Effect.void
     const error = Cause.squash(cause)
     inTheWay = { said, inShort: error instanceof Error ? error.message : String(error) }
     return Effect.logWarning("the books could not be compared with the ledger", cause)
   }
-  const watched = Effect.forever(Effect.zipRight(Effect.sleep(options.reconcileMs), Effect.catchAllCause(compared, uncompared)))
+  const begun = Effect.clockWith((clock) => {
+    underWay = { clock, sinceNanos: clock.unsafeCurrentTimeNanos() }
+    return Effect.catchAllCause(compared, uncompared)
+  })
+  const lasts = (): string | undefined => {
+    if (underWay === undefined) return undefined
+    const seconds = Number((underWay.clock.unsafeCurrentTimeNanos() - underWay.sinceNanos) / 1_000_000_000n)
+    return seconds < mostSeconds ? undefined : `the comparison that is being made has lasted for ${seconds} s`
+  }
+  const watched = Effect.forever(Effect.zipRight(Effect.sleep(options.reconcileMs), begun))
   const signerWatch = new SignerWatch(parts, driver)
   const asked = Effect.forever(Effect.zipRight(Effect.sleep(options.signerMs), signerWatch.look))
   return {
@@ -173,7 +190,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         openQuestions: steps.count + pins.count,
         treasury: driver.treasury,
         report: last.report,
-        uncompared: inTheWay?.inShort
+        uncompared: inTheWay?.inShort ?? lasts()
       })
     },
     loops: [...driver.loops, ...options.reconcileMs === 0 ? [] : [watched], ...options.signerMs === 0 ? [] : [asked]]

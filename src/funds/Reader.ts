@@ -4,7 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Ledger from "../ledger/Ledger.js"
-import { Ahead } from "./Ahead.js"
+import type { TransferView } from "../engine/Reads.js"
+import { Ahead, isFromBefore } from "./Ahead.js"
 import { note } from "./Journaled.js"
 import { factOf } from "./Looking.js"
 import { type Bound, endOf, ofLedger, type Parts } from "./Parts.js"
@@ -59,6 +60,20 @@ export class Reader {
     return new Set([this.bound.custody.treasury, ...this.parties])
   }
 
+  /**
+   * Up to where a page for the parties that were asked for says everything, `end`: the ledger's end before it. Parties that appeared
+   * meanwhile have asked for something since, so their steps are bound to that end or a later one, and their completions come behind it:
+   * reading goes on however many of them appear. Undefined where a party has a transfer from before this process, of which the ledger may
+   * have done a step that is bound to nothing (`Ahead.ts`).
+   */
+  private knownThrough(throughOffset: number, end: number, asked: ReadonlySet<string>): number | undefined {
+    const appeared = new Set([...this.watched()].filter((party) => !asked.has(party)))
+    if (appeared.size === 0) return throughOffset
+    const isOfThem = ({ kind, number, partyId }: TransferView): boolean =>
+      kind !== "withdrawal" && appeared.has(partyId) && isFromBefore(number, this.beganAtSequence)
+    return this.parts.reads.openTransfers().some(isOfThem) ? undefined : Math.min(throughOffset, end)
+  }
+
   /** The lowest offset to which an open step is bound; undefined where none is. */
   private firstNeeded(): number | undefined {
     const offsets = this.parts.reads.openTransfers().flatMap(({ steps }) =>
@@ -103,21 +118,25 @@ export class Reader {
         limit: pageLimit
       }).pipe(Effect.catchAll((error) => this.pruned(error, from, end.offset)))
       if (page === undefined) return true
-      // Parties that appeared meanwhile were not asked for, so the page says nothing about them.
-      if ([...this.watched()].some((party) => !asked.has(party))) return true
+      const through = this.knownThrough(page.throughOffset, end.offset, asked)
+      // A step that such a party's lost transfer has done would be missed: its page is read again.
+      if (through === undefined) return true
+      const place = Math.max(from, through)
       const ahead = new Ahead(this.parts, this.bound, this.beganAtSequence)
       let isToJournal = false
       for (const completion of page.completions) {
         const known = yield* note({ submit }, "NoteCompletion", factOf(completion))
+        // What lies behind the place is read once more: of what the venue knows, noting it again changes nothing.
+        if (known === "unknown" && completion.offset > place) continue
         const noted = known === "unknown" ? yield* ahead.note(completion) : known
         if (noted === "unknown") this.unknownCompletions++
         // One that nobody knows may be of a lost transfer, whose id a new one will get: no later process may read it again, and take it
         // for the new one's.
         isToJournal ||= noted === "noted" || (noted === "unknown" && completion.outcome._tag === "Accepted")
       }
-      this.throughOffset = Math.max(from, page.throughOffset)
+      this.throughOffset = place
       yield* this.journal(isToJournal, page.recordTimeEpochMs ?? 0, nowEpochMs)
-      return page.completions.length > 0 && page.throughOffset > from
+      return place < page.throughOffset || (page.completions.length > 0 && place > from)
     })
   }
 

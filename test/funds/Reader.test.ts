@@ -101,6 +101,63 @@ test("it fails where there is nothing behind what is pruned", async () => {
   expect(reader.offset).toBe(6)
 })
 
+/** A reader over pages during each of which another party asks for its first deposit. */
+const flooded = (beganAtSequence: number, partyAt = (page: number) => `p${page}`) => {
+  const noted: Array<number> = []
+  const ledger: { end: number; pages: number; asked: ReadonlyArray<string> } = { end: 100, pages: 0, asked: [] }
+  const reads = {
+    funds: { offset: 100 },
+    openTransfers: () => [{ kind: "deposit", number: 64 * 7, partyId: partyAt(ledger.pages), steps: [] }]
+  }
+  const parts = partOf<Parts>({
+    reads,
+    ledger: {
+      end: Effect.sync(() => ({ offset: ledger.end += 10, recordTimeEpochMs: 1 })),
+      completions: ({ parties }: { readonly parties: ReadonlyArray<string> }) =>
+        Effect.sync(() => {
+          ledger.pages++
+          ledger.asked = parties
+          const completions = [accepted(ledger.end - 5), accepted(ledger.end + 3)]
+          return { completions, throughOffset: ledger.end += 5, recordTimeEpochMs: 1 }
+        })
+    },
+    submit: (command: { readonly kind: string; readonly offset: number }, then: (outcome: unknown) => void) => {
+      if (command.kind !== "NoteCompletion") return then({ entries: [{ _tag: "Done" }], refusal: Refusal.none })
+      noted.push(command.offset)
+      then({ entries: [], refusal: command.offset % 15 === 13 ? Refusal.transferNotFound : Refusal.ledgerFactKnown })
+    }
+  })
+  const bound = partOf<Bound>({ custody: { treasury: "t", userId: "u" }, offsets: new Offsets(parts.reads) })
+  const reader = new Reader(parts, bound, beganAtSequence)
+  return { ledger, noted, page: () => Effect.runPromise(reader.page(1_000)), reader }
+}
+
+test("it goes on to the end from before the page although a new party appears during each, and notes what the page says", async () => {
+  const { ledger, noted, page, reader } = flooded(0)
+  for (let pages = 1; pages <= 20; pages++) {
+    expect(await page()).toBe(true)
+    expect([reader.offset, reader.lag]).toEqual([ledger.end - 5, 0])
+    expect(noted.slice(-2)).toEqual([ledger.end - 10, ledger.end - 2])
+  }
+  // What nobody knows and lies behind the place is counted once it is read again.
+  expect(reader.unknownCompletions).toBe(0)
+})
+
+test("a page is read again during which a party with a transfer from before this process appeared", async () => {
+  const { noted, page, reader } = flooded(7)
+  for (let pages = 1; pages <= 5; pages++) expect([await page(), reader.offset]).toEqual([true, 100])
+  expect(noted).toEqual([])
+})
+
+test("more accounts than it asks for hold it up no more than others: it asks for the treasury and those that came last", async () => {
+  const { ledger, page, reader } = flooded(0, (at) => `p${at % 2_100}`)
+  for (let pages = 0; pages < 2_200; pages++) await page()
+  expect(reader.offset).toBe(ledger.end - 5)
+  // At the last page it was the turn of p99.
+  const last = Array.from({ length: 2_047 }, (_, ago) => `p${(2_199 - ago) % 2_100}`)
+  expect(new Set(ledger.asked)).toEqual(new Set(["t", ...last]))
+})
+
 test("it begins again at the first open step where the ledger went back, whoever noticed it", async () => {
   const { bound, ledger, page, reader } = scene(9, [], [4])
   await page()

@@ -110,7 +110,8 @@ export const registerLedger = ({ funds, metrics, now, state }: Services): void =
     })
   metrics.gauge(
     "venue_reconciliation_failing",
-    "1 while the books cannot be compared with the ledger: what else is told of them is of the last comparison that came to an end.",
+    "1 while the books cannot be compared with the ledger, or a comparison has lasted for over a minute: what else is told of them is of "
+      + "the last one that came to an end.",
     () => funds.standing().uncompared === undefined ? 0 : 1
   )
   metrics.gauges("venue_reconciliation_age_ms", "How long ago the books were last compared; absent before that.", [], () => {
