@@ -155,6 +155,7 @@ const withoutCommand: ReadonlyArray<Told> = [
   // repair.
   told(422, "deposit_rejected", "BadRequest", "refresh_state", "ledger_declines"),
   told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "ledger_declines"),
+  told(422, "withdrawal_rejected", "BadRequest", fix, "ledger_declines"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", again, "treasury_busy"),
   told(422, "deposit_rejected", "BadRequest", "refresh_state", "too_many_pieces"),
   told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "too_many_pieces"),

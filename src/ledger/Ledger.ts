@@ -72,6 +72,9 @@ export const codes = {
   pieces: "TOO_MANY_HOLDINGS"
 } as const
 
+/** What a participant says where a party of a transaction does not exist: which of these depends on where it notices. */
+export const unknownParty: ReadonlySet<string> = new Set(["UNKNOWN_INFORMEES", "UNKNOWN_RECIPIENTS", "PARTY_NOT_KNOWN_ON_LEDGER"])
+
 /** A transaction to sign, as the ledger prepared it. Nothing in it may be trusted until `prepared/Check.ts` has checked it. */
 export interface Preparation {
   /** Canton's PreparedTransaction, as bytes. */

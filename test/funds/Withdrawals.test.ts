@@ -342,7 +342,13 @@ describe("around withdrawals", () => {
     const withdrawalId = await owner.request("withdrawal", amountAtoms, nowhere)
     expect(await owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId })).toMatchObject({
       status: 422,
-      json: { code: "withdrawal_rejected", rejectionGuard: "ledger_declines", withdrawalFailure: "approval" }
+      json: {
+        code: "withdrawal_rejected",
+        rejectionGuard: "ledger_declines",
+        withdrawalFailure: "approval",
+        recoveryActions: ["fix_request"],
+        safeMessage: expect.stringContaining("does not know the party that is to receive")
+      }
     })
     await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)
   })

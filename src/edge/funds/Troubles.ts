@@ -1,7 +1,7 @@
 /** What prevents a transfer from continuing, as its owner sees it. */
 import type { TransferView } from "../../engine/Reads.js"
 import type { Trouble } from "../../funds/Trouble.js"
-import { codes } from "../../ledger/Ledger.js"
+import { codes, unknownParty } from "../../ledger/Ledger.js"
 import * as Errors from "../http/Errors.js"
 
 export const failureOf = (trouble: Trouble, { kind }: Pick<TransferView, "kind">): Errors.Failure => {
@@ -18,6 +18,8 @@ export const failureOf = (trouble: Trouble, { kind }: Pick<TransferView, "kind">
         const { largestAtoms = "0" } = trouble
         return Errors.tooManyPieces(kind === "withdrawal" ? "withdrawal_rejected" : "deposit_rejected", largestAtoms)
       }
+      // Of a withdrawal the owner chooses the receiver, and nobody else.
+      if (kind === "withdrawal" && unknownParty.has(trouble.code)) return Errors.receiverUnknown
       return Errors.ledgerDeclines(kind === "withdrawal" ? "withdrawal_rejected" : "deposit_rejected")
   }
 }

@@ -686,7 +686,10 @@ export const ledgerStopped: Failure = {
   }
 }
 
-/** The ledger refuses to prepare the step, for example because the payer lacks the funds. */
+/**
+ * The ledger refuses to prepare the step. Of a deposit the owner's own party pays, which may hold too little; of a withdrawal the venue
+ * does, and what is in its way is nothing that an owner could see to.
+ */
 export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected"): Failure => ({
   description: {
     ...invalid,
@@ -696,9 +699,21 @@ export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected")
     guard: "ledger_declines",
     ...(code === "withdrawal_rejected" ? { withdrawalFailure: "approval" as const } : undefined),
     recoveryActions: ["refresh_state"],
-    safeMessage: "The ledger does not prepare this step now. See that the party that pays holds enough, then send initiate again."
+    safeMessage: code === "withdrawal_rejected"
+      ? "The ledger does not prepare this step now, and the amount stays held. Send initiate again later, or give the withdrawal up."
+      : "The ledger does not prepare this step now. See that the party that pays holds enough, then send initiate again."
   }
 })
+
+/** The ledger knows no such party as the one to which an owner withdraws. */
+export const receiverUnknown: Failure = {
+  description: {
+    ...ledgerDeclines("withdrawal_rejected").description,
+    name: "WithdrawalReceiverUnknown",
+    recoveryActions: ["fix_request"],
+    safeMessage: "The ledger does not know the party that is to receive: give this withdrawal up, and ask for one to the right party."
+  }
+}
 
 /** Withdrawals may not go on: the treasury lacks something else than would be accepted by that. */
 export const shortfallNotAccepted = (comparison: Comparison): Failure => ({
@@ -823,6 +838,7 @@ export const all: ReadonlyArray<Failure> = [
   changesUnavailable,
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
+  receiverUnknown,
   shortfallNotAccepted({ limit: "0.000000", actual: "40.000000", nearest: "40.000000" }),
   treasuryBusy,
   approvalFirst,

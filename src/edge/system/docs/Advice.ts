@@ -118,7 +118,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   passkey_not_pinned: "Have an older passkey approve this one first.",
   treasury_busy: "Repeat the same request in a moment: other withdrawals are under way.",
   too_many_pieces: "Give it up, and ask for `limit` at most: the rest in a transfer of its own.",
-  ledger_declines: "See that the party that pays holds enough, and `initiate` again.",
+  ledger_declines: "Do what `safeMessage` says: see that your party holds enough, name another receiver, or `initiate` again later.",
   shortfall_not_accepted: "Operators: explain what the treasury lacks, then let withdrawals go on with `accept` of exactly `nearest`.",
   fact_known: "Nothing to do: the ledger's fact was known.",
   fact_conflict: "Operators: the ledger said two things of one step; look at the alarms.",
