@@ -12,6 +12,8 @@ import { type Bound, endOf, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
 const pageLimit = 200
+/** Most steps that one line of the log names. */
+const mostNamed = 16
 /** Most parties whose completions are requested: steps of others are searched for individually. */
 const mostParties = 2_048
 /**
@@ -96,8 +98,20 @@ export class Reader {
     const read = this.throughOffset ?? this.parts.reads.funds.offset
     this.times = this.bound.offsets.times
     this.throughOffset = Math.min(end, this.firstNeeded() ?? end)
+    const submitted = this.submitted()
+    const waiting = submitted.length === 0 ? "" : `; submitted and not decided: ${submitted.slice(0, mostNamed).join(", ")}`
+      + `${submitted.length > mostNamed ? `, and ${submitted.length - mostNamed} more` : ""}. Stop withdrawals now, and look on the ledger `
+      + "whether these were done: each restart of the venue, after a crash too, trusts the ledger's offsets again"
     return Effect.logError(
-      `the ledger went back: its end is ${end}, ${read} was read, and completions are read again from ${this.throughOffset}`
+      `the ledger went back: its end is ${end}, ${read} was read, and completions are read again from ${this.throughOffset}${waiting}`
+    )
+  }
+
+  /** The open steps that were submitted and are not confirmed, by their transfers' ids. */
+  private submitted(): ReadonlyArray<string> {
+    return this.parts.reads.openTransfers().flatMap(({ id, steps }) =>
+      steps.flatMap(({ binding, confirmation, name, submissions, unlisted }) =>
+        binding !== null && confirmation === null && submissions.length + unlisted > 0 ? [`${name} of ${id}`] : [])
     )
   }
 
