@@ -12,7 +12,7 @@ import { mostNotedUses } from "../operations/identity/NoteKeyUses.js"
 import { type Outcome, withFields } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
 import * as ApiKeys from "./ApiKeys.js"
-import { FairPlaces } from "./FairPlaces.js"
+import { FairPlaces } from "../domain/FairPlaces.js"
 import * as SecurityNotes from "./SecurityNotes.js"
 
 /** How long uses are gathered before they are journaled, in milliseconds. */

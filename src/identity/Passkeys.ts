@@ -3,7 +3,7 @@
  * restart open ones are lost, and the user has to start over.
  */
 import type { Reached } from "../domain/Marks.js"
-import { FairPlaces } from "./FairPlaces.js"
+import { FairPlaces } from "../domain/FairPlaces.js"
 import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type * as Context from "effect/Context"

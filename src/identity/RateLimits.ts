@@ -10,7 +10,7 @@
  */
 import * as Counts from "../domain/Counts.js"
 import { type Environment, isPublic } from "../domain/Environment.js"
-import { networkOf } from "./FairPlaces.js"
+import { networkOf } from "../domain/FairPlaces.js"
 
 /** The classes of limited subjects. */
 export const classes = ["key", "session", "public", "sign_in", "ticket"] as const

@@ -5,7 +5,7 @@
  * is none of these either it is turned away. A limited number of connections is examined for each new one; the next search continues
  * where the last one ended.
  */
-import { networkOf } from "../../identity/FairPlaces.js"
+import { networkOf } from "../../domain/FairPlaces.js"
 
 /** An open connection, as far as the limits depend on it. */
 export interface Connection {

@@ -3,7 +3,7 @@
  * within an address for each connection in turn. A flood thus delays nobody else's requests, however many connections and addresses it
  * uses.
  */
-import { networkOf } from "../../identity/FairPlaces.js"
+import { networkOf } from "../../domain/FairPlaces.js"
 
 /** A connection with work: `step` does one step, and returns whether more can be done at once. */
 export interface Worker {

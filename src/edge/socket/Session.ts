@@ -4,9 +4,9 @@
  * for a lossless channel.
  */
 import * as Either from "effect/Either"
+import { networkOf } from "../../domain/FairPlaces.js"
 import * as Market from "../../domain/Market.js"
 import { Refusal } from "../../domain/Refusal.js"
-import { networkOf } from "../../identity/FairPlaces.js"
 import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import { candleChannel, type Channel, isAccountChannel } from "../../streams/Channels.js"
 import type { Log } from "../../streams/Log.js"

@@ -6,7 +6,7 @@
  * Addresses and their networks are those of requests. Where only accounts can take a place, an account's number stands for the address: it
  * is a network of its own.
  */
-import { Multimap } from "../domain/Multimap.js"
+import { Multimap } from "./Multimap.js"
 
 /**
  * The network of an address as rate limits count it. An IPv6 address, given as its first 64 bits, belongs to the network of the first 48,

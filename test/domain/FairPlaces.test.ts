@@ -1,7 +1,7 @@
 /** A bounded number of places open to anybody: which one is freed when an address has too many, and when all are taken. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import { type Crowd, FairPlaces, networkOf } from "../../src/identity/FairPlaces.js"
+import { type Crowd, FairPlaces, networkOf } from "../../src/domain/FairPlaces.js"
 
 test.each([
   ["2001:db8:7:1::/64", "2001:db8:7::/48"],
