@@ -3,6 +3,9 @@
  * in this process only: after a restart the owner is asked again, for the same transaction. Any answer, valid or not, ends a
  * challenge. While it is being decided, no new challenge is issued for the same thing, and a repetition of the same answer waits
  * for the decision.
+ *
+ * An account may have only so many open, beyond which it loses its own oldest: a challenge stays open when its transfer is given up, and
+ * a deposit can be asked for and given up again and again without any money.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -10,13 +13,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import { isOpen } from "../domain/Lasting.js"
+import { FairPlaces } from "../domain/FairPlaces.js"
 import type { SecureRandom } from "../identity/SecureRandom.js"
 
 /** How long a challenge may be answered, in ms. */
 const openMs = 5 * 60 * 1000
 
-/** Most open challenges. */
+/** Most open challenges, and most of an account: twice what it can have under way. */
 const mostOpen = 65_536
+const mostOfAccount = 16
 
 const nonceBytes = 32
 const identifierBytes = 16
@@ -61,8 +66,11 @@ export class Approvals<About> {
   private readonly byKey = new Map<string, string>()
   private readonly deciding = new Map<string, Deciding>()
   private readonly decidingKeys = new Set<string>()
+  private readonly places: FairPlaces<string>
 
-  constructor(private readonly random: Context.Tag.Service<SecureRandom>, private readonly most: number = mostOpen) {}
+  constructor(private readonly random: Context.Tag.Service<SecureRandom>, private readonly most: number = mostOpen) {
+    this.places = new FairPlaces(most, mostOfAccount)
+  }
 
   get count(): number {
     return this.byIdentifier.size + this.deciding.size
@@ -73,15 +81,15 @@ export class Approvals<About> {
   }
 
   /**
-   * The open challenge under a key, or a new one with a fresh nonce; undefined where too many are open, or one under this key is
-   * being decided. The key contains everything that is approved, so that any change leads to a new challenge.
+   * The open challenge of an account under a key, or a new one with a fresh nonce; undefined where too many are being decided, or one under
+   * this key is. The key contains everything that is approved, so that any change leads to a new challenge.
    */
-  ask(key: string, about: About, challengeOf: (nonce: string) => string, atEpochMs: number): Question<About> | undefined {
+  ask(account: number, key: string, about: About, challengeOf: (nonce: string) => string, atEpochMs: number): Question<About> | undefined {
     this.forget(atEpochMs)
     const open = this.byIdentifier.get(this.byKey.get(key) ?? "")
     if (open !== undefined && isOpen(open.expiresAtEpochMs, openMs, atEpochMs)) return open
     if (open !== undefined) this.end(open)
-    if (this.decidingKeys.has(key) || this.count >= this.most) return undefined
+    if (this.decidingKeys.has(key) || this.deciding.size >= this.most) return undefined
     const nonce = this.text(nonceBytes)
     const question = {
       challengeIdentifier: `apr_${this.text(identifierBytes)}`,
@@ -91,6 +99,7 @@ export class Approvals<About> {
       challenge: challengeOf(nonce),
       expiresAtEpochMs: atEpochMs + openMs
     }
+    this.places.take(question.challengeIdentifier, String(account), (crowded) => this.end(this.byIdentifier.get(crowded)!))
     this.byIdentifier.set(question.challengeIdentifier, question)
     this.byKey.set(key, question.challengeIdentifier)
     return question
@@ -148,6 +157,7 @@ export class Approvals<About> {
   }
 
   private end({ challengeIdentifier, key }: Kept<About>): void {
+    this.places.leave(challengeIdentifier)
     this.byIdentifier.delete(challengeIdentifier)
     this.byKey.delete(key)
   }

@@ -46,6 +46,7 @@ export interface Standing {
   readonly unknownCompletions: number
   /** Offsets of the ledger that have not been read yet. */
   readonly offsetLag: number
+  /** Challenges to owners that are open, or whose answer is being decided. */
   readonly openQuestions: number
   /** The venue's party on the ledger; undefined until the ledger and the signer were reached once. */
   readonly treasury: string | undefined

@@ -111,7 +111,8 @@ export class Reader {
   private submitted(): ReadonlyArray<string> {
     return this.parts.reads.openTransfers().flatMap(({ id, steps }) =>
       steps.flatMap(({ binding, confirmation, name, submissions, unlisted }) =>
-        binding !== null && confirmation === null && submissions.length + unlisted > 0 ? [`${name} of ${id}`] : [])
+        binding !== null && confirmation === null && submissions.length + unlisted > 0 ? [`${name} of ${id}`] : []
+      )
     )
   }
 

@@ -12,7 +12,8 @@ const start = 1_800_000_000_000
 const questions = (most?: number) => {
   let drawn = 0
   const approvals = new Approvals<string>({ bytes: (count) => Buffer.from(String(++drawn).padStart(count)) }, most)
-  const ask = (key: string, atMinute: number) => approvals.ask(key, key, (nonce) => nonce, start + atMinute * minuteMs)
+  const ask = (key: string, atMinute: number, account = 1) =>
+    approvals.ask(account, key, key, (nonce) => nonce, start + atMinute * minuteMs)
   /** The result of an answer: by default the question that it decides. */
   const answered = (
     { challengeIdentifier }: { readonly challengeIdentifier: string },
@@ -54,6 +55,29 @@ test("what was asked by a clock that was ahead is over, and keeps nobody's place
   expect(ask("mine", 0)).toBeDefined()
   expect(take(other.challengeIdentifier, 61)).toBe("over")
   expect(approvals.count).toBe(1)
+})
+
+test("an account loses its own oldest beyond sixteen, and nobody else's", () => {
+  const { approvals, ask, take } = questions()
+  const other = ask("other", 0, 2)!
+  const own = Array.from({ length: 18 }, (_, at) => ask(`own ${at}`, 0)!)
+  expect(approvals.count).toBe(17)
+  const taken = own.map((each) => take(each.challengeIdentifier, 1))
+  expect(taken).toEqual([...own.map(() => "over").slice(0, 2), ...own.slice(2)])
+  // What was lost is asked for anew.
+  expect(ask("own 0", 1)!.challengeIdentifier).not.toBe(own[0]!.challengeIdentifier)
+  expect(take(other.challengeIdentifier, 1)).toBe(other)
+})
+
+test("where all places are taken, a newcomer gets one of the account that has most", () => {
+  const { approvals, ask, take } = questions(4)
+  const other = ask("other", 0, 2)!
+  const own = ["a", "b", "c"].map((key) => ask(key, 0)!)
+  const third = ask("third", 0, 3)!
+  expect(approvals.count).toBe(4)
+  expect(take(own[0]!.challengeIdentifier, 1)).toBe("over")
+  for (const each of [other, ...own.slice(1), third]) expect(take(each.challengeIdentifier, 1)).toBe(each)
+  expect(approvals.count).toBe(0)
 })
 
 describe("while an answer is decided", () => {

@@ -98,7 +98,7 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
     const { id, kind, number } = transfer
     const at = now()
     const about = { transfer: number, step: name, hash }
-    const open = funds.steps.ask(`${number}/${name}/${hash}`, about,
+    const open = funds.steps.ask(transfer.account, `${number}/${name}/${hash}`, about,
       (nonce) => approvalChallenge({ kind, id, step: name, commandId, hash: Buffer.from(hash, "hex"), nonce }), at)
     if (open === undefined) return yield* fail(Errors.identityBusy)
     const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", decidedAt(services))

@@ -99,6 +99,7 @@ const due = (services: Services, account: number, isFirst: boolean): Effect.Effe
     if (isFirst && isTooEarly) return fail(Errors.approvalFirst)
     const { change, passkey: { credentialId }, revision } = asked
     const question = services.funds.pins.ask(
+      account,
       `${accountId}/${revision}/${change}/${credentialId}`,
       asked,
       (nonce) => pinsChallenge({ ...asked, nonce }),

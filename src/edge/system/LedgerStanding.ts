@@ -75,6 +75,11 @@ export const registerLedger = ({ funds, metrics, now, state }: Services): void =
     () => state.openTransfers().filter(({ status }) => status === unknownStatus).length
   )
   metrics.gauge("venue_stopped_transfers", "Open transfers that wait for an operator.", () => funds.standing().stopped.length)
+  metrics.gauge(
+    "venue_open_approvals",
+    "Challenges to owners, of deposits, withdrawals and passkeys to pin, that are open or whose answer is being decided.",
+    () => funds.standing().openQuestions
+  )
   metrics.gauge("venue_ledger_reachable", "1 while the ledger and the signer answer.", () => funds.standing().trouble === undefined ? 1 : 0)
   metrics.gauge("venue_ledger_offset", "The offset of the ledger up to which the journal has its completions.", () => state.funds.offset)
   metrics.gauge("venue_ledger_offset_lag", "Offsets of the ledger that were not read yet.", () => funds.standing().offsetLag)
