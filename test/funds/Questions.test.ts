@@ -112,16 +112,20 @@ describe("while an answer is decided", () => {
     expect(ask("mine", 0)!.challengeIdentifier).not.toBe(question.challengeIdentifier)
   })
 
-  test("another answer waits for nothing, the same is not asked anew, and it keeps its place", async () => {
+  test("another answer waits for nothing, the same is not asked anew, and nobody else takes its place", async () => {
     const { answered, approvals, ask, end, first, question } = scene()
     expect(Effect.runSync(answered(question, undefined, { by: "another" }))).toBe("over")
     expect(ask("mine", 0)).toBeUndefined()
     expect(ask("mine", 6)).toBeUndefined()
-    expect(ask("other", 6)).toBeDefined()
-    expect([ask("one too many", 6), approvals.count]).toEqual([undefined, 2])
+    const other = ask("other", 6, 2)!
+    expect([ask("a third", 6, 3), approvals.count]).toEqual([expect.anything(), 3])
+    const second = Effect.runFork(answered(other, () => Effect.never, { atMinute: 6 }))
+    // As many are being decided as there are places.
+    expect([ask("one too many", 6, 4), approvals.count]).toEqual([undefined, 3])
     end(Effect.succeed(question))
-    await Effect.runPromise(Fiber.join(first))
-    expect(ask("one too many", 6)).toBeDefined()
+    expect(await Effect.runPromise(Fiber.join(first))).toBe(question)
+    expect(ask("one too many", 6, 4)).toBeDefined()
+    await Effect.runPromise(Fiber.interrupt(second))
   })
 
   test("whoever waits may leave, and the first goes on", async () => {
