@@ -2,7 +2,8 @@
  * Safety (I10). A reconciliation reports what the treasury held on the ledger at the named offset, by the ledger's own book, and what the
  * journal had between question and answer; the treasury in a published solvency report is the ledger's likewise. The difference is that of
  * the two, and equals what was sent to the treasury besides deposits, where the ledger has forgotten nothing and strangers have taken
- * nothing. The books stop withdrawals only where the treasury lacks something, and more than an operator has accepted. The reported state
+ * nothing. The books stop withdrawals only where the treasury lacks something, and more than an operator has accepted, and only so is an
+ * operator refused who lets them go on. The reported state
  * of withdrawals is the actual one, with the stop that stands and what is accepted as lacking, and the automatic reconciliation in the
  * venue's readiness agrees with the ledger's own book; it is there once the process has told anybody of one. A party is given ledger money
  * at most as often as that was requested for its account, and at least as often as that was confirmed; nobody else is given any.
@@ -47,6 +48,8 @@ interface State {
   /** By call and attempt. */
   readonly asked: Map<string, Before>
   readonly told: Array<Told>
+  /** An answer by which the treasury lacks something; undefined where there was none. */
+  lacking: string | undefined
   /** How often each gift was taken up by a process, and how often it was confirmed: by amount. */
   readonly handled: Map<number, number>
   readonly given: Map<number, number>
@@ -162,6 +165,8 @@ const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, 
     if (unattributed !== beside && prunedThrough === 0 && byStrangers.size === 0)
       return broken(`${what}: the ledger has forgotten nothing, and ${beside} atoms were sent beside all deposits`)
   }
+  if (state.lacking !== undefined && prunedThrough === 0 && byStrangers.size === 0)
+    return broken(`${state.lacking}: the ledger has forgotten nothing, and nobody has taken anything`)
   const minted = new Map<number, number>()
   for (const { amountAtoms, partyId } of gifts) {
     count(minted, amountAtoms)
@@ -228,6 +233,8 @@ const askedAbout: ReadonlySet<string> = new Set(["reconcile", "fundLedgerParty",
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call } = seen
   if (call.endpoint === "getReadiness" && isObject(answer.json)) return ready(state, seen)
+  if (call.endpoint === "allowWithdrawals" && answer.text.includes("\"shortfall_not_accepted\""))
+    state.lacking ??= `${call.target}, answered ${answer.text}`
   const before = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
   if (call.endpoint === "getSolvency" && answer.status === 200 && isObject(answer.json)) return published(state, seen, before)
@@ -248,6 +255,7 @@ export const reconciliations: Property<State> = {
     isCompared: false,
     asked: new Map(),
     told: [],
+    lacking: undefined,
     handled: new Map(),
     given: new Map(),
     wanted: new Map(),
