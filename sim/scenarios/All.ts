@@ -9,6 +9,7 @@ import { askedAtThatMoment } from "./askedAtThatMoment.js"
 import { atTheVeryEdge } from "./atTheVeryEdge.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
+import { batchesEveryDay } from "./batchesEveryDay.js"
 import { beyondTheLimit } from "./beyondTheLimit.js"
 import { closedAgainstNobody } from "./closedAgainstNobody.js"
 import { endedWhileHalted } from "./endedWhileHalted.js"
@@ -32,6 +33,7 @@ import { otherTermsForHolders } from "./otherTermsForHolders.js"
 import { paidAfterItsEnd } from "./paidAfterItsEnd.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
 import { rankedAcrossATick } from "./rankedAcrossATick.js"
+import { reachedForAMoment } from "./reachedForAMoment.js"
 import { readLongAfter } from "./readLongAfter.js"
 import { readToTheLastMember } from "./readToTheLastMember.js"
 import { sameKeyEveryMember } from "./sameKeyEveryMember.js"
@@ -90,7 +92,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   notedWithoutRoom,
   closedAgainstNobody,
   followedFromTheMiddle,
-  paidAfterItsEnd
+  paidAfterItsEnd,
+  batchesEveryDay,
+  reachedForAMoment
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -1,0 +1,48 @@
+/**
+ * A client sends batches under keys, day after day, to a venue that can remember just those of one day. The first outcome of a key and the
+ * further ones of its batch have tables of their own: a venue that gives back only the room of the first works for a day or two, and then
+ * refuses every batch, until it is started again.
+ *
+ * What has to hold: what has been forgotten takes no room, whichever part of it had been where, so that each day's batches are decided as
+ * those of the first day were; and a batch beyond them is refused on every day alike.
+ */
+import * as Calls from "../workload/Calls.js"
+import type { Scenario } from "./Scenario.js"
+
+const hour = 3_600_000
+
+/** What there is room for; one of them is the operator's alone. */
+const idempotencyKeys = 64
+/** Batches, of orders that only reduce, whose further outcomes fill the rest but for two; and one that does not fit any more. */
+const sizes = [32, 31, 4]
+const days = 4
+
+export const batchesEveryDay: Scenario = {
+  name: "batches-every-day",
+  what: "as many batches as can be remembered, on each of several days",
+  bounds: { idempotencyKeys },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { indexStaleMs: 60 * hour })
+    const who = stage.one("who", 10_000)
+    const wish: Calls.Wish = {
+      market,
+      side: "sell",
+      type: "limit",
+      priceAtoms: 1_000,
+      quantityAtoms: 1,
+      clientOrderId: "",
+      reduceOnly: true
+    }
+    for (let day = 0; day < days; day++) {
+      const answered = sizes.map((size, batch) => {
+        const key = `${day}-${batch}`
+        const wishes = Array.from({ length: size }, (_, at) => ({ ...wish, clientOrderId: `${key}-${at}` }))
+        return stage.say(Calls.placeBatch(who, "batch", key, wishes)).status
+      })
+      stage.is(`what batches are answered on day ${day}`, answered, [200, 200, 503])
+      stage.setForward(25 * hour)
+      stage.pass(2_000)
+    }
+    stage.auditEngine()
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * An index falls through many stop-losses at once and is back with the next price, before all of them have been worked off. A venue that
+ * keeps only the latest price by which triggers fire forgets those that lie between the two: their holders were told that they are out at
+ * a price, the market was there, and they are still in.
+ *
+ * What has to hold, where each record works off one of them: all that were reached send their orders, also those that the price which has
+ * come since does not reach; and one that was never reached does not.
+ */
+import type { Scenario } from "./Scenario.js"
+
+const minute = 60_000
+
+/** The stops, of which the last is beyond the lowest price. */
+const stops = [950, 949, 948, 947, 946, 920, 890]
+const lowest = 900
+/** The price that comes next: it reaches some of the stops that are still to be worked off, and not all. */
+const back = 946
+
+export const reachedForAMoment: Scenario = {
+  name: "reached-for-a-moment",
+  what: "an index falls through many stop-losses and is back before all of them have been worked off",
+  bounds: { triggeredAtOnce: { worked: 1, orders: 1, met: 256 } },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { indexStaleMs: 60 * minute })
+    const holders = stage.open(stops.map((stop) => `stop at ${stop}`), 10_000)
+    const maker = stage.one("maker", 1_000_000)
+    holders.forEach((who, at) => {
+      stage.deal(who, maker, market, 1, 1_000)
+      stage.stopLoss(who, market, stops[at]!)
+    })
+    stage.buy(maker, market, { size: stops.length, price: 880 })
+    stage.together([stage.anIndex(market, lowest), stage.anIndex(market, back)], 0.5)
+    stage.pass(3_000)
+    const left = holders.filter((who) => stage.held(who, market) !== 0)
+    stage.is("who is still in", left.map(({ client }) => client), ["stop at 890"])
+    stage.audit()
+  }
+}
