@@ -39,6 +39,7 @@ import { readToTheLastMember } from "./readToTheLastMember.js"
 import { sameKeyEveryMember } from "./sameKeyEveryMember.js"
 import type { Scenario } from "./Scenario.js"
 import { settledByNobody } from "./settledByNobody.js"
+import { snapshotsWithoutRoom } from "./snapshotsWithoutRoom.js"
 import { soldByAFriend } from "./soldByAFriend.js"
 import { stepHeldBack } from "./stepHeldBack.js"
 import { Stage } from "./Stage.js"
@@ -94,7 +95,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   followedFromTheMiddle,
   paidAfterItsEnd,
   batchesEveryDay,
-  reachedForAMoment
+  reachedForAMoment,
+  snapshotsWithoutRoom
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

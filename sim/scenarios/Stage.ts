@@ -13,6 +13,7 @@ import type { Parameters, Status } from "../../src/domain/Market.js"
 import { difference } from "../properties/Difference.js"
 import type { Answer } from "../properties/Observation.js"
 import { isObject, type Json } from "../reading/Bodies.js"
+import * as Exposition from "../reading/Exposition.js"
 import { operatorToken } from "../run/World.js"
 import type { Acting } from "../Simulation.js"
 import * as Calls from "../workload/Calls.js"
@@ -374,9 +375,16 @@ export class Stage {
     return this.done(this.say(Calls.read(who, endpoint, `/v1/accounts/${who.accountId}/${rest}`, "trader")))
   }
 
-  /** Reads the metrics, which properties compare with what they tell of. */
-  metrics(): void {
-    this.say(Calls.read(nobody, "getMetrics", "/metrics", "none"))
+  /** Reads the metrics, which properties compare with what they tell of. Returns the text. */
+  metrics(): string {
+    return this.say(Calls.read(nobody, "getMetrics", "/metrics", "none")).text
+  }
+
+  /** The value of a metric without labels; undefined where there is none. */
+  figure(name: string): number | undefined {
+    const families = Exposition.read(this.metrics())
+    if (typeof families === "string") return this.broke(`the metrics are no such text: ${families}`)
+    return families.get(name)?.samples.get(name)?.[0]?.value
   }
 
   balance(who: Somebody): Json {

@@ -3,7 +3,7 @@
  * executes what the venue had prepared for it: the ledger pays what the account also has. In between anybody asks what the venue holds and
  * owes, before and after, and the operator compares the books.
  *
- * What has to hold: the payment is noticed and stops all withdrawals until the operator has decided, and everybody is told so; no other
+ * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the operator has decided, and everybody is told so; no other
  * withdrawal is done meanwhile; and who asks for the proof of solvency later is told of a later moment.
  */
 import type { Funds } from "../faults/Options.js"
@@ -11,9 +11,12 @@ import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { infoOf } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
 
 const minute = 60_000
 const hour = 60 * minute
+/** Longer than an answer takes. */
+const answeredMs = 100
 
 /** A ledger without faults of its own, on which strangers execute all that was prepared for transfers that have ended. */
 const funds: Funds = {
@@ -47,6 +50,19 @@ const funds: Funds = {
   }
 }
 
+/** Reads a few times, a second after each other, how long ago the books were last compared: it is a second more, or they were compared. */
+const looksAtAge = (stage: Stage): void => {
+  const second = 1_000
+  const ages = Array.from({ length: 6 }, () => {
+    stage.wait(second)
+    return stage.figure("venue_reconciliation_age_ms") ?? -1
+  })
+  const isNext = (age: number, at: number): boolean =>
+    age >= 0 && (age < 2 * second || Math.abs(age - ages[at - 1]! - second) <= answeredMs)
+  stage.holds(`the age of the comparison passes as time does: ${ages.join(", ")}`, ages.every((age, at) => at === 0 || isNext(age, at)))
+  stage.holds(`it is told in milliseconds: ${ages.join(", ")}`, Math.max(...ages) >= 2 * second)
+}
+
 export const paidAfterItsEnd: Scenario = {
   name: "paid-after-its-end",
   what: "a withdrawal that its owner has given up is paid by somebody with the treasury's key",
@@ -67,6 +83,8 @@ export const paidAfterItsEnd: Scenario = {
     solvency()
     stage.wait(1_000)
     const first = stage.done(solvency())["journalSequence"]
+    stage.wait(5_000)
+    looksAtAge(stage)
 
     const given = stage.withdrawal(owner, 10)
     stage.approveUntil(owner, passkey, given, "approval_required")

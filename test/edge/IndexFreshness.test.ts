@@ -1,5 +1,7 @@
 /** How `/readyz` and `/metrics` report each listed market's index, over the real engine. */
+import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
+import { Metrics, layer } from "../../src/edge/http/Metrics.js"
 import * as ClockWatch from "../../src/edge/system/ClockWatch.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
@@ -196,6 +198,17 @@ test("a clock that is set back is told as behind alone, and one that is set righ
   expect(pass(hourMs / 2)).toEqual([])
   expect(pass(10_000, hourMs)).toEqual(["info: the clock has come to the last record again"])
   expect([pass(10_000), watch.stepsAhead()]).toEqual([[], 0])
+})
+
+test("how often the clock went ahead is told under a name of its own", async () => {
+  const metrics = Effect.runSync(Effect.provide(Metrics, layer))
+  const { pass, watch } = watched()
+  ClockWatch.register(metrics, watch)
+  const told = async () => (await Effect.runPromise(metrics.render)).split("\n").filter((line) => line.startsWith("venue_clock_steps"))
+  expect(await told()).toEqual(["venue_clock_steps_ahead_total 0"])
+  pass(10_000, hourMs)
+  pass(10_000, hourMs)
+  expect(await told()).toEqual(["venue_clock_steps_ahead_total 2"])
 })
 
 test("a clock that lies behind the journal at the first look goes ahead of nothing where it is set right", () => {

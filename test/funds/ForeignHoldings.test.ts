@@ -108,3 +108,21 @@ test("books that cannot be compared any more are told of, and the last compariso
   expect((await standing()).failing).toBe("0")
   await bank.venue.stop()
 })
+
+test("how long ago the books were compared is told in milliseconds, and not before they were", async () => {
+  const bank = await Bank.open({ funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } } })
+  const age = async (): Promise<number | undefined> => {
+    const metrics: string = (await bank.venue.ask("GET", "/metrics")).json
+    const told = /^venue_reconciliation_age_ms (.*)$/m.exec(metrics)?.[1]
+    return told === undefined ? undefined : Number(told)
+  }
+  expect(await age()).toBeUndefined()
+  await bank.reconcile()
+  const first = await age()
+  expect(first).toBeLessThan(1_000)
+  await bank.venue.leap(30_000)
+  expect(await age()).toBeGreaterThanOrEqual(30_000)
+  await bank.reconcile()
+  expect(await age()).toBeLessThan(1_000)
+  await bank.venue.stop()
+})
