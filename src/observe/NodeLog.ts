@@ -11,7 +11,9 @@ import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
+import * as List from "effect/List"
 import * as Logger from "effect/Logger"
+import * as LogSpan from "effect/LogSpan"
 import { escaped, withoutUnseen } from "../domain/Unseen.js"
 import { secretSettings } from "./SecretSettings.js"
 
@@ -94,11 +96,14 @@ const seen = (output: string): string => withoutUnseen(output, (found) => found 
 const textOf = (message: unknown): string =>
   Arr.ensure(message).map((part) => typeof part === "string" ? part : Inspectable.toStringUnknown(part, 0)).join(" ")
 
+/** The values of an event's annotations, as they are logged. */
+const noted = (annotations: HashMap.HashMap<string, unknown>): HashMap.HashMap<string, string> =>
+  HashMap.map(annotations, (value) => said(textOf(value)))
+
 /** An event as a line of JSON: `time`, `level` and `message`, the event's annotations (such as `requestId`), and `cause`. */
 export const json: Logger.Logger<unknown, string> = Logger.make(({ annotations, cause, date, logLevel, message }) => {
-  const noted = Object.fromEntries(Array.from(HashMap.toEntries(annotations), ([name, value]) => [name, said(textOf(value))]))
   return seen(JSON.stringify({
-    ...noted,
+    ...Object.fromEntries(HashMap.toEntries(noted(annotations))),
     time: date.toISOString(),
     level: logLevel.label.toLowerCase(),
     message: said(textOf(message)),
@@ -111,6 +116,8 @@ const pretty: Logger.Logger<unknown, void> = Logger.mapInputOptions(
   Logger.prettyLoggerDefault,
   (options: Logger.Logger.Options<unknown>) => ({
     ...options,
+    annotations: HashMap.map(noted(options.annotations), seen),
+    spans: List.map(options.spans, ({ label, startTime }) => LogSpan.make(seen(said(label)), startTime)),
     message: seen(said(textOf(options.message))),
     cause: Cause.isEmpty(options.cause) ? options.cause : Cause.die(seen(said(Cause.pretty(options.cause, { renderErrorCause: true }))))
   })

@@ -1,12 +1,16 @@
 /** Secrets do not appear in the log, however they got into a message. That a process logs lines of JSON is tested by `Running.test.ts`. */
 import * as Cause from "effect/Cause"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as FiberRefs from "effect/FiberRefs"
 import * as HashMap from "effect/HashMap"
+import * as Layer from "effect/Layer"
 import * as List from "effect/List"
 import * as LogLevel from "effect/LogLevel"
 import { expect, test } from "vitest"
-import { json, withoutCredentials } from "../../src/observe/NodeLog.js"
+import { json, layer, withoutCredentials } from "../../src/observe/NodeLog.js"
 
 const secret = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF"
 
@@ -80,4 +84,30 @@ test("nothing of a credential is told where hiding others has brought it to the 
 
 test("a token of a letter or two is not hidden, since every word that has them would tell it", () => {
   expect(withoutCredentials("no session, and no abcd", { LEDGER_TOKEN: "s", SIGNER_TOKEN: "abcd" })).toBe("no session, and no [hidden]")
+})
+
+/** What a process prints of an event under a LOG_FORMAT, whatever the console's function. */
+const printed = async (format: "json" | "pretty", event: Effect.Effect<void>): Promise<string> => {
+  const told: Array<unknown> = []
+  const unsafe = new Proxy(console, {
+    get: () => (...parts: ReadonlyArray<unknown>) => {
+      told.push(...parts)
+    }
+  })
+  const settings = Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["LOG_FORMAT", format]])))
+  const logged = Effect.provide(event, Layer.provide(layer, settings))
+  await Effect.runPromise(Effect.withConsole(logged, { ...Console.defaultConsole, unsafe }))
+  return told.map((part) => typeof part === "string" ? part : JSON.stringify(part)).join(" ")
+}
+
+test.each(["json", "pretty"] as const)("credentials are hidden in all parts of an event, under LOG_FORMAT %s", async (format) => {
+  const token = `pk_dev_k1_${secret}`
+  const event = Effect.logWarning(`the message of ${token}`, Cause.fail(new Error(`the cause of ${token}`))).pipe(
+    Effect.annotateLogs({ requestId: "req_0011", authorization: `Bearer ${token}`, body: { token, of: "somebody" } }),
+    Effect.withLogSpan(`the span of ${token}`)
+  )
+  const told = await printed(format, event)
+  expect(told).not.toContain(secret)
+  for (const each of ["the message of [hidden]", "the cause of [hidden]", "req_0011", "authorization", "somebody"])
+    expect(told).toContain(each)
 })
