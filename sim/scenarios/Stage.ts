@@ -520,9 +520,10 @@ export class Stage {
     return (json["steps"] as ReadonlyArray<Json>).toReversed()
   }
 
-  /** The rankings of a market, oldest first. */
-  rankings(market: Parameters): ReadonlyArray<Json> {
-    const json = this.public("listDeleveragings", `/v1/markets/${market.marketId}/deleveragings`)
+  /** The rankings of a market, or those since a moment, oldest first. */
+  rankings(market: Parameters, sinceEpochMs?: number): ReadonlyArray<Json> {
+    const since = sinceEpochMs === undefined ? "" : `?since=${sinceEpochMs}`
+    const json = this.public("listDeleveragings", `/v1/markets/${market.marketId}/deleveragings${since}`)
     return (json["deleveragings"] as ReadonlyArray<Json>).toReversed()
   }
 

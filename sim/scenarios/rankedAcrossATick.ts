@@ -3,7 +3,8 @@
  * after it. A venue that takes each account's profit at the mark of its own moment puts those that were looked at later before or behind
  * those that were looked at first, and nobody can reckon the ranking again from what is published.
  *
- * What has to hold: all positions of a ranking are measured at the one mark that is published with it, whatever the mark has become since.
+ * What has to hold: all positions of a ranking are measured at the one mark that is published with it, whatever the mark has become since;
+ * and who asks for rankings since the very moment of one is told that one, too.
  */
 import * as Liquidations from "../model/NaiveLiquidation.js"
 import type { Scenario } from "./Scenario.js"
@@ -26,8 +27,11 @@ export const rankedAcrossATick: Scenario = {
     stage.setForward(1_000)
     stage.tick()
     stage.tick()
-    const [ranking] = stage.rankings(market)
+    const [ranking, ...later] = stage.rankings(market)
     stage.is("the mark of the first ranking", ranking!["markPrice"], "930.0")
+    const madeAtEpochMs = Number(ranking!["occurredAtEpochMs"])
+    const since = [madeAtEpochMs, madeAtEpochMs + 1].map((atEpochMs) => stage.rankings(market, atEpochMs).length)
+    stage.is("how many rankings there are since that very moment, and since the next", since, [1 + later.length, later.length])
     stage.is("what the victim has left", [stage.held(victim, market), stage.usdc(victim, "equity")], [0, 0])
     stage.audit()
   }
