@@ -1057,11 +1057,15 @@ const againShare = 0.2
 const behindEndsShare = 0.2
 const littleRoomShare = 0.25
 
+/** Share of runs with a ledger in which owners meet what the treasury gives on a day. */
+const dailyShare = 0.15
+
 /** What happens on the ledger in a few runs only, each drawn by a generator of its own: all other runs are as they were without it. */
 const withRarities = (drawn: Funds, random: SimRandom): Funds => {
   const again = random.split("again")
   const behind = random.split("after the end")
   const room = random.split("room of accounts")
+  const daily = random.split("what a day allows")
   const isAgain = again.chance(againShare)
   const isBehind = behind.chance(behindEndsShare)
   const repeated = isAgain
@@ -1071,7 +1075,12 @@ const withRarities = (drawn: Funds, random: SimRandom): Funds => {
     ...drawn,
     ...(room.chance(littleRoomShare) ? { kept: { ...drawn.kept!, collateralAtoms: room.pick(littleRoom) } } : {}),
     ...(isBehind ? { bent: "think again" } : {}),
-    bank: { ...drawn.bank, ...repeated, ...(isBehind ? { behindShare: behind.pick([0.5, 1]) } : {}) }
+    bank: {
+      ...drawn.bank,
+      ...repeated,
+      ...(isBehind ? { behindShare: behind.pick([0.5, 1]) } : {}),
+      ...(daily.chance(dailyShare) ? { dailyAtoms: daily.pick([1_000_000, 2_000_000, 4_000_000]) } : {})
+    }
   }
 }
 

@@ -198,6 +198,8 @@ export interface LedgerBook {
   readonly altered: ReadonlySet<string>
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
+  /** What it may pay out on a day, and what is wrong with what it has paid and refused for that; undefined where that limit is never met. */
+  readonly daily: { readonly dailyAtoms: number; readonly fault: string | undefined } | undefined
   /** The longest time, after the ledger's own, for which a prepared transaction was asked to be recordable, ms. */
   readonly recordableMs: number
   /** The passkeys whose approvals the signer accepts, by account. */

@@ -3,8 +3,9 @@
  * refused, or as decided elsewhere, only if the ledger definitely said so, by that very code, and as never sent only if the ledger
  * never received it. That a refused step came to nothing is noted only once completions have been read up to the ledger's end at the
  * refusal. The venue itself gives a step up only at its approval, and only for a reason that exists: the ledger prepared something
- * other than requested, a withdrawal is more than the treasury pays out at once, or a withdrawal is a disabled account's or was
- * approved by a passkey that was removed since; deposits of such accounts go on. It never does so because the signer lacks a passkey,
+ * other than requested, a withdrawal is more than the treasury pays out at once or what is left of what it pays out on a day, or a
+ * withdrawal is a disabled account's or was approved by a passkey that was removed since; deposits of such accounts go on. On no day, by
+ * the signer's own count, does it sign for more than that. It never does so because the signer lacks a passkey,
  * since an approval by any other is refused. A prepared transaction is recordable for at most ten minutes of the ledger's time,
  * whatever the venue's clock says.
  */
@@ -177,12 +178,13 @@ const noteFault = ({ guard, outcome, submissionId }: Noted, { answers }: LedgerB
 
 const rejectionFault = (
   { amountAtoms, commandId, guard, isPrepared }: Rejected,
-  { altered, perWithdrawalAtoms }: LedgerBook
+  { altered, daily, perWithdrawalAtoms }: LedgerBook
 ): string | undefined => {
   if (guard === "prepared_mismatch" && !isPrepared && !altered.has(commandId))
     return `rejects ${commandId}, which was prepared as it was asked for`
   if (guard === "policy_per_withdrawal" && amountAtoms <= perWithdrawalAtoms)
     return `rejects a withdrawal of ${amountAtoms} atoms, and the treasury pays out ${perWithdrawalAtoms} at once`
+  if (guard === "policy_daily" && daily === undefined) return `rejects a withdrawal of ${amountAtoms} atoms, and no limit of a day is met`
   return undefined
 }
 
@@ -192,6 +194,7 @@ const mostRecordableMs = 600_000
 const reconciled = (state: State, book: LedgerBook): Verdict => {
   if (book.recordableMs > mostRecordableMs)
     return broken(`something was prepared to be recordable for ${book.recordableMs} ms of the ledger's time`)
+  if (book.daily?.fault !== undefined) return broken(book.daily.fault)
   for (const noted of state.noted) {
     const fault = noteFault(noted, book)
     if (fault !== undefined) return broken(`record ${noted.sequence} ${fault}`)

@@ -5,6 +5,7 @@ import { accountsOfAnHour } from "./accountsOfAnHour.js"
 import { allLeaveAtOnce } from "./allLeaveAtOnce.js"
 import { armedByAThief } from "./armedByAThief.js"
 import { armedWithoutEnd } from "./armedWithoutEnd.js"
+import { asMuchAsADayAllows } from "./asMuchAsADayAllows.js"
 import { askedAtThatMoment } from "./askedAtThatMoment.js"
 import { atTheVeryEdge } from "./atTheVeryEdge.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
@@ -96,7 +97,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   paidAfterItsEnd,
   batchesEveryDay,
   reachedForAMoment,
-  snapshotsWithoutRoom
+  snapshotsWithoutRoom,
+  asMuchAsADayAllows
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

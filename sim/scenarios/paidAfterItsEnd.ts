@@ -6,9 +6,9 @@
  * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the operator has decided, and everybody is told so; no other
  * withdrawal is done meanwhile; and who asks for the proof of solvency later is told of a later moment.
  */
-import type { Funds } from "../faults/Options.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
+import { ledgerOf } from "./Ledger.js"
 import { infoOf } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage } from "./Stage.js"
@@ -17,38 +17,6 @@ const minute = 60_000
 const hour = 60 * minute
 /** Longer than an answer takes. */
 const answeredMs = 100
-
-/** A ledger without faults of its own, on which strangers execute all that was prepared for transfers that have ended. */
-const funds: Funds = {
-  owners: 0,
-  calls: 0,
-  meanPauseMs: 1,
-  days: 0,
-  bank: {
-    faultRate: 0,
-    weights: {
-      answer_late: 0,
-      drop_request: 0,
-      drop_answer: 0,
-      complete_twice: 0,
-      complete_after: 0,
-      complete_unknown: 0,
-      refuse: 0,
-      refuse_since_first_won: 0,
-      refuse_indefinite: 0,
-      in_flight: 0,
-      other_hash: 0,
-      other_bytes: 0,
-      restart: 0,
-      pass_maximum: 0,
-      prune: 0
-    },
-    maxDelayMs: 5,
-    meanLeapMs: 0,
-    perWithdrawalAtoms: 1_000_000_000_000,
-    behindShare: 1
-  }
-}
 
 /** Reads a few times, a second after each other, how long ago the books were last compared: it is a second more, or they were compared. */
 const looksAtAge = (stage: Stage): void => {
@@ -66,7 +34,8 @@ const looksAtAge = (stage: Stage): void => {
 export const paidAfterItsEnd: Scenario = {
   name: "paid-after-its-end",
   what: "a withdrawal that its owner has given up is paid by somebody with the treasury's key",
-  set: { funds },
+  // Strangers execute all that was prepared for transfers that have ended.
+  set: { funds: ledgerOf({ behindShare: 1 }) },
   // A record holds a prepared transaction.
   bounds: { maxBlockBytes: 128 * 1024, segmentBytes: 512 * 1024 },
   play: (stage) => {

@@ -7,7 +7,7 @@
  * anything, and its clock jumps ahead by minutes. Strangers send the treasury single atoms that nobody asked for. Parties may hold
  * amounts finer than an atom. Completions are reported only in part. Requests to the signer while an approval is being decided are
  * slow. In a few runs transactions are decided so late that the venue executes them again, which the ledger refuses in each of its ways.
- * Every new party is given something to deposit. Strangers who have obtained a party's key execute what the venue has prepared,
+ * In a few runs the treasury gives so little on a day that owners meet that. Every new party is given something to deposit. Strangers who have obtained a party's key execute what the venue has prepared,
  * whether or not it was approved, or was given up since.
  */
 import { Context, Effect, Layer, Schema } from "effect"
@@ -31,9 +31,11 @@ import type { Command } from "../../src/operations/Operations.js"
 import type { PrepareStep } from "../../src/operations/funds/PrepareStep.js"
 import * as Ed25519 from "../../src/signer/Ed25519.js"
 import { PartySigner } from "../../src/signer/PartySigner.js"
+import * as Records from "../../src/signer/Records.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Setting } from "../../src/funds/Parts.js"
 import type { LedgerBook } from "../properties/Observation.js"
+import { GivenByDay } from "./GivenByDay.js"
 import { SimKeyStore } from "./SimKeyStore.js"
 import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
 import type { SimRandom } from "./SimRandom.js"
@@ -50,6 +52,8 @@ export interface Behaviour {
   readonly meanLeapMs: number
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
+  /** The most that it pays out on a day. Absent, as in most runs: more than there is. */
+  readonly dailyAtoms?: number
   /** How often completions are reported only in part, as if the time to wait for more were over. Absent from older recordings: never. */
   readonly partShare?: number
   /** The share of prepared transactions that strangers execute. Absent from older recordings: none. */
@@ -298,8 +302,26 @@ const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; read
   Signer.layer({
     custody,
     site,
-    limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
+    limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: behaviour.dailyAtoms ?? 1_000_000_000_000 }
   }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
+
+/** A signer whose treasury has a daily limit: what it refuses for that is noted. */
+const limited = (signer: Layer.Layer<PartySigner>, given: GivenByDay): Layer.Layer<PartySigner> =>
+  Layer.map(signer, (context) => {
+    const asked = Context.get(context, PartySigner)
+    return Context.make(PartySigner, {
+      ...asked,
+      sign: (request) =>
+        Effect.suspend(() => {
+          const { count } = given
+          return Effect.tapError(asked.sign(request), (error) =>
+            Effect.sync(() => {
+              if (error._tag !== "SignerRefused" || error.reason !== "policy_daily" || request.facts.step !== "treasury_withdrawal") return
+              given.refused(request.facts.amountAtoms, count)
+            }))
+        })
+    })
+  })
 
 /** How often a request to the signer on which an approval depends is slow. */
 const slowShare = 0.3
@@ -519,7 +541,15 @@ export const make = (
       return routeOf(question.path) === "completions" && striking ? inPart(handled, behaviour.partShare ?? 0, parts) : handled
     })
 
-  const signerFor = signerBehind(signerOf(keys, site, behaviour), time, random.split("slow signer"), behaviour.maxDelayMs)
+  const { dailyAtoms } = behaviour
+  // Where there is no limit to be met, requests to the signer take as many steps as ever.
+  const given = dailyAtoms === undefined ? undefined : new GivenByDay(dailyAtoms)
+  keys.wrote = (name, record) => {
+    if (name === Records.treasuryName) given?.wrote(record)
+  }
+  const signer = signerOf(keys, site, behaviour)
+  const signerFor = signerBehind(given === undefined ? signer : limited(signer, given), time, random.split("slow signer"),
+    behaviour.maxDelayMs)
   return {
     layerFor: ({ ready }) => Layer.merge(ledgerOver(transportFor(ready)), signerFor(ready)),
     begin: () => {
@@ -546,6 +576,7 @@ export const make = (
       ...bookOf(inputs, answers),
       altered,
       perWithdrawalAtoms: behaviour.perWithdrawalAtoms,
+      daily: given,
       recordableMs: recordable.longestMs(),
       pinned: pinnedIn(keys)
     })
@@ -594,7 +625,7 @@ interface Heard {
 const bookOf = (
   inputs: ReadonlyArray<Input>,
   answers: ReadonlyMap<string, Heard>
-): Omit<LedgerBook, "altered" | "perWithdrawalAtoms" | "pinned" | "recordableMs"> => {
+): Omit<LedgerBook, "altered" | "daily" | "perWithdrawalAtoms" | "pinned" | "recordableMs"> => {
   const machine = new Machine(setting, empty())
   const held: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   const sent: Array<{ readonly offset: number; readonly atoms: bigint }> = []

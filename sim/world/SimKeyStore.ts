@@ -12,6 +12,8 @@ export class SimKeyStore {
   readonly written: Array<string> = []
   /** The system error code with which writes fail. */
   failsWith: string | undefined = undefined
+  /** Called with each record that is written. */
+  wrote: (name: string, record: string) => void = () => {}
   private seeds = 0
 
   /** May be built again, by a signer that restarts. */
@@ -22,6 +24,7 @@ export class SimKeyStore {
         if (this.failsWith !== undefined) return new StoreFailed({ code: this.failsWith })
         this.records.set(name, record)
         this.written.push(name)
+        this.wrote(name, record)
         return Effect.void
       }),
     newSeed: Effect.sync(() => new Uint8Array(createHash("sha256").update(`seed ${++this.seeds}`).digest()))

@@ -1,7 +1,6 @@
 /** Secrets do not appear in the log, however they got into a message. That a process logs lines of JSON is tested by `Running.test.ts`. */
 import * as Cause from "effect/Cause"
 import * as ConfigProvider from "effect/ConfigProvider"
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as FiberRefs from "effect/FiberRefs"
@@ -96,7 +95,7 @@ const printed = async (format: "json" | "pretty", event: Effect.Effect<void>): P
   })
   const settings = Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["LOG_FORMAT", format]])))
   const logged = Effect.provide(event, Layer.provide(layer, settings))
-  await Effect.runPromise(Effect.withConsole(logged, { ...Console.defaultConsole, unsafe }))
+  await Effect.runPromise(Effect.consoleWith((own) => Effect.withConsole(logged, { ...own, unsafe })))
   return told.map((part) => typeof part === "string" ? part : JSON.stringify(part)).join(" ")
 }
 
