@@ -32,7 +32,7 @@ const looking: ReadonlySet<string> = new Set(["listSecurityEvents", "listDeposit
   "confirmLedgerPartyChange"])
 
 /** An operator's requests to the ledger. */
-const ofLedger: ReadonlySet<string> = new Set(["reconcile", "fundLedgerParty"])
+const ofLedger: ReadonlySet<string> = new Set(["reconcile", "fundLedgerParty", "allowWithdrawals"])
 
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
   "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "withdrawalFailure", "rejectionGuard", "limit", "actual",
