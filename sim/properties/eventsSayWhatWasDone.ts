@@ -3,10 +3,11 @@
  * account's money on the ledger, about a market's prices and about triggers states exactly the result, whose it is, and how much. Events
  * are part of every block's digest, so a wrong one stays wrong for ever.
  */
+import { anyMarket } from "../../src/domain/None.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import { stepNames, transferKinds } from "../../src/operations/funds/Transfers.js"
-import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
 import type { NaiveBracket } from "../model/NaiveAutoClose.js"
 import type { NaiveTransfer } from "../model/NaiveFunds.js"
 import type { Observation } from "./Observation.js"
@@ -136,8 +137,24 @@ const isTold = (events: ReadonlyArray<DecodedEvent>, must: Must): boolean => {
   return parts.length > 0 && parts.reduce((total, part) => total + part, 0) <= orders
 }
 
+/** The reasons of a bracket's end that a command of its owner's has. */
+const cancelled = 1
+const replaced = 2
+
+/**
+ * Checks that a bracket is told to have been cancelled by its owner, or to have been replaced, just where the record is the owner's command
+ * for its market that does the one or the other.
+ */
+const ofEnd = (command: Command, { account, market, reason }: DecodedEvent & { readonly event: "BracketEnded" }): Verdict => {
+  if (reason !== cancelled && reason !== replaced) return holds
+  const isOwn = command.kind === "SetAutoClose" && command.account === account
+    && (command.market === market || (reason === cancelled && command.market === anyMarket))
+  const isSet = command.kind === "SetAutoClose" && (command.takeProfit.priceAtoms > 0 || command.stopLoss.priceAtoms > 0)
+  return isOwn && isSet === (reason === replaced) ? holds : broken("the owner did not ask for that")
+}
+
 /** Checks that an event names the account that its subject belongs to. */
-const ofIts = (state: State, event: DecodedEvent): Verdict => {
+const ofIts = (state: State, event: DecodedEvent, command: Command): Verdict => {
   switch (event.event) {
     case "BracketOpened":
     case "BracketResized":
@@ -148,6 +165,7 @@ const ofIts = (state: State, event: DecodedEvent): Verdict => {
       if (of.account !== event.account || of.market !== event.market) {
         return broken(`bracket ${event.bracket} is of account ${of.account} in market ${of.market}`)
       }
+      if (event.event === "BracketEnded") return ofEnd(command, event)
       if (event.event !== "TriggerFired") return holds
       const { limitAtoms } = event.kind === 0 ? of.autoClose.takeProfit : of.autoClose.stopLoss
       return limitAtoms === event.limitAtoms ? holds : broken(`its limit is ${limitAtoms}`)
@@ -194,7 +212,7 @@ export const eventsSayWhatWasDone: Property<State> = {
       return broken(`record ${sequence}, a ${command.kind}, must tell ${name} ${JSON.stringify(fields)}, and tells ${JSON.stringify(like)}`)
     }
     for (const event of events) {
-      const verdict = ofIts(state, event)
+      const verdict = ofIts(state, event, command)
       if (verdict !== undefined) return broken(`record ${sequence}, a ${command.kind}, tells ${JSON.stringify(event)}, and ${verdict}`)
     }
     return holds
