@@ -221,8 +221,10 @@ const ready = (state: State, { answer: { json, text } }: Answered): Verdict => {
   const { details } = json as Json
   const said = isObject(details) ? details["reconciliation"] : undefined
   if (said === undefined || said === "not compared yet") return holds
-  const [whole, difference = "0", offset] = comparison.exec(String(said)) ?? []
-  if (whole === undefined) return broken(`the readiness says of the books: ${String(said)}`)
+  const [whole, difference = "0", offset, accepted] = comparison.exec(String(said)) ?? []
+  // Of a surplus nothing is accepted: it lacks nothing.
+  const isOfSurplus = accepted !== undefined && BigInt(difference) >= 0n
+  if (whole === undefined || isOfSurplus) return broken(`the readiness says of the books: ${String(said)}`)
   state.told.push({ what: `the readiness, told as ${text}`, offset: Number(offset), held: undefined, unattributed: BigInt(difference) })
   return holds
 }
