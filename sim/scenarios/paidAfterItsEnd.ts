@@ -3,8 +3,9 @@
  * executes what the venue had prepared for it: the ledger pays what the account also has. In between anybody asks what the venue holds and
  * owes, before and after, and the operator compares the books.
  *
- * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the operator has decided, and everybody is told so; no other
- * withdrawal is done meanwhile; and who asks for the proof of solvency later is told of a later moment.
+ * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the
+ * operator has decided, and everybody is told so; no other withdrawal is done meanwhile; and who asks for the proof of solvency later is
+ * told of a later moment.
  */
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"

@@ -7,8 +7,8 @@
  * anything, and its clock jumps ahead by minutes. Strangers send the treasury single atoms that nobody asked for. Parties may hold
  * amounts finer than an atom. Completions are reported only in part. Requests to the signer while an approval is being decided are
  * slow. In a few runs transactions are decided so late that the venue executes them again, which the ledger refuses in each of its ways.
- * In a few runs the treasury gives so little on a day that owners meet that. Every new party is given something to deposit. Strangers who have obtained a party's key execute what the venue has prepared,
- * whether or not it was approved, or was given up since.
+ * In a few runs the treasury gives so little on a day that owners meet that. Every new party is given something to deposit. Strangers who
+ * have obtained a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
@@ -297,15 +297,17 @@ const transport = (
 const ledgerOver = (way: Transport): Layer.Layer<Faucet | Ledger> =>
   Layer.merge(Layer.effect(Ledger, JsonLedger.make(way, setting)), Layer.succeed(Faucet, faucet(way)))
 
-/** The signer, with keys that survive its process. */
-const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; readonly rpId: string }, behaviour: Behaviour) =>
-  Signer.layer({
-    custody,
-    site,
-    limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: behaviour.dailyAtoms ?? 1_000_000_000_000 }
-  }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
+/** Counts what a treasury with a limit for each day gives; undefined where there is none that is met. */
+const givenIn = (keys: SimKeyStore, { dailyAtoms }: Behaviour): GivenByDay | undefined => {
+  if (dailyAtoms === undefined) return undefined
+  const given = new GivenByDay(dailyAtoms)
+  keys.wrote = (name, record) => {
+    if (name === Records.treasuryName) given.wrote(record)
+  }
+  return given
+}
 
-/** A signer whose treasury has a daily limit: what it refuses for that is noted. */
+/** Notes what a signer refuses for the limit of a day. */
 const limited = (signer: Layer.Layer<PartySigner>, given: GivenByDay): Layer.Layer<PartySigner> =>
   Layer.map(signer, (context) => {
     const asked = Context.get(context, PartySigner)
@@ -322,6 +324,21 @@ const limited = (signer: Layer.Layer<PartySigner>, given: GivenByDay): Layer.Lay
         })
     })
   })
+
+/** The signer, with keys that survive its process. Where no limit of a day is met, requests take no step more than its own. */
+const signerOf = (
+  keys: SimKeyStore,
+  site: { readonly publicOrigin: string; readonly rpId: string },
+  behaviour: Behaviour,
+  given: GivenByDay | undefined
+): Layer.Layer<PartySigner> => {
+  const limits = { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: behaviour.dailyAtoms ?? 1_000_000_000_000 }
+  const signer = Signer.layer({ custody, site, limits }).pipe(
+    Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)),
+    Layer.orDie
+  )
+  return given === undefined ? signer : limited(signer, given)
+}
 
 /** How often a request to the signer on which an approval depends is slow. */
 const slowShare = 0.3
@@ -541,15 +558,8 @@ export const make = (
       return routeOf(question.path) === "completions" && striking ? inPart(handled, behaviour.partShare ?? 0, parts) : handled
     })
 
-  const { dailyAtoms } = behaviour
-  // Where there is no limit to be met, requests to the signer take as many steps as ever.
-  const given = dailyAtoms === undefined ? undefined : new GivenByDay(dailyAtoms)
-  keys.wrote = (name, record) => {
-    if (name === Records.treasuryName) given?.wrote(record)
-  }
-  const signer = signerOf(keys, site, behaviour)
-  const signerFor = signerBehind(given === undefined ? signer : limited(signer, given), time, random.split("slow signer"),
-    behaviour.maxDelayMs)
+  const given = givenIn(keys, behaviour)
+  const signerFor = signerBehind(signerOf(keys, site, behaviour, given), time, random.split("slow signer"), behaviour.maxDelayMs)
   return {
     layerFor: ({ ready }) => Layer.merge(ledgerOver(transportFor(ready)), signerFor(ready)),
     begin: () => {
