@@ -250,13 +250,22 @@ export class NaiveFunds {
     return this.stop !== undefined
   }
 
-  /** Stops withdrawals. The first reason stays, unless the ledger contradicts itself later: that outranks the others. */
+  /**
+   * Stops withdrawals. An operator's reason outranks none, and a contradiction of the ledger all others, with the most that was lacking;
+   * between the two, the latest comparison of the books counts, behind which nothing is accepted any more that was so before the
+   * operator's stop.
+   */
   #stop(stop: Omit<NaiveStop, "sinceEpochMs">): void {
     const before = this.stop
+    const ranks = ["operator", "reconciliation", "contradiction"]
+    const [rank, rankBefore] = [ranks.indexOf(stop.reason), ranks.indexOf(before?.reason ?? "")]
     if (before === undefined) this.stop = { ...stop, sinceEpochMs: this.around.now() }
-    else if (stop.reason === "contradiction" && before.reason !== "contradiction") {
+    else if (rank > 0 && Math.max(rank, rankBefore) === 2 && rank !== rankBefore) {
       const lacking = stop.differenceAtoms < before.differenceAtoms ? stop : before
       this.stop = { ...before, reason: "contradiction", differenceAtoms: lacking.differenceAtoms }
+    } else if (rank === 1) {
+      if (rankBefore === 0) this.accepted = 0
+      this.stop = { ...stop, sinceEpochMs: before.sinceEpochMs }
     }
   }
 

@@ -42,6 +42,8 @@ interface State {
   model: NaiveVenue | undefined
   /** How often withdrawals have been stopped and allowed so far. */
   stops: number
+  /** Whether withdrawals were stopped at the last record. */
+  isStopped: boolean
   incarnation: number
   /** Whether the present process has told of a comparison. */
   isCompared: boolean
@@ -253,6 +255,7 @@ export const reconciliations: Property<State> = {
   initial: () => ({
     model: undefined,
     stops: 0,
+    isStopped: false,
     incarnation: 0,
     isCompared: false,
     asked: new Map(),
@@ -277,7 +280,11 @@ export const reconciliations: Property<State> = {
         }
         if (command.kind === "StopWithdrawals" || command.kind === "AllowWithdrawals" || command.kind === "NoteCompletion") state.stops++
         const { accepted } = seen.model.funds
-        return command.kind === "StopWithdrawals" && command.reason === "reconciliation" && command.differenceAtoms >= accepted
+        const wasStopped = state.isStopped
+        state.isStopped = seen.model.funds.isStopped
+        // One that comes while they are stopped tells an operator who lets them go on what is lacking.
+        const isFirst = command.kind === "StopWithdrawals" && command.reason === "reconciliation" && !wasStopped
+        return isFirst && command.differenceAtoms >= accepted
           ? broken(`withdrawals are stopped by a difference of ${command.differenceAtoms} atoms, and ${accepted} are accepted`)
           : holds
       }

@@ -36,6 +36,8 @@ interface Route {
   readonly operation: Operation
   /** Whether it takes a body. */
   readonly takesBody: boolean
+  /** What its query says, as the body would; undefined for a malformed one. Absent where it takes none. */
+  readonly queried?: (query: string) => object | undefined
   readonly read: (body: unknown, params: Params, accountId: string) => Read
 }
 
@@ -519,6 +521,12 @@ const isNothing = (body: unknown): boolean => body === undefined || (isObject(bo
 const withoutBody = (kind: "HaltEngine" | "ResumeEngine" | "StopWithdrawals" | "AllowWithdrawals"): Route["read"] => (body) =>
   isNothing(body) ? { wanted: { kind }, says: null } : malformed
 
+/** The shortfall that letting withdrawals go on accepts, USDC: a decimal, which says the same however many zeros it ends with. */
+const accepting: NonNullable<Route["queried"]> = (query) => {
+  const [, whole, fraction = ""] = /^accept=(\d+)(?:\.(\d{1,6}))?$/.exec(query) ?? []
+  return whole === undefined ? undefined : { accept: String(BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"))) }
+}
+
 const revokeKey: Route["read"] = (body, [keyId = ""]) =>
   isNothing(body) ? { wanted: { kind: "RevokeKeyByOperator", keyId }, says: keyId } : malformed
 
@@ -589,7 +597,10 @@ const routes: ReadonlyArray<Route> = [
   route("POST", "/v1/operator/bot-keys", Operation.issueBotKey, issueBotKey),
   route("DELETE", "/v1/operator/api-keys/*", Operation.revokeKeyByOperator, revokeKey, false),
   route("PUT", "/v1/operator/withdrawals/stop", Operation.stopWithdrawals, withoutBody("StopWithdrawals"), false),
-  route("DELETE", "/v1/operator/withdrawals/stop", Operation.allowWithdrawals, withoutBody("AllowWithdrawals"), false)
+  {
+    ...route("DELETE", "/v1/operator/withdrawals/stop", Operation.allowWithdrawals, withoutBody("AllowWithdrawals"), false),
+    queried: accepting
+  }
 ]
 
 /** A preview reads the same body as a placement, under its account and without a key; it becomes no command. */
@@ -635,7 +646,7 @@ export const isReadable = ({ body, contentType }: Pick<Sent, "body" | "contentTy
   body === "" || isJson(contentType) && Buffer.byteLength(body) <= bodyLimit
 
 const asked = (
-  { operation, read, takesBody }: Route,
+  { operation, queried, read, takesBody }: Route,
   found: Params,
   { accountId, body, contentType, idempotencyKey }: Sent,
   query: string | undefined
@@ -650,9 +661,11 @@ const asked = (
   const result = read(parsed.value, found, accountId)
   // An unsupported feature is reported before anything else of the request is checked.
   if ("_tag" in result && result._tag === "unsupported") return result
-  if ((query ?? "") !== "" || !Bodies.key(idempotencyKey) || !found.every(Bodies.name)) return { _tag: "malformed" }
+  const inQuery = (query ?? "") === "" ? {} : queried?.(query!)
+  if (inQuery === undefined || !Bodies.key(idempotencyKey) || !found.every(Bodies.name)) return { _tag: "malformed" }
   if ("_tag" in result) return result
-  const made: Asked = { operation, wanted: result.wanted, canonical: JSON.stringify(result.says) ?? "" }
+  const says = query === undefined ? result.says : inQuery
+  const made: Asked = { operation, wanted: result.wanted, canonical: JSON.stringify(says) ?? "" }
   return { _tag: "asked", asked: made }
 }
 

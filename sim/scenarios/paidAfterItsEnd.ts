@@ -70,15 +70,17 @@ export const paidAfterItsEnd: Scenario = {
       "withdrawals_stopped"])
 
     // Letting them go on accepts what the stop says. A stop of the operator's own says nothing: behind it that has to be named again.
-    const stopping = (endpoint: string, kind: string, method: "PUT" | "DELETE") =>
-      stage.operate(endpoint, kind, method, "/v1/operator/withdrawals/stop", undefined)
-    const allow = () => stopping("allowWithdrawals", "AllowWithdrawals", "DELETE")
+    const stopping = (endpoint: string, kind: string, method: "PUT" | "DELETE", accept = "") =>
+      stage.operate(endpoint, kind, method, `/v1/operator/withdrawals/stop${accept}`, undefined)
+    const allow = (accept?: string) => stopping("allowWithdrawals", "AllowWithdrawals", "DELETE", accept)
     stage.done(allow())
     stage.is("what is accepted as lacking", stage.reconciliation()["acceptedAtoms"], "-10000000")
     stage.done(stopping("stopWithdrawals", "StopWithdrawals", "PUT"))
     const { json, status } = allow()
     stage.is("what an operator is told who names nothing", [status, infoOf(json)["rejectionGuard"]], [400, "shortfall_not_accepted"])
     stage.is("whether withdrawals are stopped as before", stage.reconciliation()["stop"], { reason: "operator", differenceAtoms: "0" })
+    stage.done(allow("?accept=10.0"))
+    stage.is("what is accepted as lacking once it is named", stage.reconciliation()["acceptedAtoms"], "-10000000")
 
     stage.wait(minute)
     solvency()

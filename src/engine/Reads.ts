@@ -488,6 +488,8 @@ export interface Reads {
   readonly findOutcomes: (account: number, idempotencyKey: string) => ReadonlyArray<RememberedOutcome>
   /** The decision that would be repeated for the very same request at a given time; undefined where it would be decided anew. */
   readonly remembered: (request: Remembering, atEpochMs: number) => Outcome | undefined
+  /** Whether anything is remembered under an operator's key, whatever was asked under it. */
+  readonly isRemembered: (operation: Operation, idempotencyKey: string, atEpochMs: number) => boolean
   /** Whether an operator's request under a key was accepted, as long as its row is in the table, even if it has expired. */
   readonly wasAccepted: (operation: Operation, idempotencyKey: string) => boolean
   /** Whether a key or, if not empty, a clientOrderId has been fenced. */

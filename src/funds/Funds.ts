@@ -18,6 +18,7 @@ import { ofLedger, type Parts } from "./Parts.js"
 import { Pinning } from "./Pinning.js"
 import { reconcile, type Report } from "./Reconciliation.js"
 import { SignerWatch } from "./SignerWatch.js"
+import { Stops } from "./Stops.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
 /** The step that an owner was asked to approve, with its prepared transaction. */
@@ -69,6 +70,8 @@ export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
   readonly repin: (request: Repin) => Effect.Effect<void, SignerError>
   /** Compares the books with the ledger now. */
   readonly reconcile: Effect.Effect<Report, Trouble>
+  /** Stops of withdrawals by operators. */
+  readonly stops: Stops
   /** Mints the settlement asset for a party; undefined except on a development ledger. */
   readonly give: ((party: string, amountAtoms: number) => Effect.Effect<void, Unreachable>) | undefined
   readonly standing: () => Standing
@@ -95,6 +98,7 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
     pinning: new Pinning(),
     repin: () => Effect.die("nothing can be asked of the signer here"),
     reconcile: Effect.fail(unreachable),
+    stops: new Stops(),
     give: undefined,
     standing: () => ({
       trouble: unreachable.detail,
@@ -136,7 +140,6 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
       const before = last.report?.differenceAtoms ?? 0n
       last.report = report
       inTheWay = undefined
-      underWay = undefined
       if (report.differenceAtoms === before) return Effect.void
       return report.differenceAtoms === 0n
         ? Effect.logInfo(`the treasury holds what the journal says, at offset ${report.atOffset}`)
@@ -150,7 +153,6 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   /** A problem is logged once, as long as it stays the same. */
   const uncompared = (cause: Cause.Cause<Trouble>): Effect.Effect<void> => {
     if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
-    underWay = undefined
     const said = Cause.pretty(cause)
     if (said === inTheWay?.said) return Effect.void
     const error = Cause.squash(cause)
@@ -159,7 +161,10 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   }
   const begun = Effect.clockWith((clock) => {
     underWay = { clock, sinceNanos: clock.unsafeCurrentTimeNanos() }
-    return Effect.catchAllCause(compared, uncompared)
+    // One that an operator asks for beside it says nothing of this one.
+    return Effect.ensuring(Effect.catchAllCause(compared, uncompared), Effect.sync(() => {
+      underWay = undefined
+    }))
   })
   const lasts = (): string | undefined => {
     if (underWay === undefined) return undefined
@@ -182,6 +187,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
       pinning,
       repin: (request) => signer.repin(request),
       reconcile: reconciled,
+      stops: new Stops(),
       give: faucet === undefined ? undefined : (party, amountAtoms) => Effect.mapError(faucet.give(party, amountAtoms), ofLedger),
       standing: () => ({
         trouble: (driver.trouble ?? driver.refusal ?? signerWatch.trouble)?.message,

@@ -402,6 +402,7 @@ export class FakeEngine implements Reads {
 
   readonly findOutcomes = () => []
   readonly remembered = () => undefined
+  readonly isRemembered = () => false
   readonly wasAccepted = () => false
   readonly isFenced = () => false
   readonly hasForgotten = () => false

@@ -748,10 +748,17 @@ describe("withdrawals that are stopped", () => {
     }
     expect(accepted()).toBe(0)
     stop("reconciliation", -3)
-    // A newer difference is not covered by the acceptance of the earlier one.
+    // The latest comparison is what counts, whether it found more or less.
+    stop("reconciliation", -9)
     stop("reconciliation", -7)
-    expect(driver.engine.funds.acceptedAtoms).toBe(0)
-    expect([accepted(), accepted()]).toStrictEqual([-3, -3])
+    expect(driver.engine.funds).toMatchObject({ acceptedAtoms: 0, stop: { reason: "reconciliation", differenceAtoms: -7 } })
+    expect([accepted(), accepted()]).toStrictEqual([-7, -7])
+    // An operator's own stop is replaced by one, behind which nothing is accepted any more that was so before.
+    stop("operator", 0)
+    stop("reconciliation", -2)
+    stop("operator", 0)
+    expect(driver.engine.funds).toMatchObject({ acceptedAtoms: 0, stop: { reason: "reconciliation", differenceAtoms: -2 } })
+    expect(accepted()).toBe(-2)
     stop("reconciliation", -7)
     expect(accepted()).toBe(-7)
     const { state } = driver.engine

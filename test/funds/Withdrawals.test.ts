@@ -451,8 +451,13 @@ describe("around withdrawals", () => {
     expect(await details()).toMatchObject({ withdrawals: "stopped: operator", acceptedAtoms: -3_000_001 })
     const before = Number((await bank.venue.ask("GET", "/readyz")).json.durableSequence)
     const key = "accepts-what-is-lacking"
-    expect(await bank.allow("3.000001", key)).toMatchObject({ status: 200, json: { sequence: before + 3 } })
+    expect(await bank.allow("3.000001", key)).toMatchObject({ status: 200, json: { sequence: before + 2 } })
     expect(await details()).toMatchObject({ withdrawals: "open", acceptedAtoms: -3_000_001 })
+    // Another request under its key is refused, and changes nothing, whatever stands by then.
+    expect((await bank.venue.ask("PUT", at, { idempotencyKey: "stops-once-more" })).status).toBe(200)
+    expect(await bank.allow("2", key)).toMatchObject({ status: 409 })
+    expect(await details()).toMatchObject({ withdrawals: "stopped: operator", acceptedAtoms: -3_000_001 })
+    expect(await bank.allow("3.000001")).toMatchObject({ status: 200 })
     // More is lacking than the venue's own stop says: that is seen before anything is paid.
     await bank.take(1)
     await bank.reconcile()
@@ -462,10 +467,24 @@ describe("around withdrawals", () => {
     expect(await bank.allow()).toMatchObject({ status: 400, json: more })
     expect(await bank.allow("3.000002")).toMatchObject({ status: 400, json: more })
     // A repetition gets its decision, whatever the books say by now.
-    expect(await bank.allow("3.000001", key)).toMatchObject({ status: 200, json: { sequence: before + 3 } })
+    expect(await bank.allow("3.000001", key)).toMatchObject({ status: 200, json: { sequence: before + 2 } })
+    // Less is lacking than it says: no more than that is accepted, which would hide a loss of as much.
+    await bank.take(10)
+    await bank.give((await bank.reconcile()).treasuryPartyId, 10)
     expect(await bank.allow("3.000004")).toMatchObject({ status: 200 })
     expect(await details()).toMatchObject({ withdrawals: "open", acceptedAtoms: -3_000_004 })
     expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000004", withdrawalsStopped: false })
+  })
+
+  test("a stop that comes while the books are compared for who lets them go on is the last word", async () => {
+    const at = "/v1/operator/withdrawals/stop"
+    expect((await bank.venue.ask("PUT", at, { idempotencyKey: "before-the-comparison" })).status).toBe(200)
+    await bank.script([{ on: "active_contracts", skip: 0, times: 1, fault: { name: "answer_late", afterMs: 5_000 } }])
+    const allowed = bank.allow("3.000004")
+    expect((await bank.venue.ask("PUT", at, { idempotencyKey: "during-the-comparison" })).status).toBe(200)
+    expect(await allowed).toMatchObject({ status: 400, json: { rejectionGuard: "stopped_meanwhile" } })
+    expect(await details()).toMatchObject({ withdrawals: "stopped: operator" })
+    expect(await bank.allow("3.000004")).toMatchObject({ status: 200 })
   })
 
   test("they stay stopped while the ledger does not answer, and the same request lets them go on once it does", async () => {

@@ -87,6 +87,7 @@ const guards = [
   "treasury_busy",
   "too_many_pieces",
   "shortfall_not_accepted",
+  "stopped_meanwhile",
   "sequence_ahead",
   "sequence_not_retained",
   "waits_per_account",

@@ -728,6 +728,17 @@ export const shortfallNotAccepted = (comparison: Comparison): Failure => ({
   comparison
 })
 
+/** An operator has stopped withdrawals while the books were compared for another one who would let them go on. */
+export const stoppedMeanwhile: Failure = {
+  description: {
+    ...invalid,
+    name: "StoppedMeanwhile",
+    guard: "stopped_meanwhile",
+    recoveryActions: ["refresh_state"],
+    safeMessage: "Withdrawals were stopped once more while the books were compared, and stay stopped. Look why, and repeat this then."
+  }
+}
+
 /** All holdings that the treasury could pay from are used by approved withdrawals that are not decided yet. */
 export const treasuryBusy: Failure = {
   description: {
@@ -839,6 +850,7 @@ export const all: ReadonlyArray<Failure> = [
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
   receiverUnknown,
+  stoppedMeanwhile,
   shortfallNotAccepted({ limit: "0.000000", actual: "40.000000", nearest: "40.000000" }),
   treasuryBusy,
   approvalFirst,

@@ -7,14 +7,13 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import * as Units from "../../domain/Units.js"
 import type { FundsView } from "../../engine/Reads.js"
 import { clamped, lackingOf, type Lacking } from "../../funds/Reconciliation.js"
 import { plainDecimal } from "../../operations/Fingerprint.js"
 import { internal, Principal } from "../../operations/Header.js"
-import { type CommandOfKind, Operation, type Outcome, withFields } from "../../operations/Operations.js"
+import { type CommandOfKind, Operation, withFields } from "../../operations/Operations.js"
 import { failureOf } from "../funds/Troubles.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
@@ -27,42 +26,50 @@ import { command } from "./Sent.js"
 
 const Accepting = Schema.Struct({
   accept: Fields.optional(Fields.DecimalInput).annotations({
-    description: "The shortfall of the treasury that this accepts, USDC: exactly what it is. What the stop that stands says, when absent."
+    description:
+      "The shortfall of the treasury that this accepts, USDC: exactly what is lacking, or what was accepted before, where that is "
+      + "more. What the stop that stands says, when absent."
   })
 })
 
-/** What letting withdrawals go on accepts as lacking by itself, atoms, 0 or below, as the engine decides it. */
-const acceptedBy = ({ acceptedAtoms, stop }: FundsView): number =>
-  stop === undefined || stop.reason === "operator" ? 0 : Math.min(acceptedAtoms, stop.differenceAtoms)
+type Stop = NonNullable<FundsView["stop"]>
+
+/** What letting withdrawals go on accepts as lacking, atoms, 0 or below, as the engine decides it where this stop stands. */
+const acceptedBy = (acceptedAtoms: number, { differenceAtoms, reason }: Stop): number =>
+  reason === "operator" ? 0 : Math.min(acceptedAtoms, differenceAtoms)
+
+/** The same once the stop says what the books lack: that replaces what it says, unless it is a contradiction that says more. */
+const acceptedBehind = (acceptedAtoms: number, stop: Stop, lacking: number): number => {
+  if (stop.reason === "operator") return lacking
+  const differenceAtoms = stop.reason === "contradiction" ? Math.min(stop.differenceAtoms, lacking) : lacking
+  return acceptedBy(acceptedAtoms, { ...stop, differenceAtoms })
+}
 
 type Allow = CommandOfKind<"AllowWithdrawals">
 
-/** Whether a request under its key was decided before, so that it gets that decision again, whatever the books say by now. */
-const wasDecided = ({ now, state }: Services, { fingerprint, idempotencyKey, operation }: Allow): boolean =>
-  state.remembered({ account: none, operation, idempotencyKey, fingerprint }, now()) !== undefined
-
 /**
- * Has a stop stand that says what the books lack, in place of the one that stands, so that whoever lets withdrawals go on accepts
- * that. The first stop stands, so it has to end before. Both are sent at once, and decided one right after the other: no withdrawal can
- * begin between them.
+ * Has the stop that stands say what the books lack, since whoever lets withdrawals go on accepts what it says. They stay stopped
+ * meanwhile, and behind it, too, if letting them go on then fails.
  */
 const restopped = ({ submit }: Services, { atOffset, atoms }: Lacking): Effect.Effect<void, Errors.Failure> =>
   Effect.async<void, Errors.Failure>((resume) => {
-    const decided = (then: () => void) => ({ refusal }: Outcome): void =>
-      refusal === Refusal.none ? then() : resume(fail(Errors.refused(refusal)))
     const stop = { reason: "reconciliation", differenceAtoms: clamped(atoms), atOffset } as const
-    submit(withFields("AllowWithdrawals", internal(Principal.operator), {}), decided(() => {}))
-    submit(withFields("StopWithdrawals", internal(Principal.ledger), stop), decided(() => resume(Effect.void)))
+    submit(withFields("StopWithdrawals", internal(Principal.ledger), stop), ({ refusal }) =>
+      resume(refusal === Refusal.none ? Effect.void : fail(Errors.refused(refusal))))
   })
 
 /** Lets withdrawals go on if that accepts no more and no less than what is lacking and was named. */
 const allowed = (services: Services, accept: string | undefined, allow: Allow) =>
   Effect.gen(function*() {
     const { funds, state } = services
+    const stops = funds.stops.count
     const lacking = yield* Effect.mapError(lackingOf(state, funds.reconcile), (trouble) => failureOf(trouble, { kind: "deposit" }))
-    if (state.funds.stop === undefined) return yield* operated(services, "allow_withdrawals", allow)
-    const byStop = acceptedBy(state.funds)
-    const needed = Math.min(byStop, clamped(lacking.atoms))
+    // The last word of an operator counts, also of one who no longer waits for the answer to this.
+    if (funds.stops.count !== stops) return yield* fail(Errors.stoppedMeanwhile)
+    const { acceptedAtoms, stop } = state.funds
+    if (stop === undefined) return yield* operated(services, "allow_withdrawals", allow)
+    const byStop = acceptedBy(acceptedAtoms, stop)
+    const needed = acceptedBehind(acceptedAtoms, stop, clamped(lacking.atoms))
     const named = accept === undefined ? byStop : -Number(Units.parseDecimal(accept, Units.moneyScale))
     if (named !== needed) {
       const [limit, nearest] = [named, needed].map((atoms) => Units.formatDecimal(Math.abs(atoms), Units.moneyScale))
@@ -85,8 +92,9 @@ export const allowWithdrawals = Route.effect({
     .annotate(OpenApi.Description,
       "What is accepted is what the stop that stands says, so look first, at `stop` of a reconciliation or at `withdrawals` among the "
         + "details of `/readyz`. Only an operator's own stop revokes what was accepted before. The books are compared first, which takes "
-        + "seconds: where the treasury lacks more than would be accepted, withdrawals stay stopped, and 400 `shortfall_not_accepted` tells "
-        + "what it lacks; `accept` with its `nearest` then accepts that. Where the ledger does not answer, they stay stopped (503). "
+        + "seconds: where the treasury lacks something else than would be accepted, withdrawals stay stopped, and 400 "
+        + "`shortfall_not_accepted` tells what it lacks; `accept` with its `nearest` then accepts that. Where the ledger does "
+        + "not answer, they stay stopped (503), and where somebody stops them once more meanwhile (400 `stopped_meanwhile`). "
         + "`acceptedAtoms` tells afterwards what is accepted, in either place."),
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers, urlParams: { accept } }) => {
@@ -94,7 +102,9 @@ export const allowWithdrawals = Route.effect({
       return fail(Errors.invalidRequest("accept: must be USDC with at most 6 decimals."))
     const sent = accept === undefined ? {} : { accept: plainDecimal(accept) }
     const allow = command("AllowWithdrawals", Operation.allowWithdrawals, headers, sent, {})
-    return services.state.funds.stop === undefined || wasDecided(services, allow)
+    // What was asked under the key before is answered as then, or refused, whatever the books say by now.
+    const isKnown = services.state.isRemembered(Operation.allowWithdrawals, allow.idempotencyKey, services.now())
+    return services.state.funds.stop === undefined || isKnown
       ? operated(services, "allow_withdrawals", allow)
       : allowed(services, accept, allow)
   }

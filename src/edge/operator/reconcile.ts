@@ -94,10 +94,9 @@ export const stopWithdrawals = Route.effect({
       "Where the venue has stopped them itself before, that stop stands and this one changes nothing: `stop` of a reconciliation and "
         + "`withdrawals` among the details of `/readyz` tell which stands."),
   example: { target: "/v1/operator/withdrawals/stop" },
-  handler: (services) => ({ headers }) =>
-    operated(
-      services,
-      "stop_withdrawals",
-      command("StopWithdrawals", Operation.stopWithdrawals, headers, {}, { reason: "operator", differenceAtoms: 0, atOffset: 0 })
-    )
+  handler: (services) => ({ headers }) => {
+    const stop = { reason: "operator", differenceAtoms: 0, atOffset: 0 } as const
+    services.funds.stops.note()
+    return operated(services, "stop_withdrawals", command("StopWithdrawals", Operation.stopWithdrawals, headers, {}, stop))
+  }
 })

@@ -143,14 +143,20 @@ export const bind = (state: State, transfer: Transfer, partyId: string, keyId: s
 }
 
 /**
- * Stops withdrawals. The first reason stays, except that a contradiction replaces any other, with the larger of the two deficits: an
- * operator who resumes withdrawals has to have been shown it.
+ * Stops withdrawals. The first reason stays, except that a contradiction replaces any other, with the larger of the two deficits, and
+ * what a comparison of the books has found replaces an operator's own stop and what an earlier comparison had found: an operator who
+ * resumes withdrawals has to have been shown it. An operator's own stop takes back what was accepted before, also where it is replaced.
  */
 export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<Stop, "sinceEpochMs">): void => {
   const { stop: before } = state.funds
   if (before !== null) {
-    if (reason !== "contradiction" || before.reason === "contradiction") return
-    state.funds.stop = { ...before, reason, differenceAtoms: Math.min(before.differenceAtoms, differenceAtoms) }
+    if (reason === "operator" || (reason === "contradiction" && before.reason === "contradiction")) return
+    if (reason === "contradiction" || before.reason === "contradiction") {
+      state.funds.stop = { ...before, reason: "contradiction", differenceAtoms: Math.min(before.differenceAtoms, differenceAtoms) }
+      return
+    }
+    if (before.reason === "operator") state.funds.acceptedAtoms = 0
+    state.funds.stop = { ...before, reason, differenceAtoms, atOffset }
     return
   }
   state.capacity.reached?.("withdrawals were stopped")

@@ -71,6 +71,11 @@ export class OrderReads extends FundsReads {
     return state.idempotency.decisionOn(request, Math.max(atEpochMs, state.atEpochMs), state.endOf)
   }
 
+  isRemembered(operation: Operation, idempotencyKey: string, atEpochMs: number): boolean {
+    const { endOf, idempotency } = this.state
+    return idempotency.outcomeOf(none, operation, idempotencyKey, Math.max(atEpochMs, this.state.atEpochMs), endOf) !== undefined
+  }
+
   wasAccepted(operation: Operation, idempotencyKey: string): boolean {
     const { endOf, idempotency } = this.state
     // At time 0 no key has expired, so a key that is still in the table is found however old it is.
