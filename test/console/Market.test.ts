@@ -331,6 +331,29 @@ describe("an open market", () => {
     expect(looks()).toBe(before + 1)
   })
 
+  test("waits for no requests that count for the visitor's address alone", async () => {
+    const { outside, store } = await opened()
+    const markets = Array.from({ length: 50 }, (_, at) => ({ marketId: `M${at}-USDC-PERP` }))
+    outside.on("GET /v1/markets", ok({ markets }))
+    for (const of of markets) outside.on(`GET /v1/markets/${of.marketId}/stats`, ok({}))
+    const pass = async (ms: number) => {
+      outside.nowEpochMs += ms
+      await outside.platform.pass(ms)
+    }
+    const looks = (): number => outside.asked.filter((request) => request.startsWith(`GET ${account}/positions`)).length
+    store.trading.look()
+    await pass(1_000)
+    store.trading.leave()
+    await store.markets.begin()
+    expect(outside.asked).toContain("GET /v1/markets/M49-USDC-PERP/stats")
+    store.trading.open(marketId)
+    await outside.platform.settle()
+    const before = looks()
+    store.trading.look()
+    await pass(3_000)
+    expect(looks()).toBe(before + 1)
+  })
+
   test("keeps well within the session's limit, however much changes, for however many orders and as long as it is open", async () => {
     for (const [open, minutes, leastLooks] of [[1, 10, 580], [1_000, 60, 1_100]] as const) {
       const { changes, outside, store } = await opened()

@@ -9,11 +9,14 @@ import type { Answered, Outside, Sent } from "./Outside.js"
 const segment = encodeURIComponent
 const nothing: Partial<Sent> = {}
 
+/** Routes whose requests count for the visitor's address, and not for the session. */
+const ofAddress = /^\/v1\/(?:markets|leaderboard|auth\/passkeys)\b/
+
 /** The query for a page of a listing. */
 const page = (cursor: string | undefined): string => `limit=50${cursor === undefined ? "" : `&cursor=${segment(cursor)}`}`
 
 export class Client {
-  /** How many requests have been sent, by whatever part of the pages. */
+  /** How many requests that count for the session have been sent here. Its commands are sent by a client of their own, and not counted. */
   sent = 0
 
   constructor(private readonly outside: Pick<Outside, "send">, private readonly credential: Credential) {}
@@ -217,7 +220,7 @@ export class Client {
     isDone: (answer: Answered) => boolean
   ): Promise<Result<A>> {
     const token = more.token ?? this.credential.signed.value?.accessToken
-    this.sent++
+    if (!ofAddress.test(path)) this.sent++
     const answer = await this.outside.send({ method, path, token, body: more.body, idempotencyKey: more.idempotencyKey })
     if (answer === undefined) return { failure: Failure.unanswered }
     if (isDone(answer)) return { value: answer.body as A }

@@ -31,8 +31,9 @@ export interface Opened {
 const leastMs = 1_000
 /**
  * Most requests for each of these times. A read of the account is up to fifteen requests, ten of them for 1,000 open orders, and the watch
- * adds one: reads wait for longer where they, with all else that the pages send, come to more. So it is at most 360 requests a minute
- * however much happens at the venue, of the 600 that a session has, and what remains is for orders and their expected effects.
+ * adds one: reads wait for longer where they, with all else that the pages ask of the account, come to more, such as orders' expected
+ * effects. So it is at most 360 requests a minute however much happens at the venue, of the 600 that a session has, and what remains is for
+ * the orders themselves.
  */
 const mostRequests = 6
 /** How soon to check again whether the previous read has finished, in milliseconds. */
@@ -51,7 +52,7 @@ export class Trading {
   /** Cancels the scheduled read. */
   private due: (() => void) | undefined
   private lookedAtEpochMs = 0
-  /** How many requests had been sent when the account was last read. */
+  /** How many of the session's requests had been sent when the account was last read. */
   private sentBefore = 0
   private readonly watch
 
