@@ -1,8 +1,8 @@
 /** What the pages do with the venue's answers: sessions, passkeys, keys, agents, orders. Each test is a browser tab. */
 import { describe, expect, test } from "vitest"
 import type { ConnectRequest, Order, Session } from "../../src/console/state/Contract.js"
-import type { Answered } from "../../src/console/state/Outside.js"
 import { intervalMs } from "../../src/console/state/Markets.js"
+import type { Answered } from "../../src/console/state/Outside.js"
 import { Store } from "../../src/console/state/Store.js"
 import { accountId, challenge, later, ok, over, refused, ScriptedOutside, session, startEpochMs } from "./Outside.js"
 
@@ -331,6 +331,12 @@ describe("passkeys", () => {
       again: false
     })
     expect(store.passkeys.list.value.value).toMatchObject({ passkeys: [{ credentialId: "new" }] })
+    // What the venue has refused has added none, and there is nothing to look for.
+    const looked = (): number => outside.asked.filter((asked) => asked === `GET ${account}/passkeys`).length
+    const before = looked()
+    outside.on(`POST ${registration}/verify`, refused(400, "registration_invalid"))
+    expect(await store.passkeys.add("")).toBe(false)
+    expect([store.passkeys.adding.failure.value?.message, looked()]).toEqual(["It is registration_invalid.", before])
   })
 
   test("none is added where the device has one already", async () => {
@@ -445,6 +451,42 @@ describe("the list of markets", () => {
     outside.on("GET /v1/markets/M1-USDC-PERP/stats", ok({ read: 9 }))
     await markets.refresh()
     expect([figures(), markets.failure.value]).toEqual([[5, 9], undefined])
+  })
+
+  test("a market's failure stays until its own figures can be read, whichever markets have their turn", async () => {
+    const { outside, store: { markets } } = listing(30)
+    const of = (at: number) => `GET /v1/markets/M${at}-USDC-PERP/stats`
+    const told = async (): Promise<string | undefined> => {
+      await markets.refresh()
+      return markets.failure.value?.message
+    }
+    outside.on(of(3), refused(429, "rate_limited")).on(of(12), refused(503, "starting"))
+    expect(await told()).toBe("It is rate_limited.")
+    // The first ten, the next ten, and the last ten.
+    expect([await told(), await told(), await told()]).toEqual(Array.from({ length: 3 }, () => "It is rate_limited."))
+    outside.on(of(3), ok({ read: 0 }))
+    expect(await told()).toBe("It is starting.")
+    outside.on(of(12), ok({ read: 0 }))
+    expect([await told(), await told()]).toEqual([undefined, undefined])
+  })
+
+  test("what a list of markets that was cleared still waited for is not shown in the next one", async () => {
+    const { figures, outside, store: { markets } } = listing(2)
+    await markets.refresh()
+    const [first, second] = [later(), later()]
+    outside.on("GET /v1/markets/M0-USDC-PERP/stats", first.answer).on("GET /v1/markets/M1-USDC-PERP/stats", second.answer)
+    const reading = markets.refresh()
+    await expect.poll(() => outside.asked.at(-1)).toBe("GET /v1/markets/M1-USDC-PERP/stats")
+    markets.clear()
+    outside.on("GET /v1/markets/M0-USDC-PERP/stats", ok({ read: 9 })).on("GET /v1/markets/M1-USDC-PERP/stats", ok({ read: 9 }))
+    await markets.refresh()
+    first.come(ok({ read: 7 }))
+    second.come(refused(503, "starting"))
+    await reading
+    expect([figures(), markets.failure.value]).toEqual([[9, 9], undefined])
+    outside.on("GET /v1/markets/M0-USDC-PERP/stats", undefined)
+    await markets.refresh()
+    expect([figures(), markets.failure.value?.message]).toEqual([[9, 9], "The venue did not answer."])
   })
 })
 

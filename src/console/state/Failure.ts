@@ -81,7 +81,7 @@ export const unanswered: Failure = {
  * Whether a request without a key may have been done all the same: there is no answer, none of the venue's own, or one that says so. To
  * repeat it may do it twice, whatever the failure advises.
  */
-const isUnknown = ({ code }: Failure): boolean => code === undefined || code === "internal_error"
+export const isUnknown = ({ code }: Failure): boolean => code === undefined || code === "internal_error"
 
 /** The failure of a request without a key: where nobody knows whether it was done, what is unknown, and how to find out. */
 export const withoutKey = (failure: Failure, what: string, advice: string): Failure =>

@@ -2,8 +2,9 @@
 import { signal } from "@preact/signals-core"
 import type { Client } from "./Client.js"
 import type { Market, Stats } from "./Contract.js"
-import { type Failure, hasFailed, type Result } from "./Failure.js"
+import { type Failure, hasFailed, left, type Result } from "./Failure.js"
 import { Reading } from "./Task.js"
+import { type GoesOn, heard } from "./Turns.js"
 
 /** Figures are requested for each market separately, for the first so many. */
 const most = 50
@@ -27,11 +28,13 @@ export class Markets {
   /** Why some figures are no newer, or are missing. */
   readonly failure = signal<Failure | undefined>(undefined)
   private readonly stats = new Map<string, Stats>()
+  /** Why a market's figures could not be read when it was last their turn. */
+  private readonly failures = new Map<string, Failure>()
   /** The place of the market whose figures are next; undefined where all are to be asked for. */
   private next: number | undefined
 
   constructor(private readonly client: Client) {
-    this.list = new Reading(() => this.quoted())
+    this.list = new Reading((goesOn) => this.quoted(goesOn))
   }
 
   /** Reads everything, for somebody who has just come to see it: what was read for an earlier visit may be of long ago. */
@@ -47,17 +50,27 @@ export class Markets {
 
   clear(): void {
     this.list.clear()
+    this.failures.clear()
     this.failure.value = undefined
   }
 
-  private async quoted(): Promise<Result<{ readonly markets: ReadonlyArray<Quoted> }>> {
-    const found = await this.client.markets()
+  private async quoted(goesOn: GoesOn): Promise<Result<{ readonly markets: ReadonlyArray<Quoted> }>> {
+    const found = heard(goesOn, await this.client.markets())
     if (hasFailed(found)) return found
     const { markets } = found.value
-    const asked = this.turn(markets.slice(0, most))
-    const answers = await Promise.all(asked.map(async ({ marketId }) => ({ marketId, told: await this.client.stats(marketId) })))
-    for (const { marketId, told } of answers) if (!hasFailed(told)) this.stats.set(marketId, told.value)
-    const failed = answers.map(({ told }) => told).find(hasFailed)?.failure
+    const shown = markets.slice(0, most)
+    await Promise.all(this.turn(shown).map(async ({ marketId }) => {
+      const told = await this.client.stats(marketId)
+      if (!goesOn()) return
+      if (hasFailed(told)) this.failures.set(marketId, told.failure)
+      else {
+        this.failures.delete(marketId)
+        this.stats.set(marketId, told.value)
+      }
+    }))
+    if (!goesOn()) return { failure: left }
+    // A market keeps its failure until its figures can be read: others that have their turn say nothing of it.
+    const failed = shown.map(({ marketId }) => this.failures.get(marketId)).find((failure) => failure !== undefined)
     // A failure that repeats itself is reported once, not with every read.
     if (failed?.message !== this.failure.value?.message) this.failure.value = failed
     return { value: { markets: markets.map((market) => ({ market, stats: this.stats.get(market.marketId) })) } }

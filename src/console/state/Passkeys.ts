@@ -1,12 +1,12 @@
 /** The account's passkeys: listing, adding and removing them. Both changes require a fresh assertion by an existing passkey. */
 import type { Client } from "./Client.js"
-import { hasFailed, withoutKey } from "./Failure.js"
+import { hasFailed, isUnknown, withoutKey } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { assert, register } from "./SignIn.js"
 import { Reading, Task } from "./Task.js"
 
 /** Of a passkey that may have been added. */
-const isUnknown = ["the passkey was added", "See whether the list has it before you add another one."] as const
+const perhapsAdded = ["the passkey was added", "See whether the list has it before you add another one."] as const
 
 export class Passkeys {
   readonly list
@@ -31,9 +31,9 @@ export class Passkeys {
       // Registering the new passkey has opened another session, which is ended. The present one stays, so that removing the new passkey
       // does not end it.
       if (hasFailed(opened)) {
-        // It may have been added all the same.
-        if (goesOn()) await this.list.load()
-        return { failure: withoutKey(opened.failure, ...isUnknown) }
+        // Where nobody knows, the list does.
+        if (isUnknown(opened.failure) && goesOn()) await this.list.load()
+        return { failure: withoutKey(opened.failure, ...perhapsAdded) }
       }
       await this.client.endSession(opened.value.accessToken)
       return opened

@@ -47,7 +47,7 @@ export const register = async (
 }
 
 /** Of an account that may have been opened. */
-const isUnknown = [
+const perhapsOpened = [
   "the account was opened",
   "Sign in with the new passkey first. Only if that is refused, create an account."
 ] as const
@@ -72,7 +72,7 @@ export class SignIn {
       if (hasFailed(answer)) return answer
       const opened = await this.client.finishRegistration(answer.value)
       // Another try would ask for another passkey, and open another account.
-      return hasFailed(opened) ? { failure: Failure.withoutKey(opened.failure, ...isUnknown) } : opened
+      return hasFailed(opened) ? { failure: Failure.withoutKey(opened.failure, ...perhapsOpened) } : opened
     })
   }
 

@@ -36,7 +36,7 @@ const neverPlaced = unheard(
   false
 )
 
-const isUnknown = unheard(
+const nobodyKnows = unheard(
   "Nobody knows yet what became of it: its answer was lost, and the venue could not be asked.",
   "Try again: the same is asked once more, and nothing is done twice.",
   true
@@ -65,7 +65,7 @@ export const resultOf = <A>(outcome: Outcome<A>, isNew: boolean): Failure.Result
     case "never_arrived":
       return { failure: neverArrived }
     case "unknown":
-      return { failure: isConflict(outcome.cause) ? ofAnotherBody : isUnknown }
+      return { failure: isConflict(outcome.cause) ? ofAnotherBody : nobodyKnows }
   }
 }
 
@@ -176,13 +176,13 @@ export class Commands {
         version: nativeVersion,
         idempotencyKey
       }, () => {})
-      if (fence.kind === "lost") return { failure: isUnknown }
+      if (fence.kind === "lost") return { failure: nobodyKnows }
       if (fence.kind === "answered") return { failure: neverPlaced }
       if (fence.refusal.envelope.rejectionGuard !== "already_seen") throw fence.refusal
       const late = await named()
       return late === undefined ? { failure: neverPlaced } : { value: late }
     } catch (cause) {
-      if (cause instanceof Unanswered) return { failure: isUnknown }
+      if (cause instanceof Unanswered) return { failure: nobodyKnows }
       if (!(cause instanceof Refusal)) throw cause
       this.refused(cause)
       return { failure: Failure.ofEnvelope(cause.envelope, true) }
@@ -203,7 +203,7 @@ export class Commands {
         if (mayBeDone && !standsForKey(attempt.refusal)) return { failure: Failure.ofEnvelope(attempt.refusal.envelope, true) }
         return { failure: Failure.ofEnvelope(attempt.refusal.envelope) }
       case "lost":
-        return { failure: isUnknown }
+        return { failure: nobodyKnows }
     }
   }
 

@@ -1,13 +1,13 @@
 /** The order being entered: its expected effect, sending it, and its outcome. */
 import { computed, signal } from "@preact/signals-core"
 import type { NewOrder } from "../../../client/venue/Client.js"
+import type { Client } from "../Client.js"
 import type * as Contract from "../Contract.js"
 import { type Failure, hasFailed, type Result } from "../Failure.js"
 import type { Outside } from "../Outside.js"
 import { Reading, Task } from "../Task.js"
 import { Turns } from "../Turns.js"
 import { decimal, words } from "../Words.js"
-import type { Client } from "../Client.js"
 import type { Commands, NamedOrder } from "./Commands.js"
 import { checked, type Draft, emptyDraft, type Fault, type Field, suggested, type Terms } from "./Draft.js"
 
@@ -76,7 +76,7 @@ export class Ticket {
 
   /** Whether the input is an order that can be sent. */
   get isWhole(): boolean {
-    return this.ordered !== undefined
+    return this.order !== undefined
   }
 
   /** The expected effect of the input as it is now: what was read of another order is never shown beside this one. */
@@ -169,17 +169,23 @@ export class Ticket {
     this.outcome.value = undefined
   }
 
-  /** The order in the input, in a form that can be compared; undefined where the input is none. */
-  private get ordered(): string | undefined {
+  /** The order in the input; undefined where the input is none. */
+  private get order(): NewOrder | undefined {
     const found = this.checked.value
-    return found !== undefined && "order" in found ? JSON.stringify(found.order) : undefined
+    return found !== undefined && "order" in found ? found.order : undefined
+  }
+
+  /** That order in a form that can be compared. */
+  private get ordered(): string | undefined {
+    const { order } = this
+    return order === undefined ? undefined : JSON.stringify(order)
   }
 
   private async previewed(): Promise<Result<Expected | undefined>> {
-    const { ordered: of } = this
+    const { order, ordered: of } = this
     // The input has changed since: another preview follows.
-    if (of === undefined) return { value: undefined }
-    const answer = await this.client.preview({ accountId: this.accountId(), clientOrderId: "preview", ...JSON.parse(of) as NewOrder })
+    if (order === undefined || of === undefined) return { value: undefined }
+    const answer = await this.client.preview({ accountId: this.accountId(), clientOrderId: "preview", ...order })
     return hasFailed(answer) ? answer : { value: { of, preview: answer.value } }
   }
 }
