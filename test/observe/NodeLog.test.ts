@@ -8,8 +8,8 @@ import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as List from "effect/List"
 import * as LogLevel from "effect/LogLevel"
-import { expect, test } from "vitest"
-import { json, layer, withoutCredentials } from "../../src/observe/NodeLog.js"
+import { expect, test, vi } from "vitest"
+import { json, lastWord, layer, withoutCredentials } from "../../src/observe/NodeLog.js"
 
 const secret = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF"
 
@@ -98,6 +98,37 @@ const printed = async (format: "json" | "pretty", event: Effect.Effect<void>): P
   await Effect.runPromise(Effect.consoleWith((own) => Effect.withConsole(logged, { ...own, unsafe })))
   return told.map((part) => typeof part === "string" ? part : JSON.stringify(part)).join(" ")
 }
+
+test.each(["json", "pretty"] as const)("nothing in an event moves a terminal's cursor, under LOG_FORMAT %s", async (format) => {
+  const sent = "\u009b2J\u202e"
+  const event = Effect.logWarning(`the message ${sent}`, Cause.fail(new Error(`the cause ${sent}`))).pipe(
+    Effect.annotateLogs({ from: `the header ${sent}`, body: { of: sent } }),
+    Effect.withLogSpan(`the span ${sent}`)
+  )
+  const told = await printed(format, event)
+  expect(told).not.toMatch(/[\u0080-\u009f\u202e]/)
+  const parts = ["the message", "the cause", "the header"]
+  for (const part of format === "pretty" ? [...parts, "the_span"] : parts) {
+    expect(told).toMatch(new RegExp(String.raw`${part}[ _]\\u009b2J\\u202e`))
+  }
+})
+
+test.each(["json", "pretty"])("the last word of a process hides credentials, and moves no cursor, under LOG_FORMAT %s", (format) => {
+  const written: Array<unknown> = []
+  vi.stubEnv("LOG_FORMAT", format)
+  const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(text) > 0)
+  try {
+    lastWord("venue", `it cannot be read: \u009b2J, pk_dev_k1_${secret}`)
+  } finally {
+    write.mockRestore()
+    vi.unstubAllEnvs()
+  }
+  expect(written).toEqual([
+    format === "json"
+      ? expect.stringMatching(/^\{"time":"[^"]+","level":"fatal","message":"venue: it cannot be read: \\u009b2J, \[hidden\]"\}\n$/)
+      : "venue: it cannot be read: \\u009b2J, [hidden]\n"
+  ])
+})
 
 test.each(["json", "pretty"] as const)("credentials are hidden in all parts of an event, under LOG_FORMAT %s", async (format) => {
   const token = `pk_dev_k1_${secret}`
