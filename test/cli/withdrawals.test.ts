@@ -119,6 +119,14 @@ test("they are not let go on over a shortfall that was not named, and what is ac
   expect([revoked.code, revoked.stdout.includes("no shortfall is accepted")]).toEqual([0, true])
 })
 
+test("what was accepted before stays accepted where the venue's own stop found nothing lacking, and an operator's own revokes it", () => {
+  const after = { withdrawals: open, acceptedAtoms: -5_000_000 }
+  for (const [withdrawals, isMore] of [["stopped: contradiction, differs by 0 atoms", false], [own, true], [short, false]] as const) {
+    const before = { withdrawals, acceptedAtoms: -5_000_000 }
+    expect([withdrawals, Withdrawals.ofAllow(before, after, undefined).isMore]).toEqual([withdrawals, isMore])
+  }
+})
+
 test("what the venue refuses tells what --accept would have to say", async () => {
   for (const [nearest, how] of [["50.000000", "--accept 50.000000"], ["0.000000", "leave --accept out"]] as const) {
     scripted.refusal = { limit: "40.000000", actual: nearest, nearest }

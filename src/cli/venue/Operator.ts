@@ -34,7 +34,6 @@ import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
 import * as Format from "../replay/Format.js"
 import * as Http from "./Http.js"
-import type { Standing } from "./Withdrawals.js"
 
 /** A venue, and the token for its operator routes. */
 export interface Target {
@@ -47,11 +46,21 @@ export interface Target {
   readonly triesAgain: (text: string) => Effect.Effect<void>
 }
 
+/** How `/readyz` says that withdrawals stand. */
+export interface Standing {
+  /** `open`, or why they are stopped. */
+  readonly withdrawals: string
+  /** What is accepted as lacking, atoms, 0 or below. */
+  readonly acceptedAtoms: number
+}
+
 /** The venue refused. */
-class Refused extends Data.TaggedError("Refused")<{
+export class Refused extends Data.TaggedError("Refused")<{
   readonly status: number
   readonly code: string
   readonly text: string
+  /** A value near to what was sent that would have been accepted, where there is one. */
+  readonly nearest?: string | undefined
 }> {}
 
 /**
@@ -217,10 +226,10 @@ const fail = (target: Target, status: number, text: string): Effect.Effect<never
   }
   return decode(target, Envelopes.nativeError(status), text).pipe(
     Effect.flatMap((refusal): Effect.Effect<never, Failure> => {
-      const { code, requestId, safeMessage } = refusal
+      const { code, nearest, requestId, safeMessage } = refusal
       if (status === 503) return new NoAnswer({ text: `${code}: ${safeMessage}` })
       const told = `${code}: ${safeMessage} (${[...comparedText(refusal), `request ${requestId}`].join(", ")})`
-      return code === "internal_error" ? new NoAnswer({ text: told }) : new Refused({ status, code, text: told })
+      return code === "internal_error" ? new NoAnswer({ text: told }) : new Refused({ status, code, text: told, nearest })
     })
   )
 }

@@ -108,8 +108,8 @@ export const allowWithdrawals = (parsed: Options.Of<typeof Options.allow>) =>
       return yield* Console.log(
         `nothing was changed: ${Withdrawals.ofAllow(before, before, undefined).text}`
       )
-    const allowed = against(parsed, (target, key) => Operator.allowWithdrawals(target, key, accept))
-    yield* Effect.flatMap(Effect.mapError(allowed, Withdrawals.advised), sayDone)
+    const allowed = against(parsed, (target, key) => Effect.mapError(Operator.allowWithdrawals(target, key, accept), Withdrawals.advised))
+    yield* Effect.flatMap(allowed, sayDone)
     const after = Option.getOrUndefined(yield* Effect.option(asked(Operator.withdrawals(parsed.url))))
     if (after === undefined) return yield* Console.error("what is accepted as lacking could not be read: see `venue status`")
     const { isMore, text } = Withdrawals.ofAllow(before, after, atoms)

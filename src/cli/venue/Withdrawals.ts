@@ -2,17 +2,13 @@
  * What an operator has to know before withdrawals go on: letting them accepts as lacking whatever the stop that stands says. Of two stops
  * the first stands, so an operator's own is nothing beside one by the venue.
  */
-import { lackingIn } from "../../edge/system/LedgerStanding.js"
-import { Ended } from "../Exit.js"
+import { acceptedBy } from "../../domain/Shortfall.js"
+import { stopIn } from "../../edge/system/LedgerStanding.js"
 import * as Format from "../replay/Format.js"
+import { type Failure, Refused, type Standing } from "./Operator.js"
 
-/** How `/readyz` says that withdrawals stand. */
-export interface Standing {
-  /** `open`, or why they are stopped. */
-  readonly withdrawals: string
-  /** What is accepted as lacking, atoms, 0 or below. */
-  readonly acceptedAtoms: number
-}
+/** What the stop that stands says is lacking, atoms, 0 or below. */
+const lackingIn = (withdrawals: string): number => Math.min(0, stopIn(withdrawals)?.differenceAtoms ?? 0)
 
 const usdc = (lackingAtoms: number): string => `${Format.money(Math.abs(lackingAtoms))} USDC`
 
@@ -38,11 +34,11 @@ export const refusalOf = ({ withdrawals }: Standing, accepted: number | undefine
 }
 
 /** The venue's refusal with what `--accept` would have to say. */
-export const advised = (ended: Ended): Ended => {
-  const nearest = /\(shortfall_not_accepted, .*would pass: ([0-9.]+)/.exec(ended.text)?.[1]
-  if (nearest === undefined) return ended
-  const how = Number(nearest) === 0 ? "leave --accept out" : `once that is explained, --accept ${nearest}`
-  return new Ended({ code: ended.code, text: `${ended.text}; ${how}` })
+export const advised = (failure: Failure): Failure => {
+  if (failure._tag !== "Refused" || failure.nearest === undefined) return failure
+  const { code, nearest, status, text } = failure
+  const how = Number(nearest) === 0 ? "--accept 0" : `once that is explained, --accept ${nearest}`
+  return new Refused({ status, code, nearest, text: `${text}; ${how}` })
 }
 
 /**
@@ -54,9 +50,9 @@ export const ofAllow = (
   after: Standing,
   accepted: number | undefined
 ): { readonly text: string; readonly isMore: boolean } => {
-  const isOperators = before.withdrawals !== "open" && lackingIn(before.withdrawals) === 0
-  const said = isOperators ? 0 : Math.min(before.acceptedAtoms, lackingIn(before.withdrawals))
-  const expected = accepted === undefined || before.withdrawals === "open" ? said : -accepted
+  const stop = stopIn(before.withdrawals)
+  const said = stop === undefined ? before.acceptedAtoms : acceptedBy(stop, before.acceptedAtoms)
+  const expected = accepted === undefined || stop === undefined ? said : -accepted
   const { acceptedAtoms, withdrawals } = after
   const what = acceptedAtoms === 0 ? "no shortfall is accepted" : `it is accepted that the treasury lacks ${usdc(acceptedAtoms)}`
   const isMore = acceptedAtoms < expected

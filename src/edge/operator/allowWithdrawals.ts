@@ -8,8 +8,8 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
+import { acceptedBy, type Stopped } from "../../domain/Shortfall.js"
 import * as Units from "../../domain/Units.js"
-import type { FundsView } from "../../engine/Reads.js"
 import { clamped, lackingOf, type Lacking } from "../../funds/Reconciliation.js"
 import { plainDecimal } from "../../operations/Fingerprint.js"
 import { internal, Principal } from "../../operations/Header.js"
@@ -32,17 +32,14 @@ const Accepting = Schema.Struct({
   })
 })
 
-type Stop = NonNullable<FundsView["stop"]>
-
-/** What letting withdrawals go on accepts as lacking, atoms, 0 or below, as the engine decides it where this stop stands. */
-const acceptedBy = (acceptedAtoms: number, { differenceAtoms, reason }: Stop): number =>
-  reason === "operator" ? 0 : Math.min(acceptedAtoms, differenceAtoms)
-
-/** The same once the stop says what the books lack: that replaces what it says, unless it is a contradiction that says more. */
-const acceptedBehind = (acceptedAtoms: number, stop: Stop, lacking: number): number => {
+/**
+ * What letting withdrawals go on accepts as lacking once the stop says what the books lack: that replaces what it says, unless it is a
+ * contradiction that says more, and takes back what was accepted before an operator's own stop.
+ */
+const acceptedBehind = (stop: Stopped, acceptedAtoms: number, lacking: number): number => {
   if (stop.reason === "operator") return lacking
   const differenceAtoms = stop.reason === "contradiction" ? Math.min(stop.differenceAtoms, lacking) : lacking
-  return acceptedBy(acceptedAtoms, { ...stop, differenceAtoms })
+  return acceptedBy({ ...stop, differenceAtoms }, acceptedAtoms)
 }
 
 type Allow = CommandOfKind<"AllowWithdrawals">
@@ -68,8 +65,9 @@ const allowed = (services: Services, accept: string | undefined, allow: Allow) =
     if (funds.stops.count !== stops) return yield* fail(Errors.stoppedMeanwhile)
     const { acceptedAtoms, stop } = state.funds
     if (stop === undefined) return yield* operated(services, "allow_withdrawals", allow)
-    const byStop = acceptedBy(acceptedAtoms, stop)
-    const needed = acceptedBehind(acceptedAtoms, stop, clamped(lacking.atoms))
+    // What the engine would accept by itself.
+    const byStop = acceptedBy(stop, acceptedAtoms)
+    const needed = acceptedBehind(stop, acceptedAtoms, clamped(lacking.atoms))
     const named = accept === undefined ? byStop : -Number(Units.parseDecimal(accept, Units.moneyScale))
     if (named !== needed) {
       const [limit, nearest] = [named, needed].map((atoms) => Units.formatDecimal(Math.abs(atoms), Units.moneyScale))

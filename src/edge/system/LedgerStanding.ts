@@ -2,6 +2,7 @@
  * The status of the ledger, transfers and reconciliation for `/metrics` and `/readyz`. None of it makes the venue unready, since
  * trading continues.
  */
+import type { Stopped } from "../../domain/Shortfall.js"
 import { mostContracts, mostHoldings } from "../../ledger/Ledger.js"
 import type { FundsView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
@@ -17,11 +18,11 @@ const mostNamed = 16
 const stoppedBy = ({ differenceAtoms, reason }: NonNullable<FundsView["stop"]>): string =>
   reason === "operator" ? `stopped: ${reason}` : `stopped: ${reason}, differs by ${differenceAtoms} atoms`
 
-/**
- * What letting withdrawals go on accepts as lacking, by what the details say of them: atoms, 0 or below. An operator's own stop says
- * nothing of the ledger.
- */
-export const lackingIn = (withdrawals: string): number => Math.min(0, Number(/ differs by (-?\d+) atoms$/.exec(withdrawals)?.[1] ?? 0))
+/** The stop that the details tell; undefined where withdrawals are open. An operator's own says nothing of the ledger. */
+export const stopIn = (withdrawals: string): Stopped | undefined => {
+  const [, reason, differenceAtoms = "0"] = /^stopped: (\w+)(?:, differs by (-?\d+) atoms)?$/.exec(withdrawals) ?? []
+  return reason === undefined ? undefined : { reason, differenceAtoms: Number(differenceAtoms) }
+}
 
 /** What the last comparison found. Of what is lacking, an operator may have accepted a part. */
 const comparedIn = (report: ReturnType<Services["funds"]["standing"]>["report"], acceptedAtoms: number): string => {

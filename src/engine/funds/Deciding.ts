@@ -3,6 +3,7 @@
  * the stop of withdrawals.
  */
 import { Refusal } from "../../domain/Refusal.js"
+import { acceptedBy } from "../../domain/Shortfall.js"
 import { done } from "../../operations/Outcome.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
@@ -81,7 +82,7 @@ export const deciders: Deciders<"funds"> = {
     decide: ({ events, funds }) => {
       if (funds.stop !== null) {
         events.event1(Event.WithdrawalsStopped, 0)
-        funds.acceptedAtoms = Moving.acceptedBy(funds.stop, funds.acceptedAtoms)
+        funds.acceptedAtoms = acceptedBy(funds.stop, funds.acceptedAtoms)
       }
       funds.stop = null
       return [done]

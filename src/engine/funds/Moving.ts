@@ -164,14 +164,6 @@ export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<S
   state.events.event1(Event.WithdrawalsStopped, 1)
 }
 
-/**
- * The ledger deficit that counts as accepted once an operator resumes stopped withdrawals: the difference that the stop reported,
- * since that is what has been investigated. A stop by an operator says nothing about the ledger, and resets what was accepted
- * before.
- */
-export const acceptedBy = ({ differenceAtoms, reason }: Stop, acceptedAtoms: number): number =>
-  reason === "operator" ? 0 : Math.min(acceptedAtoms, differenceAtoms)
-
 /** Notes up to which offset contradictions of a step have been counted. */
 export const countAlarm = (state: State, transfer: Transfer, at: number, offset: number): Transfer =>
   put(state, withStep(transfer, at, { ...transfer.steps[at]!, alarmedOffset: offset }))
