@@ -12,7 +12,6 @@ import type { Command } from "../../src/operations/Operations.js"
 import { isNeeded, statusOf } from "../model/NaiveFunds.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import { balance } from "../model/Shown.js"
 import * as Exposition from "../reading/Exposition.js"
 import { isListed } from "../reading/MarketRules.js"
 import * as Refusals from "../reading/Refusals.js"
@@ -402,7 +401,6 @@ const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number)
   told.is("venue_inbox_capacity", bounds.inbox.capacity)
   // A simulated process has one clock, which it also compares with itself: however that is set, it goes ahead of nothing.
   told.is("venue_clock_steps_ahead_total", 0)
-  told.is("venue_insurance_fund_equity_atoms", fund === undefined ? 0 : Number(balance(model, fund.index)["equityAtoms"]))
 }
 
 /** Refusals in each market, with and without a record. */

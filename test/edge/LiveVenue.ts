@@ -266,19 +266,22 @@ export class LiveVenue {
   /** What was decided up to a record becomes durable. */
   releaseThrough(sequence: number): void {
     this.heldAt = sequence
-    const ready = this.waiting.filter((each) => each.sequence <= sequence)
-    this.waiting = this.waiting.filter((each) => each.sequence > sequence)
-    for (const { callback } of ready) callback()
-    this.listeners.committed(sequence)
+    this.release()
   }
 
   /** Everything that was decided becomes durable. */
   releaseDisk(): void {
     this.heldAt = undefined
-    const { waiting } = this
-    this.waiting = []
-    for (const { callback } of waiting) callback()
-    this.listeners.committed(this.engine.sequence)
+    this.release()
+  }
+
+  /** Answers what waited for what is durable now. */
+  private release(): void {
+    const { durableSequence } = this
+    const ready = this.waiting.filter(({ sequence }) => sequence <= durableSequence)
+    this.waiting = this.waiting.filter(({ sequence }) => sequence > durableSequence)
+    for (const { callback } of ready) callback()
+    this.listeners.committed(this.durableSequence)
   }
 
   /** The last sequence before a time. */
