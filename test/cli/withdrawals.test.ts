@@ -128,7 +128,7 @@ test("what was accepted before stays accepted where the venue's own stop found n
 })
 
 test("what the venue refuses tells what --accept would have to say", async () => {
-  for (const [nearest, how] of [["50.000000", "--accept 50.000000"], ["0.000000", "leave --accept out"]] as const) {
+  for (const [nearest, how] of [["50.000000", "--accept 50.000000"], ["0.000000", "--accept 0"]] as const) {
     scripted.refusal = { limit: "40.000000", actual: nearest, nearest }
     const other = await venue({ withdrawals: own }, "allow", "--accept", "40")
     expect([other.code, other.seen]).toEqual([1, [readiness, `${letGoOn}?accept=40`]])
