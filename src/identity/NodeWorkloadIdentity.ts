@@ -12,6 +12,7 @@ import {
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Seldom } from "../domain/Seldom.js"
 import { KeysUnavailable, TokenRejected, type Workload, WorkloadIdentity } from "./WorkloadIdentity.js"
 
 export interface Platform {
@@ -112,12 +113,16 @@ const whyOf = (error: unknown): string => {
  * when their keys have ended.
  */
 const telling = (check: Check, nowMs: () => number): Check => {
-  let toldAtMs = -Infinity
+  const seldom = new Seldom(apartMs, nowMs)
   return (token, options) =>
     Effect.tapError(check(token, options), (error) => {
-      if (faultOf(error) !== undefined || nowMs() - toldAtMs < apartMs) return Effect.void
-      toldAtMs = nowMs()
-      return Effect.logWarning(`the keys of WORKLOAD_JWKS cannot be had: ${whyOf(error)}. No bot gets a key until they can`)
+      const since = faultOf(error) === undefined ? seldom.came() : undefined
+      if (since === undefined) return Effect.void
+      return Effect.logWarning(
+        `the keys of WORKLOAD_JWKS cannot be had: ${
+          whyOf(error)
+        }. No bot gets a key until they can (requests since the last warning: ${since})`
+      )
     })
 }
 

@@ -2,6 +2,7 @@
  * Warns where the venue's own proxies report clients by something that is no address. All clients then count as one, with one address's
  * limits for all of them, and owners are told the proxy's address as that of whoever acts for them: nothing else shows it.
  */
+import { Seldom } from "../../domain/Seldom.js"
 import { forwardedEntry } from "./ClientAddress.js"
 import type { Application, Sender } from "./Listener.js"
 
@@ -23,22 +24,18 @@ export const over = (
   warn: (words: string) => void
 ): Required<Application> => {
   if (proxies === 0) return application
-  let since = 0
-  let toldAtNanos = -Infinity
+  const seldom = new Seldom(apartNanos, monotonicNanos)
   const look = ({ headers, remoteAddress }: Sender): void => {
     const header = headers["x-forwarded-for"]
     if (header === undefined || forwardedEntry(header, proxies).address !== undefined) return
-    since++
-    const atNanos = monotonicNanos()
-    if (atNanos - toldAtNanos < apartNanos) return
+    const since = seldom.came()
+    if (since === undefined) return
     const { text } = forwardedEntry(header, proxies)
     const said = text === undefined ? `has fewer than ${proxies} entries` : `has ${JSON.stringify(text.slice(0, longestEntry))} there`
     warn(
       `X-Forwarded-For tells no address where TRUST_PROXY=${proxies} takes it from: of ${since} requests, the last from ${remoteAddress}, `
         + `which ${said}. Such requests count for that address, with all others that come from there`
     )
-    since = 0
-    toldAtNanos = atNanos
   }
   return {
     ...application,

@@ -457,7 +457,10 @@ const unreadLookedAtMs = 1_000
 /** Shortest interval between two warnings of the same kind, in ms. */
 const warningsApartMs = 10_000
 
-/** Logs warnings about connections: at once, then at intervals with the number since. */
+/**
+ * Logs warnings about connections: at once, then at intervals with the number since. A timer tells of the last ones too, after which none
+ * may come: what was turned away is told in full.
+ */
 const makeWarning = (runtime: Runtime.Runtime<never>, words: (since: number, origin: string) => string): (origin: string) => void => {
   let since = 0
   let resting = false
