@@ -8,6 +8,7 @@
  * they are back, each stream is begun anew, and its clients get a snapshot.
  */
 import * as Effect from "effect/Effect"
+import * as Counts from "../domain/Counts.js"
 import { Event } from "../engine/EventLog.js"
 import type { Reads } from "../engine/Reads.js"
 import { beginCandle, type Candle, grow, type Growing, type Series } from "../readmodel/Candles.js"
@@ -18,9 +19,9 @@ import type { Payloads } from "./Payloads.js"
 
 /** Candles of a snapshot. */
 const latestCandles = 100
-/** Most candle streams maintained at a time, and most of them that were begun for one network without a ticket. */
+/** Most candle streams maintained at a time, and most of them that count for one account, or for one network without a ticket. */
 const mostStreams = 1_000
-const mostOfNetwork = mostStreams / 4
+const mostOfOne = mostStreams / 4
 /** Most prices held while the histories reach the beginning of a stream; with more, it does not begin. */
 const mostWaiting = 20_000
 
@@ -53,7 +54,10 @@ export interface Around {
   readonly add: (log: Log, update: Update) => void
 }
 
-/** Whether a stream is opened, or what prevents it: there is no room for another one, or the network has its share of them. */
+/** For whom a stream is kept up: an account, or the network of clients that have shown no ticket. */
+export type Owner = number | string
+
+/** Whether a stream is opened, or what prevents it: there is no room for another one, or its owner has its share of them. */
 export type Opening = "opened" | "full" | "share"
 
 /** Gets the stream; undefined where the past candles are not available at present. */
@@ -117,8 +121,7 @@ class CandleStream {
    */
   renewal: object | undefined
 
-  /** `network`: the one for which it was begun without a ticket. */
-  constructor(readonly which: Which, readonly network: string | undefined) {}
+  constructor(readonly which: Which, public owner: Owner) {}
 
   /** Holds a record's prices until the histories have been read; false where there are too many. */
   wait(prices: ReadonlyArray<Price>): boolean {
@@ -142,6 +145,7 @@ export class CandleStreams {
   /** By market, and in it by length and series. */
   private readonly markets = new Map<number, Map<string, CandleStream>>()
   private streams = 0
+  private readonly ofOwner = new Map<Owner, number>()
   /** Streams that have begun: only their subscribers hold something that histories which are lost and return may contradict. */
   private begunStreams = 0
   /** Whether the histories have been unavailable since streams began. */
@@ -155,22 +159,22 @@ export class CandleStreams {
   }
 
   /**
-   * Calls back with the stream, now or once the past candles have been read. `network`: where the client comes from, if it has shown no
-   * ticket. One network must not take all streams, which are far fewer than a venue of many markets could have.
+   * Calls back with the stream, now or once the past candles have been read. No owner may take all streams, which are far fewer than a
+   * venue of many markets could have.
    */
-  open(which: Which, network: string | undefined, begun: Begun): Opening {
+  open(which: Which, owner: Owner, begun: Begun): Opening {
     const known = this.markets.get(which.market)?.get(keyOf(which))
     if (known !== undefined) {
+      if (typeof owner === "number") this.moveTo(owner, known)
       if (known.log === undefined) known.begun.push(begun)
       else begun(known.log)
       return "opened"
     }
-    const isShareTaken = (): boolean => network !== undefined && this.begunFor(network) >= mostOfNetwork
-    if (isShareTaken()) this.sweep(Number.POSITIVE_INFINITY, network)
-    if (isShareTaken()) return "share"
+    if (!this.hasShareFor(owner)) this.sweep(Number.POSITIVE_INFINITY, owner)
+    if (!this.hasShareFor(owner)) return "share"
     if (this.streams >= mostStreams) this.sweep(Number.POSITIVE_INFINITY)
     if (this.streams >= mostStreams) return "full"
-    const stream = new CandleStream(which, network)
+    const stream = new CandleStream(which, owner)
     stream.begun.push(begun)
     this.keep(stream)
     const { around, reads } = this
@@ -178,18 +182,28 @@ export class CandleStreams {
     return "opened"
   }
 
-  /** How many of the streams were begun for a network without a ticket. */
-  private begunFor(network: string): number {
-    let count = 0
-    for (const streams of this.markets.values()) for (const stream of streams.values()) if (stream.network === network) count++
-    return count
+  /** Lets a stream that a network began without a ticket count for an account that listens to it, whose ticket has come since. */
+  claim(which: Which, account: number): void {
+    const stream = this.markets.get(which.market)?.get(keyOf(which))
+    if (stream !== undefined) this.moveTo(account, stream)
   }
 
-  /** Drops the streams that nobody has requested since before a time: all of them, or those that were begun for one network. */
-  sweep(beforeEpochMs: number, network?: string): void {
+  private moveTo(account: number, stream: CandleStream): void {
+    if (typeof stream.owner === "number" || !this.hasShareFor(account)) return
+    Counts.change(this.ofOwner, stream.owner, -1)
+    Counts.change(this.ofOwner, account, 1)
+    stream.owner = account
+  }
+
+  private hasShareFor(owner: Owner): boolean {
+    return (this.ofOwner.get(owner) ?? 0) < mostOfOne
+  }
+
+  /** Drops the streams that nobody has requested since before a time: all of them, or those of one owner. */
+  sweep(beforeEpochMs: number, owner?: Owner): void {
     for (const streams of this.markets.values()) {
       for (const stream of streams.values()) {
-        const isMeant = network === undefined || stream.network === network
+        const isMeant = owner === undefined || stream.owner === owner
         if (isMeant && stream.log?.isQuietSince(beforeEpochMs) === true) this.drop(stream)
       }
     }
@@ -312,12 +326,14 @@ export class CandleStreams {
     if (beside === undefined) this.markets.set(market, new Map([[keyOf(stream.which), stream]]))
     else beside.set(keyOf(stream.which), stream)
     this.streams++
+    Counts.change(this.ofOwner, stream.owner, 1)
   }
 
-  private drop({ log, which }: CandleStream): void {
+  private drop({ log, owner, which }: CandleStream): void {
     const beside = this.markets.get(which.market)!
     if (beside.delete(keyOf(which))) {
       this.streams--
+      Counts.change(this.ofOwner, owner, -1)
       if (log !== undefined) this.begunStreams--
     }
     if (beside.size === 0) this.markets.delete(which.market)

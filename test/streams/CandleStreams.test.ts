@@ -61,7 +61,7 @@ const settled = (): Promise<void> => Effect.runPromise(Effect.yieldNow())
 test("a reading that was given up for want of room is not taken for the one that came after it", async () => {
   const { loseAndFind, readings, streams, trade, volumes } = begin()
   let log: Log | undefined
-  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, undefined, (begun) => {
+  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, 1, (begun) => {
     log = begun
   })
   readings.shift()!(0)
@@ -86,7 +86,7 @@ test("a reading that was given up for want of room is not taken for the one that
 test("a stream that was asked for while histories were being opened begins with them once", async () => {
   const { find, lose, readings, streams, trade, volumes } = begin()
   let log: Log | undefined
-  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, undefined, (begun) => {
+  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, 1, (begun) => {
     log = begun
   })
   lose()
@@ -97,29 +97,63 @@ test("a stream that was asked for while histories were being opened begins with 
   expect([readings.length, log?.contents?.()]).toEqual([0, `[${volumes.at(-1)}]`])
 })
 
-test("one network without a ticket begins at most a quarter of the streams, and whoever leaves some may have others", async () => {
+/** Streams of many markets, each with its listener. */
+const shares = () => {
   const { readings, streams } = begin()
   const logs: Array<Log> = []
-  const open = (market: number, network: string | undefined) =>
-    streams.open({ market, timeframe: "1h", series: "trade" } as never, network, (log) => {
-      if (log === undefined) return
-      log.askers.add(log as never)
-      logs.push(log)
-    })
-  const begun = async (): Promise<void> => {
-    for (const reading of readings.splice(0)) reading(0)
-    await settled()
+  const which = (market: number) => ({ market, timeframe: "1h", series: "trade" }) as never
+  return {
+    logs,
+    open: (market: number, owner: number | string) =>
+      streams.open(which(market), owner, (log) => {
+        if (log === undefined) return
+        log.askers.add(log as never)
+        logs.push(log)
+      }),
+    claim: (market: number, account: number) => streams.claim(which(market), account),
+    read: async (): Promise<void> => {
+      for (const reading of readings.splice(0)) reading(0)
+      await settled()
+    },
+    size: () => streams.size
   }
-  for (let market = 0; market < 250; market++) expect(open(market, "192.0.2.1")).toBe("opened")
-  await begun()
-  expect([open(250, "192.0.2.1"), streams.size]).toEqual(["share", 250])
+}
+
+test.each<[string, number | string, number | string]>([
+  ["network without a ticket", "192.0.2.1", "192.0.2.2"],
+  ["account", 1, 2]
+])("one %s begins at most a quarter of the streams, and whoever leaves some may have others", async (_, one, other) => {
+  const { open, logs, read, size } = shares()
+  for (let market = 0; market < 250; market++) expect(open(market, one)).toBe("opened")
+  await read()
+  expect([open(250, one), size()]).toEqual(["share", 250])
   // What is there is for everybody, and the others have the rest.
-  expect([open(7, "192.0.2.1"), open(250, "192.0.2.2"), open(251, undefined)]).toEqual(["opened", "opened", "opened"])
-  await begun()
-  expect(open(250, "192.0.2.1")).toBe("opened")
+  expect([open(7, one), open(250, other), open(251, 3)]).toEqual(["opened", "opened", "opened"])
+  await read()
+  expect(open(250, one)).toBe("opened")
   logs[3]!.askers.clear()
-  expect([open(252, "192.0.2.1"), open(253, "192.0.2.1")]).toEqual(["opened", "share"])
-  for (let market = 300; streams.size < 1_000; market++) expect(open(market, undefined)).toBe("opened")
-  await begun()
-  expect([open(9_999, undefined), open(9_999, "192.0.2.3")]).toEqual(["full", "full"])
+  expect([open(252, one), open(253, one)]).toEqual(["opened", "share"])
+  for (let market = 300; size() < 1_000; market++) expect(open(market, `198.51.100.${market % 250}`)).toBe("opened")
+  await read()
+  expect([open(9_999, 4), open(9_999, "192.0.2.3")]).toEqual(["full", "full"])
+})
+
+test("what an account listens to goes from a network's share to its own, while that has room", async () => {
+  const { claim, open, read } = shares()
+  for (let market = 0; market < 250; market++) open(market, "192.0.2.1")
+  await read()
+  expect(open(250, "192.0.2.1")).toBe("share")
+  // By asking for one that is there, and for one that it had asked for without a ticket.
+  expect([open(0, 1), open(250, "192.0.2.1"), open(251, "192.0.2.1")]).toEqual(["opened", "opened", "share"])
+  claim(1, 1)
+  expect([open(251, "192.0.2.1"), open(252, "192.0.2.1")]).toEqual(["opened", "share"])
+  await read()
+  // From another account nothing is taken, and one that has its share takes no more.
+  expect([open(0, 2), open(252, "192.0.2.1")]).toEqual(["opened", "share"])
+  for (let market = 300; market < 548; market++) expect(open(market, 1)).toBe("opened")
+  await read()
+  expect([open(600, 1), open(2, 1), open(252, "192.0.2.1")]).toEqual(["share", "opened", "share"])
+  claim(3, 1)
+  claim(9_999, 1)
+  expect(open(252, "192.0.2.1")).toBe("share")
 })

@@ -60,7 +60,7 @@ export class Place implements Teller {
   private began: (resumption: Resumption) => void = () => {}
   private asked: number | undefined = undefined
 
-  constructor(private readonly setting: Setting, private readonly log: Log, private readonly around: Around) {
+  constructor(private readonly setting: Setting, readonly log: Log, private readonly around: Around) {
     this.subscription = new Subscription(log, around.sink)
     this.isOfAccount = isAccountChannel(log.name.channel)
     log.askers.add(this)

@@ -37,7 +37,7 @@ const tryLater = 1013
 const slow = 4008
 
 const orderTooMany = Errors.rateLimited(1)
-/** A network's share of the candle streams frees up as its clients leave some. */
+/** The share of the candle streams of an account or a network frees up as its clients leave some. */
 const candlesTooMany = Errors.rateLimited(10)
 const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
@@ -437,6 +437,7 @@ export class Session implements Conversation {
     this.lapsed = undefined
     this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
+    this.claimCandles(authority.account)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
     for (const place of this.places.values()) {
       // Sending may reveal that the ticket has ended: then all streams are paused again and stay so.
@@ -510,8 +511,8 @@ export class Session implements Conversation {
       this.unanswered.delete(name)
       this.refuse(frame.id, failure)
     }
-    const network = this.isAnonymous() ? networkOf(this.address) : undefined
-    const opening = this.setting.hub.candles.open({ market, series, timeframe: timeframe! }, network, (log) =>
+    const owner = this.isAnonymous() ? networkOf(this.address) : this.account!
+    const opening = this.setting.hub.candles.open({ market, series, timeframe: timeframe! }, owner, (log) =>
       this.safely(() => {
         if (this.isClosed || this.opening.get(name) !== frame) return
         this.opening.delete(name)
@@ -522,6 +523,17 @@ export class Session implements Conversation {
     if (opening === "opened") return
     this.opening.delete(name)
     refuse(opening === "share" ? candlesTooMany : Errors.refused(Refusal.inboxFull))
+  }
+
+  /** Lets the candles that it asked for before its ticket count for the account, so that they take nothing from others of its network. */
+  private claimCandles(account: number): void {
+    const { hub: { candles }, reads } = this.setting
+    for (const { series = "trade", timeframe, marketId } of this.opening.values()) {
+      candles.claim({ market: reads.findMarket(marketId!), series, timeframe: timeframe! }, account)
+    }
+    for (const { log: { name, subject } } of this.places.values()) {
+      if (name.candles !== undefined) candles.claim({ market: subject, ...name.candles }, account)
+    }
   }
 
   private begin(frame: Subscribing, name: string, log: Log): void {
