@@ -46,16 +46,17 @@ describe("orders that have ended", () => {
     ["the first ones of a limit", 2_500, 200, {}, 200],
     ["the first ones, of a limit beyond what is listed", 2_500, 800, {}, 500],
     ["the first ones of a limit among the parameters", 2_500, undefined, { limit: 50 }, 50],
+    ["the first ones of a limit below that among the parameters", 2_500, 100, { limit: 500 }, 100],
     ["the latest hundred", undefined, undefined, {}, 100],
     ["the latest ones of a limit", undefined, 300, {}, 300]
   ])("the listing of both has %s, and none is left out among them", async (_, since, limit, params, count) => {
-    const part = <A extends { readonly timestamp: number }>(orders: ReadonlyArray<A>): ReadonlyArray<A> =>
-      since === undefined ? orders.slice(-count) : orders.filter(({ timestamp }) => timestamp >= start + since).slice(0, count)
-    venue.script(answered(part(closed)), answered(part(canceled)))
+    const part = <A extends { readonly timestamp: number }>(orders: ReadonlyArray<A>, most: number): ReadonlyArray<A> =>
+      since === undefined ? orders.slice(-most) : orders.filter(({ timestamp }) => timestamp >= start + since).slice(0, most)
+    const asked = (params as { readonly limit?: number }).limit ?? (limit === undefined ? undefined : count)
+    venue.script(answered(part(closed, asked ?? count)), answered(part(canceled, asked ?? count)))
     const from = since === undefined ? undefined : start + since
     const listed = await exchange.fetchCanceledAndClosedOrders(symbol, from, limit, params)
-    expect(listed.map(({ id }) => id)).toEqual(part(all).map(({ id }) => id))
-    const asked = limit === undefined ? (params as { readonly limit?: number }).limit : count
+    expect(listed.map(({ id }) => id)).toEqual(part(all, count).map(({ id }) => id))
     expect(venue.seen.map(({ url }) => new URL(url, "http://venue").searchParams.get("limit"))).toEqual(
       Array(2).fill(asked === undefined ? null : String(asked))
     )

@@ -110,7 +110,8 @@ export class Orders extends Accounts {
       ...await this.listOrders("canceled", symbol, since, limit, params)
     ]
     // Each listing ends, or begins, at a time of its own, beyond which only the other's orders are known.
-    const listed = Math.min(this.safeInteger(params, "limit", limit ?? Description.usuallyListed)!, Description.maxListed)
+    const asked = this.safeInteger(params, "limit", limit ?? Description.usuallyListed)!
+    const listed = Math.min(asked, limit ?? asked, Description.maxListed)
     return this.filterBySinceLimit(this.sortBy(ended, "timestamp"), since, listed)
   }
 
