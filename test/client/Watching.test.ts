@@ -112,7 +112,11 @@ describe("what is watched", () => {
     ["wssProxy", { wssProxy: "http://127.0.0.1:1" }],
     ["wsSocksProxy", { wsSocksProxy: "socks5://127.0.0.1:1" }],
     ["proxyUrl", { proxyUrl: "http://127.0.0.1:1/" }],
-    ["a callback", { httpsProxyCallback: () => "http://127.0.0.1:1" }]
+    ["a callback", { httpsProxyCallback: () => "http://127.0.0.1:1" }],
+    ["agent", { agent: { proxy: new URL("http://127.0.0.1:1") } }],
+    ["httpsAgent", { httpsAgent: { proxy: "http://127.0.0.1:1" } }],
+    ["httpAgent", { httpAgent: { proxy: new URL("socks5://127.0.0.1:1") } }],
+    ["fetchDispatcher", { fetchDispatcher: new class ProxyAgent {}() }]
   ])("nobody who has set %s is connected past it", async (_, settings) => {
     Object.assign(exchange, settings)
     for (let count = 0; count < 2; count++) await expect(exchange.watchTrades(symbol)).rejects.toThrow(ccxt.NotSupported)
@@ -122,6 +126,19 @@ describe("what is watched", () => {
 
   test("candles begin with what there is, and then are those that have changed", async () => {
     stream.answers = [[{ type: "snapshot", ...candles, sequence: 5, data: [candle(0, 1), candle(300_000, 2)] }]]
+  test("an agent that is no proxy, and the library's own dispatcher, are none; a proxy that is set later ends the calls", async () => {
+    await exchange.loadFetchImplementation()
+    expect(exchange.fetchDispatcher).toBeDefined()
+    Object.assign(exchange, { agent: { options: {} }, httpAgent: null })
+    stream.answers = [[{ type: "snapshot", ...trades, sequence: 5, data: [trade(5)] }]]
+    expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_5" }])
+    stream.say({ type: "update", ...trades, previousSequence: 5, sequence: 6, data: [trade(6)] })
+    exchange.httpsProxy = "http://127.0.0.1:1"
+    await expect(exchange.watchTrades(symbol)).rejects.toThrow(ccxt.NotSupported)
+    exchange.httpsProxy = undefined as never
+    expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_6" }])
+  })
+
     expect(await exchange.watchOHLCV(symbol, "5m")).toEqual([[0, 1, 9, 0.5, 1, 2.5], [300_000, 1, 9, 0.5, 2, 2.5]])
     expect(stream.subscribed).toMatchObject([candles])
     const next = exchange.watchOHLCV(symbol, "5m")

@@ -50,6 +50,11 @@ const askAgainMs = 2_000
 
 type AnyNews = News<unknown>
 
+/** The library's own transport. */
+interface Undici {
+  readonly Agent: new() => object
+}
+
 /** How far a stream has been delivered: a snapshot repeats trades and fills. */
 interface Progress {
   sequence: number
@@ -213,13 +218,23 @@ export class Watching extends Triggers {
   /** The venue's address. The stream has no way through a proxy, and a caller who has set one must not be connected past it. */
   private directUrl(): string {
     const url = this.venueUrl()
-    const proxies = [this.checkProxyUrlSettings(url), ...this.checkProxySettings(url), ...this.checkWsProxySettings()]
-    if (proxies.every((proxy) => proxy === undefined || proxy === "")) return url
+    const agents = [this.agent, this.httpsAgent, this.httpAgent].map((agent) => this.extractProxyFromAgent(agent) as Str)
+    const proxies = [this.checkProxyUrlSettings(url), ...this.checkProxySettings(url), ...this.checkWsProxySettings(), ...agents]
+    if (proxies.every((proxy) => proxy === undefined || proxy === "") && !this.isDispatchedElsewhere()) return url
     throw new NotSupported(`${this.id} watch methods connect directly, and a proxy is set: use the fetch methods, or set none`)
+  }
+
+  /** Whether requests are sent by another dispatcher than the library's own, or one of its class: nothing tells what it connects to. */
+  private isDispatchedElsewhere(): boolean {
+    const { fetchDispatcher, undiciModule } = this as { readonly fetchDispatcher?: object; readonly undiciModule?: Undici }
+    if (fetchDispatcher === undefined || fetchDispatcher === null || fetchDispatcher.constructor.name === "Agent") return false
+    return undiciModule === undefined || !(fetchDispatcher instanceof undiciModule.Agent)
   }
 
   /** The values held for a stream, which is followed from the first call on. */
   private newsOf<A>(key: string, follow: (into: News<A>) => void): News<A> {
+    // A proxy may have been set since the stream was connected.
+    this.directUrl()
     const held = this.watched.get(key)
     if (held !== undefined) return held as News<A>
     const made = new News<A>(this.safeInteger(this.options, "watchedMost", 1))
