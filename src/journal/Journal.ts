@@ -151,10 +151,16 @@ export interface Fence {
   readonly previousDigest: Uint8Array
 }
 
+/** Most starts kept, the latest. */
+export const startsKept = 16
+
 /** The first block of a process that wrote to the journal. */
 export interface Start {
   readonly firstSequence: number
-  /** That block's digest, which no other start has, on this journal or on a copy of it. */
+  /**
+   * That block's digest, which covers its time. No other start has it, on this journal or on a copy of it, unless both began at the same
+   * time, which is the last record's where the clock is behind it.
+   */
   readonly digest: Uint8Array
 }
 

@@ -7,7 +7,7 @@ import { Marks } from "../domain/Marks.js"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
-import { Corrupt, NewerFormat, type Start } from "./Journal.js"
+import { Corrupt, NewerFormat, type Start, startsKept } from "./Journal.js"
 import { own } from "./Own.js"
 import * as Segment from "./Segment.js"
 
@@ -419,9 +419,6 @@ export interface Waypoint {
 
 /** Most waypoints kept, the latest: further back, reading begins at a segment's start. */
 export const waypointsKept = 16_384
-
-/** Most starts kept, the latest. */
-export const startsKept = 16
 
 /** Where the journal ends. */
 export interface End {

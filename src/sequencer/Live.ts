@@ -12,7 +12,10 @@ export interface Listening {
   readonly committed: (lastSequence: number) => void
 }
 
-/** A start of the venue: its first record, and a name that no other start has, on this journal or on a copy of it. */
+/**
+ * A start of the venue: its first record, and a name that no other start has, on this journal or on a copy of it, unless both began at the
+ * same time of the journal. A clock that is behind the last record makes that so: each then begins at the last record's time.
+ */
 export interface Start {
   readonly id: string
   readonly firstSequence: number

@@ -19,8 +19,7 @@ import type { Engine } from "../engine/Engine.js"
 import type { ShownTicket } from "../engine/Reads.js"
 import { done } from "../operations/Outcome.js"
 import * as Block from "../journal/Block.js"
-import { startsKept } from "../journal/Scan.js"
-import type { Fenced, Full, Journal, Room, Unknown } from "../journal/Journal.js"
+import { type Fenced, type Full, type Journal, type Room, startsKept, type Unknown } from "../journal/Journal.js"
 import type * as Context from "effect/Context"
 import { Activity } from "./Activity.js"
 import { type Bounds, defaultBounds, Inbox } from "./Inbox.js"
@@ -110,7 +109,7 @@ const hasRoom = (room: Room, command: Command): boolean => {
   return room !== "requests" || share !== "venue" || command.kind === "StartVenue"
 }
 
-/** Bytes of a start's digest that name it. */
+/** Bytes of a start's digest that name it. Two starts on copies of one journal at the same time of it have one name. */
 const startIdBytes = 8
 
 const startOf = ({ digest, firstSequence }: Pick<Block.Encoded, "digest" | "firstSequence">): Start => ({

@@ -312,6 +312,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
+
   metrics.gauge("venue_stream_ends_waiting", "Ended connections whose orders are to be cancelled and that found no room for it yet.",
     () => disconnects.untaken)
   metrics.counter("venue_stream_frames_beyond_total",
@@ -335,8 +336,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   return {
     open: (request: UpgradeRequest): Opening => {
       const { target } = request
-      const at = target.indexOf("?")
-      const asked = at < 0 ? target : target.slice(0, at)
+      const asked = target.split("?", 1)[0]!
       if (stage() !== "ready") return refuse(asked, Errors.starting, LimitHeaders.ofAddress(services, request))
       // A connection counts as one request of its address; what is requested over it counts for the key.
       const { headers, refusal } = LimitHeaders.draw(services, request)
