@@ -138,6 +138,10 @@ test("orders that ended meanwhile are asked for and told as they ended; one that
   while (told.length < 3) for (const { id, status } of await exchange.watchOrders()) told.push([id!, status!])
   expect(told).toEqual([["ord_5", "open"], ["ord_1", "canceled"], ["ord_3", "canceled"]])
   expect(asked).toEqual(["ord_1", "ord_2", "ord_3", "ord_3"])
+  // Nor is it among what is held, where it would seem open for good.
+  exchange.newUpdates = false
+  update([order("ord_6", "open")])
+  expect((await exchange.watchOrders()).map(({ id }) => id)).toEqual(["ord_4", "ord_5", "ord_1", "ord_3", "ord_6"])
 })
 
 test("where it is refused to tell how an order ended, that is said once, and watching again begins anew", async () => {

@@ -12,6 +12,8 @@ const marketId = market.id
 class ScriptedStream {
   private socket: WebSocket | undefined
   readonly subscribed: Array<any> = []
+  /** What `hello` says beside what every connection is told. */
+  more: object = {}
   /** The results of subscriptions, in order: the frames that follow one, or the error that refuses it. */
   answers: Array<ReadonlyArray<object> | { readonly refused: object }> = []
   private look: () => void = () => {}
@@ -19,7 +21,7 @@ class ScriptedStream {
   private constructor(private readonly server: WebSocketServer) {
     this.server.on("connection", (socket) => {
       this.socket = socket
-      this.say({ type: "hello", heartbeatMs: 5_000, limits: { messagesPerSecond: 100 } })
+      this.say({ type: "hello", heartbeatMs: 5_000, limits: { messagesPerSecond: 100 }, ...this.more })
       socket.on("message", (data) => {
         const frame = JSON.parse(String(data))
         if (frame.op !== "subscribe") return
@@ -124,8 +126,6 @@ describe("what is watched", () => {
     expect(stream.subscribed).toEqual([])
   })
 
-  test("candles begin with what there is, and then are those that have changed", async () => {
-    stream.answers = [[{ type: "snapshot", ...candles, sequence: 5, data: [candle(0, 1), candle(300_000, 2)] }]]
   test("an agent that is no proxy, and the library's own dispatcher, are none; a proxy that is set later ends the calls", async () => {
     await exchange.loadFetchImplementation()
     expect(exchange.fetchDispatcher).toBeDefined()
@@ -139,6 +139,8 @@ describe("what is watched", () => {
     expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_6" }])
   })
 
+  test("candles begin with what there is, and then are those that have changed", async () => {
+    stream.answers = [[{ type: "snapshot", ...candles, sequence: 5, data: [candle(0, 1), candle(300_000, 2)] }]]
     expect(await exchange.watchOHLCV(symbol, "5m")).toEqual([[0, 1, 9, 0.5, 1, 2.5], [300_000, 1, 9, 0.5, 2, 2.5]])
     expect(stream.subscribed).toMatchObject([candles])
     const next = exchange.watchOHLCV(symbol, "5m")
@@ -181,6 +183,25 @@ describe("what is watched", () => {
       { type: "snapshot", ...trades, sequence: 7, data: [trade(7), trade(5), trade(4)] }
     )
     expect(await next).toMatchObject([{ id: "trd_7" }])
+  })
+
+  test("after a restore from a copy trades are told whose numbers had been others' in the lost time", async () => {
+    stream.more = { starts: [{ id: "a", firstSequence: 1 }] }
+    stream.answers = [
+      [{ type: "snapshot", ...trades, sequence: 500, data: [trade(500), trade(200)] }],
+      [{ type: "snapshot", ...trades, sequence: 400, data: [trade(400), trade(350), trade(200)] }],
+      [{ type: "snapshot", ...trades, sequence: 410, data: [trade(410), trade(390), trade(350)] }]
+    ]
+    expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_200" }, { id: "trd_500" }])
+    const restored = exchange.watchTrades(symbol)
+    stream.more = { starts: [{ id: "b", firstSequence: 301 }] }
+    stream.cut()
+    expect(await restored).toMatchObject([{ id: "trd_200" }, { id: "trd_350" }, { id: "trd_400" }])
+    // What is known to be in the journal is told once.
+    const again = exchange.watchTrades(symbol)
+    stream.more = { starts: [{ id: "c", firstSequence: 380 }, { id: "b", firstSequence: 301 }] }
+    stream.cut()
+    expect(await again).toMatchObject([{ id: "trd_390" }, { id: "trd_410" }])
   })
 
   test("all who wait for the same are told the same, and a few things are held where nobody waits", async () => {

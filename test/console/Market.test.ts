@@ -436,6 +436,43 @@ describe("an open market", () => {
     expect([sizes(), feed.isBookCurrent.value]).toEqual([["0.001"], true])
   })
 
+  test("begins anew with the account where the venue goes on from another journal, and not over an ordinary restart", async () => {
+    const { changes, line, outside } = await opened()
+    const looks = (): number => outside.asked.filter((request) => request.startsWith(`GET ${account}/positions`)).length
+    const pass = async (ms: number): Promise<void> => {
+      outside.nowEpochMs += ms
+      await outside.platform.pass(ms)
+    }
+    const reconnected = async (starts: ReadonlyArray<object>): Promise<void> => {
+      outside.platform.line.end()
+      await pass(1_000)
+      outside.platform.line.say({ type: "hello", connectionId: "con_2", heartbeatMs: 5_000, limits: {}, starts })
+      await pass(1_000)
+    }
+    const start = (id: string, firstSequence: number): object => ({ id, firstSequence })
+    subscribed(line, "market.trades")
+    line.say({ type: "snapshot", channel: "market.trades", marketId, sequence: 8, data: [] })
+    await reconnected([start("a", 1)])
+    await pass(1_000)
+    changes.answer(ok({ events: [], throughSequence: 20 }))
+    await pass(0)
+    changes.answer(ok({ events: [], throughSequence: 20 }))
+    await pass(0)
+    expect(changes.behind).toEqual(["20"])
+    subscribed(outside.platform.line, "market.trades")
+    outside.platform.line.say({ type: "snapshot", channel: "market.trades", marketId, sequence: 8, data: [] })
+    await pass(1_000)
+    const before = looks()
+    await reconnected([start("b", 9), start("a", 1)])
+    expect([changes.behind, looks()]).toEqual([["20"], before])
+    await reconnected([start("c", 5), start("a", 1)])
+    expect(looks()).toBe(before + 1)
+    // What the request that waits is told is about the lost time's numbers.
+    changes.answer(ok({ events: [], throughSequence: 20 }))
+    await pass(0)
+    expect(changes.behind).toEqual(["7"])
+  })
+
   test("looks at the account as soon as something has changed of it, and goes on behind that", async () => {
     const { changes, outside, store } = await opened()
     const looks = (): number => outside.asked.filter((request) => request.startsWith(`GET ${account}/positions`)).length

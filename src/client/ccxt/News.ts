@@ -39,6 +39,10 @@ export class News<A> {
     this.wakers.wake()
   }
 
+  drop(name: string): void {
+    this.things.delete(name)
+  }
+
   /** All further calls fail with this. */
   fail(failure: unknown): void {
     this.failure = failure

@@ -273,7 +273,15 @@ export class Watching extends Triggers {
         if (left.length > 0) end(left, into, event.sequence, () => following.close())
         for (const [thing, symbol, value] of told) into.put(thing, symbol, value)
       }
-      const following = this.stream().follow(name, { snapshot: take, update: take, ended: (refusal) => this.endedBy(key, into, refusal) })
+      const following = this.stream().follow(name, {
+        snapshot: take,
+        update: take,
+        // Other trades and fills have those numbers now.
+        lost: (fromSequence) => {
+          progress.sequence = Math.min(progress.sequence, fromSequence - 1)
+        },
+        ended: (refusal) => this.endedBy(key, into, refusal)
+      })
     })
   }
 
@@ -289,9 +297,11 @@ export class Watching extends Triggers {
         at++
       } catch (error) {
         if (error instanceof NetworkError) await this.sleep(askAgainMs)
-        // An order that the venue no longer knows cannot be reported. Any other refusal is thrown to the caller, who can watch again to
-        // retry.
-        else if (error instanceof OrderNotFound) at++
+        else if (error instanceof OrderNotFound) {
+          // How an order has ended that the venue does not know cannot be reported; it is not returned as an open one any more.
+          if (into.get(id) === order) into.drop(id)
+          at++
+        } // Any other refusal is thrown to the caller, who can watch again to retry.
         else {
           this.watched.delete(key)
           leave()

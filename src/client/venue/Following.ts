@@ -10,6 +10,11 @@ export interface Listener<C extends Channel = Channel> {
   readonly interrupted?: () => void
   /** Events continue after the last one: any that were missed follow. */
   readonly resumed?: () => void
+  /**
+   * The venue's journal may lack what was received from a sequence on, as after a restore from an older copy, and give those sequences to
+   * other events. A snapshot follows.
+   */
+  readonly lost?: (fromSequence: number) => void
   /** Nothing follows: the venue refused the stream, or it was closed here. */
   readonly ended: (refusal: Refusal | undefined) => void
 }
@@ -40,6 +45,8 @@ export class Following<C extends Channel = Channel> {
   askedId: string | undefined = undefined
   /** The last sequence given to the listener; undefined where the listener has no usable state. */
   last: number | undefined = undefined
+  /** The last sequence ever given to the listener that the venue's journal is known to have; kept where the state is discarded. */
+  received: number | undefined = undefined
   /** While the venue's own time for requesting it again has not come: what is compared to know whether that is still the latest one. */
   heldBack: object | undefined = undefined
   /** Consecutive temporary refusals. */
@@ -74,6 +81,20 @@ export class Following<C extends Channel = Channel> {
   forgets(reason: SnapshotReason): void {
     this.last = undefined
     this.reason = reason
+  }
+
+  /** Discards the state and everything received from a sequence on: the venue's journal may lack it. */
+  loses(fromSequence: number): void {
+    this.forgets("gap")
+    this.received = undefined
+    this.listener.lost?.(fromSequence)
+    this.listener.interrupted?.()
+  }
+
+  /** Gives an event with its last sequence to the listener next. */
+  reaches(sequence: number): void {
+    this.last = sequence
+    this.received = sequence
   }
 
   /** Discards the state and requests it again, after a delay where previous ones were unusable too. */

@@ -207,18 +207,20 @@ export class Stream {
 
   /**
    * Discards everything where the venue's journal may lack some of it. Of the time of the start that the positions belong to, it has
-   * everything up to the start after that; where it does not name the start, nothing is certain. A venue that tells no starts is older.
+   * everything up to the start after that; where it does not name the start, nothing is certain. Nor is it where the venue tells no starts
+   * after it told some: an older version, which may run over an older copy.
    */
   private recognize(starts: Frame["starts"] = []): void {
-    const at = starts.findIndex(({ id }) => id === this.startId)
-    const endsBefore = at < 0 ? 0 : starts[at - 1]?.firstSequence ?? Number.POSITIVE_INFINITY
+    const before = this.startId
     this.startId = starts[0]?.id
-    const held = [...this.followed.values()].filter(({ last }) => last !== undefined)
-    if (this.startId === undefined || held.every(({ last }) => last! < endsBefore)) return
+    if (before === undefined && this.startId === undefined) return
+    const at = starts.findIndex(({ id }) => id === before)
+    const endsBefore = at < 0 ? 0 : starts[at - 1]?.firstSequence ?? Number.POSITIVE_INFINITY
+    const held = [...this.followed.values()].filter(({ received }) => received !== undefined)
+    if (held.every(({ received }) => received! < endsBefore)) return
     for (const following of held) {
-      following.forgets("gap")
       this.options.notice({ kind: "gap", stream: following.key, noticedBy: "hello" })
-      following.listener.interrupted?.()
+      following.loses(endsBefore)
     }
   }
 
@@ -310,7 +312,7 @@ export class Stream {
     if (following === undefined) return
     const { name, reason } = following
     const sequence = frame.sequence!
-    following.last = sequence
+    following.reaches(sequence)
     following.reason = "gap"
     following.listener.snapshot({ type: "snapshot", name, reason, sequence, data: dataOf(frame.data) as Snapshots[Channel] })
   }
@@ -322,7 +324,7 @@ export class Stream {
     const previousSequence = frame.previousSequence!
     const sequence = frame.sequence!
     if (previousSequence !== following.last) return this.missed(following, "update")
-    following.last = sequence
+    following.reaches(sequence)
     const more = frame.checksum === undefined ? undefined : { checksum: frame.checksum }
     const data = dataOf(frame.data) as Updates[Channel]
     following.listener.update({ type: "update", name: following.name, previousSequence, sequence, data, ...more })

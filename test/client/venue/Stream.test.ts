@@ -110,7 +110,7 @@ test.each<[string, ReadonlyArray<object> | undefined, ReadonlyArray<object> | un
   ["a start that has the number of the client's, and is another", [start("b", 6)], [start("x", 6), start("a", 1)], false],
   ["a venue whose latest starts do not name the client's", [start("b", 6)], [start("z", 900), start("y", 800)], false],
   ["a venue that names starts after one that did not", undefined, [start("b", 6)], false],
-  ["a venue that names none", [start("b", 6)], undefined, true],
+  ["a venue that names none after one that named some", [start("b", 6)], undefined, false],
   ["a venue that names none, as before", undefined, undefined, true]
 ])("on another connection to %s, what the client has is kept only if the journal has it", async (_, before, after, isKept) => {
   const { client, notices, platform } = made()
@@ -132,11 +132,44 @@ test.each<[string, ReadonlyArray<object> | undefined, ReadonlyArray<object> | un
   for (const { id } of platform.line.sent) platform.line.say({ type: "subscribed", id, resumed: false })
   platform.line.say(snapshot(7))
   expect(await taken(events, 1)).toEqual(["snapshot 7 (gap)"])
-  // From then on the positions are of that journal.
+  // From then on the positions are of that journal, where it is known which one that is.
   platform.line.end()
   await platform.pass(1_000)
   platform.line.say({ ...hello, starts: [start("later", 99), ...after ?? []] })
-  expect(platform.line.sent.map(({ fromSequence }) => fromSequence)).toEqual([7, undefined])
+  expect(platform.line.sent.map(({ fromSequence }) => fromSequence)).toEqual([after === undefined ? undefined : 7, undefined])
+})
+
+test("a listener is told from where on what it received may be lost, also where it waits for a snapshot", async () => {
+  const { client, platform } = made()
+  const lost: Array<number> = []
+  const listener = { snapshot: () => {}, update: () => {}, lost: (from: number) => void lost.push(from), ended: () => {} }
+  const follow = (market: string) => client.follow({ channel: "market.trades", marketId: market }, listener)
+  const connected = async (...starts: ReadonlyArray<object>): Promise<void> => {
+    platform.line.say({ ...hello, starts })
+    for (const { id } of platform.line.sent) platform.line.say({ type: "subscribed", id, resumed: false })
+    platform.line.say({ type: "heartbeat" })
+  }
+  const cut = async (): Promise<void> => {
+    platform.line.end()
+    await platform.pass(1_000)
+  }
+  follow("M")
+  await connected(start("b", 6))
+  platform.line.say(snapshot(8), { type: "resync", stream: "market.trades", marketId: "M", fromSequence: 8, reason: "retention" })
+  await cut()
+  await connected(start("c", 9), start("b", 6))
+  expect(lost).toEqual([])
+  await cut()
+  await connected(start("d", 7), start("b", 6))
+  expect(lost).toEqual([0])
+  platform.line.say(snapshot(20))
+  await cut()
+  await connected(start("e", 15), start("d", 7))
+  expect(lost).toEqual([0, 15])
+  // Nothing has been received since.
+  await cut()
+  await connected()
+  expect(lost).toEqual([0, 15])
 })
 
 test("connections that fail are tried again less and less often, until one lasts", async () => {

@@ -78,7 +78,13 @@ export class Trading {
     this.leave()
     const { platform, url } = this.outside.venue
     const feed = new Feed(marketId, this.frames, this.outside.now, (trades) => this.heard(trades))
-    this.venue = new Venue(platform, { url, onNotice: (notice) => feed.notice(notice) })
+    this.venue = new Venue(platform, {
+      url,
+      onNotice: (notice) => {
+        feed.notice(notice)
+        if (notice.kind === "gap" && notice.noticedBy === "hello") this.restored()
+      }
+    })
     const candles = new Candles(marketId, this.venue, this.frames)
     const histories = new Histories(this.client, marketId)
     this.opened.value = { feed, candles, histories }
@@ -109,6 +115,12 @@ export class Trading {
   /** Schedules a read of the account: at once, unless it has just been read or is being read. */
   look(): void {
     this.due ??= this.in(this.waitMs)
+  }
+
+  /** The venue goes on from another journal: so has what is shown of the account to. */
+  private restored(): void {
+    this.watch.anew()
+    this.look()
   }
 
   /** How long the next read of the account has to wait for the sake of the limit, in milliseconds. */

@@ -39,6 +39,11 @@ export class Watch {
     this.through = undefined
   }
 
+  /** Asks anew from where to go on: the venue's journal may lack what was seen, and waits for nothing that has those numbers. */
+  anew(): void {
+    this.through = undefined
+  }
+
   private async run(): Promise<void> {
     this.isUnderWay = true
     try {
