@@ -22,7 +22,9 @@ export const asMuchAsADayAllows: Scenario = {
   // A record holds a prepared transaction.
   bounds: { maxBlockBytes: 128 * 1024, segmentBytes: 512 * 1024 },
   play: (stage) => {
-    stage.market("ABC", 1_000, { indexStaleMs: 2 * day })
+    const market = stage.market("ABC", 1_000, { indexStaleMs: 2 * day })
+    const [one, another] = stage.open(["one", "another"], 10_000)
+    stage.deal(one!, another!, market, 1, 1_000)
     stage.openLedger()
     const passkey = 0
     const { answer, call } = stage.register(passkey)

@@ -43,6 +43,8 @@ export const batchesEveryDay: Scenario = {
       stage.setForward(25 * hour)
       stage.pass(2_000)
     }
+    // Behind them there is room as on a first day.
+    stage.deal(who, stage.one("another", 10_000), market, 1, 1_000)
     stage.auditEngine()
   }
 }
