@@ -237,7 +237,7 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   // Another underlying at once is refused before a record where anybody has a position, and so are higher fees.
   if (wanted.kind === "PutMarket" && rejectionGuard === "notice_required" && wanted.effectiveAtEpochMs === 0) return true
   // Withdrawals are not let go on over what a comparison with the ledger finds lacking; another property checks whether anything was.
-  if (wanted.kind === "AllowWithdrawals") return rejectionGuard === "shortfall_not_accepted"
+  if (wanted.kind === "AllowWithdrawals") return rejectionGuard === "shortfall_not_accepted" || rejectionGuard === "stopped_meanwhile"
   // An invalid token has a guard of its own; another property checks that, and the same for missing keys.
   if (wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined
   if (wanted.kind === "RevokeKeyByOperator") return code === "not_found"

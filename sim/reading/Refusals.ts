@@ -160,6 +160,7 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(422, "deposit_rejected", "BadRequest", "refresh_state", "too_many_pieces"),
   told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "too_many_pieces"),
   invalid("shortfall_not_accepted"),
+  told(400, "invalid_request", "BadRequest", "refresh_state", "stopped_meanwhile"),
   told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey", "passkey_not_pinned"),
   told(409, "last_passkey", "BadRequest", fix, "passkey_not_pinned"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", "contact_operator"),

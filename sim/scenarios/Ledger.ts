@@ -1,6 +1,29 @@
-/** The ledger of scenarios that have one. */
-import type { Funds } from "../faults/Options.js"
+/** The ledger of scenarios that have one, and the beginning of each. */
+import type { Bounds, Funds } from "../faults/Options.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
 import type { Behaviour } from "../world/SimBank.js"
+import type { Stage } from "./Stage.js"
+
+/** Bounds with room in a record for a prepared transaction. */
+export const withPrepared: Pick<Bounds, "maxBlockBytes" | "segmentBytes"> = { maxBlockBytes: 128 * 1024, segmentBytes: 512 * 1024 }
+
+/** The number of the owner's passkey. */
+export const passkey = 0
+
+/**
+ * Has others trade in a market whose index stays fresh for so long, and an owner deposit 30 USDC. `call` let the owner in.
+ */
+export const beginWithOwner = (stage: Stage, indexStaleMs: number): { readonly call: number; readonly owner: OwnerCalls.Bearer } => {
+  const market = stage.market("ABC", 1_000, { indexStaleMs })
+  const [one, another] = stage.open(["one", "another"], 10_000)
+  stage.deal(one!, another!, market, 1, 1_000)
+  stage.openLedger()
+  const { answer, call } = stage.register(passkey)
+  stage.done(answer)
+  const owner = OwnerCalls.holder("owner", call)
+  stage.deposit(owner, passkey, 30)
+  return { call, owner }
+}
 
 /** A ledger without faults of its own, and without owners other than the scenario's; `change`: how it behaves otherwise. */
 export const ledgerOf = (change: Partial<Behaviour>): Funds => ({

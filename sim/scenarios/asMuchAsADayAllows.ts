@@ -7,7 +7,7 @@
  */
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
-import { ledgerOf } from "./Ledger.js"
+import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
 import type { Scenario } from "./Scenario.js"
 
 const day = 86_400_000
@@ -19,18 +19,10 @@ export const asMuchAsADayAllows: Scenario = {
   name: "as-much-as-a-day-allows",
   what: "withdrawals up to the limit of a day and beyond it, on two days",
   set: { funds: ledgerOf({ dailyAtoms: atomsOf(daily) }) },
-  // A record holds a prepared transaction.
-  bounds: { maxBlockBytes: 128 * 1024, segmentBytes: 512 * 1024 },
+  bounds: withPrepared,
   play: (stage) => {
-    const market = stage.market("ABC", 1_000, { indexStaleMs: 2 * day })
-    const [one, another] = stage.open(["one", "another"], 10_000)
-    stage.deal(one!, another!, market, 1, 1_000)
-    stage.openLedger()
-    const passkey = 0
-    const { answer, call } = stage.register(passkey)
-    stage.done(answer)
-    let owner = OwnerCalls.holder("owner", call)
-    stage.deposit(owner, passkey, 30)
+    const { call, owner: first } = beginWithOwner(stage, 2 * day)
+    let owner = first
     const paid = (usdc: number): void => stage.approveUntil(owner, passkey, stage.withdrawal(owner, usdc), "ledger_confirmed")
     const refused = (usdc: number): void => {
       const asked = stage.withdrawal(owner, usdc)

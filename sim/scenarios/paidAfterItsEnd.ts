@@ -8,8 +8,7 @@
  * told of a later moment.
  */
 import * as FundsCalls from "../workload/FundsCalls.js"
-import * as OwnerCalls from "../workload/OwnerCalls.js"
-import { ledgerOf } from "./Ledger.js"
+import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
 import { infoOf } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage } from "./Stage.js"
@@ -37,18 +36,9 @@ export const paidAfterItsEnd: Scenario = {
   what: "a withdrawal that its owner has given up is paid by somebody with the treasury's key",
   // Strangers execute all that was prepared for transfers that have ended.
   set: { funds: ledgerOf({ behindShare: 1 }) },
-  // A record holds a prepared transaction.
-  bounds: { maxBlockBytes: 128 * 1024, segmentBytes: 512 * 1024 },
+  bounds: withPrepared,
   play: (stage) => {
-    const market = stage.market("ABC", 1_000, { indexStaleMs: hour })
-    const [one, another] = stage.open(["one", "another"], 10_000)
-    stage.deal(one!, another!, market, 1, 1_000)
-    stage.openLedger()
-    const passkey = 0
-    const { answer, call } = stage.register(passkey)
-    stage.done(answer)
-    const owner = OwnerCalls.holder("owner", call)
-    stage.deposit(owner, passkey, 30)
+    const { owner } = beginWithOwner(stage, hour)
     const solvency = () => stage.apart(FundsCalls.solvency(owner)).answer
     solvency()
     stage.wait(1_000)

@@ -12,3 +12,13 @@ export interface Stopped {
  */
 export const acceptedBy = ({ differenceAtoms, reason }: Stopped, acceptedAtoms: number): number =>
   reason === "operator" ? 0 : Math.min(acceptedAtoms, differenceAtoms)
+
+/**
+ * The same once the stop says what a comparison of the books found lacking, as the engine has it replaced: it is what the stop says then,
+ * unless that is a contradiction which says more; behind an operator's own stop nothing that was accepted before counts.
+ */
+export const acceptedBehind = (stop: Stopped, acceptedAtoms: number, lacking: number): number => {
+  if (stop.reason === "operator") return lacking
+  const differenceAtoms = stop.reason === "contradiction" ? Math.min(stop.differenceAtoms, lacking) : lacking
+  return acceptedBy({ ...stop, differenceAtoms }, acceptedAtoms)
+}

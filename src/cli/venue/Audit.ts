@@ -34,14 +34,17 @@ const isTold = ({ events, record: { command } }: Tail.Told): boolean =>
 
 /**
  * Whether withdrawals stop or go on by a record, and what a comparison of books found lacking: that is what letting them go on accepts. A
- * stop beside another changes nothing. What the ledger reports against the journal is told with the transfer's amount: a withdrawal that
- * was paid after it was given back is lacking, too, whatever had stopped withdrawals before.
+ * stop by an operator beside another changes nothing; what a comparison found replaces what was said to be lacking. What the ledger
+ * reports against the journal is told with the transfer's amount: a withdrawal that was paid after it was given back is lacking, too,
+ * whatever had stopped withdrawals before.
  */
 const stopTold = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<string> => {
   const changes = events.flatMap((event) => event.event === "WithdrawalsStopped" ? [event.isStopped === 1] : [])
   const alarmed = events.flatMap((event) => event.event === "LedgerAlarm" ? [alarmTold(state, event.alarm, event.transfer)] : [])
   const differenceAtoms = command.kind === "StopWithdrawals" ? command.differenceAtoms : 0
+  const isCompared = command.kind === "StopWithdrawals" && command.reason === "reconciliation"
   const lacking = differenceAtoms < 0 ? `: the treasury lacks ${Format.money(-differenceAtoms)} USDC` : ""
+  if (changes.length === 0 && isCompared) return [`[withdrawals stay stopped${lacking === "" ? ": the treasury lacks nothing" : lacking}]`]
   if (changes.length === 0 && command.kind === "StopWithdrawals") return [`[withdrawals were stopped before${lacking}]`]
   return [...alarmed, ...changes.map((isStopped) => isStopped ? `[withdrawals are stopped${lacking}]` : "[withdrawals go on]")]
 }

@@ -229,7 +229,7 @@ export const index = { ...remote, marketId, price: Args.text({ name: "price" }) 
 
 export const allow = {
   ...remote,
-  accept: named("accept", "The shortfall that this accepts, USDC: needed, and exactly what is lacking, where the treasury lacks any")
+  accept: named("accept", "The shortfall that this accepts at most, USDC: needed where the treasury lacks any")
 }
 
 export const fundAdd = { ...remote, amount: Args.text({ name: "amount" }) }

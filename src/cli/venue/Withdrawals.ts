@@ -1,6 +1,6 @@
 /**
- * What an operator has to know before withdrawals go on: letting them accepts as lacking whatever the stop that stands says. Of two stops
- * the first stands, so an operator's own is nothing beside one by the venue.
+ * What an operator has to know before withdrawals go on: letting them accepts as lacking whatever the stop that stands says. An operator's
+ * own stop is nothing beside one by the venue, except that it ends an attempt to let them go on that is under way.
  */
 import { acceptedBy } from "../../domain/Shortfall.js"
 import { stopIn } from "../../edge/system/LedgerStanding.js"

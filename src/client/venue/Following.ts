@@ -86,7 +86,7 @@ export class Following<C extends Channel = Channel> {
   /** Discards the state and everything received from a sequence on: the venue's journal may lack it. */
   loses(fromSequence: number): void {
     this.forgets("gap")
-    this.received = undefined
+    if (this.received !== undefined) this.received = Math.min(this.received, fromSequence - 1)
     this.listener.lost?.(fromSequence)
     this.listener.interrupted?.()
   }

@@ -715,7 +715,7 @@ export const receiverUnknown: Failure = {
   }
 }
 
-/** Withdrawals may not go on: the treasury lacks something else than would be accepted by that. */
+/** Withdrawals may not go on: the treasury lacks more than would be accepted by that. */
 export const shortfallNotAccepted = (comparison: Comparison): Failure => ({
   description: {
     ...invalid,
@@ -723,7 +723,7 @@ export const shortfallNotAccepted = (comparison: Comparison): Failure => ({
     guard: "shortfall_not_accepted",
     compares: "money_atoms",
     safeMessage: "Withdrawals stay stopped: the treasury lacks `actual`, and this would accept `limit`. Once that is explained, accept "
-      + "exactly `nearest`."
+      + "`nearest`."
   },
   comparison
 })

@@ -8,7 +8,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
-import { acceptedBy, type Stopped } from "../../domain/Shortfall.js"
+import { acceptedBehind, acceptedBy } from "../../domain/Shortfall.js"
 import * as Units from "../../domain/Units.js"
 import { clamped, lackingOf, type Lacking } from "../../funds/Reconciliation.js"
 import { plainDecimal } from "../../operations/Fingerprint.js"
@@ -32,16 +32,6 @@ const Accepting = Schema.Struct({
   })
 })
 
-/**
- * What letting withdrawals go on accepts as lacking once the stop says what the books lack: that replaces what it says, unless it is a
- * contradiction that says more, and takes back what was accepted before an operator's own stop.
- */
-const acceptedBehind = (stop: Stopped, acceptedAtoms: number, lacking: number): number => {
-  if (stop.reason === "operator") return lacking
-  const differenceAtoms = stop.reason === "contradiction" ? Math.min(stop.differenceAtoms, lacking) : lacking
-  return acceptedBy({ ...stop, differenceAtoms }, acceptedAtoms)
-}
-
 type Allow = CommandOfKind<"AllowWithdrawals">
 
 /**
@@ -55,25 +45,32 @@ const restopped = ({ submit }: Services, { atOffset, atoms }: Lacking): Effect.E
       resume(refusal === Refusal.none ? Effect.void : fail(Errors.refused(refusal))))
   })
 
-/** Lets withdrawals go on if that accepts no more and no less than what is lacking and was named. */
-const allowed = (services: Services, accept: string | undefined, allow: Allow) =>
+/**
+ * Lets withdrawals go on if no more is lacking than was named, and accepts what is lacking. Where less is lacking than was named, it is
+ * no refusal: anybody may send the treasury an atom, again and again.
+ */
+const allowed = (services: Services, named: number | undefined, allow: Allow) =>
   Effect.gen(function*() {
     const { funds, state } = services
     const stops = funds.stops.count
-    const lacking = yield* Effect.mapError(lackingOf(state, funds.reconcile), (trouble) => failureOf(trouble, { kind: "deposit" }))
     // The last word of an operator counts, also of one who no longer waits for the answer to this.
-    if (funds.stops.count !== stops) return yield* fail(Errors.stoppedMeanwhile)
+    const isLast = Effect.suspend(() => funds.stops.count === stops ? Effect.void : fail(Errors.stoppedMeanwhile))
+    const lacking = yield* Effect.mapError(lackingOf(state, funds.reconcile), (trouble) => failureOf(trouble, { kind: "deposit" }))
+    yield* isLast
     const { acceptedAtoms, stop } = state.funds
     if (stop === undefined) return yield* operated(services, "allow_withdrawals", allow)
     // What the engine would accept by itself.
     const byStop = acceptedBy(stop, acceptedAtoms)
     const needed = acceptedBehind(stop, acceptedAtoms, clamped(lacking.atoms))
-    const named = accept === undefined ? byStop : -Number(Units.parseDecimal(accept, Units.moneyScale))
-    if (named !== needed) {
-      const [limit, nearest] = [named, needed].map((atoms) => Units.formatDecimal(Math.abs(atoms), Units.moneyScale))
+    const most = named ?? byStop
+    if (needed < most) {
+      const [limit, nearest] = [most, needed].map((atoms) => Units.formatDecimal(Math.abs(atoms), Units.moneyScale))
       return yield* fail(Errors.shortfallNotAccepted({ limit, actual: Units.formatDecimal(-lacking.atoms, Units.moneyScale), nearest }))
     }
-    if (needed !== byStop) yield* restopped(services, lacking)
+    if (needed !== byStop) {
+      yield* restopped(services, lacking)
+      yield* isLast
+    }
     return yield* operated(services, "allow_withdrawals", allow)
   })
 
@@ -90,20 +87,20 @@ export const allowWithdrawals = Route.effect({
     .annotate(OpenApi.Description,
       "What is accepted is what the stop that stands says, so look first, at `stop` of a reconciliation or at `withdrawals` among the "
         + "details of `/readyz`. Only an operator's own stop revokes what was accepted before. The books are compared first, which takes "
-        + "seconds: where the treasury lacks something else than would be accepted, withdrawals stay stopped, and 400 "
+        + "seconds: where the treasury lacks more than would be accepted, withdrawals stay stopped, and 400 "
         + "`shortfall_not_accepted` tells what it lacks; `accept` with its `nearest` then accepts that. Where the ledger does "
         + "not answer, they stay stopped (503), and where somebody stops them once more meanwhile (400 `stopped_meanwhile`). "
         + "`acceptedAtoms` tells afterwards what is accepted, in either place."),
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers, urlParams: { accept } }) => {
-    if (accept !== undefined && typeof Units.parseDecimal(accept, Units.moneyScale) === "string")
-      return fail(Errors.invalidRequest("accept: must be USDC with at most 6 decimals."))
+    const atoms = accept === undefined ? undefined : Units.parseDecimal(accept, Units.moneyScale)
+    if (typeof atoms === "string") return fail(Errors.invalidRequest("accept: must be USDC with at most 6 decimals."))
     const sent = accept === undefined ? {} : { accept: plainDecimal(accept) }
     const allow = command("AllowWithdrawals", Operation.allowWithdrawals, headers, sent, {})
     // What was asked under the key before is answered as then, or refused, whatever the books say by now.
     const isKnown = services.state.isRemembered(Operation.allowWithdrawals, allow.idempotencyKey, services.now())
     return services.state.funds.stop === undefined || isKnown
       ? operated(services, "allow_withdrawals", allow)
-      : allowed(services, accept, allow)
+      : allowed(services, atoms === undefined ? undefined : -Number(atoms), allow)
   }
 })

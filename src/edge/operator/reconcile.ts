@@ -91,8 +91,8 @@ export const stopWithdrawals = Route.effect({
     .addError(Failures.native(Failures.operator))
     .annotate(OpenApi.Summary, "Take and approve no withdrawal until they are let go on: what was executed goes on")
     .annotate(OpenApi.Description,
-      "Where the venue has stopped them itself before, that stop stands and this one changes nothing: `stop` of a reconciliation and "
-        + "`withdrawals` among the details of `/readyz` tell which stands."),
+      "Where the venue has stopped them itself before, that stop stands and this one only ends an attempt to let them go on: `stop` of a "
+        + "reconciliation and `withdrawals` among the details of `/readyz` tell which stands."),
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers }) => {
     const stop = { reason: "operator", differenceAtoms: 0, atOffset: 0 } as const

@@ -37,7 +37,7 @@ const tryLater = 1013
 const slow = 4008
 
 const orderTooMany = Errors.rateLimited(1)
-/** The share of the candle streams of an account or a network frees up as its clients leave some. */
+/** The share of the candle streams of an account or a network frees up as its clients leave some to which nobody else listens. */
 const candlesTooMany = Errors.rateLimited(10)
 const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")

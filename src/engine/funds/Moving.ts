@@ -145,7 +145,8 @@ export const bind = (state: State, transfer: Transfer, partyId: string, keyId: s
 /**
  * Stops withdrawals. The first reason stays, except that a contradiction replaces any other, with the larger of the two deficits, and
  * what a comparison of the books has found replaces an operator's own stop and what an earlier comparison had found: an operator who
- * resumes withdrawals has to have been shown it. An operator's own stop takes back what was accepted before, also where it is replaced.
+ * resumes withdrawals has to have been shown it. An operator's own stop takes back what was accepted before, also where a comparison
+ * replaces it.
  */
 export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<Stop, "sinceEpochMs">): void => {
   const { stop: before } = state.funds

@@ -166,10 +166,13 @@ test("a listener is told from where on what it received may be lost, also where 
   await cut()
   await connected(start("e", 15), start("d", 7))
   expect(lost).toEqual([0, 15])
-  // Nothing has been received since.
+  // An older copy still, before any snapshot has come: what was left may be lost, too, and then nothing more can be.
+  await cut()
+  await connected(start("f", 10), start("d", 7))
+  expect(lost).toEqual([0, 15, 0])
   await cut()
   await connected()
-  expect(lost).toEqual([0, 15])
+  expect(lost).toEqual([0, 15, 0])
 })
 
 test("connections that fail are tried again less and less often, until one lasts", async () => {

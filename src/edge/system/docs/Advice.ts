@@ -119,7 +119,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   treasury_busy: "Repeat the same request in a moment: other withdrawals are under way.",
   too_many_pieces: "Give it up, and ask for `limit` at most: the rest in a transfer of its own.",
   ledger_declines: "Do what `safeMessage` says: see that your party holds enough, name another receiver, or `initiate` again later.",
-  shortfall_not_accepted: "Operators: explain what the treasury lacks, then let withdrawals go on with `accept` of exactly `nearest`.",
+  shortfall_not_accepted: "Operators: explain what the treasury lacks, then let withdrawals go on with `accept` of `nearest`.",
   stopped_meanwhile: "Operators: somebody has stopped withdrawals again; find out why before you let them go on.",
   fact_known: "Nothing to do: the ledger's fact was known.",
   fact_conflict: "Operators: the ledger said two things of one step; look at the alarms.",
