@@ -1,6 +1,7 @@
 /** Orders that were filled and orders that were cancelled as one listing, which the venue has as two. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import type { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { loadedOver } from "./Loaded.js"
 import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
 
 const symbol = market.symbol
@@ -28,15 +29,7 @@ describe("orders that have ended", () => {
 
   beforeAll(async () => {
     venue = await ScriptedVenue.start()
-    exchange = new Perpetuum({
-      hostname: `127.0.0.1:${venue.port}`,
-      apiKey: "pk_development_k_s",
-      accountId: "acc_1",
-      enableRateLimit: false,
-      options: { maxAttempts: 1 }
-    })
-    venue.script(answered([market]))
-    await exchange.loadMarkets()
+    exchange = await loadedOver(venue)
   })
 
   afterAll(() => venue.stop())

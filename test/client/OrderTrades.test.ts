@@ -1,7 +1,8 @@
 /** An order's fills when the account has more fills than one answer holds, and what a failed amendment still returns. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
-import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
+import type { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { loadedOver } from "./Loaded.js"
+import { answered, ScriptedVenue } from "./ScriptedVenue.js"
 
 const symbol = "BTC/USDC:USDC"
 const start = 1_767_225_600_000
@@ -52,15 +53,7 @@ describe("an order's trades", () => {
 
   beforeAll(async () => {
     venue = await ScriptedVenue.start()
-    exchange = new Perpetuum({
-      hostname: `127.0.0.1:${venue.port}`,
-      apiKey: "pk_development_k_s",
-      accountId: "acc_1",
-      enableRateLimit: false,
-      options: { maxAttempts: 1 }
-    })
-    venue.script(answered([market]))
-    await exchange.loadMarkets()
+    exchange = await loadedOver(venue)
   })
 
   afterAll(() => venue.stop())
