@@ -173,7 +173,9 @@ export class Clients {
       const tookMs = time.nowEpochMs() - sent.trueMs
       if (tookMs > longMs) witness.see({ _tag: "RepliedLate", call, tookMs })
     }
-    const dealt = network.send(this.#request(call), options.workload.timeoutMs, (result) => {
+    const { timeoutMs } = options.workload
+    const waitsMs = call.endpoint === "allowWithdrawals" ? Math.max(timeoutMs, comparedMs) : timeoutMs
+    const dealt = network.send(this.#request(call), waitsMs, (result) => {
       if (result._tag !== "Replied") {
         witness.see({ _tag: "Unanswered", call, attempt, refused: result._tag === "Refused" })
         if (call.persistent) again()
@@ -244,6 +246,9 @@ export class Clients {
 
 /** A reply that takes longer is late. */
 const longMs = 3_000
+
+/** How long an operator waits at least who lets withdrawals go on: the books are compared for that, and once more after a second. */
+const comparedMs = 30_000
 
 /** A request over a connection of the stream, and when it was sent. */
 export interface SaidOver {
