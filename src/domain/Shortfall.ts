@@ -13,12 +13,25 @@ export interface Stopped {
 export const acceptedBy = ({ differenceAtoms, reason }: Stopped, acceptedAtoms: number): number =>
   reason === "operator" ? 0 : Math.min(acceptedAtoms, differenceAtoms)
 
+/** A stop with the ledger offset at which was compared. */
+export interface Stop extends Stopped {
+  readonly reason: "operator" | "reconciliation" | "contradiction"
+  readonly atOffset: number
+}
+
 /**
- * The same once the stop says what a comparison of the books found lacking, as the engine has it replaced: it is what the stop says then,
- * unless that is a contradiction which says more; behind an operator's own stop nothing that was accepted before counts.
+ * The stop that stands once another one comes, and what counts as accepted then. The first reason stays, except that a contradiction
+ * replaces any other, with the larger of the two deficits, and what a comparison of the books has found replaces an operator's own stop
+ * and what an earlier comparison had found: an operator who resumes withdrawals has to have been shown it. An operator's own stop takes
+ * back what was accepted before, also where a comparison replaces it.
  */
-export const acceptedBehind = (stop: Stopped, acceptedAtoms: number, lacking: number): number => {
-  if (stop.reason === "operator") return lacking
-  const differenceAtoms = stop.reason === "contradiction" ? Math.min(stop.differenceAtoms, lacking) : lacking
-  return acceptedBy({ ...stop, differenceAtoms }, acceptedAtoms)
+export const stoppedAgain = <S extends Stop>(before: S, { atOffset, differenceAtoms, reason }: Stop, acceptedAtoms: number) => {
+  const isContradiction = reason === "contradiction"
+  const wasContradiction = before.reason === "contradiction"
+  if (reason === "operator" || (isContradiction && wasContradiction)) return { stop: before, acceptedAtoms }
+  if (isContradiction || wasContradiction) {
+    const most = Math.min(before.differenceAtoms, differenceAtoms)
+    return { stop: { ...before, reason: "contradiction" as const, differenceAtoms: most }, acceptedAtoms }
+  }
+  return { stop: { ...before, reason, differenceAtoms, atOffset }, acceptedAtoms: before.reason === "operator" ? 0 : acceptedAtoms }
 }

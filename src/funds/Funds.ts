@@ -18,7 +18,6 @@ import { ofLedger, type Parts } from "./Parts.js"
 import { Pinning } from "./Pinning.js"
 import { reconcile, type Report } from "./Reconciliation.js"
 import { SignerWatch } from "./SignerWatch.js"
-import { Stops } from "./Stops.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
 /** The step that an owner was asked to approve, with its prepared transaction. */
@@ -70,8 +69,11 @@ export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
   readonly repin: (request: Repin) => Effect.Effect<void, SignerError>
   /** Compares the books with the ledger now. */
   readonly reconcile: Effect.Effect<Report, Trouble>
-  /** Stops of withdrawals by operators. */
-  readonly stops: Stops
+  /**
+   * Counts how often operators have stopped withdrawals since the process began. A stop where they are stopped already changes nothing in
+   * the venue's state, and yet whoever lets them go on meanwhile has to know of it.
+   */
+  readonly stops: { count: number }
   /** Mints the settlement asset for a party; undefined except on a development ledger. */
   readonly give: ((party: string, amountAtoms: number) => Effect.Effect<void, Unreachable>) | undefined
   readonly standing: () => Standing
@@ -98,7 +100,7 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
     pinning: new Pinning(),
     repin: () => Effect.die("nothing can be asked of the signer here"),
     reconcile: Effect.fail(unreachable),
-    stops: new Stops(),
+    stops: { count: 0 },
     give: undefined,
     standing: () => ({
       trouble: unreachable.detail,
@@ -187,7 +189,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
       pinning,
       repin: (request) => signer.repin(request),
       reconcile: reconciled,
-      stops: new Stops(),
+      stops: { count: 0 },
       give: faucet === undefined ? undefined : (party, amountAtoms) => Effect.mapError(faucet.give(party, amountAtoms), ofLedger),
       standing: () => ({
         trouble: (driver.trouble ?? driver.refusal ?? signerWatch.trouble)?.message,

@@ -35,9 +35,7 @@ export class Offsets {
     this.highest = end
     this.lowest = end
     for (const { steps } of this.reads.openTransfers()) {
-      for (const { binding, confirmation, submissions, unlisted } of steps) {
-        if (binding !== null && confirmation === null && submissions.length + unlisted > 0) this.doubtful.add(binding.commandId)
-      }
+      for (const step of steps) if (isUnderWay(step)) this.doubtful.add(step.binding.commandId)
     }
   }
 
@@ -48,6 +46,13 @@ export class Offsets {
     )
   }
 }
+
+/** A step that is bound to its command. */
+type Bound = StepView & { readonly binding: NonNullable<StepView["binding"]> }
+
+/** Whether a step was submitted, and the ledger has not been heard to have done it. */
+export const isUnderWay = (step: StepView): step is Bound =>
+  step.binding !== null && step.confirmation === null && step.submissions.length + step.unlisted > 0
 
 /** The trouble of a step whose completions cannot be told from the offsets that are known. */
 export const wentBack = (detail: string): Stopped => new Stopped({ reason: "ledger_went_back", detail })

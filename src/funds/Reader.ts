@@ -8,6 +8,7 @@ import type { TransferView } from "../engine/Reads.js"
 import { Ahead, isFromBefore } from "./Ahead.js"
 import { note } from "./Journaled.js"
 import { factOf } from "./Looking.js"
+import { isUnderWay } from "./Offsets.js"
 import { type Bound, endOf, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
@@ -109,11 +110,7 @@ export class Reader {
 
   /** The open steps that were submitted and are not confirmed, by their transfers' ids. */
   private submitted(): ReadonlyArray<string> {
-    return this.parts.reads.openTransfers().flatMap(({ id, steps }) =>
-      steps.flatMap(({ binding, confirmation, name, submissions, unlisted }) =>
-        binding !== null && confirmation === null && submissions.length + unlisted > 0 ? [`${name} of ${id}`] : []
-      )
-    )
+    return this.parts.reads.openTransfers().flatMap(({ id, steps }) => steps.filter(isUnderWay).map(({ name }) => `${name} of ${id}`))
   }
 
   /** Reads one page. Returns whether there may be more at once. */

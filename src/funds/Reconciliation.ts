@@ -97,7 +97,7 @@ export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, T
     const { acceptedAtoms, stop } = parts.reads.funds
     if (stop === undefined && differenceAtoms < BigInt(acceptedAtoms)) {
       yield* Effect.logError(`the treasury holds ${heldAtoms} atoms at offset ${atOffset}, the journal says ${owed}`)
-      yield* note(parts, "StopWithdrawals", { reason: "reconciliation", differenceAtoms: clamped(differenceAtoms), atOffset })
+      yield* note(parts, "StopWithdrawals", stopOf({ atoms: differenceAtoms, atOffset }))
     }
     return second
   })
@@ -122,8 +122,11 @@ export const lackingOf = <E>(
       : Effect.map(compared, ({ atOffset, differenceAtoms }) => ({ atoms: differenceAtoms < 0n ? differenceAtoms : 0n, atOffset }))
   )
 
+/** The stop by what was found lacking. */
+export const stopOf = ({ atOffset, atoms }: Lacking) => ({ reason: "reconciliation", differenceAtoms: clamped(atoms), atOffset }) as const
+
 /** Clamped to the range of the journal's numbers. */
-export const clamped = (atoms: bigint): number => {
+const clamped = (atoms: bigint): number => {
   const most = BigInt(Number.MAX_SAFE_INTEGER)
   return Number(atoms > most ? most : atoms < -most ? -most : atoms)
 }

@@ -8,9 +8,9 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
-import { acceptedBehind, acceptedBy } from "../../domain/Shortfall.js"
+import { acceptedBy, stoppedAgain } from "../../domain/Shortfall.js"
 import * as Units from "../../domain/Units.js"
-import { clamped, lackingOf, type Lacking } from "../../funds/Reconciliation.js"
+import { lackingOf, stopOf } from "../../funds/Reconciliation.js"
 import { plainDecimal } from "../../operations/Fingerprint.js"
 import { internal, Principal } from "../../operations/Header.js"
 import { type CommandOfKind, Operation, withFields } from "../../operations/Operations.js"
@@ -26,9 +26,8 @@ import { command } from "./Sent.js"
 
 const Accepting = Schema.Struct({
   accept: Fields.optional(Fields.DecimalInput).annotations({
-    description:
-      "The shortfall of the treasury that this accepts, USDC: exactly what is lacking, or what was accepted before, where that is "
-      + "more. What the stop that stands says, when absent."
+    description: "The most that the treasury may lack, USDC: what it lacks is accepted, or what was accepted before, where that is more. "
+      + "What the stop that stands says, when absent."
   })
 })
 
@@ -38,9 +37,8 @@ type Allow = CommandOfKind<"AllowWithdrawals">
  * Has the stop that stands say what the books lack, since whoever lets withdrawals go on accepts what it says. They stay stopped
  * meanwhile, and behind it, too, if letting them go on then fails.
  */
-const restopped = ({ submit }: Services, { atOffset, atoms }: Lacking): Effect.Effect<void, Errors.Failure> =>
+const restopped = ({ submit }: Services, stop: ReturnType<typeof stopOf>): Effect.Effect<void, Errors.Failure> =>
   Effect.async<void, Errors.Failure>((resume) => {
-    const stop = { reason: "reconciliation", differenceAtoms: clamped(atoms), atOffset } as const
     submit(withFields("StopWithdrawals", internal(Principal.ledger), stop), ({ refusal }) =>
       resume(refusal === Refusal.none ? Effect.void : fail(Errors.refused(refusal))))
   })
@@ -61,14 +59,16 @@ const allowed = (services: Services, named: number | undefined, allow: Allow) =>
     if (stop === undefined) return yield* operated(services, "allow_withdrawals", allow)
     // What the engine would accept by itself.
     const byStop = acceptedBy(stop, acceptedAtoms)
-    const needed = acceptedBehind(stop, acceptedAtoms, clamped(lacking.atoms))
+    const found = stopOf(lacking)
+    const again = stoppedAgain(stop, found, acceptedAtoms)
+    const needed = acceptedBy(again.stop, again.acceptedAtoms)
     const most = named ?? byStop
     if (needed < most) {
       const [limit, nearest] = [most, needed].map((atoms) => Units.formatDecimal(Math.abs(atoms), Units.moneyScale))
       return yield* fail(Errors.shortfallNotAccepted({ limit, actual: Units.formatDecimal(-lacking.atoms, Units.moneyScale), nearest }))
     }
     if (needed !== byStop) {
-      yield* restopped(services, lacking)
+      yield* restopped(services, found)
       yield* isLast
     }
     return yield* operated(services, "allow_withdrawals", allow)

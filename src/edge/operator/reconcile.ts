@@ -96,7 +96,7 @@ export const stopWithdrawals = Route.effect({
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers }) => {
     const stop = { reason: "operator", differenceAtoms: 0, atOffset: 0 } as const
-    services.funds.stops.note()
+    services.funds.stops.count++
     return operated(services, "stop_withdrawals", command("StopWithdrawals", Operation.stopWithdrawals, headers, {}, stop))
   }
 })

@@ -1,4 +1,5 @@
 /** What the state knows of money on the ledger: transfers, parties, the offset up to which the ledger was read, and totals. */
+import type * as Shortfall from "../../domain/Shortfall.js"
 import { Total } from "../Total.js"
 import { bounds, type FundsBounds } from "./Bounds.js"
 import { Parties } from "./Parties.js"
@@ -19,10 +20,7 @@ export const alarms = [
 export type Alarm = (typeof alarms)[number]
 
 /** Why withdrawals are stopped, with the difference that was reported, if any. */
-export interface Stop {
-  readonly reason: "operator" | "reconciliation" | "contradiction"
-  readonly differenceAtoms: number
-  readonly atOffset: number
+export interface Stop extends Shortfall.Stop {
   readonly sinceEpochMs: number
 }
 

@@ -4,6 +4,7 @@ import { refused, type Refused } from "../../operations/Outcome.js"
 import { stepNames, type TransferKind, transferKinds, type TransferStands, transferStatuses } from "../../operations/funds/Transfers.js"
 import { none } from "../../domain/None.js"
 import type { Refusal } from "../../domain/Refusal.js"
+import { stoppedAgain } from "../../domain/Shortfall.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { type Alarm, alarms, type Stop } from "./Funds.js"
@@ -142,26 +143,17 @@ export const bind = (state: State, transfer: Transfer, partyId: string, keyId: s
   put(state, { ...transfer, partyId, keyId })
 }
 
-/**
- * Stops withdrawals. The first reason stays, except that a contradiction replaces any other, with the larger of the two deficits, and
- * what a comparison of the books has found replaces an operator's own stop and what an earlier comparison had found: an operator who
- * resumes withdrawals has to have been shown it. An operator's own stop takes back what was accepted before, also where a comparison
- * replaces it.
- */
+/** Stops withdrawals, or stops them again (`stoppedAgain`). */
 export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<Stop, "sinceEpochMs">): void => {
-  const { stop: before } = state.funds
-  if (before !== null) {
-    if (reason === "operator" || (reason === "contradiction" && before.reason === "contradiction")) return
-    if (reason === "contradiction" || before.reason === "contradiction") {
-      state.funds.stop = { ...before, reason: "contradiction", differenceAtoms: Math.min(before.differenceAtoms, differenceAtoms) }
-      return
-    }
-    if (before.reason === "operator") state.funds.acceptedAtoms = 0
-    state.funds.stop = { ...before, reason, differenceAtoms, atOffset }
+  const { funds } = state
+  if (funds.stop !== null) {
+    const { acceptedAtoms, stop } = stoppedAgain(funds.stop, { atOffset, differenceAtoms, reason }, funds.acceptedAtoms)
+    funds.stop = stop
+    funds.acceptedAtoms = acceptedAtoms
     return
   }
   state.capacity.reached?.("withdrawals were stopped")
-  state.funds.stop = { reason, differenceAtoms, atOffset, sinceEpochMs: state.atEpochMs }
+  funds.stop = { reason, differenceAtoms, atOffset, sinceEpochMs: state.atEpochMs }
   state.events.event1(Event.WithdrawalsStopped, 1)
 }
 
