@@ -81,6 +81,12 @@ const hourMs = 3_600_000
 /** How much longer than all others owners with a ledger may make calls, in simulated milliseconds. */
 const mostMovingMs = 15_000
 
+/**
+ * While owners with a ledger are waited for, traders go on, up to so many times the calls that the run was to have: where they are in
+ * a hurry and the ledger is slow they would make a hundred times as many.
+ */
+const mostTimesCalls = 10
+
 /** The interval of the checks whether transfers have ended, their number, and how far the ledger's clock is set forward between two. */
 const settlingMs = 4_000
 /**
@@ -349,8 +355,9 @@ class Run {
     this.planDays()
     if (script === undefined) {
       operator.start()
+      const trading = { ...desk, isOpen: () => clients.open && clients.calls < mostTimesCalls * steps }
       clients.identities.forEach((who, index) =>
-        Trader.make(desk, who, root.split(`trader-${index}`), options.workload, options.edges?.againUnderHalt ?? 0).start()
+        Trader.make(trading, who, root.split(`trader-${index}`), options.workload, options.edges?.againUnderHalt ?? 0).start()
       )
       const owners = options.owners !== undefined && options.owners.owners > 0 ? this.beginOwners(options.owners) : []
       if (options.tickets !== undefined && options.tickets.calls > 0) this.beginTickets(options.tickets, owners)
