@@ -2490,13 +2490,19 @@ export class NaiveVenue {
     return marginOf(this.markets, account, extra)
   }
 
-  /** Aggregated levels of a side as [priceAtoms, sizeAtoms], best first. */
+  /** Aggregated levels of a side as [priceAtoms, sizeAtoms], best first; beyond 2^53 the number nearest to a size. */
   levels(market: number, side: Order.Side): ReadonlyArray<readonly [number, number]> {
-    const sizes = new Map<number, number>()
+    const sizes = new Map<number, bigint>()
     for (const order of this.markets[market]!.resting) {
-      if (order.side === side) sizes.set(order.price, (sizes.get(order.price) ?? 0) + remaining(order))
+      if (order.side === side) sizes.set(order.price, (sizes.get(order.price) ?? 0n) + BigInt(remaining(order)))
     }
-    return [...sizes].sort((a, b) => (side === Order.buy ? b[0] - a[0] : a[0] - b[0]))
+    return [...sizes].map(([price, size]) => [price, Number(size)] as const)
+      .sort((a, b) => (side === Order.buy ? b[0] - a[0] : a[0] - b[0]))
+  }
+
+  /** The sum of all long positions in a market, size atoms; beyond 2^53 the number nearest to it. */
+  openInterest(market: number): number {
+    return Number(this.accounts.reduce((sum, { positions }) => sum + BigInt(Math.max(0, positions.get(market)?.quantity ?? 0)), 0n))
   }
 }
 

@@ -515,9 +515,6 @@ export const compatMarket = (shown: NaiveMarket): Members => {
   }
 }
 
-const openInterestOf = (model: NaiveVenue, { index }: NaiveMarket): bigint =>
-  model.accounts.reduce((total, account) => total + BigInt(Math.max(0, account.positions.get(index)?.quantity ?? 0)), 0n)
-
 /** A market's funding: the last interval that ended, and the running one so far as long as it may be paid. */
 const fundingOf = (of: NaiveMarket) => {
   const last = of.risk.fundings.at(-1)
@@ -569,7 +566,7 @@ export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
     factor,
     mark,
     lastPrice,
-    openInterest: openInterestOf(model, of),
+    openInterest: BigInt(model.openInterest(of.index)),
     funding: fundingOf(of),
     index,
     source,
@@ -651,7 +648,7 @@ export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs)
 export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
-  const openInterest = openInterestOf(model, of)
+  const openInterest = BigInt(model.openInterest(of.index))
   const present = Math.max(now, model.atEpochMs)
   const funding = fundingOf(of)
   const { predicted } = predictedAt(funding, Risk.unpaidFrom(of, model.halted), present)

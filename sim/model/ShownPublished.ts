@@ -343,10 +343,6 @@ export const operatorMarkets = (model: NaiveVenue): Members => ({
   journalSequence: model.sequence
 })
 
-/** The sum of all long positions in a market, size atoms. */
-const openInterestOf = ({ accounts }: NaiveVenue, { index }: NaiveMarket): number =>
-  accounts.reduce((sum, { positions: own }) => sum + Math.max(0, own.get(index)?.quantity ?? 0), 0)
-
 /** `operator-delisting/v1` at present. */
 export const delisting = (model: NaiveVenue, market: NaiveMarket): Members => {
   const { delisting: leaving, parameters: { marketId, priceScale, quantityScale }, resting } = market
@@ -356,7 +352,7 @@ export const delisting = (model: NaiveVenue, market: NaiveMarket): Members => {
     marketId,
     delisting: leaving === undefined ? null : delistingShown(leaving, priceScale),
     ...(price === 0 ? { presentPrice: null, presentPriceAtoms: null } : both("presentPrice", price, priceScale)),
-    ...both("openInterest", openInterestOf(model, market), quantityScale),
+    ...both("openInterest", model.openInterest(market.index), quantityScale),
     openOrders: resting.length,
     ...(leaving?.state === "settling" && leaving.againAtEpochMs !== 0 ? { againAtEpochMs: leaving.againAtEpochMs } : {}),
     journalSequence: model.sequence
@@ -373,7 +369,7 @@ const differing = (now: Members, next: Members): ReadonlyArray<Members> =>
 /** Positions get no other underlying at once, nor they and orders higher fees, although a record may give them either. */
 const isSurprised = (model: NaiveVenue, known: NaiveMarket, next: Market.Parameters): boolean => {
   const { parameters: now, resting, status } = known
-  const isHeld = openInterestOf(model, known) > 0
+  const isHeld = model.openInterest(known.index) > 0
   const costsMore = next.makerFeeBps > now.makerFeeBps || next.takerFeeBps > now.takerFeeBps
   return isHeld && now.underlyingSymbol !== next.underlyingSymbol || status !== "draft" && costsMore && (isHeld || resting.length > 0)
 }
@@ -392,7 +388,7 @@ export const marketPreview = (model: NaiveVenue, next: Market.Parameters, effect
     refusal: told === undefined || isTaken ? null : { code: told.code, rejectionGuard: told.guard, ...comesTo.compared },
     differences: differing(known === undefined ? {} : put(known.parameters), put(next)),
     withdrawsAnnounced: isTaken && known?.announced !== undefined,
-    openInterest: decimalOf(known === undefined ? 0 : openInterestOf(model, known), (known?.parameters ?? next).quantityScale),
+    openInterest: decimalOf(known === undefined ? 0 : model.openInterest(known.index), (known?.parameters ?? next).quantityScale),
     openOrders: known?.resting.length ?? 0,
     ...(known === undefined ? { underInitialMargin: 0, underMaintenanceMargin: 0 } : model.touched(known, next)),
     journalSequence: model.sequence

@@ -241,10 +241,10 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
   const day = model.day(market, model.atEpochMs)
   const funding = market.risk.fundings.at(-1)
   const predicted = model.atEpochMs >= Risk.unpaidFrom(market, model.halted) ? 0n : Risk.predictedRate8h(market)
-  const openInterest = model.accounts.reduce((total, account) => total + Math.max(0, account.positions.get(market.index)?.quantity ?? 0), 0)
+  const openInterest = model.openInterest(market.index)
   return firstDifference(`the day of market ${market.index}`, [
     ["quote volume", stats.volumeQuoteAtoms, day.volumeQuote],
-    ["base volume", BigInt(stats.volumeBaseAtoms), day.volumeBase],
+    ["base volume", stats.volumeBaseAtoms, day.volumeBase],
     ["high", stats.highAtoms, day.high],
     ["low", stats.lowAtoms, day.low],
     ["open", stats.openAtoms, day.open],

@@ -25,6 +25,7 @@ import { leftFromBefore } from "./leftFromBefore.js"
 import { liquidatedForAMinute } from "./liquidatedForAMinute.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
+import { moreThanExact } from "./moreThanExact.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
 import { nightWithoutRoom } from "./nightWithoutRoom.js"
 import { notedWithoutRoom } from "./notedWithoutRoom.js"
@@ -98,7 +99,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   batchesEveryDay,
   reachedForAMoment,
   snapshotsWithoutRoom,
-  asMuchAsADayAllows
+  asMuchAsADayAllows,
+  moreThanExact
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

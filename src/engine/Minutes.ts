@@ -3,7 +3,6 @@
  * the previous price and no volume.
  */
 import { assert } from "../domain/Assert.js"
-import { Total } from "./Total.js"
 
 const minuteMs = 60_000
 /** Minutes in the 24 h window. */
@@ -21,13 +20,23 @@ const none = (): Float64Array => new Float64Array(0)
 export interface Day {
   /** Money atoms, exact. */
   readonly volumeQuoteAtoms: bigint
-  /** Size atoms; the nearest number where the minutes come to more than a number holds. */
-  readonly volumeBaseAtoms: number
+  /** Size atoms, exact. */
+  readonly volumeBaseAtoms: bigint
   readonly highAtoms: number
   readonly lowAtoms: number
   /** The last price 24 h ago, or the first ever. */
   readonly openAtoms: number
 }
+
+/** Adds to a minute what makes another multiple of 2^53 of it. Subtracted first, since the sum itself would not be exact. */
+const addWhole = (rests: Float64Array, wholes: Float64Array, at: number, atoms: number): void => {
+  rests[at] = rests[at]! - whole + atoms
+  wholes[at]! += 1
+}
+
+/** What a minute's rest and its multiples of 2^53 come to. */
+const atomsAt = (rests: Float64Array, wholes: Float64Array, at: number): bigint =>
+  BigInt(rests[at]!) + (wholes.length === 0 ? 0n : BigInt(wholes[at]!) * BigInt(whole))
 
 export class Minutes {
   private first = -1
@@ -45,10 +54,14 @@ export class Minutes {
    * double counts exactly.
    */
   private quote = none()
+  /** Size by minute, size atoms, likewise. */
   private base = none()
-  /** The multiples of 2^53 of each minute. Most markets never have any: these have no such column, and dumps leave it out. */
+  /**
+   * The multiples of 2^53 of each minute's notional and of its size. Most markets never have any: these have no such columns, and dumps
+   * leave them out. A size atom is worth a money atom at least, so sizes have multiples only where notionals have.
+   */
   private quoteWholes = none()
-  private hasWholes = false
+  private baseWholes = none()
 
   traded(priceAtoms: number, sizeAtoms: number, notionalAtoms: number, atEpochMs: number): void {
     const minute = Math.floor(atEpochMs / minuteMs)
@@ -59,17 +72,17 @@ export class Minutes {
     this.highs[at] = Math.max(this.highs[at]!, priceAtoms)
     this.lows[at] = this.lows[at] === 0 ? priceAtoms : Math.min(this.lows[at]!, priceAtoms)
     const quote = this.quote[at]! + notionalAtoms
+    const base = this.base[at]! + sizeAtoms
     if (quote <= Number.MAX_SAFE_INTEGER) this.quote[at] = quote
     else {
-      if (!this.hasWholes) {
-        this.quoteWholes = new Float64Array(kept)
-        this.hasWholes = true
-      }
-      // Subtracted first, since the sum itself would not be exact.
-      this.quote[at] = this.quote[at]! - whole + notionalAtoms
-      this.quoteWholes[at]! += 1
+      if (this.quoteWholes.length === 0) this.quoteWholes = new Float64Array(kept)
+      addWhole(this.quote, this.quoteWholes, at, notionalAtoms)
     }
-    this.base[at]! += sizeAtoms
+    if (base <= Number.MAX_SAFE_INTEGER) this.base[at] = base
+    else {
+      if (this.baseWholes.length === 0) this.baseWholes = new Float64Array(kept)
+      addWhole(this.base, this.baseWholes, at, sizeAtoms)
+    }
   }
 
   /** Begins a minute with its first trade, and fills the minutes without trades before it. */
@@ -87,7 +100,8 @@ export class Minutes {
       this.lows[at] = 0
       this.quote[at] = 0
       this.base[at] = 0
-      if (this.hasWholes) this.quoteWholes[at] = 0
+      if (this.quoteWholes.length > 0) this.quoteWholes[at] = 0
+      if (this.baseWholes.length > 0) this.baseWholes[at] = 0
     }
     this.last = minute
     this.place = minute % kept
@@ -104,19 +118,18 @@ export class Minutes {
   day(atEpochMs: number): Day {
     const now = Math.floor(atEpochMs / minuteMs)
     let volumeQuoteAtoms = 0n
-    const base = new Total()
+    let volumeBaseAtoms = 0n
     let highAtoms = 0
     let lowAtoms = 0
     for (let minute = Math.max(this.first, now - window + 1); minute <= this.last && this.first >= 0; minute++) {
       const at = minute % kept
-      if (this.base[at] === 0) continue
-      volumeQuoteAtoms += BigInt(this.quote[at]!)
-      if (this.hasWholes) volumeQuoteAtoms += BigInt(this.quoteWholes[at]!) * BigInt(whole)
-      base.add(this.base[at]!)
+      if (this.highs[at] === 0) continue
+      volumeQuoteAtoms += atomsAt(this.quote, this.quoteWholes, at)
+      volumeBaseAtoms += atomsAt(this.base, this.baseWholes, at)
       highAtoms = Math.max(highAtoms, this.highs[at]!)
       lowAtoms = lowAtoms === 0 ? this.lows[at]! : Math.min(lowAtoms, this.lows[at]!)
     }
-    return { volumeQuoteAtoms, volumeBaseAtoms: base.nearest, highAtoms, lowAtoms, openAtoms: this.openAtoms(atEpochMs) }
+    return { volumeQuoteAtoms, volumeBaseAtoms, highAtoms, lowAtoms, openAtoms: this.openAtoms(atEpochMs) }
   }
 
   dump(): Float64Array {
@@ -129,8 +142,8 @@ export class Minutes {
 
   static restore(dump: Float64Array): Minutes {
     const minutes = new Minutes()
-    minutes.hasWholes = dump.length === 4 + 6 * kept
-    assert(dump.length === 4 + minutes.columns().length * kept, "a dump of minutes has one of its two lengths")
+    const columns = (dump.length - 4) / kept
+    assert(columns === 5 || columns === 6 || columns === 7, "a dump of minutes has one of its lengths")
     minutes.first = dump[0]!
     minutes.last = dump[1]!
     minutes.place = Math.max(0, minutes.last) % kept
@@ -148,11 +161,13 @@ export class Minutes {
     this.lows = column(2)
     this.quote = column(3)
     this.base = column(4)
-    if (this.hasWholes) this.quoteWholes = column(5)
+    // A column that the memory does not have is empty.
+    this.quoteWholes = column(5)
+    this.baseWholes = column(6)
   }
 
   private columns(): ReadonlyArray<Float64Array> {
-    const columns = [this.closes, this.highs, this.lows, this.quote, this.base]
-    return this.hasWholes ? [...columns, this.quoteWholes] : columns
+    const wholes = [this.quoteWholes, this.baseWholes].filter(({ length }) => length > 0)
+    return [this.closes, this.highs, this.lows, this.quote, this.base, ...wholes]
   }
 }

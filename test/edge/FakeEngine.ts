@@ -76,7 +76,7 @@ export const decided = (orderNumber: number, more: Partial<OrderDecided> = {}): 
 /** A market's daily statistics, which no script changes. */
 const stats: StatsView = {
   volumeQuoteAtoms: 0n,
-  volumeBaseAtoms: 0,
+  volumeBaseAtoms: 0n,
   highAtoms: 0,
   lowAtoms: 0,
   openAtoms: 0,

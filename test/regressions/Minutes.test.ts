@@ -1,4 +1,4 @@
-/** A bug once found in the day's statistics: a minute with more than 2^53 money atoms of trades was not counted to the atom. */
+/** Bugs once found in the day's statistics: a minute with more than 2^53 money atoms, or size atoms, was not counted to the atom. */
 import { expect, test } from "vitest"
 import { Minutes } from "../../src/engine/Minutes.js"
 
@@ -30,6 +30,20 @@ test("it still is after a snapshot, and the minute that takes its place a day la
   restored.traded(7, 1, 10, (5 + 1441) * minuteMs)
   expect(restored.day((5 + 1441) * minuteMs).volumeQuoteAtoms).toBe(10n)
   expect(Minutes.restore(restored.dump()).day((5 + 1441) * minuteMs).volumeQuoteAtoms).toBe(10n)
+})
+
+test.each([
+  ["just what a double counts", [largest - 1, 1]],
+  ["2^53 itself", [largest, 1]],
+  ["many times that", [largest, largest - 2, 4, largest]]
+])("sizes are exact as notionals are, also after a snapshot: %s", (_, sizes) => {
+  const minutes = new Minutes()
+  for (const size of sizes) minutes.traded(1, size, size, 5 * minuteMs)
+  for (const each of [minutes, Minutes.restore(minutes.dump())]) {
+    expect(each.day(5 * minuteMs)).toMatchObject({ volumeBaseAtoms: sumOf(sizes), volumeQuoteAtoms: sumOf(sizes) })
+    each.traded(1, 2, 2, (5 + 1441) * minuteMs)
+    expect(each.day((5 + 1441) * minuteMs).volumeBaseAtoms).toBe(2n)
+  }
 })
 
 test("a snapshot of a market that never traded so much is what it always was", () => {

@@ -141,13 +141,8 @@ const intervalName = (intervalMs: number): string =>
 /** A rate in 10^-9 in basis points, half up. */
 const rateBps = (rateE9: number): string => String(Math.floor(rateE9 / e9PerBps + 0.5) + 0)
 
-/** The decimal string of atoms beyond the safe integers, with exactly `scale` > 0 decimals. */
-const formatLarge = (atoms: bigint, scale: number): string => {
-  const digits = String(atoms).padStart(scale + 1, "0")
-  return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
-}
-
-const money = (atoms: bigint): number => Number(formatLarge(atoms, Units.moneyScale))
+/** Atoms that may be beyond the safe integers, as a number at a scale. */
+const toNumber = (atoms: bigint, scale: number): number => Number(Units.formatDecimal(atoms, scale))
 
 interface Figures extends StatsView {
   readonly nextFundingEpochMs: number
@@ -170,18 +165,18 @@ export const figuresOf = (services: Pick<Services, "now" | "state">, view: Marke
 export const stats = (view: MarketView, figures: Figures): MarketStats => {
   const { marketId, priceScale, quantityScale } = view.parameters
   const price = (atoms: number): string => Units.formatDecimal(atoms, priceScale)
-  const quantity = (atoms: number): string => Units.formatDecimal(atoms, quantityScale)
+  const quantity = (atoms: number | bigint): string => Units.formatDecimal(atoms, quantityScale)
   return {
     version: "external-market-stats/v1",
     marketId,
     volume24hQuoteAtoms: String(figures.volumeQuoteAtoms),
-    volume24hQuote: formatLarge(figures.volumeQuoteAtoms, Units.moneyScale),
+    volume24hQuote: Units.formatDecimal(figures.volumeQuoteAtoms, Units.moneyScale),
     volume24hBaseAtoms: String(figures.volumeBaseAtoms),
     volume24hBase: quantity(figures.volumeBaseAtoms),
     openInterestBaseAtoms: String(figures.openInterestBaseAtoms),
     openInterestBase: quantity(figures.openInterestBaseAtoms),
     openInterestQuoteAtoms: String(figures.openInterestQuoteAtoms),
-    openInterestQuote: formatLarge(figures.openInterestQuoteAtoms, Units.moneyScale),
+    openInterestQuote: Units.formatDecimal(figures.openInterestQuoteAtoms, Units.moneyScale),
     lastPriceAtoms: String(figures.lastPriceAtoms),
     lastPrice: price(figures.lastPriceAtoms),
     high24hAtoms: String(figures.highAtoms),
@@ -221,10 +216,10 @@ const compatStats = (view: MarketView, figures: Figures, atEpochMs: number): Com
     high: price(figures.highAtoms),
     low: price(figures.lowAtoms),
     last: price(figures.lastPriceAtoms),
-    baseVolume: quantity(figures.volumeBaseAtoms),
-    quoteVolume: money(figures.volumeQuoteAtoms),
+    baseVolume: toNumber(figures.volumeBaseAtoms, parameters.quantityScale),
+    quoteVolume: toNumber(figures.volumeQuoteAtoms, Units.moneyScale),
     openInterestAmount: quantity(figures.openInterestBaseAtoms),
-    openInterestValue: money(figures.openInterestQuoteAtoms),
+    openInterestValue: toNumber(figures.openInterestQuoteAtoms, Units.moneyScale),
     markPrice: price(figures.markPriceAtoms),
     indexPrice: price(figures.indexPriceAtoms),
     fundingRate: figures.fundingRateE9 / one,
@@ -238,7 +233,7 @@ const compatStats = (view: MarketView, figures: Figures, atEpochMs: number): Com
 
 /** Volume-weighted price of the day in price atoms, half up; so it lies between low and high. `volumeBaseAtoms` is positive. */
 const vwapAtoms = (market: Market.Parameters, { volumeBaseAtoms, volumeQuoteAtoms }: StatsView): number =>
-  Number(Market.averagePriceAtoms(market, volumeQuoteAtoms, BigInt(volumeBaseAtoms)))
+  Number(Market.averagePriceAtoms(market, volumeQuoteAtoms, volumeBaseAtoms))
 
 /** A ticker in the unified shape. `book` needs its best level only. */
 const compatTicker = (view: MarketView, figures: Figures, book: BookView, atEpochMs: number): CompatTicker => {
@@ -255,7 +250,7 @@ const compatTicker = (view: MarketView, figures: Figures, book: BookView, atEpoc
     datetime: isoTime(atEpochMs),
     ...(bid === undefined ? undefined : { bid: price(bid[0]), bidVolume: quantity(bid[1]) }),
     ...(ask === undefined ? undefined : { ask: price(ask[0]), askVolume: quantity(ask[1]) }),
-    ...(figures.volumeBaseAtoms === 0
+    ...(figures.volumeBaseAtoms === 0n
       ? undefined
       : { high: price(figures.highAtoms), low: price(figures.lowAtoms), vwap: price(vwapAtoms(parameters, figures)) }),
     ...(lastPriceAtoms === 0 ? undefined : {
@@ -266,8 +261,8 @@ const compatTicker = (view: MarketView, figures: Figures, book: BookView, atEpoc
       percentage: (changeAtoms * 100) / openAtoms,
       average: Units.toNumber((lastPriceAtoms + openAtoms) * 5, parameters.priceScale + 1)
     }),
-    baseVolume: quantity(figures.volumeBaseAtoms),
-    quoteVolume: money(figures.volumeQuoteAtoms),
+    baseVolume: toNumber(figures.volumeBaseAtoms, parameters.quantityScale),
+    quoteVolume: toNumber(figures.volumeQuoteAtoms, Units.moneyScale),
     ...(figures.markPriceAtoms === 0 ? undefined : { markPrice: price(figures.markPriceAtoms) }),
     ...(figures.indexPriceAtoms === 0 ? undefined : { indexPrice: price(figures.indexPriceAtoms) }),
     info: stats(view, figures)
