@@ -156,14 +156,15 @@ export class Clients {
     this.witness.see({ _tag: "AnsweredOver", answered })
   }
 
-  #attempt(call: Call, attempt: number, settled: Settled): void {
+  #attempt(call: Call, attempt: number, settled: Settled, begunMs = this.world.time.nowEpochMs()): void {
     const { witness, world: { network, options, request, root, time } } = this
     witness.see({ _tag: "Asked", call, attempt })
     const fate = root.split(`call/${call.id}/${attempt}`)
     const again = (): void => {
-      time.after(Math.min(2_000, 20 * attempt) * (0.5 + fate.next()), () => this.#attempt(call, attempt + 1, settled))
+      time.after(Math.min(2_000, 20 * attempt) * (0.5 + fate.next()), () => this.#attempt(call, attempt + 1, settled, begunMs))
     }
     const sent = this.#moment()
+    const hasTriedForMark = (): boolean => attempt >= mostForMark || time.nowEpochMs() - begunMs >= longestForMarkMs
     // A power failure at the moment a reply leaves undoes all later records.
     let leftBehind = 0
     const left = (response: Response): void => {
@@ -187,9 +188,9 @@ export class Clients {
       this.#answered(call, attempt, answer, leftBehind, sent)
       const waitMs = call.persistent ? limitedMs(answer) : undefined
       // The same request under the same identity, once the rate limit allows it.
-      if (waitMs !== undefined) time.after(waitMs + fate.next(), () => this.#attempt(call, attempt + 1, settled))
+      if (waitMs !== undefined) time.after(waitMs + fate.next(), () => this.#attempt(call, attempt + 1, settled, begunMs))
       // A full table stays full for a day: its clients do not retry.
-      else if (call.persistent && status === 503 && !isFull(text) && !(isBehind(text) && attempt >= mostForMark)) again()
+      else if (call.persistent && status === 503 && !isFull(text) && !(isBehind(text) && hasTriedForMark())) again()
       else this.#settle(call, answer, settled)
     }, fate, left)
     request.dealt?.(call, dealt)
@@ -290,10 +291,11 @@ const encoder = new TextEncoder()
 const limitedMs = (answer: Answer): number | undefined => isLimited(answer) ? Number(answer.headers["retry-after"]) * 1_000 : undefined
 
 /**
- * How often a client tries while a mark is behind, which takes a quarter of a minute: as long as the clock is behind the last record, which
- * may be hours, there is no other mark, and it gives up.
+ * How often a client tries while a mark is behind, which takes a quarter of a minute, or longer where its requests are limited between
+ * them: as long as the clock is behind the last record, which may be hours, there is no other mark, and it gives up.
  */
 const mostForMark = 40
+const longestForMarkMs = 60_000
 
 const isBehind = (text: string): boolean => text.includes(describe(Refusal.markBehind).safeMessage)
 
