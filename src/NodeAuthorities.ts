@@ -8,6 +8,7 @@ import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { filled } from "./SettingTexts.js"
 
 const setting = "NODE_EXTRA_CA_CERTS"
 
@@ -26,5 +27,5 @@ const checkFile = (file: string): Effect.Effect<void, ConfigError.ConfigError> =
   )
 
 /** Refuses a file that Node could not use. */
-export const check: Effect.Effect<void, ConfigError.ConfigError> = Effect.flatMap(Config.option(Config.nonEmptyString(setting)),
+export const check: Effect.Effect<void, ConfigError.ConfigError> = Effect.flatMap(Config.option(filled(setting)),
   (file) => Option.isNone(file) ? Effect.void : checkFile(file.value))

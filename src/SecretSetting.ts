@@ -4,10 +4,12 @@ import * as ConfigError from "effect/ConfigError"
 import * as Either from "effect/Either"
 import type * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { filled } from "./SettingTexts.js"
 
 const optional = (name: string, faultOf: (value: string) => string | undefined): Config.Config<Option.Option<Redacted.Redacted>> =>
   Config.option(
-    Config.redacted(Config.nonEmptyString(name)).pipe(
+    filled(name).pipe(
+      Config.map(Redacted.make<string>),
       Config.mapOrFail((secret) => {
         const fault = faultOf(Redacted.value(secret))
         return fault === undefined ? Either.right(secret) : Either.left(ConfigError.InvalidData([name], fault))

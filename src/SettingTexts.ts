@@ -23,7 +23,8 @@ const mostCharacters = 120
 const withoutCredentials = (value: string): string => value.replace(/(:?\/\/)[^]*@|(:\/*)\S*@/, "$1$2...@")
 
 const wasText = (name: string, value: string | undefined): string => {
-  if (value === undefined || value === "") return "is not set"
+  if (value === undefined) return "is not set"
+  if (value === "") return "is empty"
   if (secretSettings.includes(name)) return `has ${value.length} ${value.length === 1 ? "character" : "characters"}`
   const shown = withoutCredentials(value)
   return `is ${JSON.stringify(shown.length > mostCharacters ? `${shown.slice(0, mostCharacters)}...` : shown)}`
@@ -92,18 +93,33 @@ export const inWords = <A, E, R>(
 const listed = (values: ReadonlyArray<string>): string =>
   values.length === 1 ? values[0]! : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`
 
+/** The refusal of a setting that does not go with the others. */
+export const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
+
+/**
+ * A setting's text. One that is set to nothing is refused: a variable that somebody's script has not filled in would otherwise make a
+ * production venue one of development, or one without an operator.
+ */
+export const filled = (name: string): Config.Config<string> =>
+  Config.string(name).pipe(
+    // Without a path of its own: this adds the name.
+    Config.mapOrFail((found) =>
+      found === "" ? Either.left(ConfigError.InvalidData([], "must have a value, or be left out")) : Either.right(found)
+    )
+  )
+
 /** A setting that must be one of several words. */
 export const oneOf = <A extends string>(name: string, ...values: ReadonlyArray<A>): Config.Config<A> =>
-  Config.nonEmptyString(name).pipe(
-    Config.mapOrFail((text) => {
-      const found = values.find((value) => value === text)
-      return found === undefined ? Either.left(ConfigError.InvalidData([name], `must be ${listed(values)}`)) : Either.right(found)
+  filled(name).pipe(
+    Config.mapOrFail((word) => {
+      const found = values.find((value) => value === word)
+      return found === undefined ? refuse(name, `must be ${listed(values)}`) : Either.right(found)
     })
   )
 
-/** A setting of plain digits within bounds. Empty counts as not set, as for texts. */
+/** A setting of plain digits within bounds. */
 export const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>
-  Config.nonEmptyString(name).pipe(
+  filled(name).pipe(
     Config.withDefault(String(fallback)),
     Config.validate({
       message: `${name} must be a whole number from ${low} to ${high}`,
@@ -111,9 +127,6 @@ export const between = (name: string, low: number, high: number, fallback: numbe
     }),
     Config.map(Number)
   )
-
-/** The refusal of a setting that does not go with the others. */
-export const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
 
 /** All of several settings, or what is wrong with each that is refused: told one at a time, each would cost another start. */
 export const gathered = <R extends Readonly<Record<string, Either.Either<unknown, ConfigError.ConfigError>>>>(

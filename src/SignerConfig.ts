@@ -13,13 +13,13 @@ import { setting } from "./ledger/development/Setting.js"
 import { Custody } from "./ledger/Planned.js"
 import type * as Signer from "./signer/Signer.js"
 import { optionalBearer, optionalSecret } from "./SecretSetting.js"
-import { gathered, refuse } from "./SettingTexts.js"
+import { filled, gathered, refuse } from "./SettingTexts.js"
 import { siteOf, siteSettings, type TlsFiles, tlsOf } from "./SiteConfig.js"
 
 /** A development venue's limits in USDC, where none are set. */
 const developmentLimits = { perWithdrawal: "100000", daily: "1000000" } as const
 
-const text = (name: string) => Config.option(Config.nonEmptyString(name))
+const text = (name: string) => Config.option(filled(name))
 
 /** An amount of USDC as a decimal. */
 const money = (name: string): Config.Config<Option.Option<number>> =>

@@ -8,15 +8,15 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { environments } from "./domain/Environment.js"
 import type { SiteSetting } from "./identity/Identity.js"
-import { oneOf, refuse } from "./SettingTexts.js"
+import { filled, oneOf, refuse } from "./SettingTexts.js"
 
 /** Settings that the venue and a signer of its own share: the environment, where owners approve, and the files for TLS. */
 export const siteSettings = {
   environment: oneOf("VENUE_ENVIRONMENT", ...environments).pipe(Config.withDefault("development" as const)),
-  publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
-  rpId: Config.option(Config.nonEmptyString("RP_ID")),
-  tlsCert: Config.option(Config.nonEmptyString("TLS_CERT")),
-  tlsKey: Config.option(Config.nonEmptyString("TLS_KEY"))
+  publicOrigin: Config.option(filled("PUBLIC_ORIGIN")),
+  rpId: Config.option(filled("RP_ID")),
+  tlsCert: Config.option(filled("TLS_CERT")),
+  tlsKey: Config.option(filled("TLS_KEY"))
 }
 
 /** The certificate and key files for serving TLS. */

@@ -18,7 +18,7 @@ import type { WorkloadSetting } from "./identity/WorkloadIdentity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { optionalBearer, optionalSecret } from "./SecretSetting.js"
-import { between, gathered, oneOf, refuse } from "./SettingTexts.js"
+import { between, filled, gathered, oneOf, refuse } from "./SettingTexts.js"
 import { isLocal, siteOf, siteSettings, type TlsFiles, tlsOf } from "./SiteConfig.js"
 
 /** A number that exceeds any need. */
@@ -28,7 +28,7 @@ const mostRequests = 1_000_000_000
 const mostStreamMessages = 1_000
 
 /** The number of the venue's own proxies in front of it: `off` for none, `on` for one, or a number. */
-const trustedProxies = Config.nonEmptyString("TRUST_PROXY").pipe(
+const trustedProxies = filled("TRUST_PROXY").pipe(
   Config.withDefault("off"),
   Config.validate({
     message: "TRUST_PROXY must be off, on, or how many proxies stand before the venue, 1 to 16",
@@ -38,7 +38,7 @@ const trustedProxies = Config.nonEmptyString("TRUST_PROXY").pipe(
 )
 
 /** Origins, separated by commas. */
-const corsOrigins = Config.nonEmptyString("CORS_ORIGINS").pipe(
+const corsOrigins = filled("CORS_ORIGINS").pipe(
   Config.map((text) => text.split(",").map((origin) => origin.trim())),
   Config.withDefault([] as ReadonlyArray<string>),
   Config.mapOrFail((origins) => {
@@ -49,40 +49,40 @@ const corsOrigins = Config.nonEmptyString("CORS_ORIGINS").pipe(
 
 /** The settings as given, before they are checked against each other. */
 const settings = Config.all({
-  host: Config.nonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
+  host: filled("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: between("PORT", 0, 65_535, 8080),
-  dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
+  dataDir: filled("DATA_DIR").pipe(Config.withDefault("./data")),
   ...siteSettings,
   affiliateEnabled: oneOf("AFFILIATE_ENABLED", "true", "false").pipe(
     Config.withDefault("false" as const),
     Config.map((text) => text === "true")
   ),
-  workloadJwks: Config.option(Config.nonEmptyString("WORKLOAD_JWKS")),
-  workloadIssuer: Config.option(Config.nonEmptyString("WORKLOAD_ISSUER")),
-  workloadAudience: Config.option(Config.nonEmptyString("WORKLOAD_AUDIENCE")),
-  workloadAccounts: Config.option(Config.nonEmptyString("WORKLOAD_ACCOUNTS")),
+  workloadJwks: Config.option(filled("WORKLOAD_JWKS")),
+  workloadIssuer: Config.option(filled("WORKLOAD_ISSUER")),
+  workloadAudience: Config.option(filled("WORKLOAD_AUDIENCE")),
+  workloadAccounts: Config.option(filled("WORKLOAD_ACCOUNTS")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
-  signerUrl: Config.option(Config.nonEmptyString("SIGNER_URL")),
+  signerUrl: Config.option(filled("SIGNER_URL")),
   signerToken: optionalBearer("SIGNER_TOKEN", 16),
-  ledgerUrl: Config.option(Config.nonEmptyString("LEDGER_URL")),
+  ledgerUrl: Config.option(filled("LEDGER_URL")),
   ledgerToken: optionalBearer("LEDGER_TOKEN", 1),
   reconcileSeconds: between("RECONCILE_SECONDS", 0, 86_400, 60),
   operatorToken: optionalBearer("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(oneOf("INDEX_FEED", "synthetic", "push", "tape", "ccxt")),
-  indexTape: Config.option(Config.nonEmptyString("INDEX_TAPE")),
+  indexTape: Config.option(filled("INDEX_TAPE")),
   indexTapeLoops: oneOf("INDEX_TAPE_LOOP", "true", "false").pipe(
     Config.withDefault("false" as const),
     Config.map((text) => text === "true")
   ),
-  indexExchanges: Config.option(Config.nonEmptyString("INDEX_EXCHANGES")),
-  indexExchangeUrls: Config.option(Config.nonEmptyString("INDEX_EXCHANGE_URLS")),
+  indexExchanges: Config.option(filled("INDEX_EXCHANGES")),
+  indexExchangeUrls: Config.option(filled("INDEX_EXCHANGE_URLS")),
   indexSources: Config.all({
     pollMs: between("INDEX_POLL_MS", 100, 60_000, 1_000),
     staleMs: between("INDEX_SOURCE_STALE_MS", 1_000, 60_000, 5_000),
     outlierBps: between("INDEX_OUTLIER_BPS", 1, 5_000, 100),
     minSources: between("INDEX_MIN_SOURCES", 2, 16, 2)
   }),
-  marketsFile: Config.option(Config.nonEmptyString("MARKETS_FILE")),
+  marketsFile: Config.option(filled("MARKETS_FILE")),
   capacity,
   inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
   follower: oneOf("FOLLOWER", "thread", "none").pipe(Config.withDefault("thread" as const)),

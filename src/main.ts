@@ -241,6 +241,8 @@ const nobodys = (random: SecureRandom["Type"]): string => Buffer.from(random.byt
 /** Whether anybody can act as the operator. */
 const hasOperator = ({ environment, operatorToken }: VenueConfig): boolean => environment === "development" || Option.isSome(operatorToken)
 
+const withoutOperator = "OPERATOR_TOKEN is not set: nobody can halt this venue, stop its withdrawals or change its markets"
+
 /** Opens secrets, keys and ledger once the data directory is locked for this venue; creates in it what is missing. */
 const opening = (settings: VenueConfig, custody: Setting, signer: SignerPlace) =>
   Effect.gen(function*() {
@@ -330,6 +332,7 @@ const saidOf = ({ dataDir }: VenueConfig, state: Reads): Effect.Effect<void> => 
 const run = Effect.gen(function*() {
   const { custody, settings } = yield* Config.all({ settings: config, custody: SignerConfig.custody })
   yield* NodeAuthorities.check
+  if (!hasOperator(settings)) yield* Effect.logWarning(withoutOperator)
   const connections = yield* connectionLimit(settings)
   const signer = yield* signerPlace(settings)
   const markets = yield* readMarkets(settings)

@@ -25,7 +25,7 @@ test.each([
   ["that is not there", path.join(folder, "nowhere.pem"), "a file of certificates that can be read"],
   ["without a certificate", file("no.pem", "no certificate"), "a file of certificates in PEM"],
   ["with one", "fixtures/tls/test-only.cert.pem", ""],
-  ["that is not set", "", ""]
+  ["without a name", "", "NODE_EXTRA_CA_CERTS is empty: it must have a value, or be left out"]
 ])("a file %s", (_, name, expected) => {
   expect(said(name)).toContain(expected)
   expect(said(name) === "").toBe(expected === "")

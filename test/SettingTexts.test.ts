@@ -23,6 +23,9 @@ const production = {
   PUBLIC_ORIGIN: "https://venue.example"
 }
 
+const without = (name: keyof typeof production): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(production).filter(([one]) => one !== name))
+
 const numbers: ReadonlyArray<readonly [string, number, number]> = [
   ["PORT", 0, 65_535],
   ["ORDER_CAPACITY", 1_000, 16_000_000],
@@ -48,11 +51,39 @@ const numbers: ReadonlyArray<readonly [string, number, number]> = [
   ["ACCOUNT_OPENINGS_PER_HOUR", 1, 1_000_000_000]
 ]
 
+const texts: ReadonlyArray<string> = [
+  ...Object.keys(production),
+  "OPERATOR_TOKEN",
+  "LEDGER_TOKEN",
+  "HOST",
+  "DATA_DIR",
+  "RP_ID",
+  "TLS_CERT",
+  "TLS_KEY",
+  "AFFILIATE_ENABLED",
+  "WORKLOAD_JWKS",
+  "WORKLOAD_ISSUER",
+  "WORKLOAD_AUDIENCE",
+  "WORKLOAD_ACCOUNTS",
+  "INDEX_FEED",
+  "INDEX_TAPE",
+  "INDEX_TAPE_LOOP",
+  "INDEX_EXCHANGES",
+  "INDEX_EXCHANGE_URLS",
+  "MARKETS_FILE",
+  "FOLLOWER",
+  "TRUST_PROXY",
+  "CORS_ORIGINS"
+]
+
 const rows: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> = [
   ...numbers.flatMap(([name, low, high]) =>
-    ["", "abc", String(high + 1), ...(low === 0 ? ["-1"] : [String(low - 1)])].map((value) =>
-      [{ [name]: value }, value === "" ? "" : `${name} is "${value}": it must be a whole number from ${low} to ${high}`] as const
+    ["abc", String(high + 1), ...(low === 0 ? ["-1"] : [String(low - 1)])].map((value) =>
+      [{ [name]: value }, `${name} is "${value}": it must be a whole number from ${low} to ${high}`] as const
     )
+  ),
+  ...[...numbers.map(([name]) => name), ...texts].map((name) =>
+    [{ ...production, [name]: "" }, `${name} is empty: it must have a value, or be left out`] as const
   ),
   [{ VENUE_ENVIRONMENT: "prod" }, "VENUE_ENVIRONMENT is \"prod\": it must be development, testnet, staging or production"],
   [{ FOLLOWER: "process" }, "FOLLOWER is \"process\": it must be thread or none"],
@@ -80,10 +111,10 @@ const rows: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> =
   [{ LEDGER_TOKEN: "t" }, "LEDGER_URL is not set: it must be set where LEDGER_TOKEN is"],
   [{ LEDGER_URL: "participant" },
     "LEDGER_URL is \"participant\": it must be scheme, host and port alone, as https://participant.internal:7575"],
-  [{ ...production, SIGNER_SECRET: "" }, "SIGNER_SECRET is not set: it must be set outside development, with at least 16 characters"],
+  [without("SIGNER_SECRET"), "SIGNER_SECRET is not set: it must be set outside development, with at least 16 characters"],
   [{ ...production, RATE_LIMIT_PER_MINUTE: "6001" }, "RATE_LIMIT_PER_MINUTE is \"6001\": it must be at most 6000 in production"],
   [{ ...production, STREAM_MESSAGES_PER_SECOND: "1001" }, "STREAM_MESSAGES_PER_SECOND is \"1001\": it must be at most 1000 in production"],
-  [{ ...production, PUBLIC_ORIGIN: "" }, "PUBLIC_ORIGIN is not set: it must be set outside development: passkeys are bound to it"],
+  [without("PUBLIC_ORIGIN"), "PUBLIC_ORIGIN is not set: it must be set outside development: passkeys are bound to it"],
   [{ PUBLIC_ORIGIN: "https://venue.example", RP_ID: "evil.example" },
     "RP_ID is \"evil.example\": it must be the domain of PUBLIC_ORIGIN (venue.example) or one that it lies in"],
   [{ TLS_CERT: "a.pem" }, "TLS_KEY is not set: it must be set where TLS_CERT is"],
@@ -113,6 +144,9 @@ test("and the signer's", () => {
     said(processConfig, { SIGNER_SECRET: "s".repeat(16), SIGNER_TOKEN: "secret" }),
     said(signer, { TREASURY_WITHDRAWAL_LIMIT: "0" }),
     said(signer, { TREASURY_DAILY_LIMIT: "1.1234567" }),
+    said(signer, { VENUE_ENVIRONMENT: "" }),
+    said(signer, { TREASURY_DAILY_LIMIT: "" }),
+    said(custody, { LEDGER_TOKEN_ID: "" }),
     said(signer, { LEDGER_USER_ID: "a b" }),
     said(signer, { LEDGER_SYNCHRONIZER_ID: "a b" }),
     said(signer, { LEDGER_CUSTODY_PACKAGE_ID: "#name" }),
@@ -125,6 +159,9 @@ test("and the signer's", () => {
     "SIGNER_TOKEN has 6 characters: it must have at least 16",
     "TREASURY_WITHDRAWAL_LIMIT is \"0\": it must be USDC above zero, with at most six decimals",
     "TREASURY_DAILY_LIMIT is \"1.1234567\": it must be USDC above zero, with at most six decimals",
+    "VENUE_ENVIRONMENT is empty: it must have a value, or be left out",
+    "TREASURY_DAILY_LIMIT is empty: it must have a value, or be left out",
+    "LEDGER_TOKEN_ID is empty: it must have a value, or be left out",
     "LEDGER_USER_ID is \"a b\": it must be a user's id of the ledger, 1 to 128 characters without spaces",
     "LEDGER_SYNCHRONIZER_ID is \"a b\": it must be a synchronizer's id, as name::fingerprint, at most 255 letters, digits, :, _ and -",
     "LEDGER_CUSTODY_PACKAGE_ID is \"#name\": it must be a package's id, at most 64 letters, digits, _ and -",

@@ -25,12 +25,12 @@ afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 const few = { PATH: process.env["PATH"] ?? "", PORT: "0", ...fewRows }
 
 const start = (env: Readonly<Record<string, string>>) => {
-  const { status, stderr } = spawnSync(process.execPath, ["dist/venue/main.js"], {
+  const { status, stderr, stdout } = spawnSync(process.execPath, ["dist/venue/main.js"], {
     env: { ...few, DATA_DIR: directory, ...env },
     encoding: "utf8",
     timeout: 100_000
   })
-  return { status, stderr }
+  return { status, stderr, stdout }
 }
 
 /** Every file of a data directory with its content: a refused start leaves all of it as it was. */
@@ -48,23 +48,34 @@ test("a wrong setting ends with 78 and the variable's name", () => {
   expect(status).toBe(78)
 })
 
+const testnet = {
+  VENUE_ENVIRONMENT: "testnet",
+  SIGNER_SECRET: "a secret of sixteen and more",
+  PUBLIC_ORIGIN: "https://venue.example",
+  LEDGER_URL: "http://127.0.0.1:1",
+  LEDGER_USER_ID: "venue",
+  LEDGER_SYNCHRONIZER_ID: "global::1220ab",
+  LEDGER_CUSTODY_PACKAGE_ID: "a".repeat(64),
+  LEDGER_TOKEN_PACKAGE_ID: "b".repeat(64),
+  LEDGER_TOKEN_ADMIN: `issuer::1220${"c".repeat(64)}`,
+  LEDGER_TOKEN_ID: "USDC",
+  TREASURY_DAILY_LIMIT: "20000"
+}
+
 test("a setting of the signer in this process is read before anything is made: the directory stays empty", () => {
   const DATA_DIR = path.join(directory, "testnet")
-  const { status, stderr } = start({
-    DATA_DIR,
-    VENUE_ENVIRONMENT: "testnet",
-    SIGNER_SECRET: "a secret of sixteen and more",
-    PUBLIC_ORIGIN: "https://venue.example",
-    LEDGER_URL: "http://127.0.0.1:1",
-    LEDGER_USER_ID: "venue",
-    LEDGER_SYNCHRONIZER_ID: "global::1220ab",
-    LEDGER_CUSTODY_PACKAGE_ID: "a".repeat(64),
-    LEDGER_TOKEN_PACKAGE_ID: "b".repeat(64),
-    LEDGER_TOKEN_ADMIN: `issuer::1220${"c".repeat(64)}`,
-    LEDGER_TOKEN_ID: "USDC",
-    TREASURY_DAILY_LIMIT: "20000"
-  })
+  const { status, stderr, stdout } = start({ ...testnet, DATA_DIR })
+  expect(stdout).toContain("OPERATOR_TOKEN is not set: nobody can halt this venue")
   expect(stderr).toContain("TREASURY_WITHDRAWAL_LIMIT")
+  expect(status).toBe(78)
+  expect(fs.existsSync(DATA_DIR)).toBe(false)
+})
+
+test("a setting that is set to nothing ends with 78: a venue of production does not start as one of development", () => {
+  const DATA_DIR = path.join(directory, "nothing")
+  const { status, stderr } = start({ ...testnet, DATA_DIR, VENUE_ENVIRONMENT: "", OPERATOR_TOKEN: "", LOG_FORMAT: "json" })
+  expect(stderr).toContain("VENUE_ENVIRONMENT is empty: it must have a value, or be left out")
+  expect(stderr).toContain("OPERATOR_TOKEN is empty: it must have a value, or be left out")
   expect(status).toBe(78)
   expect(fs.existsSync(DATA_DIR)).toBe(false)
 })

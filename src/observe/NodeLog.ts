@@ -21,7 +21,7 @@ import { secretSettings } from "./SecretSettings.js"
 const formats = ["auto", "json", "pretty"] as const
 type Format = (typeof formats)[number]
 
-const setting: Config.Config<Format> = Config.nonEmptyString("LOG_FORMAT").pipe(
+const setting: Config.Config<Format> = Config.string("LOG_FORMAT").pipe(
   Config.mapOrFail((text) => {
     const found = formats.find((format) => format === text)
     return found === undefined
