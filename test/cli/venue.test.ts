@@ -225,7 +225,7 @@ describe("an operator's request", () => {
       markets: []
     }
     const { result } = await asked([{ status: 503, body }, "no connection"], Operator.status("http://venue.test"))
-    expect(result).toMatchObject({ _tag: "Right", right: { readiness: { reason: body.reason }, metrics: undefined } })
+    expect(result).toMatchObject({ _tag: "Right", right: { readiness: { reason: body.reason }, metrics: { _tag: "Left" } } })
   })
 
   it("a comparison of books that got no answer is not begun again beside the one that may be under way", async () => {
@@ -876,6 +876,18 @@ describe("the command", () => {
     expect([behind.code, behind.stderr]).toEqual([2,
       expect.stringContaining("not the histories (histories.db): there are none, and the journal")])
     expect(fs.readdirSync(path.join(folder, "behind"))).toContain("journal")
+  })
+
+  it("a status without the metrics ends with 2: whether the venue is halted is not known", async () => {
+    const readiness = { version: "readiness/v1", status: "ready", durableSequence: 3, details: {}, markets: [] }
+    const denied = await answeringAt({ "GET /readyz": readiness })
+    const other = await answeringAt({ "GET /readyz": readiness, "GET /metrics": { signIn: "please" } })
+    const told = [await denied.tool("status"), await other.tool("status")]
+    await Promise.all([denied.close(), other.close()])
+    expect(told.map(({ code }) => code)).toEqual([2, 2])
+    for (const { stdout } of told) expect(stdout).toMatch(/trading +│ unknown/)
+    expect(told[0]!.stderr).toMatch(/whether trading is halted is unknown without \/metrics: market_not_found/)
+    expect(told[1]!.stderr).toContain("what answers is not a venue's metrics")
   })
 
   it("ends with 2 where nobody listens to a status, and with 3 for what it does not know", async () => {

@@ -379,12 +379,15 @@ const withoutToken = (url: string): Target => ({ url, token: "", retries: 0, tri
 
 const readinessIn = (url: string) => ({ text }: { readonly text: string }) => decode(withoutToken(url), Readiness, text)
 
-/** Whether the venue accepts requests, and its metrics as text; undefined where these do not arrive, since they wait for the writer. */
+/** Whether the venue accepts requests, and its metrics, or why there are none: they wait for the writer, and a proxy may deny them. */
 export const status = (url: string) =>
   Effect.gen(function*() {
     const readiness = yield* Effect.flatMap(read(url, "/readyz"), readinessIn(url))
-    const metrics = yield* Effect.option(read(url, "/metrics"))
-    return { readiness, metrics: Option.getOrUndefined(Option.map(metrics, ({ text }) => text)) }
+    const metrics = yield* Effect.either(Effect.flatMap(
+      read(url, "/metrics"),
+      ({ status, text }) => status === 200 ? Effect.succeed(text) : fail(withoutToken(url), status, text)
+    ))
+    return { readiness, metrics }
   })
 
 /** The source of a venue's index, by the name of the setting; undefined where the venue does not report it. */

@@ -1,6 +1,7 @@
 /** An operator's tasks for the venue as a whole: its status, its halt, its limits, its funds. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as fs from "node:fs"
 import { isRetention } from "../../domain/Retention.js"
@@ -42,15 +43,17 @@ const oldestStale = (markets: ReadonlyArray<IndexAge>): string => {
 export const status = ({ url }: Options.Of<typeof Options.status>) =>
   Effect.gen(function*() {
     const { metrics, readiness } = yield* asked(Operator.status(url))
+    const figures = Either.getOrElse(metrics, () => "")
+    const trading = Metrics.trading(figures)
     yield* Console.log(Format.table(["what", "value"], [
       ["status", readiness.status],
-      ["trading", Metrics.trading(metrics ?? "")],
+      ["trading", trading],
       ["durable sequence", String(readiness.durableSequence)],
       ...("dependency" in readiness ? [["waits for", String(readiness.dependency)]] : []),
       ...("reason" in readiness ? [["reason", String(readiness.reason)]] : []),
       ...Object.entries(readiness.details).map(([name, value]) => [name, String(value)]),
       ["oldest stale index", oldestStale(readiness.markets)],
-      ...Metrics.summarize(metrics ?? "").map(({ name, value }) => [name, value])
+      ...Metrics.summarize(figures).map(({ name, value }) => [name, value])
     ]))
     yield* Console.log(Format.table(
       ["market", "status", "session", "index age ms>", "index"],
@@ -63,7 +66,10 @@ export const status = ({ url }: Options.Of<typeof Options.status>) =>
       ])
     ))
     if (readiness.status !== "ready") return yield* new Ended({ code: noAnswerCode, text: `the venue is ${readiness.status}` })
-    if (metrics === undefined) return yield* new Ended({ code: noAnswerCode, text: "the venue does not tell its metrics" })
+    if (trading === "unknown") {
+      const why = Either.isLeft(metrics) ? metrics.left.text : "what answers is not a venue's metrics"
+      return yield* new Ended({ code: noAnswerCode, text: `whether trading is halted is unknown without /metrics: ${why}` })
+    }
   })
 
 /** Moves collected fees into the insurance fund. */
