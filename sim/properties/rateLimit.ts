@@ -64,7 +64,7 @@ const isOfJson = ({ body, contentType = body === "" ? "" : "application/json" }:
   /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i.test(contentType)
 const addressOf = (call: Call): string => `${placeOf(call)}${signingIn.has(call.endpoint) && isOfJson(call) ? whereSigningIn : ""}`
 
-const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
+const unlimited: ReadonlySet<string> = new Set(["getHealth", "getReadiness", "getMetrics"])
 const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
 
 const isAddress = (subject: string): boolean => subject.startsWith("address of ")
@@ -77,7 +77,7 @@ const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undef
   const { credential, endpoint, reading, token } = call
   const access = accesses.get(endpoint)
   if (access === undefined || reading._tag === "nowhere" || hidesAffiliates && isOfAffiliates(call)) return placeOf(call)
-  if (health.has(endpoint)) return undefined
+  if (unlimited.has(endpoint)) return undefined
   if (access === "public" || access === "system") return addressOf(call)
   if (access === "operator") return credential === "operator" ? undefined : addressOf(call)
   return keys.has(token) ? token : addressOf(call)

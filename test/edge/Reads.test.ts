@@ -112,6 +112,11 @@ test("the metrics' text is made once in 200 ms, however many ask, and anew behin
   expect(await seen()).toBe(1)
   nowMs -= 151
   expect(await seen()).toBe(2)
+  // While a text is being made, others wait for it.
+  nowMs += 200
+  const first = seen()
+  const [, second] = await Promise.all([healthAsked(), seen()])
+  expect([await first, second]).toEqual([2, 2])
 })
 
 test("the compatibility book is cut to its limit and carries the native one", async () => {
