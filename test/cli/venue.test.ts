@@ -413,6 +413,19 @@ describe("the command", () => {
     expect(authorizations).toEqual(["Bearer kept-token-of-tests"])
   })
 
+  it("demo accounts that take several requests can be told again where these break off", async () => {
+    const accounts = [{ accountId: "acc_1", apiKey: "pk_1", expiresAtEpochMs: 5 }]
+    const opened = { version: "demo-accounts/v1", accounts, sequence: 3, decidedAtEpochMs: 1 }
+    const { asked, close, tool } = await answeringAt({ "POST /v1/operator/demo/accounts": opened })
+    const { stderr, stdout } = await tool("demo", "--accounts", "33", "--json", "--key", "again")
+    await close()
+    expect(asked.map(({ body }) => JSON.parse(body).accounts)).toEqual([32, 1])
+    expect(stderr).toBe(
+      "opening 33 accounts: should this break off, the same again with --key again goes on and tells all their keys\n"
+    )
+    expect(JSON.parse(stdout)).toEqual([...accounts, ...accounts])
+  })
+
   it("prints its key where the answer is not the contract's, and keeps one through a proxy's 502", async () => {
     const keys: Array<string | undefined> = []
     const server = http.createServer((request, response) => {
@@ -897,6 +910,7 @@ describe("the command", () => {
       line(program, ["status", "--url", "http://127.0.0.1:1"]),
       line(program, ["status", "--url", "http://127.0.0.1:1", "--data", folder]),
       line(program, ["demo", "--data", folder, "--accounts", "0"]),
+      line(program, ["demo", "--data", folder, "--accounts", "10001"]),
       line(program, ["demo", "--data", folder, "--lifetime", "299"]),
       line(program, ["halt", "--data", folder], { OPERATOR_TOKEN: "" }),
       line(program, ["index", "--data", folder, "BTC-USDC-PERP", "1e5"]),

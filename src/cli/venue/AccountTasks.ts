@@ -3,24 +3,35 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { OperatorCancel } from "../../edge/operator/cancelByOperator.js"
-import { maxDemoKeySeconds, minDemoKeySeconds } from "../../operations/accounts/OpenDemoAccounts.js"
+import { maxDemoAccounts, maxDemoKeySeconds, minDemoKeySeconds } from "../../operations/accounts/OpenDemoAccounts.js"
 import { usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 import { against, isDecimal } from "./Against.js"
 import * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
 
+/** How many accounts are opened at most: all their keys are printed at the end. */
+const mostAccounts = 10_000
+
+/** Where there are several requests, a break between two of them would leave accounts whose keys nobody has seen. */
+const sayKey = (accounts: number, key: string): Effect.Effect<void> =>
+  accounts <= maxDemoAccounts
+    ? Effect.void
+    : Console.error(
+      `opening ${accounts} accounts: should this break off, the same again with --key ${key} goes on and tells all their keys`
+    )
+
 /** Opens and funds accounts on a development venue. */
 export const demo = (parsed: Options.Of<typeof Options.demo>) =>
   Effect.gen(function*() {
-    if (parsed.accounts < 1) return yield* usage("--accounts is at least 1")
+    if (parsed.accounts < 1 || parsed.accounts > mostAccounts) return yield* usage(`--accounts is from 1 to ${mostAccounts}`)
     if (!isDecimal(parsed.collateral)) return yield* usage(`--collateral takes a decimal, and not ${parsed.collateral}`)
     if (parsed.lifetime < minDemoKeySeconds || parsed.lifetime > maxDemoKeySeconds) {
       return yield* usage(`--lifetime is from ${minDemoKeySeconds} to ${maxDemoKeySeconds} seconds`)
     }
     const opened = yield* against(
       parsed,
-      (target, key) => Operator.openDemoAccounts(target, key, parsed)
+      (target, key) => Effect.zipRight(sayKey(parsed.accounts, key), Operator.openDemoAccounts(target, key, parsed))
     )
     const until = (expiresAtEpochMs: number | undefined) => expiresAtEpochMs === undefined ? "" : Format.time(expiresAtEpochMs)
     const rows = opened.map(({ accountId, apiKey, expiresAtEpochMs }) => [accountId, apiKey, until(expiresAtEpochMs)])

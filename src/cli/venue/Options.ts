@@ -47,7 +47,7 @@ const flagList = (name: string, description: string) =>
 export const demo = {
   ...remote,
   accounts: CliOptions.integer("accounts").pipe(
-    CliOptions.withDescription("How many accounts to open"),
+    CliOptions.withDescription("How many accounts to open, 1 to 10000"),
     CliOptions.withDefault(2)
   ),
   collateral: CliOptions.text("collateral").pipe(
