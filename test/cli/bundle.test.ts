@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import * as fc from "fast-check"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -676,6 +677,15 @@ describe("the commands", () => {
     expect(results[0]!.stderr).toContain("its digest does not match its bytes: it was altered")
     expect(results[5]!.stderr).toContain("is there already")
     expect(fs.existsSync(`${file}.2`)).toBe(false)
+  })
+
+  it("leave no file of a bundle that there is no room for, which would keep the next one from its name", () => {
+    const out = path.join(folder(), "full.bundle")
+    // The shell lets the tool write 512 bytes to a file.
+    const words = ["-c", "ulimit -f 1; exec \"$@\"", "sh", process.execPath, venue, "bundle", "--data", made, "--out", out]
+    const { status, stderr } = spawnSync("sh", words, { env: { ...process.env, ...settings }, encoding: "utf8" })
+    expect([status, stderr]).toEqual([3, expect.stringContaining("cannot be written: EFBIG")])
+    expect(fs.existsSync(out)).toBe(false)
   })
 })
 

@@ -58,9 +58,7 @@ export const make = (
       )
     const bytes = Bundle.write(contents)
     yield* Effect.try({
-      // `wx`: a file that another program has created meanwhile is not replaced. Users who may not read the journal may not read a part of
-      // it either.
-      try: () => fs.writeFileSync(file, bytes, { flag: "wx", mode: 0o600 }),
+      try: () => writeNew(file, bytes),
       catch: (error) => usage(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
     })
     return describe(file, bytes, contents)
@@ -72,6 +70,22 @@ export const make = (
       CapacityTooSmall: (error) => usage(error.message)
     })
   )
+
+/**
+ * Writes a file that is not there yet. `wx`: one that another program has created meanwhile is not replaced. Users who may not read the
+ * journal may not read a part of it either. What could be written of it, as on a full disk, is removed again.
+ */
+const writeNew = (file: string, bytes: Uint8Array): void => {
+  const descriptor = fs.openSync(file, "wx", 0o600)
+  try {
+    fs.writeFileSync(descriptor, bytes)
+  } catch (error) {
+    fs.rmSync(file, { force: true })
+    throw error
+  } finally {
+    fs.closeSync(descriptor)
+  }
+}
 
 /** Redacting means running the journal from its first record, which only the version that decided all of it can do. */
 const unredacted = (error: Diverged, others: Others.Others | undefined): Ended =>
