@@ -856,6 +856,8 @@ describe("the command", () => {
       line(program, ["journal", "tail", "--data", empty]),
       line(program, ["histories", "rebuild", "--data", empty]),
       copy(""),
+      copy(path.join(folder, "journal", "x")),
+      copy(`${folder}/x/../snapshots`),
       copy(file),
       copy(path.join(file, "x")),
       ...(os.platform() === "linux" ? [copy("/proc/x")] : [])
@@ -869,6 +871,7 @@ describe("the command", () => {
       [3, noJournal(empty)],
       [3, noJournal(empty)],
       [3, "--out takes a directory, and not an empty text\n"],
+      ...["journal/x", "x/../snapshots"].map((name) => [3, expect.stringContaining(`${name} lies among the venue's own files`)]),
       [2, `--out ${file} cannot be used (ENOTDIR)\n`],
       [2, `makeDirectory of ${path.join(file, "x")} failed: ENOTDIR\n`],
       ...(os.platform() === "linux" ? [[2, "makeDirectory of /proc/x failed: ENOENT\n"]] : [])

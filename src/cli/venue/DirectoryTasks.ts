@@ -12,6 +12,7 @@ import type { Disk, DiskError } from "../../journal/Disk.js"
 import { Corrupt, Replaced } from "../../journal/Journal.js"
 import * as NodeDisk from "../../journal/NodeDisk.js"
 import * as Scan from "../../journal/Scan.js"
+import * as Segment from "../../journal/Segment.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import { capacity, settingTooSmall } from "../Capacity.js"
 import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
@@ -100,6 +101,11 @@ const hasStep = (data: string): boolean => {
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
     if (out === "") return yield* usage("--out takes a directory, and not an empty text")
+    const [part = ""] = path.relative(path.resolve(data), path.resolve(out)).split(path.sep)
+    if (part === Segment.directory || part === SnapshotStore.directory)
+      return yield* usage(
+        `--out ${out} lies among the venue's own files: a copy is made beside ${part}/, or better on another disk`
+      )
     if (yield* hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
     const histories = yield* Effect.either(NodeHistories.copy(data, out))
     const report = yield* Effect.onError(onDisk(data, JournalTasks.copy(NodeDisk.layer(out))), () => NodeHistories.removeCopy(out))
