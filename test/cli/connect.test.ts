@@ -253,7 +253,7 @@ test.each([
   [["--lifetime", "299"], "--lifetime is from 300"],
   [["--url", "http://venue.example"], "--over-http"],
   [["--url", "http://127.0.0.1.venue.example:8080"], "--over-http"],
-  [["--url", "venue.example"], "--url takes http://... or https://..., and not venue.example"]
+  [["--url", "venue.example"], "--url takes scheme, host and port alone, as https://venue.example"]
 ])("connect %j is a wrong command line", async (args, says) => {
   const { code, stderr } = await run("dist/tools/venue.js", ["connect", ...args, "--key-file", path.join(folder, "unused.json")])
   expect([code, stderr]).toEqual([3, expect.stringContaining(says)])

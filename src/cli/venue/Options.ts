@@ -10,18 +10,25 @@ import { usualDemoKeySeconds } from "../../operations/accounts/OpenDemoAccounts.
 import { flagNames } from "../../operations/accounts/SetAccountFlags.js"
 import { data, named } from "../Options.js"
 
+/** The origin that a text names; undefined where it has more than scheme, host and port. */
+const originIn = (text: string): string | undefined => {
+  const url = /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && url.href === `${url.origin}/` ? url.origin : undefined
+}
+
 /**
  * A venue's URL without a slash at its end. Anything else is a wrong command line: asked for, it would look like a venue that does not
- * answer, or like one that is asked without TLS.
+ * answer, like one that has no such route, or like one that is asked without TLS. It is not repeated, since it may have a password in it.
  */
 const urlOf = (description: string) =>
   CliOptions.text("url").pipe(
     CliOptions.withDescription(description),
-    CliOptions.mapEffect((text) =>
-      /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
-        ? Effect.succeed(text.replace(/\/+$/, ""))
-        : Effect.fail(ValidationError.invalidValue(HelpDoc.p(`--url takes http://... or https://..., and not ${text}`)))
-    )
+    CliOptions.mapEffect((text) => {
+      const origin = originIn(text)
+      return origin === undefined
+        ? Effect.fail(ValidationError.invalidValue(HelpDoc.p("--url takes scheme, host and port alone, as https://venue.example")))
+        : Effect.succeed(origin)
+    })
   )
 
 const url = urlOf("Where the venue listens").pipe(CliOptions.withDefault("http://127.0.0.1:8080"))
