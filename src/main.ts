@@ -115,6 +115,19 @@ const diskAt = (dataDir: string): Layer.Layer<Disk, DiskError | ConfigError.Conf
   )
 }
 
+/** What the system says of a file that is there and that the venue's user may not use. */
+const ofOthers: ReadonlySet<string> = new Set(["EACCES", "EPERM", "SQLITE_CANTOPEN", "SQLITE_READONLY"])
+
+/** Tells of a file of the data directory that belongs to another user, as after a restore by root: no further start could use it either. */
+const withDiskUsable = {
+  DiskError: (error: DiskError): Effect.Effect<never, DiskError | ConfigError.ConfigError> =>
+    ofOthers.has(error.code)
+      ? Effect.fail(
+        ConfigError.InvalidData(["DATA_DIR"], `${error.message}: all that is in it must be the venue's user's, as chown -R makes it`)
+      )
+      : Effect.fail(error)
+}
+
 /** A configured secret, or the one that a development venue generates and stores. */
 const secret = (settings: VenueConfig, configured: Option.Option<Redacted.Redacted>, file: string) =>
   Option.isSome(configured)
@@ -404,7 +417,7 @@ const run = Effect.gen(function*() {
       late.words = `${stopped.message}; ${late.words}`
       endIn(stopMs)
       return yield* Effect.die(stopped)
-    })).pipe(Effect.provide(Layer.provide(venue, leaves)), Effect.catchTags(withMarketsFile(settings)))
+    })).pipe(Effect.provide(Layer.provide(venue, leaves)), Effect.catchTags({ ...withMarketsFile(settings), ...withDiskUsable }))
 })
 
 /** A command to try next: opening demo accounts in development, otherwise showing the status. */

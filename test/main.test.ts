@@ -151,6 +151,14 @@ test("a data directory that is a file is refused with 78, its name and the reaso
   expect(status).toBe(78)
 })
 
+test("a file of the data directory that the venue's user cannot use is refused with 78: a restart could not use it either", () => {
+  const DATA_DIR = path.join(directory, "of-others")
+  fs.mkdirSync(path.join(DATA_DIR, "lock.db"), { recursive: true })
+  const { status, stderr } = start({ DATA_DIR })
+  expect(stderr).toMatch(/DATA_DIR is \S+of-others\\": lock of lock\.db failed: SQLITE_CANTOPEN: .*chown -R/)
+  expect(status).toBe(78)
+})
+
 test("workloads' keys that are not there are refused with 78 and the variable's name", () => {
   const { status, stderr } = start({
     WORKLOAD_JWKS: "/nowhere/jwks.json",
