@@ -126,11 +126,16 @@ interface Basis {
 /**
  * The trouble where the ledger does not prepare a step. An owner is told what he can see to, and may try again; of the venue's own step
  * after the end of its transfer an operator is told, since nobody else could look into it. What is the ledger's own trouble, or that the
- * venue lacks a right there, is not the payer's; nor is an answer that says nothing definite, or none.
+ * venue lacks a right there, is not the payer's; nor is an answer that says nothing definite, or none, or that it does not know the
+ * treasury's party.
  */
-const unprepared = ({ end }: TransferView, error: Ledger.LedgerError): Trouble => {
+const unprepared = ({ custody: { treasury } }: Bound, facts: Planned.Facts, { end }: TransferView, error: Ledger.LedgerError): Trouble => {
   if (error._tag !== "Refused" || error.isOfLedger === true) return ofUndone(error)
   const { cause, code, context } = error
+  // A receiver whose name has the treasury's in it stays the owner's matter.
+  const ofTreasury = facts.step === "treasury_withdrawal" && Ledger.unknownParty.has(code)
+    && cause.replaceAll(facts.receiver, "").includes(treasury)
+  if (ofTreasury) return ofUndone(error)
   if (end === null) return new Declined({ code, detail: cause, largestAtoms: context["largestAtoms"] })
   return code === Ledger.codes.notFound
     ? new Stopped({ reason: "offer_not_found", detail: cause })
@@ -140,16 +145,18 @@ const unprepared = ({ end }: TransferView, error: Ledger.LedgerError): Trouble =
 /** The same on a given basis. */
 const preparedAs = (
   { ledger, submit }: Parts,
-  { custody, participantId }: Bound,
+  bound: Bound,
   transfer: TransferView,
   { binding, name }: StepView,
   { behindOffset, claims, end, facts }: Basis
 ): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
+    const { custody, participantId } = bound
     const { number } = transfer
     const maxRecordTimeEpochMs = (end.recordTimeEpochMs ?? (yield* Clock.currentTimeMillis)) + recordableMs
     const planned = Planned.plan(custody, facts)
-    const made = yield* Effect.mapError(ledger.prepare(planned, maxRecordTimeEpochMs, claims), (error) => unprepared(transfer, error))
+    const made = yield* Effect.mapError(ledger.prepare(planned, maxRecordTimeEpochMs, claims),
+      (error) => unprepared(bound, facts, transfer, error))
     const found = check({ ...made, maxRecordTimeEpochMs }, planned)
     if ("_tag" in found) {
       yield* Effect.logError(`${transfer.id}: the ledger prepared something else than ${name}: ${found.text}`)

@@ -353,6 +353,19 @@ describe("around withdrawals", () => {
     await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)
   })
 
+  test("that it does not know the treasury's party is not told as if it were the receiver's", async () => {
+    const { treasuryPartyId } = await bank.reconcile()
+    const withdrawalId = await owner.request("withdrawal", amountAtoms, nowhere)
+    const initiate = async (...unknown: ReadonlyArray<string>) => {
+      const cause = `Unknown informees: ${unknown.join(", ")}`
+      await bank.script([{ on: "prepare", fault: { name: "refuse", code: "UNKNOWN_INFORMEES", cause }, skip: 0, times: 1 }])
+      const { json } = await owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId })
+      return json.code
+    }
+    expect([await initiate(treasuryPartyId, nowhere), await initiate(nowhere)]).toEqual(["dependency_unavailable", "withdrawal_rejected"])
+    await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)
+  })
+
   test("a withdrawal to the venue's own treasury is refused under its key, and leaves everything as it was", async () => {
     const { heldAtoms, treasuryPartyId } = await bank.reconcile()
     const body = { asset: "USDC", amountAtoms: "1000000", destinationPartyId: treasuryPartyId }
