@@ -46,7 +46,7 @@ export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()
 
 /** The first rule that a market in the file breaks, as a sentence. */
 const faultOf = ({ calendar, parameters }: ListedMarket): string | undefined => {
-  const fault = Market.fault(parameters)
+  const fault = Market.fault(parameters) ?? Market.faultOfAssets(parameters)
   if (fault !== undefined) return fault
   if (!Market.hasSessions(parameters))
     return calendar === undefined

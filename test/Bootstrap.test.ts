@@ -109,6 +109,19 @@ it.effect("an inbox in which what is due at the start waits already is no fault 
     expect(driver.engine.sequence).toBe(4)
   }))
 
+test("a file's market has to be quoted in what it is settled in, and in another asset than its base", () => {
+  const [market]: ReadonlyArray<{ readonly parameters: object }> = JSON.parse(fs.readFileSync("fixtures/markets.json", "utf8"))
+  const told = [["BTC", "EUR"], ["USDC", "USDC"]].map(([baseAsset, quoteAsset]) => {
+    const marketId = `${baseAsset}-${quoteAsset}-PERP`
+    const file = [{ ...market, parameters: { ...market!.parameters, marketId, baseAsset, quoteAsset } }]
+    return Effect.runSync(Effect.flip(Bootstrap.parseMarkets(JSON.stringify(file)))).reason
+  })
+  expect(told).toEqual([
+    "BTC-EUR-PERP: a market must be quoted in USDC, in which it is settled: BASE-USDC-PERP",
+    "USDC-USDC-PERP: a market's base must be another asset than its quote"
+  ])
+})
+
 test("a market that the file names twice is refused with its name, whether or not the entries are the same", () => {
   const markets: ReadonlyArray<object> = JSON.parse(fs.readFileSync("fixtures/markets.json", "utf8"))
   const repeated = markets[1]!

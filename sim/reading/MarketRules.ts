@@ -52,9 +52,12 @@ const isSafe = (market: Parameters): boolean => {
     && fundingIntervalMs >= 10_000 && Number.isInteger(dayMs / fundingIntervalMs)
 }
 
+/** Whether a market is quoted in what it is settled in, which is not its own base. */
+const isLinear = ({ baseAsset, quoteAsset }: Parameters): boolean => quoteAsset === "USDC" && baseAsset !== "USDC"
+
 /** Whether a market is valid. */
 export const isSound = (market: Parameters): boolean =>
-  isFreeOfSignedZeros(market) && isBounded(market) && isMargined(market) && isSafe(market)
+  isFreeOfSignedZeros(market) && isLinear(market) && isBounded(market) && isMargined(market) && isSafe(market)
 
 const trading = ["open", "paused", "halted", "cancel_only", "reduce_only"] as const
 

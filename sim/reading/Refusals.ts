@@ -140,6 +140,8 @@ const withoutCommand: ReadonlyArray<Told> = [
   invalid("price_out_of_bounds"),
   invalid("quantity_out_of_bounds"),
   invalid("trigger_invalid"),
+  // A market that is not quoted in what it is settled in.
+  invalid("market_assets_invalid"),
   told(400, "invalid_request", "BadRequest", "restart_from_first_page"),
   told(400, "operation_not_available", "NotSupported", "none"),
   unauthorized,

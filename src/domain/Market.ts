@@ -203,6 +203,20 @@ export const fault = (market: Parameters): string | undefined => {
   return riskFault(market, first.maintenanceMarginBps)
 }
 
+/**
+ * Why a market cannot be listed with its assets, as a sentence; undefined where it can. Its figures are counted as amounts of the asset
+ * that it is settled in, so it has to be quoted in that one. Checked where an operator defines a market, and not by `fault`: a journal
+ * from before this rule may have such a market.
+ */
+export const faultOfAssets = (
+  { baseAsset, quoteAsset, settlementAsset }: Pick<Parameters, "baseAsset" | "quoteAsset" | "settlementAsset">
+): string | undefined => {
+  if (quoteAsset !== settlementAsset) {
+    return `a market must be quoted in ${settlementAsset}, in which it is settled: BASE-${settlementAsset}-PERP`
+  }
+  return baseAsset === quoteAsset ? "a market's base must be another asset than its quote" : undefined
+}
+
 /** The first rule that the risk parameters break. */
 const riskFault = (market: Parameters, maintenanceBps: number): string | undefined => {
   // A position that was just opened within its margin is not liquidated by the mark's own band.

@@ -94,6 +94,18 @@ test("a preview is what putting comes to, and changes nothing", async () => {
   expect((await listed()).markets.at(-1)).toMatchObject({ marketId: "NEW-USDC-PERP", status: "draft" })
 })
 
+test.each(["BTC-EUR-PERP", "USDC-USDC-PERP", "USDC-EUR-PERP"])(
+  "%s, whose figures would be no amounts of USDC, is neither put nor previewed",
+  async (of) => {
+    const { body, listed, preview, put } = await make()
+    const before = await listed()
+    const refused = { status: 400, code: "invalid_request", rejectionGuard: "market_assets_invalid" }
+    expect(await preview(body, of)).toMatchObject(refused)
+    expect(await put("odd", body, of)).toMatchObject(refused)
+    expect(await listed()).toEqual(before)
+  }
+)
+
 test("whom it touches is counted part by part, and comes to the same", async () => {
   const { body, preview } = await make(1)
   const tighter = {

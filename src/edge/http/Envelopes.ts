@@ -51,6 +51,7 @@ const guards = [
   "fenced",
   "already_seen",
   "expiry_passed",
+  "market_assets_invalid",
   "position_stranded",
   "market_delisted",
   "index_out_of_order",

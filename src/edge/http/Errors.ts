@@ -87,6 +87,12 @@ export const refused = (refusal: Refusal.Refusal, comparison?: Comparison): Fail
 /** The request breaks the contract; `message` names the first offending part and echoes nothing. */
 export const invalidRequest = (message: string): Failure => ({ description: invalid, message })
 
+/** A market whose assets are none that the venue can settle it by. */
+export const marketAssetsInvalid = (message: string): Failure => ({
+  description: { ...invalid, name: "MarketAssetsInvalid", guard: "market_assets_invalid" },
+  message
+})
+
 /** Names that the compatibility layer gives to values with too many decimals, by refusal. */
 const tooFineNames: ReadonlyMap<Refusal.Refusal, string> = new Map([
   [Refusal.Refusal.priceOffGrid, "PriceTooFine"],

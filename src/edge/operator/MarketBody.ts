@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
+import * as Errors from "../http/Errors.js"
 import * as Fields from "../http/Fields.js"
 import { MarginTiers } from "../markets/Snapshot.js"
 
@@ -78,10 +79,31 @@ const bounds = [
   ["fundingCapE9", "fundingCapE9 must be at most 1000000000"]
 ] as const satisfies ReadonlyArray<readonly [keyof Market.Parameters, string]>
 
-/** Market parameters of an operator's body; a sentence where a value cannot be expressed in atoms. */
-export const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
-  const assets = Ids.marketIdPattern.exec(marketId)
-  if (assets === null) return "marketId must be BASE-QUOTE-PERP"
+/** The assets that a market's name says; a failure where no market can have them. */
+const assetsOf = (marketId: string): Pick<Market.Parameters, "baseAsset" | "quoteAsset" | "settlementAsset"> | Errors.Failure => {
+  const [, baseAsset, quoteAsset] = Ids.marketIdPattern.exec(marketId) ?? []
+  if (baseAsset === undefined || quoteAsset === undefined) return Errors.invalidRequest("marketId must be BASE-QUOTE-PERP.")
+  const assets = { baseAsset, quoteAsset, settlementAsset: "USDC" } as const
+  const fault = Market.faultOfAssets(assets)
+  return fault === undefined ? assets : Errors.marketAssetsInvalid(`marketId: ${fault}.`)
+}
+
+/** Market parameters of an operator's body, or why it has none. */
+export const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | Errors.Failure => {
+  const assets = assetsOf(marketId)
+  if ("description" in assets) return assets
+  const market = withAtoms({ marketId, ...assets }, body)
+  return typeof market === "string" ? Errors.invalidRequest(`${market}.`) : market
+}
+
+/**
+ * The parameters with all values in atoms; a sentence where one cannot be expressed in them, or breaks a rule. The members keep
+ * their order: a request that an earlier version remembered is known again by it.
+ */
+const withAtoms = (
+  named: Pick<Market.Parameters, "marketId" | "baseAsset" | "quoteAsset" | "settlementAsset">,
+  body: PutMarketBody
+): Market.Parameters | string => {
   const price = (text: string) => Units.parseDecimal(text, body.priceScale)
   const quantity = (text: string) => Units.parseDecimal(text, body.quantityScale)
   const minPriceAtoms = price(body.minPrice)
@@ -108,10 +130,7 @@ export const parameters = (marketId: string, body: PutMarketBody): Market.Parame
   if (typeof risk === "string") return risk
   const market: Market.Parameters = {
     ...risk,
-    marketId,
-    baseAsset: assets[1]!,
-    quoteAsset: assets[2]!,
-    settlementAsset: "USDC",
+    ...named,
     underlyingSymbol: body.underlyingSymbol,
     marketType: body.marketType,
     logoUrl: body.logoUrl ?? "",

@@ -104,7 +104,7 @@ export const previewMarket = Route.effect({
   example: { target: `/v1/operator/markets/${Example.marketId}/preview`, body: Example.market },
   handler: (services) => ({ path: { marketId }, payload: { effectiveAtEpochMs = 0, ...payload } }) => {
     const next = parameters(marketId, payload)
-    if (typeof next === "string") return fail(Errors.invalidRequest(`${next}.`))
+    if ("description" in next) return fail(next)
     const { state } = services
     const index = state.findMarket(marketId)
     const view = index < 0 ? undefined : state.market(index)

@@ -48,7 +48,9 @@ export const putMarket = Route.effect({
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operatorWithBody))
     .annotate(OpenApi.Summary, "Create a market in draft, update one, or announce an update")
-    .annotate(OpenApi.Description, "While anybody has a position or an order, tighter margins and higher fees are only taken with notice: "
+    .annotate(OpenApi.Description, "A market is named `BASE-USDC-PERP`: it is settled in USDC, and one that is quoted in anything "
+      + "else is refused (`market_assets_invalid`). "
+      + "While anybody has a position or an order, tighter margins and higher fees are only taken with notice: "
       + "without `effectiveAtEpochMs`, or with one that is too early, 400 `notice_required` tells the earliest as `nearest`. Another "
       + "`underlyingSymbol` needs notice while anybody has a position. Every later "
       + "request that is taken withdraws what was announced; so does one with the present parameters."),
@@ -58,7 +60,7 @@ export const putMarket = Route.effect({
   },
   handler: (services) => ({ headers, path, payload: { effectiveAtEpochMs = 0, ...payload } }) => {
     const market = parameters(path.marketId, payload)
-    if (typeof market === "string") return fail(Errors.invalidRequest(`${market}.`))
+    if ("description" in market) return fail(market)
     const sent = { ...Market.withoutDefaults(market), ...(effectiveAtEpochMs === 0 ? undefined : { effectiveAtEpochMs }) }
     const putting = command("PutMarket", Operation.putMarket, headers, sent, { parameters: market, effectiveAtEpochMs })
     return surprise(services, putting) ?? operated(services, "put_market", putting, path.marketId, market)

@@ -72,6 +72,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   fenced: "The identity is fenced, and nothing is done under it until the fence ends: use a new one.",
   already_seen: "The identity has acted: look its outcome up.",
   expiry_passed: "Set `expiresAtEpochMs` ahead of now under a new key, and look at your clock: `limit` is the venue's time.",
+  market_assets_invalid: "Operators: name a market `BASE-USDC-PERP`, of another base than USDC: in USDC it is quoted and settled.",
   position_stranded: "Operators: choose bounds with which every position can be closed; `nearest` is one.",
   market_delisted: "The market is gone for good: trade another.",
   index_out_of_order: "Feeds: send samples in the order in which they were seen.",
