@@ -1,7 +1,7 @@
 /**
  * Safety (contract). The readiness report gives each market's trading session and the state of its index: how long ago its source observed
  * it, by the process's clock and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and
- * whether a step of it waits for confirmation, also one that an earlier process held back. Of money on the ledger it gives whether
+ * whether a step of it waits for confirmation, also one that an earlier process held back; and whether the engine is halted. Of money on the ledger it gives whether
  * withdrawals are open or why they are stopped, what an operator accepted as lacking, what the ledger said that cannot be, up to which
  * offset the journal has it, and how many transfers are not over. Checked where everything decided is durable: there the model stands
  * where the engine does. `/metrics` says the same of the indexes. While a block has not come through for a second, the venue does not call
@@ -84,7 +84,7 @@ const judge = ({ model }: State, { answer, atEpochMs }: Observation & { readonly
   if (answer === undefined || model === undefined) return holds
   const { details, durableSequence, markets } = JSON.parse(answer.text) as {
     readonly durableSequence: number
-    readonly details: ToldOfMoney & { readonly oldestIndexAgeMs: number; readonly staleMarkets: number }
+    readonly details: ToldOfMoney & { readonly engineHalted?: boolean; readonly oldestIndexAgeMs: number; readonly staleMarkets: number }
     readonly markets: ReadonlyArray<Told>
   }
   // The process learns a moment later what is durable, and with it the results of samples.
@@ -107,7 +107,8 @@ const judge = ({ model }: State, { answer, atEpochMs }: Observation & { readonly
     indexHeld
   }))
   const { oldestIndexAgeMs, staleMarkets } = details
-  return judgeMoney(model, details)
+  return difference("whether the engine is halted", details.engineHalted, model.halted ? true : undefined)
+    ?? judgeMoney(model, details)
     ?? difference(`the indexes at ${atEpochMs}`, told, expected)
     ?? difference(`the oldest index at ${atEpochMs}`, oldestIndexAgeMs, oldestOf(model, atEpochMs))
     ?? difference(`the stale markets at ${atEpochMs}`, staleMarkets, expected.filter(({ indexStale }) => indexStale).length)

@@ -81,10 +81,13 @@ export const getReadiness = Route.effect({
     .addSuccess(Ready)
     .addSuccess(NotReady)
     .addError(Failures.native(Failures.system))
-    .annotate(OpenApi.Summary, "Whether recovery is done and the writer is live"),
+    .annotate(OpenApi.Summary, "Whether recovery is done and the writer is live")
+    .annotate(OpenApi.Description,
+      "A halt of the engine leaves the venue ready, since reads go on: `details.engineHalted` is true while one "
+        + "is on, and absent otherwise."),
   example: { target: "/readyz" },
   handler: (services) => () => {
-    const { barrier, readiness } = services
+    const { barrier, readiness, state } = services
     const stage = readiness.state()
     const unavailable = readiness.unavailable()
     const markets = indexFreshness(services)
@@ -94,8 +97,8 @@ export const getReadiness = Route.effect({
       durableSequence: barrier.durableSequence(),
       details: {
         ...readiness.details(),
-        // Before the journal is read nothing is known of withdrawals, transfers and books.
-        ...(stage === "starting" ? undefined : ledgerDetails(services)),
+        // Before the journal is read nothing is known of a halt, of withdrawals, transfers and books.
+        ...(stage === "starting" ? undefined : { ...(state.halted ? { engineHalted: true } : undefined), ...ledgerDetails(services) }),
         oldestIndexAgeMs: oldestIndexAgeMs(markets),
         staleMarkets: markets.filter(({ indexStale }) => indexStale).length
       },

@@ -32,6 +32,10 @@ export class VenueReads {
     return this.state.halted
   }
 
+  get haltSequence(): number {
+    return this.state.haltSequence
+  }
+
   get occupancy(): Occupancy {
     const { state } = this
     return {
