@@ -132,6 +132,13 @@ export const scopeOfCommand = (command: Command): string | undefined => {
 
 const nothingCompared: NaiveCompared = {}
 
+/** Why other parameters are those of another kind of market: it keeps its type and its grid for good. */
+const otherKind = (now: Market.Parameters, next: Market.Parameters): NaiveOutcome | undefined => {
+  if (next.marketType !== now.marketType) return refused(Refusal.marketInvalid, -1)
+  const isOfGrid = next.priceScale === now.priceScale && next.quantityScale === now.quantityScale
+  return isOfGrid ? undefined : refused(Refusal.marketScalesFixed, -1)
+}
+
 /** Why an order is refused, and the values compared. */
 interface Refused {
   readonly refusal: Refusal
@@ -1442,7 +1449,8 @@ export class NaiveVenue {
       JSON.stringify(value) === JSON.stringify(parameters[name as keyof Market.Parameters])
     )
     if (effectiveAtEpochMs !== 0 && !isPresent) return this.#refusesNotice(known, parameters, effectiveAtEpochMs) ?? "announced"
-    if (!this.#mayChange(known, parameters)) return refused(Refusal.marketInvalid, -1)
+    const fixed = this.#fixed(known, parameters)
+    if (fixed !== undefined) return fixed
     if (this.#asksMore(known, parameters)) return this.#tooEarly(undefined)
     const stranded = this.#stranded(known, parameters)
     return stranded === undefined ? "at_once" : refused(Refusal.positionStranded, -1, stranded)
@@ -1525,11 +1533,16 @@ export class NaiveVenue {
   /** Why parameters that are to take effect later are refused; undefined where they are not. */
   #refusesNotice(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome | undefined {
     const now = market.parameters
-    const stays = ["marketType", "priceScale", "quantityScale", "minPriceAtoms", "maxPriceAtoms"] as const
-    const isTighter = next.minQuantityAtoms > now.minQuantityAtoms || next.maxQuantityAtoms < now.maxQuantityAtoms
-    if (isTighter || stays.some((name) => next[name] !== now[name])) {
-      return refused(Refusal.marketInvalid, -1)
-    }
+    const other = otherKind(now, next)
+    if (other !== undefined) return other
+    const price = (["minPriceAtoms", "maxPriceAtoms"] as const).find((name) => next[name] !== now[name])
+    if (price !== undefined) return refused(Refusal.priceBoundsFixed, -1, told(now.priceScale, now[price], next[price], now[price]))
+    const size = next.minQuantityAtoms > now.minQuantityAtoms
+      ? "minQuantityAtoms"
+      : next.maxQuantityAtoms < now.maxQuantityAtoms
+      ? "maxQuantityAtoms"
+      : undefined
+    if (size !== undefined) return refused(Refusal.quantityBoundsFixed, -1, told(now.quantityScale, now[size], next[size], now[size]))
     return effectiveAtEpochMs < this.atEpochMs + this.noticeMs ? this.#tooEarly(effectiveAtEpochMs) : undefined
   }
 
@@ -1646,18 +1659,21 @@ export class NaiveVenue {
   }
 
   /**
-   * Whether parameters may change. Scales and type are fixed once the market has left draft; while any account has anything in it, its
-   * price bounds get no tighter.
+   * Why parameters may not change at once. Scales and type are fixed once the market has left draft; while any account has anything in it,
+   * its price bounds get no tighter.
    */
-  #mayChange(market: NaiveMarket, next: Market.Parameters): boolean {
+  #fixed(market: NaiveMarket, next: Market.Parameters): NaiveOutcome | undefined {
     const now = market.parameters
-    if (market.status === "draft") return true
-    if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return false
-    if (next.marketType !== now.marketType) return false
-    if (this.#isEmpty(market)) return true
+    if (market.status === "draft") return undefined
+    const other = otherKind(now, next)
+    if (other !== undefined) return other
+    if (this.#isEmpty(market)) return undefined
+    const bound = (limit: number, actual: number) => refused(Refusal.priceBoundsFixed, -1, told(now.priceScale, limit, actual, limit))
+    if (next.minPriceAtoms > now.minPriceAtoms) return bound(now.minPriceAtoms, next.minPriceAtoms)
+    if (next.maxPriceAtoms < now.maxPriceAtoms) return bound(now.maxPriceAtoms, next.maxPriceAtoms)
     // The notional of every size that may be held has to be countable.
-    const largest = BigInt(next.maxPriceAtoms) * BigInt(Math.max(market.widest, next.maxPositionQuantityAtoms)) * market.factor
-    return next.minPriceAtoms <= now.minPriceAtoms && next.maxPriceAtoms >= now.maxPriceAtoms && largest <= largestTotal
+    const widest = BigInt(Math.max(market.widest, next.maxPositionQuantityAtoms)) * market.factor
+    return BigInt(next.maxPriceAtoms) * widest > largestTotal ? bound(Number(largestTotal / widest), next.maxPriceAtoms) : undefined
   }
 
   /** Whether parameters require more of any account in a market. */

@@ -112,8 +112,11 @@ export const Refusal = {
   indexPriceOutOfOrder: 66,
   indexPriceHeld: 67,
   noticeRequired: 68,
+  marketScalesFixed: 69,
+  priceBoundsFixed: 70,
   marketDelisted: 71,
   delistingTooEarly: 72,
+  quantityBoundsFixed: 73,
   feesInsufficient: 75,
   // Identity.
   passkeyUnknown: 80,
@@ -515,8 +518,37 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     invalid(
       "NoticeRequired",
       "epoch_ms",
-      "Positions or orders are open: tighter margins and higher fees are announced, to take effect at least the notice period ahead.",
+      "Positions or orders are open: tighter margins, higher fees and another underlying are announced, to take effect at least the "
+        + "notice period ahead.",
       "notice_required"
+    )
+  ],
+  [
+    Refusal.marketScalesFixed,
+    invalid(
+      "MarketScalesFixed",
+      undefined,
+      "A market's scales never change once it has left draft, and are never announced.",
+      "market_scales_fixed"
+    )
+  ],
+  [
+    Refusal.priceBoundsFixed,
+    invalid(
+      "PriceBoundsFixed",
+      "price_atoms",
+      "Price bounds are never announced; while positions or orders are open they cannot get tighter, nor so wide that a position could not "
+        + "be valued exactly.",
+      "price_bounds_fixed"
+    )
+  ],
+  [
+    Refusal.quantityBoundsFixed,
+    invalid(
+      "QuantityBoundsFixed",
+      "size_atoms",
+      "Tighter quantity bounds are never announced: a position could grow meanwhile, and not be closed within them.",
+      "quantity_bounds_fixed"
     )
   ],
   [Refusal.feesInsufficient,

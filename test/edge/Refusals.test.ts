@@ -311,7 +311,7 @@ const rows: ReadonlyArray<Row> = [
   },
   { refusal: "orderNotFound", ask: (at) => post(at, "/v1/orders/ord_zz/cancel", { accountId: at.alice.accountId, marketId }) },
   {
-    refusal: "marketInvalid",
+    refusal: "priceBoundsFixed",
     ask: async (at) => {
       await at.venue.place(at.alice, { price: "90.0" })
       const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)
@@ -320,7 +320,30 @@ const rows: ReadonlyArray<Row> = [
         underlyingSymbol: market.underlyingSymbol,
         maxPrice: "95.0"
       })
-    }
+    },
+    limit: "10000.0",
+    actual: "95.0",
+    nearest: "10000.0"
+  },
+  {
+    refusal: "marketInvalid",
+    ask: async (at) => at.operator("PUT", `/v1/operator/markets/${marketId}`, { ...await asRead(at), marketType: "commodity" })
+  },
+  {
+    refusal: "marketScalesFixed",
+    ask: async (at) => at.operator("PUT", `/v1/operator/markets/${marketId}`, { ...await asRead(at), priceScale: 2 })
+  },
+  {
+    refusal: "quantityBoundsFixed",
+    ask: async (at) =>
+      at.operator("PUT", `/v1/operator/markets/${marketId}`, {
+        ...await asRead(at),
+        maxQuantity: "50.000",
+        effectiveAtEpochMs: at.venue.atEpochMs + 2 * 86_400_000
+      }),
+    limit: "100.000",
+    actual: "50.000",
+    nearest: "100.000"
   },
   {
     refusal: "positionStranded",

@@ -85,11 +85,17 @@ describe("at once", () => {
     const { driver } = begin()
     for (const at of [0, driver.atEpochMs + noticeMs]) {
       for (const change of [{ minPriceAtoms: market().minPriceAtoms + 1 }, { maxPriceAtoms: market().maxPriceAtoms - 1 }]) {
-        expect(put(driver, market(change), at).refusal).toBe(Refusal.marketInvalid)
+        const [[name, actual]] = Object.entries(change) as [["minPriceAtoms" | "maxPriceAtoms", number]]
+        const limit = market()[name]
+        expect(put(driver, market(change), at)).toMatchObject({ refusal: Refusal.priceBoundsFixed, limit, actual, nearest: limit })
+      }
+      for (const change of [{ priceScale: market().priceScale - 1 }, { quantityScale: market().quantityScale - 1 }]) {
+        expect(put(driver, market(change), at).refusal).toBe(Refusal.marketScalesFixed)
       }
     }
-    expect(put(driver, market({ minQuantityAtoms: 2 }), driver.atEpochMs + noticeMs).refusal).toBe(Refusal.marketInvalid)
-    expect(put(driver, market({ priceScale: market().priceScale - 1 }), driver.atEpochMs + noticeMs).refusal).toBe(Refusal.marketInvalid)
+    const limit = market().minQuantityAtoms
+    expect(put(driver, market({ minQuantityAtoms: limit + 1 }), driver.atEpochMs + noticeMs))
+      .toMatchObject({ refusal: Refusal.quantityBoundsFixed, limit, actual: limit + 1, nearest: limit })
   })
 
   test("nothing is announced of a market that there is not", () => {
@@ -233,8 +239,8 @@ describe("taking effect", () => {
     const lower = (maxQuantityAtoms: number) => market({ maxQuantityAtoms })
     // Without notice it is refused while somebody holds more, and accepted otherwise; with notice it is always refused.
     expect(put(driver, lower(999)).refusal).toBe(Refusal.positionStranded)
-    expect(put(driver, lower(999), at).refusal).toBe(Refusal.marketInvalid)
-    expect(put(driver, lower(1000), at).refusal).toBe(Refusal.marketInvalid)
+    expect(put(driver, lower(999), at).refusal).toBe(Refusal.quantityBoundsFixed)
+    expect(put(driver, lower(1000), at)).toMatchObject({ refusal: Refusal.quantityBoundsFixed, nearest: market().maxQuantityAtoms })
     expect(driver.engine.market(0).announced).toBeUndefined()
     expect(put(driver, lower(1000)).refusal).toBe(Refusal.none)
     passTo(driver, announce(driver, market({ maxQuantityAtoms: 1000, maxPositionQuantityAtoms: 1000 })))
@@ -258,7 +264,8 @@ describe("taking effect", () => {
     // Positions may be as large as the former limit, so the maximum price is bounded by what such a position can be valued at exactly.
     const most = Math.floor((2 ** 53 - 1) / (market().maxPositionQuantityAtoms * driver.engine.state.markets[0]!.factor))
     const bound = Math.min(most, 2 ** 31 - 2)
-    expect(put(driver, { ...small, maxPriceAtoms: bound + 1 }).refusal).toBe(bound === most ? Refusal.marketInvalid : Refusal.none)
+    expect(put(driver, { ...small, maxPriceAtoms: bound + 1 }))
+      .toMatchObject(bound === most ? { refusal: Refusal.priceBoundsFixed, nearest: most } : { refusal: Refusal.none })
     expect(put(driver, { ...small, maxPriceAtoms: bound }).refusal).toBe(Refusal.none)
     for (let closed = 0; closed < 10; closed++) {
       driver.place(strong, { quantityAtoms: 100 })

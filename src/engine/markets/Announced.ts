@@ -25,15 +25,23 @@ export const noticeRequired = ({ atEpochMs, capacity }: State, effectiveAtEpochM
   return refused(Refusal.noticeRequired, none, earliest, effectiveAtEpochMs, earliest)
 }
 
+/** The refusal of a quantity bound, which the present one would not be. */
+const quantityBound = (boundAtoms: number, askedAtoms: number): Refused =>
+  refused(Refusal.quantityBoundsFixed, none, boundAtoms, askedAtoms, boundAtoms)
+
 /**
- * Whether parameters may be announced: market type, scales and price bounds stay, and quantity bounds become no tighter. Positions
- * could still grow until the effective time, so nobody could tell beforehand whether one will exceed the bounds; for a change at
- * once this can be checked.
+ * Why parameters may not be announced, whenever they were to take effect: market type, scales and price bounds stay, and quantity bounds
+ * become no tighter. Positions could still grow until the effective time, so nobody could tell beforehand whether one will exceed the
+ * bounds; for a change at once this can be checked.
  */
-const mayAnnounce = (now: Market.Parameters, next: Market.Parameters): boolean =>
-  next.marketType === now.marketType && next.priceScale === now.priceScale && next.quantityScale === now.quantityScale
-  && next.minPriceAtoms === now.minPriceAtoms && next.maxPriceAtoms === now.maxPriceAtoms
-  && next.minQuantityAtoms <= now.minQuantityAtoms && next.maxQuantityAtoms >= now.maxQuantityAtoms
+const neverAnnounced = (now: Market.Parameters, next: Market.Parameters): Refused | undefined => {
+  const other = Changing.otherKind(now, next)
+  if (other !== undefined) return other
+  if (next.minPriceAtoms !== now.minPriceAtoms) return Changing.priceBound(now.minPriceAtoms, next.minPriceAtoms)
+  if (next.maxPriceAtoms !== now.maxPriceAtoms) return Changing.priceBound(now.maxPriceAtoms, next.maxPriceAtoms)
+  if (next.minQuantityAtoms > now.minQuantityAtoms) return quantityBound(now.minQuantityAtoms, next.minQuantityAtoms)
+  return next.maxQuantityAtoms < now.maxQuantityAtoms ? quantityBound(now.maxQuantityAtoms, next.maxQuantityAtoms) : undefined
+}
 
 /** How many holders of a position would fall below their margins if the parameters applied now. */
 export interface Touched {
@@ -137,7 +145,8 @@ export const refusalOf = (
   next: Market.Parameters,
   effectiveAtEpochMs: number
 ): Refused | undefined => {
-  if (!mayAnnounce(market.parameters, next)) return refused(Refusal.marketInvalid, none)
+  const never = neverAnnounced(market.parameters, next)
+  if (never !== undefined) return never
   return effectiveAtEpochMs < state.atEpochMs + (state.capacity.noticeMs ?? noticeMs)
     ? noticeRequired(state, effectiveAtEpochMs)
     : undefined

@@ -49,22 +49,37 @@ const asksMore = (now: Market.Parameters, next: Market.Parameters): boolean => {
 }
 
 /**
- * Whether every position that may now exist has a notional below 2^53 money atoms at every price that the next parameters allow.
+ * The highest price at which every position that may now exist, or may be opened under the next parameters, has a notional below 2^53 money
+ * atoms.
  */
-const isCountable = ({ factor, widestPositionAtoms }: MarketState, next: Market.Parameters): boolean => {
+const highestPriceAtoms = ({ factor, widestPositionAtoms }: MarketState, next: Market.Parameters): number => {
   const widest = Math.max(widestPositionAtoms, next.maxPositionQuantityAtoms)
-  return BigInt(next.maxPriceAtoms) * BigInt(widest) * BigInt(factor) < 2n ** 53n
+  return Number((2n ** 53n - 1n) / (BigInt(widest) * BigInt(factor)))
 }
 
-export type When = "at once" | "with notice" | "never"
+/** The refusal of another type or scale, which a market that has left draft keeps, and which are never announced. */
+export const otherKind = (now: Market.Parameters, next: Market.Parameters): Refused | undefined => {
+  if (next.marketType !== now.marketType) return refused(Refusal.marketInvalid, none)
+  return next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale
+    ? refused(Refusal.marketScalesFixed, none)
+    : undefined
+}
 
-/** When a market may adopt parameters that are valid by themselves. */
-export const whenTaken = (state: State, market: MarketState, next: Market.Parameters): When => {
+/** The refusal of a price bound, with the one nearest to it that would be accepted. */
+export const priceBound = (boundAtoms: number, askedAtoms: number): Refused =>
+  refused(Refusal.priceBoundsFixed, none, boundAtoms, askedAtoms, boundAtoms)
+
+/** When a market may adopt parameters that are valid by themselves, or why it may not. */
+export const whenTaken = (state: State, market: MarketState, next: Market.Parameters): "at once" | "with notice" | Refused => {
   const now = market.parameters
   if (market.status === "draft") return "at once"
-  if (next.marketType !== now.marketType || next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return "never"
+  const other = otherKind(now, next)
+  if (other !== undefined) return other
   if (isEmpty(state, market)) return "at once"
-  if (next.minPriceAtoms > now.minPriceAtoms || next.maxPriceAtoms < now.maxPriceAtoms || !isCountable(market, next)) return "never"
+  if (next.minPriceAtoms > now.minPriceAtoms) return priceBound(now.minPriceAtoms, next.minPriceAtoms)
+  if (next.maxPriceAtoms < now.maxPriceAtoms) return priceBound(now.maxPriceAtoms, next.maxPriceAtoms)
+  const highestAtoms = highestPriceAtoms(market, next)
+  if (next.maxPriceAtoms > highestAtoms) return priceBound(highestAtoms, next.maxPriceAtoms)
   return asksMore(now, next) ? "with notice" : "at once"
 }
 

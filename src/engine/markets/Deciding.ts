@@ -77,7 +77,7 @@ const putMarket = (state: State, command: PutMarket): MarketChanged | Refused =>
 /** Why parameters cannot apply at once; undefined where they can. */
 const updateRefusal = (state: State, market: MarketState, parameters: Market.Parameters): Refused | undefined => {
   const when = Changing.whenTaken(state, market, parameters)
-  if (when === "never") return refused(Refusal.marketInvalid, none)
+  if (typeof when !== "string") return when
   return when === "with notice" ? Announced.noticeRequired(state) : Changing.stranding(state, market, parameters)
 }
 

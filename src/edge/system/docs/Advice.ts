@@ -73,6 +73,10 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   already_seen: "The identity has acted: look its outcome up.",
   expiry_passed: "Set `expiresAtEpochMs` ahead of now under a new key, and look at your clock: `limit` is the venue's time.",
   market_assets_invalid: "Operators: name a market `BASE-USDC-PERP`, of another base than USDC: in USDC it is quoted and settled.",
+  market_scales_fixed: "Operators: keep `priceScale` and `quantityScale`; another market can have others.",
+  price_bounds_fixed: "Operators: keep the present bounds, or take `nearest`; nobody's orders or positions are in the way of tighter ones "
+    + "once there are none.",
+  quantity_bounds_fixed: "Operators: announce the rest, and tighten the bounds at once when every position can be closed within them.",
   position_stranded: "Operators: choose bounds with which every position can be closed; `nearest` is one.",
   market_delisted: "The market is gone for good: trade another.",
   index_out_of_order: "Feeds: send samples in the order in which they were seen.",
