@@ -1,4 +1,5 @@
 /** The sessions of calendars, in tables: local hours through daylight saving, over midnight and the week's end, around holidays. */
+import * as fs from "node:fs"
 import { describe, expect, test } from "vitest"
 import * as Session from "../../src/domain/Session.js"
 import type { Calendar } from "../../src/sessions/Calendar.js"
@@ -241,4 +242,19 @@ test.each<readonly [string, string, number]>([
     if (state !== (isHour(clock) ? "open" : "closed")) otherwise.push(`${shown(now)}, where clocks show ${clock}: ${state}`)
   }
   expect(otherwise).toEqual([])
+})
+
+test("the bundled market for gold closes before every holiday, not at its midnight", () => {
+  const markets: ReadonlyArray<{ readonly calendar?: Calendar }> = JSON.parse(fs.readFileSync("fixtures/markets.json", "utf8"))
+  const calendar = markets.find((market) => market.calendar !== undefined)!.calendar!
+  const reckoning = Reckoning.make(calendar)
+  expect(calendar.holidays.length).toBeGreaterThan(0)
+  for (const holiday of calendar.holidays) {
+    // Half an hour before midnight in New York, in winter as in summer.
+    const eve = at(`${holiday} 03:30`)
+    expect(reckoning.at(eve).session.state, holiday).toBe("closed")
+  }
+  expect(sessions(calendar, "2026-12-30 22:30", 2)).toEqual(["2026-12-30 23:00 to 2026-12-31 22:00",
+    "2027-01-03 23:00 to 2027-01-04 22:00"])
+  expect(sessions(calendar, "2026-11-26 20:00", 1)).toEqual(["2026-11-26 23:00 to 2026-11-27 18:45"])
 })
