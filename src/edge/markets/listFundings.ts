@@ -33,7 +33,11 @@ const FundingHistory = Schema.Struct({
   version: Schema.Literal("external-funding-history/v1"),
   marketId: Fields.Text,
   intervals: Schema.Array(FundingInterval)
-}).annotations({ identifier: "FundingHistory", description: "The venue keeps the latest 720 intervals of each market." })
+}).annotations({
+  identifier: "FundingHistory",
+  description: "The venue keeps the latest 720 intervals of each market, of which the newest 500 can be "
+    + "read."
+})
 
 export const interval = ({ parameters: { priceScale } }: MarketView, funding: FundingView) => ({
   endedAtEpochMs: funding.atEpochMs,

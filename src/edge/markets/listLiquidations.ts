@@ -16,7 +16,11 @@ const LiquidationList = Schema.Struct({
   version: Schema.Literal("external-liquidation-list/v1"),
   marketId: Fields.Text,
   steps: Schema.Array(LiquidationStep)
-}).annotations({ identifier: "LiquidationList", description: "The venue keeps the latest 16,384 steps of all markets together." })
+}).annotations({
+  identifier: "LiquidationList",
+  description: "The venue keeps the latest 16,384 steps of all markets together, of which the newest 500 of a "
+    + "market, and of an account, can be read."
+})
 
 const AccountLiquidationList = Schema.Struct({
   version: Schema.Literal("external-account-liquidation-list/v1"),

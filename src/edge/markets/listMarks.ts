@@ -50,7 +50,8 @@ const MarkList = Schema.Struct({
   marks: Schema.Array(Mark)
 }).annotations({
   identifier: "MarkList",
-  description: "The venue keeps the latest 600 marks of each market, one a second while the market is live: ten minutes."
+  description: "The venue keeps the latest 600 marks of each market, one a second while the market is live: ten minutes. "
+    + "The newest 500 of them can be read."
 })
 
 const mark = ({ parameters: { priceScale } }: MarketView, view: MarkView) => ({
