@@ -85,7 +85,7 @@ export const otherTermsForHolders: Scenario = {
     // Ninety are held, and a hundred thousand were allowed: prices up to 90,071 can be counted, whatever the limit has been since.
     stage.is("a wider limit", put(stage, narrow, { maxPositionQuantityAtoms: 60 }).status, 200)
     const wider = { ...narrow, maxPositionQuantityAtoms: 60 }
-    stage.is("prices beyond what can be counted", guardOf(put(stage, wider, { maxPriceAtoms: 90_072 })), [undefined, undefined])
+    stage.is("prices beyond what can be counted", guardOf(put(stage, wider, { maxPriceAtoms: 90_072 })), ["price_bounds_fixed", "90071.0"])
     stage.is("prices that can be counted", put(stage, wider, { maxPriceAtoms: 90_071 }).status, 200)
 
     // Of seven, five are sold: two are less than any order but one that closes them, and more than ninety none of fifty.
