@@ -26,6 +26,9 @@ const all = [...Orders.routes, ...Accounts.routes, ...Identity.routes, ...Funds.
 /** Every endpoint's name. */
 export type Name = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof all)[number]["endpoint"]>
 
+/** The names of the endpoints that are hot: the commands of clients. */
+export type CommandName = HttpApiEndpoint.HttpApiEndpoint.Name<Extract<(typeof all)[number], { readonly isHot: true }>["endpoint"]>
+
 /** Every route of the venue. */
 export const routes: ReadonlyArray<Route> = all
 
@@ -182,8 +185,8 @@ const api = Object.keys(tags)
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)
 
-/** The endpoints that are hot: the commands of clients. */
-export const commandNames: ReadonlyArray<Name> = all.flatMap((route) => route.isHot ? [route.endpoint.name] : [])
+/** The endpoints that are hot. */
+export const commandNames: ReadonlyArray<CommandName> = all.flatMap((route) => route.isHot ? [route.endpoint.name] : [])
 
 /** One good request of every endpoint. */
 export const examples = Object.fromEntries(routes.map(({ endpoint, example }) => [endpoint.name, example])) as Readonly<

@@ -63,7 +63,7 @@ export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
   { access, budget, endpoint, example, handler, tag }: Declared<E, L> & {
     readonly handler: (services: Services) => Executor.Handler<E, L>
   }
-): Route<E> => ({
+): Route<E> & { readonly isHot: false } => ({
   endpoint: Budget.declare(Access.declare(endpoint, access), budget),
   tag,
   example,
@@ -132,7 +132,7 @@ export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiE
   { access, budget, decode, endpoint, example, feed, run, tag, unsupported }: Declared<E, Access.TraderLevel> & Reading<Body> & {
     readonly run: (call: Call, admitted: Admitted<Body>) => void
   }
-): Route<E> & { readonly decode: (body: unknown) => Body | Fault } => {
+): Route<E> & { readonly isHot: true; readonly decode: (body: unknown) => Body | Fault } => {
   const reading: Reading<Body> = unsupported === undefined ? { decode, feed } : { decode, feed, unsupported }
   const { path } = endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
   const names = namesIn(path)

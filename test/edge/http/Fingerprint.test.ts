@@ -39,7 +39,7 @@ const subjects: ReadonlyArray<Subject> = Contract.routes.flatMap(({ decode, endp
     params,
     payload: payloadSchema!.ast,
     // Parsed from JSON, as the venue reads it.
-    bodies: (valid[name] as fc.Arbitrary<Json>).map((body) => JSON.parse(JSON.stringify(body)) as Json),
+    bodies: (valid[name as Contract.CommandName] as fc.Arbitrary<Json>).map((body) => JSON.parse(JSON.stringify(body)) as Json),
     isGood: (body) => !(decode!(body) instanceof Fault),
     fingerprint: (body, given = usual) => fingerprint!(given, body as never)
   }]
