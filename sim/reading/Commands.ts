@@ -3,7 +3,7 @@
  * operations' declarations: a new field without an expectation here does not compile.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
-import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
+import type { Command, CommandOfKind, KeyedKind } from "../../src/operations/Operations.js"
 import type { Header } from "../../src/operations/Header.js"
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
@@ -54,8 +54,13 @@ const ledgers = {
 /** The same with the operators' keyed commands; withdrawals are also stopped because of the ledger's own holdings. */
 const funds = { ...ledgers, StopWithdrawals: true, AllowWithdrawals: true } as const
 
-/** Kinds of command that no request asks for under a key: the venue or its clock creates them. Every other kind has a wish. */
-const unasked: Readonly<Record<Unasked, true>> = {
+/** A kind that carries a key comes by a request, which has to be read: none stands here but those of money. */
+type Wishless<K extends Unasked> = K extends Exclude<KeyedKind, keyof typeof ledgers>
+  ? "It has a key: give it a wish in sim/reading/Asked.ts"
+  : true
+
+/** Kinds of command without a wish in `Asked.ts`: they carry no key, or are about money. Every other kind has one. */
+const unasked: { readonly [K in Unasked]: Wishless<K> } = {
   OpenVenue: true,
   StartVenue: true,
   PassTime: true,

@@ -41,6 +41,9 @@ export type Whose<F extends Fields = Fields> = "sender" | "opened_account" | "no
   readonly names: Lead
 }
 
+/** The scope in which a command's Idempotency-Key is unique: an account's or the whole venue; `none` where it carries none. */
+export type KeyScope = "account" | "venue" | "none"
+
 export interface Declaration<
   K extends string = string,
   F extends Fields = Fields,
@@ -57,8 +60,7 @@ export interface Declaration<
   readonly permission: Permission
   /** Whether a global halt refuses it. */
   readonly underHalt: "refused" | "taken"
-  /** Whether it carries an Idempotency-Key, and the scope in which the key is unique. */
-  readonly keyScope: "account" | "venue" | "none"
+  readonly keyScope: KeyScope
   /** The owner of its content, for extracts that show one account's data and hide that of all others. */
   readonly whose: Whose<NoInfer<F>>
   readonly requests: R
@@ -79,8 +81,9 @@ export const declare = <
   const K extends string,
   F extends Fields,
   const R extends Readonly<Record<string, RequestKind>>,
-  O extends AnyOutcome
->(declaration: Declaration<K, F, R, O>): Declaration<K, F, R, O> => declaration
+  O extends AnyOutcome,
+  S extends KeyScope
+>(declaration: Declaration<K, F, R, O> & { readonly keyScope: S }): Declaration<K, F, R, O> & { readonly keyScope: S } => declaration
 
 /** The command of a declaration, as plain data. */
 export type CommandOf<D> = D extends Declaration<infer K, infer F, infer _R, infer _O> ? { readonly kind: K } & Header & Values<F>

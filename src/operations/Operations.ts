@@ -149,6 +149,8 @@ export const declarations = {
 
 export type Declarations = typeof declarations
 export type Kind = keyof Declarations
+/** The kinds of command that carry an Idempotency-Key. */
+export type KeyedKind = { readonly [K in Kind]: Declarations[K]["keyScope"] extends "none" ? never : K }[Kind]
 export type CommandOfKind<K extends Kind> = CommandOf<Declarations[K]>
 export type Command = { readonly [K in Kind]: CommandOfKind<K> }[Kind]
 
