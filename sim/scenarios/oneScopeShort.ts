@@ -47,7 +47,7 @@ export const oneScopeShort: Scenario = {
     const trader = stage.connect(call, ["trade"])
     refused(reader, trading, "scope_missing")
     refused(trader, reading, "scope_missing")
-    stage.is("routes that nobody tries", untried(), [])
+    stage.is("routes of an account that are not in sim/scenarios/Routes.ts", untried(), [])
     for (const agent of [reader, trader]) refused(agent, owning, "passkey_required")
     stage.audit()
   }

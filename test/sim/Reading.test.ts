@@ -1,6 +1,7 @@
 /** The simulator's own parsing of requests: numbers, bodies and what counts as a request, by worked cases of the contract. */
 import { Effect } from "effect"
 import { describe, expect, test } from "vitest"
+import * as Contract from "../../src/edge/Contract.js"
 import { prometheus, type Metric } from "../../src/edge/http/Exposition.js"
 import * as Exposition from "../../sim/reading/Exposition.js"
 import { expose } from "../../sim/world/SimExposition.js"
@@ -84,6 +85,29 @@ describe("metrics", () => {
   ])("with %s are none", (_, text, why) => {
     expect(Exposition.read(text)).toBe(why)
   })
+})
+
+/** Reads that properties of their own look at: the owner's, those of money on the ledger, and a page of the reference. */
+const elsewhere: ReadonlyArray<Contract.Name> = [
+  "getCurrentSession",
+  "listPasskeys",
+  "showAgentConnect",
+  "listApiKeys",
+  "listSecurityEvents",
+  "listDeposits",
+  "getDeposit",
+  "listWithdrawals",
+  "getWithdrawal",
+  "getLedgerParty",
+  "getDocsPage"
+]
+
+test("every other read of the contract is in sim/reading/Queries.ts", () => {
+  const missing = Contract.endpoints.filter(({ method }) => method === "GET").map(({ name }) => name as Contract.Name).filter((name) => {
+    const reading = Queries.read(Contract.examples[name].target)
+    return reading._tag !== "query" || reading.query.endpoint !== name
+  })
+  expect(missing.toSorted()).toEqual(elsewhere.toSorted())
 })
 
 test("every request that lookups tell of has a name", () => {
