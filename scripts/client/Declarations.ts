@@ -98,8 +98,8 @@ class Types {
 
   /** The type of the error envelope: the document has one for each status, and clients may get any of them. */
   envelope(): string {
-    const each = Object.entries(this.schemas).filter(([name]) => /^NativeError\d+$/.test(name)).map(([, schema]) => schema)
-    const code = { type: "string", enum: each.flatMap(({ properties }) => properties?.["code"]?.enum ?? []) }
+    const each = Object.entries(this.schemas).filter(([name]) => /^NativeError\d+/.test(name)).map(([, schema]) => schema)
+    const code = { type: "string", enum: [...new Set(each.flatMap(({ properties }) => properties?.["code"]?.enum ?? []))] }
     return this.of({ ...each[0], properties: { ...each[0]?.properties, code } })
   }
 

@@ -9,7 +9,6 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Accounts from "./accounts/Accounts.js"
 import * as Endpoint from "./http/Endpoint.js"
 import type { Example } from "./http/Example.js"
-import { describe } from "./http/Envelopes.js"
 import type { Route } from "./http/Route.js"
 import { tags } from "./http/Tags.js"
 import * as Funds from "./funds/Funds.js"
@@ -32,11 +31,17 @@ export type CommandName = HttpApiEndpoint.HttpApiEndpoint.Name<Extract<(typeof a
 /** Every route of the venue. */
 export const routes: ReadonlyArray<Route> = all
 
+/** An answer that is an envelope, which is a component. */
+interface Envelope {
+  readonly content: { readonly "application/json": { readonly schema: { readonly $ref: string } } }
+}
+
 const decodeErrorText = "The request did not match the expected schema"
 
 /**
- * The document as published. The platform's own decode error is never sent, so its schema is removed. Schemas that allow anything
- * all have the same `$id`, which must not occur twice, so it is removed too.
+ * The document as published. The platform's own decode error is never sent, so its schema is removed, and what it says of a 400 is
+ * replaced by what the envelope says. Schemas that allow anything all have the same `$id`, which must not occur twice, so it is removed
+ * too.
  */
 const published = (document: Record<string, unknown>): Record<string, unknown> => {
   const unsent = new Set(["HttpApiDecodeError", "Issue", "PropertyKey"])
@@ -48,11 +53,13 @@ const published = (document: Record<string, unknown>): Record<string, unknown> =
     const members = Object.entries(value).map(([key, member]) => [key, clean(member)] as const)
     const anyOf = members.find(([key]) => key === "anyOf")?.[1]
     if (Array.isArray(anyOf) && anyOf.length === 1 && members.length === 1) return anyOf[0]
-    const named = members.filter(([key]) => key !== "$id")
-    return Object.fromEntries(named.map(([key, member]) => [key, member === decodeErrorText ? describe(400) : member]))
+    const named = Object.fromEntries(members.filter(([key]) => key !== "$id"))
+    return named["description"] === decodeErrorText ? { ...named, description: wordsOf(named as unknown as Envelope) } : named
   }
   const { components, ...rest } = document
-  const { schemas, ...others } = components as { readonly schemas: Record<string, unknown> }
+  const { schemas, ...others } = components as { readonly schemas: Record<string, { readonly description?: string }> }
+  const wordsOf = ({ content }: Envelope): string | undefined =>
+    schemas[content["application/json"].schema.$ref.split("/").at(-1)!]?.description
   const kept = Object.entries(schemas).filter(([name]) => !unsent.has(name))
   return { ...clean(rest) as object, components: { schemas: clean(Object.fromEntries(kept)), ...others } }
 }

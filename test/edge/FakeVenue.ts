@@ -108,6 +108,8 @@ export const request = (ask: Ask): Request => ({
 interface Options {
   readonly environment?: "development" | "production"
   readonly hidden?: boolean
+  /** Whether an answer may have any code of its status: where a test lets the engine refuse what it never would. */
+  readonly anyCode?: boolean
   readonly streams?: boolean
   /** The owner's pages; none by default. */
   readonly assets?: Built
@@ -269,7 +271,7 @@ export const make = (options: Options = {}): FakeVenue => {
       const framed = request(ask)
       return new Promise((resolve) =>
         application.handle(framed, (response) => {
-          conform(framed, response)
+          conform(framed, response, options.anyCode)
           resolve(response)
         })
       )
@@ -294,8 +296,8 @@ const endpointOf = (method: string, path: string): Endpoint.Described | undefine
     })
     .sort((left, right) => left.path.split(":").length - right.path.split(":").length)[0]
 
-/** Throws unless the contract declares the response for its request. */
-export const conform = (framed: Request, response: Response): void => {
+/** Throws unless the contract declares the response for its request; with `anyCode` all codes of a declared status are. */
+export const conform = (framed: Request, response: Response, anyCode = false): void => {
   const path = framed.target.split("?")[0]!
   const endpoint = endpointOf(framed.method, path)
   const id = response.headers["x-request-id"]
@@ -307,7 +309,8 @@ export const conform = (framed: Request, response: Response): void => {
     throw new Error(`${endpoint?.name ?? "what meets no endpoint"} does not declare ${status}`)
   }
   const family = Endpoint.familyOf(path)
-  const schema = answer?.schema ?? (family === "compat" ? Envelopes.compatError(status) : Envelopes.nativeError(status))
+  const declared = anyCode && status >= 400 ? undefined : answer?.schema
+  const schema = declared ?? (family === "compat" ? Envelopes.compatError(status) : Envelopes.nativeError(status))
   const value: unknown = answer?.kind === "text" ? response.body : JSON.parse(response.body)
   Schema.decodeUnknownSync(schema as Schema.Schema<unknown>, { onExcessProperty: "error" })(value)
 }

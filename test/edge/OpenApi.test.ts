@@ -44,8 +44,14 @@ test("it documents the statuses of each endpoint in its family's envelope, and n
     const { responses } = paths[path.replaceAll(/:(\w+)/g, "{$1}")][method.toLowerCase()]
     expect(Object.keys(responses).map(Number).sort()).toEqual([...answers.keys(), ...(isEmpty ? [204] : [])].sort())
     for (const status of [...answers.keys()].filter((each) => each !== 200 && name !== "getReadiness")) {
-      expect(responses[status].content["application/json"].schema)
-        .toEqual({ $ref: `#/components/schemas/${family === "compat" ? "Compat" : "Native"}Error${status}` })
+      const { schema: { $ref } } = responses[status].content["application/json"]
+      expect($ref).toMatch(
+        new RegExp(`^#/components/schemas/${family === "compat" ? "Compat" : "Native"}Error${status}(With[A-Z]|Of[A-Z]|$)`)
+      )
+      const { [$ref.split("/").at(-1)]: envelope } = components.schemas
+      expect([responses[status].description, envelope.description]).toEqual(
+        Array(2).fill(`${status}: ${envelope.properties.code.enum.join(", ")}`)
+      )
     }
   }
   const references = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!)
@@ -115,12 +121,32 @@ const wordless = (schema: Json, at: string, components: Json): ReadonlyArray<str
   ]
 }
 
-test("no id stands in it, which would be the same wherever anything may be, and a 400 says every code that it may have", async () => {
+test("a code of something is one of no other route: each says which it may have", async () => {
+  const { components, paths } = await document()
+  const having: Record<string, Array<string>> = {}
+  for (const { answers, method, name, path } of Contract.endpoints) {
+    const { responses } = paths[path.replaceAll(/:(\w+)/g, "{$1}")][method.toLowerCase()]
+    for (const status of [...answers.keys()].filter((each) => each >= 400 && !(each === 503 && name === "getReadiness"))) {
+      const { schema: { $ref } } = responses[status].content["application/json"]
+      for (const code of components.schemas[$ref.split("/").at(-1)].properties.code.enum) (having[code] ??= []).push(name)
+    }
+  }
+  expect(Object.keys(having).sort()).toEqual(Object.values(codes).flat().filter((code) => code !== "method_not_allowed").sort())
+  for (const code of codes[400].slice(2)) expect(having[code]).toEqual(["exchangeAgentConnect"])
+  expect(having["realtime_ticket_rejected"]).toEqual(["rotateTicket"])
+  expect(having["last_passkey"]).toEqual(["removePasskey"])
+  expect(having["client_order_id_in_use"]?.sort()).toEqual(["createOrder", "placeOrder"])
+  expect(having["deposit_rejected"]?.sort()).toEqual(["confirmDeposit", "confirmLedgerPartyChange", "createDeposit"])
+  expect(having["withdrawal_rejected"]?.sort()).toEqual(["confirmWithdrawal", "createWithdrawal"])
+  const owned = new Set(
+    Contract.endpoints.filter(({ access }) => access === "owner" || access === "anyone_or_owner").map(({ name }) => name)
+  )
+  expect(new Set(having["passkey_required"])).toEqual(owned)
+})
+
+test("no id stands in it, which would be the same wherever anything may be", async () => {
   const { paths, ...rest } = await document()
   expect(JSON.stringify({ paths, ...rest })).not.toContain("\"$id\"")
-  const operations = Object.values(paths as Record<string, object>).flatMap((item) => Object.values(item))
-  const described = operations.map(({ responses }) => responses["400"]?.description).filter((text) => text !== undefined)
-  expect(new Set(described)).toEqual(new Set([`400: ${codes[400].join(", ")}`]))
 })
 
 test("every member of every request and answer, and every parameter, is described", async () => {

@@ -39,7 +39,7 @@ export const createDeposit = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(DepositBody)
     .addSuccess(Deposit)
-    .addError(Failures.native(Failures.command, 404, 422))
+    .addError(Failures.native(Failures.ownedCommand, 404, "Standing", "Steps", "Deposits"))
     .annotate(OpenApi.Summary, "Ask for a deposit: nothing moves before its steps are approved"),
   example: { target, body: { asset: "USDC", amountAtoms: "250000000" } },
   handler: (services) => ({ headers, path: { accountId }, payload, trader }) =>
@@ -111,7 +111,7 @@ export const cancelDeposit = Route.effect({
   endpoint: HttpApiEndpoint.del("cancelDeposit", `${path}/:depositId`)
     .setPath(DepositPath)
     .addSuccess(Deposit)
-    .addError(Failures.native(Failures.keyedRead, 404, 409))
+    .addError(Failures.native(Failures.owned, 404, "Steps"))
     .annotate(OpenApi.Summary, "Give a deposit up whose step at hand is not approved: an offer that stands is withdrawn"),
   example: { target: `${target}/${Samples.depositId}` },
   handler: (services) => ({ path: { accountId, depositId }, trader }) =>
@@ -162,7 +162,7 @@ export const confirmDeposit = Route.effect({
     .setPath(Fields.AccountPath)
     .setPayload(ConfirmBody)
     .addSuccess(Confirmed)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 409, 422))
+    .addError(Failures.native(Failures.ownedWithBody, 404, "Passkeys", "Standing", "Steps", "Deposits"))
     .annotate(OpenApi.Summary, "Drive the next step of a deposit that its owner has to approve"),
   example: { target: `${target}/confirm`, body: { action: "initiate", depositId: Samples.depositId } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>

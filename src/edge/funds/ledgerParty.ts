@@ -47,7 +47,7 @@ export const getLedgerParty = Route.effect({
   endpoint: HttpApiEndpoint.get("getLedgerParty", path)
     .setPath(Fields.AccountPath)
     .addSuccess(LedgerParty)
-    .addError(Failures.native(Failures.keyedRead, 404))
+    .addError(Failures.native(Failures.owned, 404))
     .annotate(OpenApi.Summary, "The account's party on the ledger"),
   example: { target },
   handler: (services) => ({ path: { accountId }, trader }) =>
@@ -72,7 +72,7 @@ export const changeLedgerParty = Route.effect({
     .setPath(Fields.AccountPath)
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(PartyChange)
-    .addError(Failures.native(Failures.commandWithoutBody, 404))
+    .addError(Failures.native(Failures.ownedCommandWithoutBody, 404, "Standing", "Steps"))
     .annotate(OpenApi.Summary, "Ask for another party with a new key: the present one stays until the new one is approved and confirmed"),
   example: { target },
   handler: (services) => ({ headers, path: { accountId }, remoteAddress, trader }) =>
@@ -101,7 +101,7 @@ export const cancelLedgerPartyChange = Route.effect({
   endpoint: HttpApiEndpoint.del("cancelLedgerPartyChange", path)
     .setPath(Fields.AccountPath)
     .addSuccess(PartyChange)
-    .addError(Failures.native(Failures.keyedRead, 404, 409))
+    .addError(Failures.native(Failures.owned, 404, "Steps"))
     .annotate(OpenApi.Summary, "Give a change of the ledger party up that is not approved"),
   example: { target },
   handler: (services) => ({ path: { accountId }, trader }) =>
@@ -137,7 +137,7 @@ export const confirmLedgerPartyChange = Route.effect({
     .setPath(Fields.AccountPath)
     .setPayload(ConfirmBody)
     .addSuccess(Confirmed)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 409, 422))
+    .addError(Failures.native(Failures.ownedWithBody, 404, "Passkeys", "Standing", "Steps", "Deposits"))
     .annotate(OpenApi.Summary, "Drive the latest change of the ledger party to its approval and through it"),
   example: { target: `${target}/confirm`, body: { action: "initiate" } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>

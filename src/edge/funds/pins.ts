@@ -141,7 +141,7 @@ export const pinPasskeys = Route.effect({
     .setPath(Fields.AccountPath)
     .setPayload(Body)
     .addSuccess(Pins)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 409))
+    .addError(Failures.native(Failures.ownedWithBody, 404, "Passkeys", "Steps"))
     .annotate(OpenApi.Summary,
       "Have the passkeys that approve on the ledger follow those of the account, one approval by one that does already each"),
   example: { target: `/v1/accounts/${Example.accountId}/ledger-party/passkeys`, body: { action: "initiate" } },

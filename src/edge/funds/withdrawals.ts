@@ -46,7 +46,7 @@ export const createWithdrawal = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(WithdrawalBody)
     .addSuccess(Withdrawal)
-    .addError(Failures.native(Failures.command, 404, 422))
+    .addError(Failures.native(Failures.ownedCommand, 404, "Standing", "Steps", "Withdrawals"))
     .annotate(OpenApi.Summary, "Ask for a withdrawal: its amount is held from here on, and given back should it come to nothing"),
   example: { target, body: { asset: "USDC", amountAtoms: "250000000", destinationPartyId: Samples.partyId } },
   handler: (services) => ({ headers, path: { accountId }, payload, remoteAddress, trader }) =>
@@ -80,7 +80,7 @@ export const listWithdrawals = Route.effect({
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct(Fields.page))
     .addSuccess(WithdrawalList)
-    .addError(Failures.native(Failures.keyedRead, 404))
+    .addError(Failures.native(Failures.owned, 404))
     .annotate(OpenApi.Summary, "Withdrawals of the account, newest first"),
   example: { target: `${target}?limit=50` },
   handler: (services) => ({ path: { accountId }, trader, urlParams }) =>
@@ -106,7 +106,7 @@ export const getWithdrawal = Route.effect({
   endpoint: HttpApiEndpoint.get("getWithdrawal", `${path}/:withdrawalId`)
     .setPath(WithdrawalPath)
     .addSuccess(Withdrawal)
-    .addError(Failures.native(Failures.keyedRead, 404))
+    .addError(Failures.native(Failures.owned, 404))
     .annotate(OpenApi.Summary, "A withdrawal: where it stands, and what the ledger last said"),
   example: { target: `${target}/${Samples.withdrawalId}` },
   handler: (services) => ({ path: { accountId, withdrawalId }, trader }) =>
@@ -122,7 +122,7 @@ export const cancelWithdrawal = Route.effect({
   endpoint: HttpApiEndpoint.del("cancelWithdrawal", `${path}/:withdrawalId`)
     .setPath(WithdrawalPath)
     .addSuccess(Withdrawal)
-    .addError(Failures.native(Failures.keyedRead, 404, 409))
+    .addError(Failures.native(Failures.owned, 404, "Steps"))
     .annotate(OpenApi.Summary, "Give a withdrawal up that is not approved: its amount is given back"),
   example: { target: `${target}/${Samples.withdrawalId}` },
   handler: (services) => ({ path: { accountId, withdrawalId }, trader }) =>
@@ -159,7 +159,7 @@ export const confirmWithdrawal = Route.effect({
     .setPath(Fields.AccountPath)
     .setPayload(ConfirmBody)
     .addSuccess(Confirmed)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 409, 422))
+    .addError(Failures.native(Failures.ownedWithBody, 404, "Passkeys", "Standing", "Steps", "Withdrawals"))
     .annotate(OpenApi.Summary, "Drive a withdrawal to its approval and through it, as a deposit's steps are"),
   example: { target: `${target}/confirm`, body: { action: "initiate", withdrawalId: Samples.withdrawalId } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>

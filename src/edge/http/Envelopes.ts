@@ -4,6 +4,7 @@
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
 import { failureStages } from "../../operations/funds/Transfers.js"
 import * as Refusal from "../../domain/Refusal.js"
 import { remembered } from "../../domain/Remembered.js"
@@ -12,21 +13,51 @@ import * as Fields from "./Fields.js"
 /** The families of the API: `/v2` speaks the compatibility layer's envelope, everything else the native one. */
 export type Family = "native" | "compat"
 
-/** `code` values by HTTP status. */
-export const codes = {
-  400: ["invalid_request", "operation_not_available", "authorization_pending", "slow_down", "access_denied", "grant_expired"],
-  401: ["unauthorized", "passkey_assertion_invalid", "realtime_ticket_rejected"],
-  403: ["scope_missing", "account_not_enabled", "passkey_required"],
+/** `code` values by HTTP status, without those of `special`. */
+const usual = {
+  400: ["invalid_request"],
+  401: ["unauthorized"],
+  403: ["scope_missing"],
   404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
   405: ["method_not_allowed"],
-  409: ["idempotency_key_conflict", "client_order_id_in_use", "index_stream_conflict", "last_passkey", "deposit_step_conflict"],
+  409: ["idempotency_key_conflict"],
   413: ["payload_too_large"],
   415: ["unsupported_media_type"],
-  422: ["order_rejected", "deposit_rejected", "withdrawal_rejected"],
+  422: ["order_rejected"],
   429: ["rate_limited"],
   500: ["internal_error"],
   501: ["not_supported"],
   503: ["engine_halted", "overloaded", "starting", "dependency_unavailable", "snapshot_unavailable"]
+} as const
+
+/** `code` values that only some endpoints have, by what these are about. */
+const special = {
+  Unavailable: { status: 400, codes: ["operation_not_available"] },
+  Grants: { status: 400, codes: ["authorization_pending", "slow_down", "access_denied", "grant_expired"] },
+  Passkeys: { status: 401, codes: ["passkey_assertion_invalid"] },
+  Tickets: { status: 401, codes: ["realtime_ticket_rejected"] },
+  Standing: { status: 403, codes: ["account_not_enabled"] },
+  Owners: { status: 403, codes: ["passkey_required"] },
+  ClientOrderIds: { status: 409, codes: ["client_order_id_in_use"] },
+  IndexStreams: { status: 409, codes: ["index_stream_conflict"] },
+  LastPasskeys: { status: 409, codes: ["last_passkey"] },
+  Steps: { status: 409, codes: ["deposit_step_conflict"] },
+  Deposits: { status: 422, codes: ["deposit_rejected"] },
+  Withdrawals: { status: 422, codes: ["withdrawal_rejected"] }
+} as const
+
+/** What an endpoint is about that has codes of its own. */
+export type Subject = keyof typeof special
+
+/** Every `code` value by HTTP status. */
+export const codes = {
+  ...usual,
+  400: [...usual[400], ...special.Unavailable.codes, ...special.Grants.codes],
+  401: [...usual[401], ...special.Passkeys.codes, ...special.Tickets.codes],
+  403: [...usual[403], ...special.Standing.codes, ...special.Owners.codes],
+  409: [...usual[409], ...special.ClientOrderIds.codes, ...special.IndexStreams.codes, ...special.LastPasskeys.codes,
+    ...special.Steps.codes],
+  422: [...usual[422], ...special.Deposits.codes, ...special.Withdrawals.codes]
 } as const
 export type Status = keyof typeof codes
 
@@ -160,11 +191,14 @@ export const Refused = {
   })
 }
 
-const native = (status: Status) =>
+/** A `code` of a status. */
+type Code<S extends Status> = (typeof codes)[S][number]
+
+const native = <S extends Status>(allowed: ReadonlyArray<Code<S>>) =>
   Schema.Struct({
     version: Schema.Literal("external-rest-error/v1"),
     requestId: Fields.Text,
-    code: Schema.Literal(...codes[status]),
+    code: Schema.Literal(...allowed),
     safeMessage: Fields.Text,
     retryable: Schema.Boolean,
     recoveryActions: Schema.Array(Schema.Literal(...Refusal.recoveryActions)),
@@ -177,37 +211,81 @@ const native = (status: Status) =>
     dependency: Fields.optional(Schema.Literal("ledger", "index_feed", "journal", "read_model", "workload_issuer"))
   })
 
-const compat = (status: Status) =>
+const compat = <S extends Status>(allowed: ReadonlyArray<Code<S>>, info: string) =>
   Schema.Struct({
     name: CompatName,
     message: Fields.Text,
-    code: Schema.Literal(...codes[status]),
+    code: Schema.Literal(...allowed),
     retryable: Schema.Boolean,
     timestamp: Fields.EpochMs,
     datetime: Fields.Text,
-    info: native(status).annotations({ identifier: `NativeError${status}` })
+    info: native(allowed).annotations({ identifier: info })
   })
 
-/** What is said of an answer with an envelope: its status and every code that it may have. */
-export const describe = (status: Status): string => `${status}: ${codes[status].join(", ")}`
+/** An envelope of a status: which codes it may have, and what it is called behind its family's name. */
+interface Variant {
+  readonly status: Status
+  readonly name: string
+  readonly allowed: ReadonlyArray<Code<Status>>
+}
 
-/** Created once per status: hundreds of endpoints share them, and creating each anew would delay the start. */
-const once = <A>(make: (status: Status) => A): (status: Status) => A => remembered(statuses.length, make)
+const told = ({ allowed, name, status }: Variant, family: "Native" | "Compat") => ({
+  identifier: `${family}Error${name}`,
+  description: `${status}: ${allowed.join(", ")}`
+})
 
-/** The native envelope as sent with a status. */
-export const nativeError = once((status) =>
-  native(status).annotations({
-    identifier: `NativeError${status}`,
-    description: describe(status),
-    ...HttpApiSchema.annotations({ status })
+const nativeOf = (variant: Variant) =>
+  native(variant.allowed).annotations({ ...told(variant, "Native"), ...HttpApiSchema.annotations({ status: variant.status }) })
+
+const compatOf = (variant: Variant) =>
+  compat(variant.allowed, `NativeError${variant.name}`).annotations({
+    ...told(variant, "Compat"),
+    ...HttpApiSchema.annotations({ status: variant.status })
   })
-)
 
-/** The compatibility layer's envelope as sent with a status. */
-export const compatError = once((status) =>
-  compat(status).annotations({
-    identifier: `CompatError${status}`,
-    description: describe(status),
-    ...HttpApiSchema.annotations({ status })
+/** How many envelopes are kept: hundreds of endpoints share them, and creating each anew would delay the start. */
+const mostVariants = 64
+
+/** An envelope with every code of its status. */
+const whole = (status: Status): Variant => ({ status, name: String(status), allowed: codes[status] })
+
+/** The native envelope as sent with a status by any endpoint. */
+export const nativeError = remembered(mostVariants, (status: Status) => nativeOf(whole(status)))
+
+/** The compatibility layer's envelope, likewise. */
+export const compatError = remembered(mostVariants, (status: Status) => compatOf(whole(status)))
+
+/** What an endpoint may fail with: a status with its usual codes, or the codes of a subject with theirs. */
+export type Part = Status | Subject
+
+const subjects = Object.keys(special) as ReadonlyArray<Subject>
+
+/**
+ * The variant of parts of one status, joined by spaces. Its name tells them: `409WithSteps` has the usual codes of 409 too,
+ * `409OfSteps` has none but those of steps.
+ */
+const variant = remembered(mostVariants, (joined: string): Variant => {
+  const parts = joined.split(" ")
+  const about = subjects.filter((subject) => parts.includes(subject))
+  const status = statuses.find((each) => parts.includes(String(each)))
+  const [{ status: its = status } = {}] = about.map((subject) => special[subject])
+  assert(its !== undefined, "an envelope is of a status")
+  const more = about.length === 0 ? "" : `${status === undefined ? "Of" : "With"}${about.join("")}`
+  const allowed = [...status === undefined ? [] : usual[status], ...about.flatMap((subject) => special[subject].codes)]
+  return { status: its, name: `${its}${more}`, allowed }
+})
+
+const variantsOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Variant> =>
+  statuses.flatMap((status) => {
+    const its = parts.filter((part) => part === status || typeof part === "string" && special[part].status === status)
+    return its.length === 0 ? [] : [variant(its.join(" "))]
   })
-)
+
+const nativeVariant = remembered(mostVariants, nativeOf)
+const compatVariant = remembered(mostVariants, compatOf)
+
+/** The native envelopes of an endpoint that may fail with these. */
+export const nativeErrors = (parts: ReadonlyArray<Part>) => Schema.Union(...variantsOf(parts).map(nativeVariant))
+
+/** The compatibility layer's envelopes, likewise. */
+export const compatErrors = (parts: ReadonlyArray<Part>) => Schema.Union(...variantsOf(parts).map(compatVariant))

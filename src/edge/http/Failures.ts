@@ -1,14 +1,13 @@
 /**
- * The statuses with which endpoints fail, by kind of endpoint. An endpoint takes its kind's and adds its own: 404 where it names
- * something that may not exist, 422 where it places one order.
+ * What endpoints fail with, by kind of endpoint: statuses with their usual codes, and subjects with codes of their own. An endpoint
+ * takes its kind's and adds its own: 404 where it names something that may not exist, 422 where it places one order.
  *
  * Failures without an endpoint (no such route, another method, malformed bytes) are declared for none.
  */
-import * as Schema from "effect/Schema"
 import * as Envelopes from "./Envelopes.js"
-import type { Status } from "./Envelopes.js"
+import type { Part, Status } from "./Envelopes.js"
 
-type Kind = ReadonlyArray<Status>
+type Kind = ReadonlyArray<Part>
 
 /** Health and metrics: served also while the venue is not, and never limited. */
 export const system: Kind = [400, 500]
@@ -31,6 +30,18 @@ export const keyedRead: Kind = [...anyKeyRead, 403]
 /** The same with a body. */
 export const keyedReadWithBody: Kind = [...keyedRead, 413, 415]
 
+/** What belongs to the owner, and is behind a passkey. */
+export const owned: Kind = [...anyKeyRead, "Owners"]
+
+/** The same with a body. */
+export const ownedWithBody: Kind = [...owned, 413, 415]
+
+/** An owner's command without a body: an idempotency key that may conflict. */
+export const ownedCommandWithoutBody: Kind = [...owned, 409]
+
+/** The same with a body. */
+export const ownedCommand: Kind = [...ownedCommandWithoutBody, 413, 415]
+
 /** A command of an API key without a body: an idempotency key that may conflict. Its 429 may also be for an account's share. */
 export const commandWithoutBody: Kind = [...keyedRead, 409]
 
@@ -47,10 +58,10 @@ export const operator: Kind = [...publicRead, 401, 404, 409]
 export const operatorWithBody: Kind = [...operator, 413, 415]
 
 /** What meets no endpoint. */
-export const unrouted: Kind = [400, 404, 405, 413, 429, 503]
+export const unrouted: ReadonlyArray<Status> = [400, 404, 405, 413, 429, 503]
 
 /** The native envelopes of a kind and of what an endpoint adds to it. */
-export const native = (kind: Kind, ...more: Kind) => Schema.Union(...[...kind, ...more].map(Envelopes.nativeError))
+export const native = (kind: Kind, ...more: Kind) => Envelopes.nativeErrors([...kind, ...more])
 
 /** The compatibility layer's envelopes, likewise. */
-export const compat = (kind: Kind, ...more: Kind) => Schema.Union(...[...kind, ...more].map(Envelopes.compatError))
+export const compat = (kind: Kind, ...more: Kind) => Envelopes.compatErrors([...kind, ...more])

@@ -156,7 +156,7 @@ export const showAgentConnect = Route.effect({
   endpoint: HttpApiEndpoint.get("showAgentConnect", "/v1/accounts/:accountId/agent-connect/:userCode")
     .setPath(Schema.Struct({ accountId: Fields.Name, userCode: Fields.Name }))
     .addSuccess(AgentConnectRequest)
-    .addError(Failures.native(Failures.keyedRead, 404))
+    .addError(Failures.native(Failures.owned, 404))
     .annotate(OpenApi.Summary, "What the agent asks for that waits under a code"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
   handler: (services) => ({ path, remoteAddress, trader }) =>
@@ -216,7 +216,7 @@ export const approveAgentConnect = Route.effect({
     .setPath(Fields.AccountPath)
     .setPayload(ApproveBody)
     .addSuccess(Approved)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404))
+    .addError(Failures.native(Failures.ownedWithBody, 404))
     .annotate(OpenApi.Summary, "Let the agent have a key, with exactly the scopes that it asked for"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/approve`, body: { userCode, scopes: ["read", "trade"] } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) => {
@@ -273,7 +273,7 @@ export const denyAgentConnect = Route.effect({
     .setPath(Fields.AccountPath)
     .setPayload(DenyBody)
     .addSuccess(Denied)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404))
+    .addError(Failures.native(Failures.ownedWithBody, 404))
     .annotate(OpenApi.Summary, "Deny the agent a key"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/deny`, body: { userCode } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) => {
@@ -323,7 +323,7 @@ export const exchangeAgentConnect = Route.effect({
   endpoint: HttpApiEndpoint.post("exchangeAgentConnect", "/v1/agent-connect/exchange")
     .setPayload(ExchangeBody)
     .addSuccess(Exchanged)
-    .addError(Failures.native(Failures.openWithBody))
+    .addError(Failures.native(Failures.openWithBody, "Grants"))
     .annotate(OpenApi.Summary, "Fetch the key, once the owner has approved"),
   example: {
     target: "/v1/agent-connect/exchange",

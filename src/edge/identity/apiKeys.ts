@@ -59,7 +59,7 @@ export const listApiKeys = Route.effect({
   endpoint: HttpApiEndpoint.get("listApiKeys", "/v1/accounts/:accountId/api-keys")
     .setPath(Fields.AccountPath)
     .addSuccess(ApiKeyList)
-    .addError(Failures.native(Failures.keyedRead))
+    .addError(Failures.native(Failures.owned))
     .annotate(OpenApi.Summary, "The account's API keys, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/api-keys` },
   handler: (services) => ({ path: { accountId }, trader }) =>
@@ -83,7 +83,7 @@ export const revokeApiKey = Route.effect({
   endpoint: HttpApiEndpoint.del("revokeApiKey", "/v1/accounts/:accountId/api-keys/:keyId")
     .setPath(Schema.Struct({ accountId: Fields.Name, keyId: Fields.Name }))
     .addSuccess(ApiKeyRevoked)
-    .addError(Failures.native(Failures.keyedRead, 404))
+    .addError(Failures.native(Failures.owned, 404))
     .annotate(OpenApi.Summary, "Revoke an API key at once; repeating keeps the first time"),
   example: { target: `/v1/accounts/${Example.accountId}/api-keys/key_2f8b1c9d4e` },
   handler: (services) => ({ path: { accountId, keyId }, remoteAddress, trader }) => {

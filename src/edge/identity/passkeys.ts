@@ -39,7 +39,7 @@ export const listPasskeys = Route.effect({
   endpoint: HttpApiEndpoint.get("listPasskeys", "/v1/accounts/:accountId/passkeys")
     .setPath(Fields.AccountPath)
     .addSuccess(PasskeyList)
-    .addError(Failures.native(Failures.keyedRead, 404))
+    .addError(Failures.native(Failures.owned, 404))
     .annotate(OpenApi.Summary, "The account's passkeys"),
   example: { target: `/v1/accounts/${Example.accountId}/passkeys` },
   handler: ({ state }) => ({ path: { accountId }, trader }) =>
@@ -70,7 +70,7 @@ export const removePasskey = Route.effect({
     .setPath(PasskeyPath)
     .setPayload(RemovalBody)
     .addSuccess(HttpApiSchema.NoContent)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 409))
+    .addError(Failures.native(Failures.ownedWithBody, 404, "Passkeys", "LastPasskeys"))
     .annotate(OpenApi.Summary, "Remove a passkey with the sessions that it opened; a passkey of the account proves that its owner asks"),
   example: {
     target: `/v1/accounts/${Example.accountId}/passkeys/${Samples.assertion.credential.id}`,

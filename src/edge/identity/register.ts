@@ -86,7 +86,7 @@ export const beginRegistration = Route.effect({
   endpoint: HttpApiEndpoint.post("beginRegistration", "/v1/auth/passkeys/registration/options")
     .setPayload(OptionsBody)
     .addSuccess(RegistrationOptions)
-    .addError(Failures.native(Failures.openWithBody, 401, 403))
+    .addError(Failures.native(Failures.openWithBody, 401, "Passkeys", "Owners"))
     .annotate(OpenApi.Summary, "What a browser makes a passkey by: the first one of a new account, or another one of the owner's"),
   example: { target: "/v1/auth/passkeys/registration/options", body: { displayName: "My phone" } },
   handler: (services) => ({ payload, remoteAddress, trader }) =>
@@ -120,7 +120,7 @@ export const finishRegistration = Route.effect({
   endpoint: HttpApiEndpoint.post("finishRegistration", "/v1/auth/passkeys/registration/verify")
     .setPayload(VerifyBody)
     .addSuccess(Session)
-    .addError(Failures.native(Failures.openWithBody, 401, 403))
+    .addError(Failures.native(Failures.openWithBody, 401, "Passkeys", "Owners"))
     .annotate(OpenApi.Summary, "Register the passkey that the browser has made, and sign in with it"),
   example: { target: "/v1/auth/passkeys/registration/verify", body: Samples.registration },
   handler: (services) => ({ payload: { challengeIdentifier, credential }, remoteAddress, trader }) =>

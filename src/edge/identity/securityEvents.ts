@@ -52,7 +52,7 @@ export const listSecurityEvents = Route.effect({
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct(Fields.page))
     .addSuccess(SecurityEvents)
-    .addError(Failures.native(Failures.keyedRead, 404))
+    .addError(Failures.native(Failures.owned, 404))
     .annotate(OpenApi.Summary, "Sign-ins, passkeys, keys and agents of the account, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/security-events?limit=50` },
   handler: (services) => ({ path: { accountId }, trader, urlParams }) =>

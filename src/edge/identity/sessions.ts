@@ -30,7 +30,7 @@ export const getCurrentSession = Route.effect({
   budget: "key",
   endpoint: HttpApiEndpoint.get("getCurrentSession", target)
     .addSuccess(CurrentSession)
-    .addError(Failures.native(Failures.keyedRead))
+    .addError(Failures.native(Failures.owned))
     .annotate(OpenApi.Summary, "The session that asks"),
   example: { target },
   handler: ({ state }) => ({ trader: { account, expiresAtEpochMs } }) =>
@@ -48,7 +48,7 @@ export const endCurrentSession = Route.effect({
   budget: "key",
   endpoint: HttpApiEndpoint.del("endCurrentSession", target)
     .addSuccess(HttpApiSchema.NoContent)
-    .addError(Failures.native(Failures.keyedRead))
+    .addError(Failures.native(Failures.owned))
     .annotate(OpenApi.Summary, "Sign out: the session that asks ends"),
   example: { target },
   handler: (services) => ({ remoteAddress, trader }) =>
@@ -62,7 +62,7 @@ export const endOtherSessions = Route.effect({
   budget: "key",
   endpoint: HttpApiEndpoint.del("endOtherSessions", "/v1/auth/sessions/others")
     .addSuccess(HttpApiSchema.NoContent)
-    .addError(Failures.native(Failures.keyedRead))
+    .addError(Failures.native(Failures.owned))
     .annotate(OpenApi.Summary, "Sign out everywhere else: all sessions end but the one that asks; API keys and their tickets stay"),
   example: { target: "/v1/auth/sessions/others" },
   handler: (services) => ({ remoteAddress, trader }) => {

@@ -71,7 +71,7 @@ export const finishAuthentication = Route.effect({
   endpoint: HttpApiEndpoint.post("finishAuthentication", "/v1/auth/passkeys/authentication/verify")
     .setPayload(Assertions.Assertion)
     .addSuccess(Session)
-    .addError(Failures.native(Failures.openWithBody, 401))
+    .addError(Failures.native(Failures.openWithBody, "Passkeys"))
     .annotate(OpenApi.Summary, "Sign in with what the passkey has signed"),
   example: { target: "/v1/auth/passkeys/authentication/verify", body: Samples.assertion },
   handler: (services) => ({ payload, remoteAddress }) =>

@@ -109,7 +109,7 @@ export const rotateTicket = Route.effect({
   endpoint: HttpApiEndpoint.put("rotateTicket", target)
     .setPayload(TicketBody)
     .addSuccess(Ticket)
-    .addError(Failures.native(Failures.openWithBody, 401))
+    .addError(Failures.native(Failures.openWithBody, "Tickets"))
     .annotate(OpenApi.Summary, "The ticket's successor, with five minutes of its own; up to twelve hours after the first")
     .annotate(OpenApi.Description, "The ticket is the credential: an `Authorization` header is ignored, whatever it holds."),
   example: { target, body: { ticket: sample } },

@@ -115,7 +115,7 @@ export const getCandles = Route.effect({
     .setPath(Fields.MarketPath)
     .setUrlParams(Query)
     .addSuccess(CandleList)
-    .addError(Failures.native(Failures.publicRead, 404))
+    .addError(Failures.native(Failures.publicRead, 404, "Unavailable"))
     .annotate(OpenApi.Summary, "Candles of the index or of trades"),
   example: { target: `/v1/markets/${Example.marketId}/candles?timeframe=1h&limit=24` },
   handler: (services) => ({ path: { marketId }, urlParams }) =>
@@ -139,7 +139,7 @@ export const getCompatCandles = Route.effect({
     .setPath(Fields.SymbolPath)
     .setUrlParams(Query)
     .addSuccess(Schema.Array(CompatCandle))
-    .addError(Failures.compat(Failures.publicRead, 404))
+    .addError(Failures.compat(Failures.publicRead, 404, "Unavailable"))
     .annotate(OpenApi.Summary, "Candles of the index or of trades"),
   example: { target: `/v2/markets/${Example.encodedSymbol}/candles?timeframe=1h&limit=24` },
   handler: (services) => ({ path: { symbol }, urlParams }) =>

@@ -80,7 +80,7 @@ export const withWords = (document: Record<string, unknown>): Record<string, unk
   const { components, paths } = document as { readonly components: { readonly schemas: Json }; readonly paths: Json }
   const { schemas } = components
   const said = Object.entries(schemas).map(([name, schema]) => {
-    const parents = [name.replace(/[0-9]+$/, "")]
+    const parents = [name.replace(/[0-9]+(?:(?:With|Of)[A-Za-z]+)?$/, "")]
     return [name, withMembers(schema, { tables: tablesOf(name), parents, components: schemas })]
   })
   const told = Object.entries(paths).map(([path, item]) => {

@@ -97,7 +97,7 @@ export const openIndexStream = Route.effect({
   budget: "operator",
   endpoint: HttpApiEndpoint.post("openIndexStream", "/v1/operator/index-stream")
     .addSuccess(IndexStreamPosition)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operator, "Unavailable"))
     .annotate(OpenApi.Summary, "Open a session of the index stream, which ends the one before")
     .annotate(OpenApi.Description, "For one feed process, where INDEX_FEED is `push`. Not journaled; a lost answer is opened again. "
       + "A session ends with the venue's process: after a restart the next batch gets 409, and a new session is opened."),
@@ -114,7 +114,7 @@ export const getIndexStream = Route.effect({
   budget: "operator",
   endpoint: HttpApiEndpoint.get("getIndexStream", "/v1/operator/index-stream")
     .addSuccess(IndexStreamPosition)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operator, "Unavailable", "IndexStreams"))
     .annotate(OpenApi.Summary, "Where the index stream stands: its session and the last batch that was taken"),
   example: { target: "/v1/operator/index-stream" },
   handler: ({ indexStream }) => () => {
@@ -131,7 +131,7 @@ export const streamIndexPrices = Route.effect({
   endpoint: HttpApiEndpoint.post("streamIndexPrices", "/v1/operator/index-stream/prices")
     .setPayload(IndexPricesBody)
     .addSuccess(IndexPrices)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorWithBody, "Unavailable", "IndexStreams"))
     .annotate(OpenApi.Summary, "Send a numbered batch of index prices")
     .annotate(OpenApi.Description,
       `At most ${maxSamples} prices. Answered once all of them are decided and durable. 409 \`index_stream_conflict\`: `

@@ -39,7 +39,7 @@ export const fundLedgerParty = Route.effect({
   endpoint: HttpApiEndpoint.post("fundLedgerParty", "/v1/operator/demo/ledger-funds")
     .setPayload(Body)
     .addSuccess(DemoLedgerFunds)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorWithBody, "Steps"))
     .annotate(OpenApi.Summary,
       "Development only: let the ledger give an account's party USDC that it can deposit; nothing of it is journaled"),
   example: { target: "/v1/operator/demo/ledger-funds", body: { accountId: Example.accountId, amount: "1000.0" } },

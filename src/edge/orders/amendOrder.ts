@@ -98,7 +98,7 @@ export const amendOrder = Route.hot({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(AmendOrderBody)
     .addSuccess(AmendResult)
-    .addError(Failures.native(Failures.command, 404, 422))
+    .addError(Failures.native(Failures.command, 404, 422, "Standing"))
     .annotate(OpenApi.Summary, "Change the price or the total quantity of an open order"),
   example: {
     target: `/v1/orders/${Example.orderId}/amend`,

@@ -37,7 +37,7 @@ export const createOrder = Route.hot({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(NewCompatOrder.CreateOrderBody)
     .addSuccess(AcceptedOrder)
-    .addError(Failures.compat(Failures.placement, 404, 422))
+    .addError(Failures.compat(Failures.placement, 404, 422, "Standing", "ClientOrderIds"))
     .annotate(OpenApi.Summary, "Place one order"),
   example: { target: "/v2/order", body: NewCompatOrder.example },
   unsupported: NewCompatOrder.unsupportedMember,

@@ -38,7 +38,7 @@ export const placeOrder = Route.hot({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(NewOrder.PlaceOrderBody)
     .addSuccess(OrderRecord)
-    .addError(Failures.native(Failures.command, 404, 422))
+    .addError(Failures.native(Failures.command, 404, 422, "Standing", "ClientOrderIds"))
     .annotate(OpenApi.Summary, "Place one order"),
   example: { target: "/v1/orders", body: NewOrder.example },
   feed: feeds(NewOrder.placeShape),

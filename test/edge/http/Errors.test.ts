@@ -13,8 +13,8 @@ const decidedAt = 1_700_000_123_456
 const isStage1 = (refusal: number): boolean => refusal < 20
 const compatBody = { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.5 }
 
-/** One venue for all rows: each row sets the next outcome itself. */
-const fake = Fake.make()
+/** One venue for all rows: each row sets the next outcome itself, whether or not these requests could have it. */
+const fake = Fake.make({ anyCode: true })
 
 describe.each(Fake.refusals)("refusal %i", (code, description) => {
   const refusal = code as Outcome.Refused["refusal"]
