@@ -67,7 +67,8 @@ const published = (document: Record<string, unknown>): Record<string, unknown> =
 const told = (description: string) => ({ description, schema: { type: "integer" } })
 
 /** Headers of every answer, and of a refusal for exceeding a limit. */
-const limitHeaders = {
+const usualHeaders = {
+  "x-request-id": { description: "The request's name.", schema: { type: "string" } },
   "RateLimit-Limit": told("Requests that may be made in a window."),
   "RateLimit-Remaining": told("How many of them are left, behind this one."),
   "RateLimit-Reset": told("Seconds until the window ends.")
@@ -142,13 +143,13 @@ const withPolicy = (document: Record<string, unknown>): Record<string, unknown> 
 /** Answers that are never remembered. */
 const undecided: ReadonlySet<string> = new Set(["401", "429", "500", "501", "503"])
 
-/** Adds the limit headers to the answers of limited operations; to an operator's operation only where its token is refused. */
-const withLimits = (document: Record<string, unknown>): Record<string, unknown> =>
+/** Adds to all answers the headers that all have, and to a refusal for exceeding a limit when to come again. */
+const withUsualHeaders = (document: Record<string, unknown>): Record<string, unknown> =>
   withOperations(document, (operation) => ({
     ...operation,
     responses: answersOf(operation, (answer, status) => ({
       ...answer,
-      headers: status === "429" ? { ...limitHeaders, ...retryHeaders } : limitHeaders
+      headers: status === "429" ? { ...usualHeaders, ...retryHeaders } : usualHeaders
     }))
   }))
 
@@ -185,9 +186,12 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id, which names the record that decided it, if one did. "
+    + "A request is answered before it comes to a route where there is none for its path (404) or its method (405), where it cannot be "
+    + "read (400) or has a body of more than 64 KiB (413, also where no body is taken), and while the venue starts (503): "
+    + "any path may have these, in the same envelopes. "
     + "A response is sent only after what it says is durable.")
   .annotate(OpenApi.Transform,
-    (document) => withHead(withPolicy(withRepeats(withLimits(withOptionalBodies(withWords(published(document))))))))
+    (document) => withHead(withPolicy(withRepeats(withUsualHeaders(withOptionalBodies(withWords(published(document))))))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

@@ -94,7 +94,7 @@ test("a route without a contract, or a contract without a route, is a defect at 
 test("it documents the headers of limits and of repeats where they are sent", async () => {
   const { paths } = await document()
   const headersOf = (path: string, method: string, status: number) => Object.keys(paths[path][method].responses[status].headers ?? {})
-  const usual = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
+  const usual = ["x-request-id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
   expect(headersOf("/v1/orders", "post", 200)).toEqual([...usual, "Idempotent-Replayed"])
   expect(headersOf("/v2/order", "post", 422)).toEqual([...usual, "Idempotent-Replayed"])
   expect(headersOf("/v1/orders", "post", 429)).toEqual([...usual, "Retry-After"])
