@@ -161,12 +161,12 @@ const verifySolvency = Cli.make("verify-solvency", Options.verifySolvency,
   )
 
 const withdrawalsStop = Cli.make("stop", Options.remote, (parsed) => Effect.flatMap(venue, (tasks) => tasks.stopWithdrawals(parsed))).pipe(
-  Cli.withDescription("Takes and approves none from here on")
+  Cli.withDescription("Accepts and approves no withdrawals from now on")
 )
 
 const withdrawalsAllow = Cli.make("allow", Options.allow, (parsed) => Effect.flatMap(venue, (tasks) => tasks.allowWithdrawals(parsed)))
   .pipe(
-    Cli.withDescription("Lets them go on")
+    Cli.withDescription("Lets withdrawals go on, once the books have been compared")
   )
 
 const withdrawalCommands = [withdrawalsStop, withdrawalsAllow] as const
