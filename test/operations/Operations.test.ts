@@ -152,6 +152,9 @@ const journaledRequests: Readonly<Record<string, number>> = {
   revokeKeyByOperator: 72
 }
 
+/** Codes of commands and requests that are gone, which journals may still hold: so far there are none. Gaps above were never used. */
+const retired = { commands: new Set<number>(), requests: new Set<number>() }
+
 describe("the declarations", () => {
   test("are of every capability, each under its own kind, and found by kind and code", () => {
     expect(Object.keys(declarations)).toEqual(Object.values(capabilities).flatMap((operations) => Object.keys(operations)))
@@ -166,7 +169,7 @@ describe("the declarations", () => {
 
   test("have codes from 1 to 255, each but once, and those that journals hold", () => {
     expect(new Set(all.map(({ code }) => code)).size).toBe(all.length)
-    for (const { code } of all) expect(Number.isInteger(code) && code >= 1 && code <= 255).toBe(true)
+    for (const { code } of all) expect(Number.isInteger(code) && code >= 1 && code <= 255 && !retired.commands.has(code)).toBe(true)
     expect(Object.fromEntries(all.map(({ code, kind }) => [kind, code]))).toEqual(journaled)
   })
 
@@ -179,7 +182,7 @@ describe("the declarations", () => {
     expect(new Set(requests.map(({ code }) => code)).size).toBe(requests.length)
     expect(new Set(requests.map(({ name }) => name)).size).toBe(requests.length)
     for (const { code, declaration, name } of requests) {
-      expect(code >= 1 && code < 100).toBe(true)
+      expect(code >= 1 && code < 100 && !retired.requests.has(code)).toBe(true)
       expect(requestOf(code)).toMatchObject({ name, declaration })
     }
     expect(Operation).toEqual(journaledRequests)
