@@ -24,6 +24,7 @@ import { intervalCutShort } from "./intervalCutShort.js"
 import { leftFromBefore } from "./leftFromBefore.js"
 import { liquidatedForAMinute } from "./liquidatedForAMinute.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
+import { membersInPairs } from "./membersInPairs.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
 import { moreThanExact } from "./moreThanExact.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
@@ -100,7 +101,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   reachedForAMoment,
   snapshotsWithoutRoom,
   asMuchAsADayAllows,
-  moreThanExact
+  moreThanExact,
+  membersInPairs
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */
