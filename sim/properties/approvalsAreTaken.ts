@@ -1,8 +1,8 @@
 /**
  * Safety (I10). The owner of a transfer may move it on. Whoever asks for the approval that is due is not told that the transfer has come to
  * another step, and is asked where a transaction waits for nothing else. A faultless answer to an open question is not called unproven, nor
- * late, while its step still waits for that very approval. An account is offered passkeys of its own only, among them each that approved a
- * step which the ledger has accepted, as long as it stands.
+ * late, while its step still waits for that very approval; and none is taken that comes when its question is over. An account is offered
+ * passkeys of its own only, among them each that approved a step which the ledger has accepted, as long as it stands.
  */
 import type { NaiveTransfer } from "../model/NaiveFunds.js"
 import { isUnapproved } from "../model/NaiveFunds.js"
@@ -54,8 +54,9 @@ interface State {
   clock: ClockSeen.ClockSeen
   /** By the call's number. */
   readonly asking: Map<number, Asking>
-  /** By the challenge's identifier; and how often a process took up any request that names it. */
+  /** By the challenge's identifier: what is known to have waited all the time, when each ends, and how often a request named it. */
   readonly questions: Map<string, Asked>
+  readonly expiries: Map<string, number>
   readonly taken: Map<string, number>
 }
 
@@ -136,6 +137,7 @@ const initiated = (state: State, { answer: { json } }: Answered, asking: Asking)
       ? broken(`nothing is asked, and ${asking.waited} waits for its owner`)
       : holds
   const { challenge: text, challengeIdentifier, expiresAtEpochMs } = challenge
+  state.expiries.set(String(challengeIdentifier), Number(expiresAtEpochMs))
   if (asking.waited !== undefined && !asking.isChanged) {
     state.questions.set(String(challengeIdentifier), {
       challenge: String(text),
@@ -186,6 +188,17 @@ const wasSurelyOpen = (state: State, { clock }: Answered, asking: Asking, questi
   return inTime && state.taken.get(challengeIdentifier) === 1
 }
 
+/** Checks that the first answer to a question was not taken once that was over, by every clock: the process has it no more. */
+const lateVerdict = (state: State, { clock }: Answered, { wish }: Asking): Verdict => {
+  if (wish.kind !== "complete" || clock === undefined) return holds
+  const { challengeIdentifier } = wish.proof
+  const expiresAtEpochMs = state.expiries.get(challengeIdentifier)
+  if (expiresAtEpochMs === undefined || state.taken.get(challengeIdentifier) !== 1) return holds
+  return clock[0] >= expiresAtEpochMs || clock[1] < expiresAtEpochMs - openMs
+    ? broken(`its question was open until ${expiresAtEpochMs}, and it is taken between ${clock.join(" and ")}`)
+    : holds
+}
+
 const isUnproven = (status: number, json: Json): boolean => status === 401 && json["code"] === "passkey_assertion_invalid"
 const isConflict = (status: number, json: Json): boolean =>
   status === 409 && json["code"] === "deposit_step_conflict" && json["rejectionGuard"] === undefined
@@ -212,7 +225,11 @@ const answered = (state: State, seen: Answered): Verdict => {
   const asking = state.asking.get(call.id)
   if (asking === undefined) return holds
   const isInitiated = status === 200 && asking.wish.kind === "initiate"
-  const verdict = isInitiated ? initiated(state, seen, asking) : status === 200 ? holds : refused(state, seen, asking)
+  const verdict = isInitiated
+    ? initiated(state, seen, asking)
+    : status === 200
+    ? lateVerdict(state, seen, asking)
+    : refused(state, seen, asking)
   return verdict === undefined ? holds : broken(`${call.target} with ${call.body} is answered ${status}: ${verdict}: ${text}`)
 }
 
@@ -226,6 +243,7 @@ export const approvalsAreTaken: Property<State> = {
     clock: ClockSeen.unseen,
     asking: new Map(),
     questions: new Map(),
+    expiries: new Map(),
     taken: new Map()
   }),
   observe: (state, seen) => {

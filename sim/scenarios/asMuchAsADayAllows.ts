@@ -3,47 +3,79 @@
  * that there is time to notice; and who is refused for that reason comes back the next day.
  *
  * What has to hold: withdrawals are paid up to the day's limit exactly, and the one beyond it is refused for that reason; on the next day,
- * of the signer's clock, as much is paid again and no more.
+ * of the signer's clock, as much is paid again and no more, and no day that was is given once more by a clock that is set back. One
+ * withdrawal has a limit of its own, which is paid, too, and not exceeded. An answer that comes when its question is over approves nothing.
  */
+import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
 import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
 
 const day = 86_400_000
-/** What the treasury gives on a day, whole USDC. */
+/** What the treasury gives on a day, and by one withdrawal, whole USDC. */
 const daily = 5
+const each = 4
+/** How long a question to an owner may be answered. */
+const openMs = 5 * 60_000
 const atomsOf = (usdc: number): number => usdc * 1_000_000
+
+/** Somebody has got the owner's answer and sends it once the owner has long left: the withdrawal waits as before, and is given up. */
+const answeredTooLate = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  const asked = stage.withdrawal(owner, 1)
+  const waits = (): number => {
+    const initiated = stage.apart(FundsCalls.initiate(owner, asked))
+    const { status } = stage.done(initiated.answer)
+    if (status === "approval_required") return initiated.call
+    stage.wait(1_000)
+    return waits()
+  }
+  const question = waits()
+  stage.setForward(openMs)
+  stage.tick()
+  const proof = { kind: "get", passkey, asked: question, signCount: 0 } as const
+  const { json, status } = stage.apart(FundsCalls.complete(owner, asked, proof)).answer
+  stage.is("what an answer that comes too late is told", [status, (json as Json)["code"]], [401, "passkey_assertion_invalid"])
+  stage.done(stage.apart(FundsCalls.cancel(owner, asked)).answer)
+}
 
 export const asMuchAsADayAllows: Scenario = {
   name: "as-much-as-a-day-allows",
-  what: "withdrawals up to the limit of a day and beyond it, on two days",
-  set: { funds: ledgerOf({ dailyAtoms: atomsOf(daily) }) },
+  what: "withdrawals up to the limit of a day and of each and beyond it, on two days, and an answer that comes too late",
+  set: { funds: ledgerOf({ dailyAtoms: atomsOf(daily), perWithdrawalAtoms: atomsOf(each) }) },
   bounds: withPrepared,
   play: (stage) => {
     const { call, owner: first } = beginWithOwner(stage, 2 * day)
     let owner = first
     const paid = (usdc: number): void => stage.approveUntil(owner, passkey, stage.withdrawal(owner, usdc), "ledger_confirmed")
-    const refused = (usdc: number): void => {
+    const refused = (usdc: number, guard = "policy_daily"): void => {
       const asked = stage.withdrawal(owner, usdc)
       stage.approveUntil(owner, passkey, asked, "rejected")
       const told = stage.done(stage.apart(FundsCalls.initiate(owner, asked)).answer)
       const { ledgerOutcome } = told["withdrawal"] as { readonly ledgerOutcome: unknown }
-      const expected = { step: "treasury_withdrawal", outcome: "not_executed", guard: "policy_daily" }
+      const expected = { step: "treasury_withdrawal", outcome: "not_executed", guard }
       stage.is("what becomes of a withdrawal beyond the limit", ledgerOutcome, expected)
     }
+    /** The clock changes by so much, and the owner signs in again: a session lasts for less than a day. */
+    const isSet = (ms: number): void => {
+      stage.setForward(ms)
+      const again = stage.signIn(call, passkey)
+      stage.done(again.answer)
+      owner = OwnerCalls.holder("owner", again.call)
+    }
     const today = Math.floor(stage.venueNow / day)
+    answeredTooLate(stage, owner)
     paid(3)
     paid(daily - 3)
     stage.is("the day", Math.floor(stage.venueNow / day), today)
     refused(1)
-    stage.setForward(day)
-    // A session lasts for less than a day.
-    const again = stage.signIn(call, passkey)
-    stage.done(again.answer)
-    owner = OwnerCalls.holder("owner", again.call)
-    paid(daily - 1)
-    paid(1)
+    isSet(day)
+    refused(daily, "policy_per_withdrawal")
+    paid(each)
+    paid(daily - each)
+    refused(1)
+    isSet(-day)
     refused(1)
     stage.auditEngine()
   }
