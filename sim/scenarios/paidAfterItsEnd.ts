@@ -5,8 +5,10 @@
  *
  * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the
  * operator has decided, and everybody is told so; no other withdrawal is done meanwhile; and who asks for the proof of solvency later is
- * told of a later moment.
+ * told of a later moment, and finds the one before still.
  */
+import { operatorToken } from "../run/World.js"
+import * as Calls from "../workload/Calls.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
 import { infoOf } from "./Routes.js"
@@ -31,6 +33,15 @@ const looksAtAge = (stage: Stage): void => {
   stage.holds(`it is told in milliseconds: ${ages.join(", ")}`, Math.max(...ages) >= 2 * second)
 }
 
+const path = "/v1/operator/withdrawals/stop"
+
+/** Lets withdrawals go on, by a request that may be repeated. */
+const allowing = (accept?: string): Calls.Draft =>
+  Calls.operate(operatorToken, "allowWithdrawals", "allowWithdrawals", "AllowWithdrawals", `allow-${accept ?? "what-is-said"}`, "DELETE",
+    accept === undefined ? path : `${path}?accept=${accept}`, undefined)
+
+const keyOf = ({ idempotencyKey, scope }: Calls.Draft): Pick<Calls.Draft, "idempotencyKey" | "scope"> => ({ idempotencyKey, scope })
+
 export const paidAfterItsEnd: Scenario = {
   name: "paid-after-its-end",
   what: "a withdrawal that its owner has given up is paid by somebody with the treasury's key",
@@ -39,7 +50,10 @@ export const paidAfterItsEnd: Scenario = {
   bounds: withPrepared,
   play: (stage) => {
     const { owner } = beginWithOwner(stage, hour)
-    const solvency = () => stage.apart(FundsCalls.solvency(owner)).answer
+    const solvency = (of?: unknown) => {
+      const draft = FundsCalls.solvency(owner)
+      return stage.apart({ ...draft, target: of === undefined ? draft.target : `${draft.target}?sequence=${String(of)}` }).answer
+    }
     solvency()
     stage.wait(1_000)
     const first = stage.done(solvency())["journalSequence"]
@@ -61,21 +75,29 @@ export const paidAfterItsEnd: Scenario = {
 
     // Letting them go on accepts what the stop says. A stop of the operator's own says nothing: behind it that has to be named again.
     const stopping = (endpoint: string, kind: string, method: "PUT" | "DELETE", accept = "") =>
-      stage.operate(endpoint, kind, method, `/v1/operator/withdrawals/stop${accept}`, undefined)
+      stage.operate(endpoint, kind, method, `${path}${accept}`, undefined)
     const allow = (accept?: string) => stopping("allowWithdrawals", "AllowWithdrawals", "DELETE", accept)
-    stage.done(allow())
+    const allowed = allowing()
+    const told = stage.done(stage.say(allowed))
     stage.is("what is accepted as lacking", stage.reconciliation()["acceptedAtoms"], "-10000000")
     stage.done(stopping("stopWithdrawals", "StopWithdrawals", "PUT"))
     const { json, status } = allow()
     stage.is("what an operator is told who names nothing", [status, infoOf(json)["rejectionGuard"]], [400, "shortfall_not_accepted"])
     stage.is("whether withdrawals are stopped as before", stage.reconciliation()["stop"], { reason: "operator", differenceAtoms: "0" })
-    stage.done(allow("?accept=10.0"))
+    // What was done under a key is told again, whatever the books lack by now, and does nothing more.
+    stage.is("what is told again of letting them go on", stage.done(stage.say(allowed)), told)
+    stage.is("whether withdrawals are stopped still", stage.reconciliation()["withdrawalsStopped"], true)
+    const named = allowing("10.0")
+    const accepted = stage.done(stage.say(named))
+    // The same amount may be written otherwise.
+    stage.is("what is told again of the same amount", stage.done(stage.say({ ...allowing("10.00"), ...keyOf(named) })), accepted)
     stage.is("what is accepted as lacking once it is named", stage.reconciliation()["acceptedAtoms"], "-10000000")
 
     stage.wait(minute)
     solvency()
     stage.wait(5_000)
     stage.holds("a later proof is of a later moment", Number(stage.done(solvency())["journalSequence"]) > Number(first))
+    stage.is("the proof before, for whoever still verifies it", stage.done(solvency(first))["journalSequence"], first)
     stage.auditEngine()
   }
 }
