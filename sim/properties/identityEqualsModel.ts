@@ -1,6 +1,7 @@
 /**
  * Safety (I11). Who may act follows the rules: passkeys, sessions, grants, keys and security events are the same in the engine as in the
- * reference model, and owners see them so. The last use of a key is that of a request with this key.
+ * reference model, and owners see them so. The last use of a key is that of a request with this key, and none before the latest that is
+ * journaled, whatever the clock.
  */
 import { Principal } from "../../src/operations/Header.js"
 import type { NaiveKey } from "../model/NaiveIdentity.js"
@@ -28,6 +29,9 @@ interface State {
    * read of an account.
    */
   readonly sure: Map<string, number>
+  /** The latest use of each key that is journaled, by the key's id; and what it was for all when each request was taken up. */
+  journaled: ReadonlyMap<string, number>
+  readonly takenUp: Map<number, ReadonlyMap<string, number>>
   /** The process's clock when the last request arrived. */
   cameAtEpochMs: number
   /** The last record when the process started. */
@@ -173,10 +177,12 @@ interface ToldKey {
  * sent is known to it.
  */
 const lateUse = (
-  { sure }: State,
-  { call: { endpoint, token }, clock }: Answered,
+  { sure, takenUp }: State,
+  { call: { endpoint, id, token }, clock }: Answered,
   { keyId, lastUsedAtEpochMs: at }: ToldKey
 ): number | undefined => {
+  const journaled = takenUp.get(id)?.get(keyId)
+  if (journaled !== undefined && (at ?? 0) < journaled) return journaled
   if (clock === undefined) return undefined
   const isOwn = endpoint === "getCurrentApiKey" && keyId === Identity.keyIdIn(token)
   const known = sure.get(keyId)
@@ -241,6 +247,14 @@ const used = (state: State, { token }: Call, atEpochMs: number): void => {
 
 /** A key's use from a new address is told as of its record where no later use is known. */
 const noted = (state: State, { model, record: { command } }: Extract<Observation, { readonly _tag: "Committed" }>): void => {
+  if (command.kind === "NoteKeyUses") {
+    const journaled = new Map(state.journaled)
+    for (const { apiKey, usedAtEpochMs } of command.uses) {
+      const { keyId } = model.identity.keys[apiKey]!
+      journaled.set(keyId, Math.max(usedAtEpochMs, journaled.get(keyId) ?? 0))
+    }
+    state.journaled = journaled
+  }
   if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return
   usedAt(state, command.credentialId, model.atEpochMs)
 }
@@ -270,6 +284,8 @@ export const identityEqualsModel: Property<State> = {
     changed: new Set(),
     uses: new Map(),
     sure: new Map(),
+    journaled: new Map(),
+    takenUp: new Map(),
     cameAtEpochMs: 0,
     startedAt: 0
   }),
@@ -292,6 +308,10 @@ export const identityEqualsModel: Property<State> = {
         return holds
       case "Handling":
         used(state, seen.call, seen.atEpochMs)
+        if (tellsUses.has(seen.call.endpoint)) state.takenUp.set(seen.call.id, state.journaled)
+        return holds
+      case "Settled":
+        state.takenUp.delete(seen.call.id)
         return holds
       case "Started":
         state.sure.clear()

@@ -3,8 +3,11 @@
  * that. Then there is room again, nobody calls any more, and the venue is stopped. An owner who looks for a key that somebody else has got
  * sees that it was never used, if what was refused was not tried again.
  *
- * What has to hold: the use is journaled once there is room, at the latest as the venue stops.
+ * What has to hold: the use is journaled once there is room, at the latest as the venue stops. Once it is, no clock that is set back
+ * tells an earlier one.
  */
+import type { Json } from "../reading/Bodies.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
 import type { Scenario } from "./Scenario.js"
 
 const hour = 3_600_000
@@ -22,6 +25,17 @@ export const notedWithoutRoom: Scenario = {
     const market = stage.market("ABC", 1_000, { indexStaleMs: hour })
     const [who, other] = stage.open(["who", "other"], 1_000)
     stage.deal(who!, other!, market, 1, 1_000)
+    const key = OwnerCalls.demoKey("who", who!)
+    const lastUsed = (): number => {
+      const { key: told } = stage.done(stage.say(OwnerCalls.getCurrentApiKey(key)))
+      return Number((told as Json)["lastUsedAtEpochMs"])
+    }
+    const before = lastUsed()
+    stage.waitAlone(gatheredSeconds)
+    stage.setForward(-hour)
+    stage.holds("the last use does not go back with the clock", lastUsed() >= before)
+    stage.setForward(hour)
+
     stage.fillDisk(true)
     stage.waitAlone(usedUpSeconds)
     stage.balance(who!)
