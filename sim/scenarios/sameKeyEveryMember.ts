@@ -6,7 +6,7 @@
  * What has to hold: whatever differs, and by whatever little, the second request is refused because its key stands for another one, and
  * creates no record; and a key of two requests to different routes stands for both. Every member of every body comes by itself here, as
  * the contract has them: another value, one that differs in the upper half of a number alone, the opposite of a flag, left out, and added.
- * Whether two requests are the same is said by `sim/reading`.
+ * Whether two requests are the same is said by `sim/reading`; and a second one that only writes its decimals with more zeros is the same.
  *
  * The requests are held against the contract: one that has a key and a body, and is neither made here nor named among those that cannot
  * be, fails the scenario, and so does a member that is never varied.
@@ -69,6 +69,13 @@ const othersOf = (draft: Calls.Draft, pairs: Pairs): ReadonlyArray<readonly [mem
     const name = nameOf(draft.endpoint, member)
     return Variations.each(body, { ...member, others }, isAnother).map((varied) => [name, saying(varied)] as const)
   })
+}
+
+/** The same request with one more zero in each of its decimals; undefined where it has none, or another scale makes it another one. */
+const respelled = (draft: Calls.Draft): Calls.Draft | undefined => {
+  const body = draft.body.replaceAll(/"(\d+)(\.\d+)?"/g, (_, whole: string, rest = ".") => `"${whole}${String(rest)}0"`)
+  const other = { ...draft, body, persistent: false }
+  return body !== draft.body && canonicalOf(other) === canonicalOf(draft) ? other : undefined
 }
 
 /** Orders in all their members, and in as few as may be, alone and in batches, in both families. */
@@ -185,11 +192,18 @@ export const sameKeyEveryMember: Scenario = {
     stage.deal(other!, who!, second, 10, 1_000)
     const pairs: Pairs = new Map([[other!.accountId, who!.accountId], [second.marketId, market.marketId]])
     const made = new Set<string>()
+    const respelledOnes = new Set<string>()
     const varied = new Set<string>()
     const refused = (draft: Calls.Draft): void => {
       const first = stage.say(draft)
       stage.is(`the answer to ${draft.endpoint}: ${first.text}`, first.status, 200)
       made.add(draft.endpoint)
+      const spelled = respelled(draft)
+      if (spelled !== undefined) {
+        const { status, text } = stage.say(spelled)
+        stage.is(`the answer to ${draft.endpoint} with ${spelled.body}`, [status, text], [200, first.text])
+        respelledOnes.add(draft.endpoint)
+      }
       const others = othersOf(draft, pairs)
       stage.answersTogether(others.map(([, each]) => each)).forEach(({ status, text }, at) => {
         const [member, { body }] = others[at]!
