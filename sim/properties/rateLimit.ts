@@ -5,7 +5,7 @@
  * refused request had no effect, and its answer says when to come again. Computed here anew, request by request as they arrived at the
  * process, by its clock. Requests for signing in have a window and a limit of their own for each address, unless their type says that they
  * are none. A credential issued during the run may have ended: the limit in the answer shows whether the request was counted for it. A
- * ticket that is shown where its address has used up its limit counts for its key.
+ * ticket that is shown where its address has used up its limit counts for its key, unless its family has ended or the key acts no more.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -44,6 +44,8 @@ interface State {
   /** The request being handled, and whether it caused a command. */
   handling: Call | undefined
   acted: boolean
+  /** Calls taken up that show a ticket which nobody could use any more by then. */
+  readonly over: Set<number>
 }
 
 const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
@@ -187,6 +189,15 @@ const ofTickets: ReadonlySet<string> = new Set(["rotateTicket", "endTickets"])
 /** How often the tickets of a key may be used in a window from addresses that have nothing left. */
 const ticketsPerKey = ({ perKey }: Limits): number => Math.min(perKey, 60)
 
+/** Whether the ticket in a request is of a family that has certainly ended, or of a key that was certainly revoked, by the journal. */
+const isOver = ({ model }: State, { body }: Call): boolean => {
+  const ticket = /"ticket":"([\w-]{43,})"/.exec(body)?.[1]
+  if (model === undefined || ticket === undefined) return false
+  const { keys, tickets: { families } } = model.identity
+  const family = families[Number(Buffer.from(ticket, "base64url").readBigUInt64BE(0))]
+  return family !== undefined && (family.isEnded || keys[family.apiKey]!.revokedAtEpochMs !== 0)
+}
+
 /** Routes whose requests count for their valid credential. */
 const isOfCredential = ({ endpoint }: Call): boolean => !["public", "system", "operator"].includes(accesses.get(endpoint)!)
 
@@ -300,6 +311,12 @@ const readFault = (
     : broken(`${call.client} is told ${JSON.stringify(told)} of its limit, and ${JSON.stringify(expected)} by the headers`)
 }
 
+/** Checks that a ticket which nobody can use any more did not count for its key. */
+const overFault = ({ limits, over }: State, { answer: { headers }, call }: Observation & { readonly _tag: "Answered" }): Verdict =>
+  over.has(call.id) && ticketsPerKey(limits) !== limits.perAddress && Number(headers["ratelimit-limit"]) === ticketsPerKey(limits)
+    ? broken(`${call.endpoint} of ${call.client} counts for a key's tickets, and the ticket is of a family that had ended`)
+    : holds
+
 export const rateLimit: Property<State> = {
   name: "nobody-does-more-than-his-limit",
   invariant: "I17",
@@ -313,7 +330,8 @@ export const rateLimit: Property<State> = {
     shown: new Set(),
     model: undefined,
     handling: undefined,
-    acted: false
+    acted: false,
+    over: new Set()
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -335,12 +353,16 @@ export const rateLimit: Property<State> = {
       case "Handling":
         state.handling = seen.call
         state.acted = false
+        if (ofTickets.has(seen.call.endpoint) && isOver(state, seen.call)) state.over.add(seen.call.id)
         return holds
       case "Offered":
         state.acted ||= state.handling !== undefined
         return holds
       case "Answered":
-        return readFault(state, seen)
+        return readFault(state, seen) ?? overFault(state, seen)
+      case "Settled":
+        state.over.delete(seen.call.id)
+        return holds
       case "Handled":
         state.handling = undefined
         return judge(state, seen) ?? endFault(seen)

@@ -3,20 +3,56 @@
  * act, and of these routes each: who is kept from one of them cannot get out of the market, and a route that counts as one of them by
  * mistake lets a flood in.
  *
- * What has to hold: beyond its limit a key is let in by each route that cancels, and by no other.
+ * What has to hold: beyond its limit a key is let in by each route that cancels, and by no other. Where an address has used up its own, a
+ * ticket is still taken for its key, and one that was ended is not. An agent that polls too fast has to wait from then on, and not from the
+ * last time that it polled in time.
  */
 import { unlimited } from "../faults/Options.js"
+import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
+import { of } from "../workload/Wallet.js"
 import { affiliates, canceling, infoOf, placing, reading, tried } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
 
 /** Requests of a key in a minute. */
 const perKey = 60
+/** Requests of an address in a minute. */
+const perAddress = 70
+
+/** Shows tickets from an address that may do nothing more: one whose owner would otherwise lose his connection, and one of nobody. */
+const ticketsBeyond = (stage: Stage, who: OwnerCalls.Bearer): void => {
+  const minted = (): unknown => stage.done(stage.apart(OwnerCalls.mintTicket(who, { scopes: ["read"] })).answer)["ticket"]
+  const [ended, standing] = [minted(), minted()]
+  const anybody = OwnerCalls.stranger("anybody")
+  stage.is("the ticket's end", stage.apart(OwnerCalls.endTickets(anybody, ended)).answer.status, 204)
+  for (let used = 1; used < perAddress; used++) stage.apart(OwnerCalls.call(anybody, "getLimits", "GET", "/v1/limits"))
+  const shown = (ticket: unknown): unknown => {
+    const { headers, status } = stage.apart(OwnerCalls.rotateTicket(anybody, ticket)).answer
+    return [status, headers["ratelimit-limit"]]
+  }
+  stage.is("who shows a ticket that was ended", shown(ended), [429, String(perAddress)])
+  stage.is("who shows a ticket that stands", shown(standing), [200, String(perKey)])
+}
+
+/** An agent polls for its key every three seconds, and then once more after five. */
+const pollsTooFast = (stage: Stage): void => {
+  const agent = OwnerCalls.stranger("who cannot wait")
+  const { answer, call } = stage.apart(OwnerCalls.beginAgentConnect(agent, "an agent", ["read"], 3_600, 0))
+  stage.done(answer)
+  const told = [0, 3_000, 3_000, 5_000].map((afterMs) => {
+    stage.wait(afterMs)
+    const polled = stage.apart(OwnerCalls.exchangeAgentConnect(agent, of(call, "deviceCode"), OwnerCalls.verifierOf(0))).answer
+    return (polled.json as Json)["code"]
+  })
+  stage.is("what an agent is told that polls", told, ["authorization_pending", "slow_down", "slow_down", "authorization_pending"])
+}
 
 export const beyondTheLimit: Scenario = {
   name: "beyond-the-limit",
-  what: "a key that has used up its limit, on every route that it may use",
-  set: { ...affiliates, limits: { ...unlimited, perKey } },
+  what: "a key that has used up its limit, on every route that it may use, and tickets shown from an address that has used up its own, and "
+    + "an agent that polls too fast",
+  set: { ...affiliates, limits: { ...unlimited, perAddress, perKey } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000)
     const [one, other, bot] = stage.open(["one", "other", "bot"], 10_000)
@@ -32,6 +68,8 @@ export const beyondTheLimit: Scenario = {
     }
     const routes = [...placing, ...reading, ...canceling]
     stage.is("routes that let it in beyond its limit", routes.filter(isLetIn).map(([name]) => name), canceling.map(([name]) => name))
+    pollsTooFast(stage)
+    ticketsBeyond(stage, OwnerCalls.demoKey("one", one!))
     stage.auditEngine()
   }
 }
