@@ -35,6 +35,7 @@ import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { otherTermsForHolders } from "./otherTermsForHolders.js"
 import { paidAfterItsEnd } from "./paidAfterItsEnd.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
+import { pinsFollowPasskeys } from "./pinsFollowPasskeys.js"
 import { rankedAcrossATick } from "./rankedAcrossATick.js"
 import { reachedForAMoment } from "./reachedForAMoment.js"
 import { readLongAfter } from "./readLongAfter.js"
@@ -52,6 +53,7 @@ import { toldOfEveryStatus } from "./toldOfEveryStatus.js"
 import { wallOfCancels } from "./wallOfCancels.js"
 import { wallOfSmallOrders } from "./wallOfSmallOrders.js"
 import { wholeMarketInOnePosition } from "./wholeMarketInOnePosition.js"
+import { withdrawnBehindUnknown } from "./withdrawnBehindUnknown.js"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   minuteOfDeleveragings,
@@ -102,7 +104,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   snapshotsWithoutRoom,
   asMuchAsADayAllows,
   moreThanExact,
-  membersInPairs
+  membersInPairs,
+  pinsFollowPasskeys,
+  withdrawnBehindUnknown
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

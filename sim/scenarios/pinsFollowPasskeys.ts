@@ -1,0 +1,80 @@
+/**
+ * An owner has lost a device and got a new one: he makes a passkey on that, and removes the one of the other. On the ledger the first two
+ * still approve. If the lost one's went first, an account that has two of which one is out of reach could be left without any.
+ *
+ * What has to hold: the new passkey is to be added first, and then the lost one's removed; and then the pinned ones are the account's.
+ * Whoever has been asked for a proof of one passkey may be asked for others meanwhile, and answer those: the first one is taken still. Who
+ * gives up one withdrawal after the other, where only the last is remembered, is not told that there was none before it.
+ */
+import type { Json } from "../reading/Bodies.js"
+import * as FundsCalls from "../workload/FundsCalls.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
+import { credentialIdOf } from "../workload/SoftwarePasskey.js"
+import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
+import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
+
+const hour = 3_600_000
+/** Challenges of one address that may be open. */
+const challenges = 3
+/** For how long the histories rest after what they have taken in: no whole seconds, at which marks come. */
+const restMs = 3_300
+/** The passkeys of the lost device and of the new one. */
+const [lost, found] = [1, 2]
+
+/** Asks which change of the pinned passkeys is due, and approves it. Returns what was to be done with which. */
+const pinned = (stage: Stage, owner: OwnerCalls.Bearer): unknown => {
+  const { answer, call: asked } = stage.apart(FundsCalls.beginPins(owner))
+  const { change, credentialId, status } = stage.done(answer)
+  if (status === "current") return status
+  stage.done(stage.apart(FundsCalls.finishPins(owner, { kind: "get", passkey, asked, signCount: 0 })).answer)
+  return [change, credentialId]
+}
+
+/** One answers a challenge behind as many others as may be open with it, each of which he has answered. */
+const answeredLater = (stage: Stage, owner: number): void => {
+  const who = OwnerCalls.stranger("owner-0")
+  const { accountId } = OwnerCalls.holder(who.client, owner)
+  const { call: asked } = stage.apart(OwnerCalls.beginAuthentication(who, accountId, undefined))
+  for (let others = 0; others < challenges; others++) stage.done(stage.signIn(owner, passkey).answer)
+  const { answer: { json, status } } = stage.apart(OwnerCalls.finishAuthentication(who, { kind: "get", passkey, asked, signCount: 0 }))
+  stage.is(`what who answers later is told: ${String((json as Json)["code"])}`, status, 200)
+}
+
+/** The owner gives up two withdrawals and lists them at once, while the histories rest: they have none of the ends yet. */
+const listedAtOnce = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  const asked = [stage.withdrawal(owner, 1), stage.withdrawal(owner, 1)]
+  stage.wait(2 * restMs)
+  for (const each of asked) stage.done(stage.apart(FundsCalls.cancel(owner, each)).answer)
+  const list = () => stage.apart(FundsCalls.list(owner, "withdrawals", 100)).answer
+  stage.is("what is told while one may be missing", list().status, 503)
+  stage.wait(2 * restMs)
+  stage.is("withdrawals that are listed then", (stage.done(list())["withdrawals"] as ReadonlyArray<Json>).length, asked.length)
+}
+
+export const pinsFollowPasskeys: Scenario = {
+  name: "pins-follow-passkeys",
+  what:
+    "a passkey is made and another one removed before the ledger's follow, one is proved behind several others, and ended withdrawals are "
+    + "listed at once",
+  set: {
+    funds: { ...ledgerOf({}), kept: { endedOfAccount: 1, endedInAll: 100 } },
+    histories: { meanDamagedMs: 0, pauseMs: restMs }
+  },
+  bounds: { ...withPrepared, ofAddress: { challenges, agents: 16 } },
+  play: (stage) => {
+    const { call, owner } = beginWithOwner(stage, hour)
+    answeredLater(stage, call)
+    stage.done(stage.addPasskey(call, passkey, lost).answer)
+    stage.is("what is due for a second passkey", pinned(stage, owner), ["add", credentialIdOf(lost)])
+
+    stage.done(stage.addPasskey(call, passkey, found).answer)
+    const { call: asked } = stage.apart(OwnerCalls.beginAuthentication(OwnerCalls.stranger("owner-0"), owner.accountId, "remove_passkey"))
+    const proof = { kind: "get", passkey, asked, signCount: 0 } as const
+    stage.is("the removal", stage.apart(OwnerCalls.removePasskey(owner, credentialIdOf(lost), proof)).answer.status, 204)
+    const changes = [pinned(stage, owner), pinned(stage, owner), pinned(stage, owner)]
+    stage.is("what is due then", changes, [["add", credentialIdOf(found)], ["remove", credentialIdOf(lost)], "current"])
+    listedAtOnce(stage, owner)
+    stage.auditEngine()
+  }
+}
