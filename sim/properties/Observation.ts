@@ -268,8 +268,11 @@ export type Observation =
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean
   }
-  /** A request came to the process, which takes it up at this time of its clock: what it does at once lies between this and `Handled`. */
-  | { readonly _tag: "Handling"; readonly call: Call; readonly atEpochMs: number }
+  /**
+   * A request came to the process, which takes it up at this time of its clock: what it does at once lies between this and `Handled`.
+   * `movedAhead`: how often that clock was moved ahead since the process began.
+   */
+  | { readonly _tag: "Handling"; readonly call: Call; readonly atEpochMs: number; readonly movedAhead: number }
   /**
    * The process has taken the request up, at this time of its clock; `answer`: undefined where it is answered later. `lowestEpochMs`
    * and `highestEpochMs`: the earliest and the latest time that anybody was given by the clock since the previous request.

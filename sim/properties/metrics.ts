@@ -39,6 +39,8 @@ interface Made {
   readonly atEpochMs: number
   /** Whether it had said that it is ready. */
   readonly isReady: boolean
+  /** How often its clock had been moved ahead. */
+  readonly movedAhead: number
 }
 
 /** A process, and its events. */
@@ -94,12 +96,13 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
 const readiness = "getReadiness"
 
 /** Notes that the process takes a request up. */
-const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observation & { readonly _tag: "Handling" }): void => {
+const handling = (process: Process, seen: Observation & { readonly _tag: "Handling" }): void => {
+  const { atEpochMs, call: { endpoint }, movedAhead } = seen
   const { counts, made } = process
   process.taken++
   if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
   const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
-  process.made = { counts: kept, atEpochMs, isReady: process.isReady }
+  process.made = { counts: kept, atEpochMs, isReady: process.isReady, movedAhead }
 }
 
 /** Requests whose answers have an outcome for each of several entries. */
@@ -384,7 +387,7 @@ const ofSnapshots = (told: Told, since: number): void => {
 }
 
 /** Checks the metrics of the whole venue. */
-const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number): void => {
+const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, { counts: { durable }, movedAhead }: Made): void => {
   const { accounts, atEpochMs, fund, identity, orders, sequence } = model
   const clients = accounts.filter((account) => account !== fund)
   told.lies("venue_durable_sequence", durable, sequence)
@@ -399,8 +402,8 @@ const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number)
   told.is("venue_insurance_fund_equity_atoms", fund === undefined ? 0 : Number(model.margin(fund, undefined).equity))
   told.is("venue_accounts_under_liquidation", clients.filter(({ liquidation }) => liquidation !== undefined).length)
   told.is("venue_inbox_capacity", bounds.inbox.capacity)
-  // A simulated process has one clock, which it also compares with itself: however that is set, it goes ahead of nothing.
-  told.is("venue_clock_steps_ahead_total", 0)
+  // Setting a clock back and right again is none, and neither is a small correction.
+  told.lies("venue_clock_steps_ahead_total", 0, movedAhead)
 }
 
 /** Refusals in each market, with and without a record. */
@@ -426,7 +429,7 @@ const judge = (process: Process, blockEnds: ReadonlySet<number>, seen: Observati
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
   // The text is of an earlier record where the venue has gone on meanwhile.
   if (sequence === model.sequence) {
-    ofVenue(told, model, bounds, made.counts.durable)
+    ofVenue(told, model, bounds, made)
     ofMarkets(told, model, process, allRefused(process, made.counts))
     ofMoney(told, model)
   }

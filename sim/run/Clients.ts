@@ -73,7 +73,7 @@ export class Clients {
     const call = this.#callOf.get(request)!
     const clock = this.clock()!
     const atEpochMs = clock.unsafeCurrentTimeMillis()
-    this.witness.see({ _tag: "Handling", call, atEpochMs })
+    this.witness.see({ _tag: "Handling", call, atEpochMs, movedAhead: clock.movedAhead() })
     return (response) => {
       const answer = response === undefined ? undefined : { status: response.status, headers: response.headers, text: response.body }
       const { highest: highestEpochMs, lowest: lowestEpochMs } = clock.takeTold()

@@ -1,6 +1,6 @@
 /**
- * The clock of one simulated process. Sleeping follows the true time, as a monotonic timer does; what the
- * clock reads is the true time plus an offset that faults move.
+ * The clock of one simulated process. Sleeping follows the true time, as a monotonic timer does, and so do its nanoseconds, which
+ * nobody sets; what the clock reads is the true time plus an offset that faults move.
  *
  * Fault model: the reading jumps forward or back by up to hours, or freezes and later thaws (which is a jump).
  * Sleeps are never early and never lost, save by the crash of the process, which abandons them all.
@@ -21,6 +21,8 @@ export interface SimClock extends Clock.Clock {
   readonly takeTold: () => { readonly lowest: number; readonly highest: number }
   /** Reads the true time again. */
   readonly heal: () => void
+  /** How often the reading was moved ahead. */
+  readonly movedAhead: () => number
   /** Whether nobody has moved, stopped or healed the reading since this true time. */
   readonly isUntouchedSince: (atEpochMs: number) => boolean
   /** Abandons every sleeper: the process has died. */
@@ -30,13 +32,24 @@ export interface SimClock extends Clock.Clock {
 /** A real timer cannot be set further ahead; such a sleep never ends. */
 const maxTimerMs = 2 ** 31 - 1
 
+/** What of a clock tells its time. */
+const clockOf = (millis: () => number, nanos: () => bigint): Omit<Clock.Clock, "sleep"> => ({
+  [Clock.ClockTypeId]: Clock.ClockTypeId,
+  unsafeCurrentTimeMillis: millis,
+  unsafeCurrentTimeNanos: nanos,
+  currentTimeMillis: Effect.sync(millis),
+  currentTimeNanos: Effect.sync(nanos)
+})
+
 /** A clock over the true time. A sleeper's wake-up is run through `wake`, the process's own ready list. */
 export const make = (time: SimTime, wake: (task: () => void) => void): SimClock => {
   let offsetMs = 0
   let frozenAtEpochMs: number | undefined
   /** The true time at which the reading was last moved, stopped or let go on. */
   let touchedAtEpochMs = 0
+  let ahead = 0
   let abandoned = false
+  const begunAtEpochMs = time.nowEpochMs()
   let lowest = Number.POSITIVE_INFINITY
   let highest = 0
 
@@ -51,17 +64,20 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
   const touch = (): void => {
     touchedAtEpochMs = time.nowEpochMs()
   }
+  const moving = (move: () => void): void => {
+    const before = read()
+    touch()
+    move()
+    if (read() > before) ahead++
+  }
+  const monotonicNanos = (): bigint => BigInt(Math.floor((time.nowEpochMs() - begunAtEpochMs) * 1e6))
   const plan = (task: () => void, millis: number): Cancel =>
     millis > maxTimerMs ? () => false : time.after(millis, () => {
       if (!abandoned) wake(task)
     })
 
   return {
-    [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: tell,
-    unsafeCurrentTimeNanos: () => BigInt(tell()) * 1_000_000n,
-    currentTimeMillis: Effect.sync(tell),
-    currentTimeNanos: Effect.sync(() => BigInt(tell()) * 1_000_000n),
+    ...clockOf(tell, monotonicNanos),
     seen: read,
     takeTold: () => {
       const taken = { lowest, highest }
@@ -77,11 +93,12 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
         })
       }),
     isUntouchedSince: (atEpochMs) => frozenAtEpochMs === undefined && touchedAtEpochMs < atEpochMs,
-    jump: (by) => {
-      touch()
-      if (frozenAtEpochMs === undefined) offsetMs += by
-      else frozenAtEpochMs = Math.max(0, frozenAtEpochMs + by)
-    },
+    movedAhead: () => ahead,
+    jump: (by) =>
+      moving(() => {
+        if (frozenAtEpochMs === undefined) offsetMs += by
+        else frozenAtEpochMs = Math.max(0, frozenAtEpochMs + by)
+      }),
     freeze: () => {
       touch()
       frozenAtEpochMs = read()
@@ -92,11 +109,11 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
       offsetMs = frozenAtEpochMs - time.nowEpochMs()
       frozenAtEpochMs = undefined
     },
-    heal: () => {
-      touch()
-      offsetMs = 0
-      frozenAtEpochMs = undefined
-    },
+    heal: () =>
+      moving(() => {
+        offsetMs = 0
+        frozenAtEpochMs = undefined
+      }),
     abandon: () => {
       abandoned = true
     }

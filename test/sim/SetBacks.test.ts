@@ -52,7 +52,7 @@ const lastOf = (requests: ReadonlyArray<Request>): string | undefined => {
     const atEpochMs = second * 1_000
     const json = told === undefined ? { code: "not_found" } : report(told)
     see({ _tag: "Asked", call, attempt: 1 })
-    see({ _tag: "Handling", call, atEpochMs })
+    see({ _tag: "Handling", call, atEpochMs, movedAhead: 0 })
     see({ ...taken(second), call, answer: undefined })
     const answer = { status: told === undefined ? 404 : 200, headers: {}, text: JSON.stringify(json), json }
     return see({ _tag: "Answered", call, attempt: 1, answer, atEpochMs: id, clock: [atEpochMs, atEpochMs] })

@@ -71,7 +71,7 @@ class Venue {
     const draft: Calls.Draft = { ...Calls.read(who, "", "", "trader"), credential: "issued", ...of }
     const call = { ...draft, id: this.#calls++, reading: { _tag: "other" as const } }
     this.see({ _tag: "Asked", call, attempt: 1 })
-    this.see({ _tag: "Handling", call, atEpochMs: clock?.[0] ?? openedAtEpochMs })
+    this.see({ _tag: "Handling", call, atEpochMs: clock?.[0] ?? openedAtEpochMs, movedAhead: 0 })
     meanwhile()
     const answered: Observation = {
       _tag: "Answered",
