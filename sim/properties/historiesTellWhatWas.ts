@@ -2,7 +2,10 @@
  * Safety (I9 as readers see it). Candles and episodes of positions are those of all events up to the record that the answer names,
  * recomputed from all of them; without a named record they are those of some record, and once faults have stopped of none before one that
  * an answer of the same process had named. No answer is of a record that is not durable, and each states correctly how far behind it is:
- * its record's time, no lag where nothing later was durable, and fresh, lagging or stale by its own lag. Transfers and security events of
+ * its record's time, no lag where nothing later was durable, no less lag than the time for which readers have seen the histories stand at
+ * one record although the venue had told of later ones, and fresh, lagging or stale by its own lag. Neither candles nor the latest
+ * leaderboard ever go back behind a record that an earlier answer has named, also where the histories are made anew; and leaderboards made
+ * anew have later numbers than those that were lost, as far as the clock tells. Transfers and security events of
  * an account are listed from the first to the last, however many of them the venue keeps in memory, as of a record between question and
  * answer; and whoever confirms a transfer or gives it up is told where it stood at one of these records. The rows that a venue leaves at
  * a run's end, of episodes, results, balance changes and funding payments, are those of the model: no more, no fewer, each in its place.
@@ -15,7 +18,7 @@ import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import * as Queries from "../reading/Queries.js"
 import { difference, without } from "./Difference.js"
-import type { Observation } from "./Observation.js"
+import { type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }
@@ -28,9 +31,34 @@ interface Sent {
   readonly sequence: number
   readonly incarnation: number
   readonly named: number
+  /** The last true time that had been seen by then. */
+  readonly seenEpochMs: number
+  /** The highest record that an answer of the present process had named: the process knew that it is durable. */
+  readonly durable: number
+  /** Where the histories had been seen to stand while the process knew of later records. */
+  readonly stood: Standstill | undefined
+  /** The highest record that candles had named, and that the latest board of each window had. */
+  readonly drawn: number
+  readonly ranked: ReadonlyMap<string, number>
 }
 
-const nothingKnown: Sent = { sequence: 0, incarnation: 0, named: 0 }
+/** A record at which the histories of a process stand while there are later ones, and since when, by true time, readers have known. */
+interface Standstill {
+  readonly incarnation: number
+  readonly sequence: number
+  readonly sinceEpochMs: number
+}
+
+const nothingKnown: Sent = {
+  sequence: 0,
+  incarnation: 0,
+  named: 0,
+  seenEpochMs: 0,
+  durable: 0,
+  stood: undefined,
+  drawn: 0,
+  ranked: new Map()
+}
 
 interface State {
   /** What each board stated about itself, by window and version. */
@@ -47,6 +75,30 @@ interface State {
   incarnation: number
   /** Since all faults have stopped: the highest record that the present process's histories have named. */
   named: number
+  /** As in `Sent`. */
+  seenEpochMs: number
+  durable: number
+  stood: Standstill | undefined
+  drawn: number
+  ranked: ReadonlyMap<string, number>
+}
+
+/**
+ * Notes where an answer finds the histories, and checks its lag: where an earlier answer of the process had already found them there, behind
+ * records that the process knew, they stand since then at least. Histories that are being replayed may have come there twice.
+ */
+const standstillFault = (state: State, told: Json, sent: Sent, answeredAtEpochMs: number): Verdict => {
+  const { incarnation, stood } = sent
+  const sequence = Number(told["journalSequence"])
+  if (incarnation !== state.incarnation || told["backfillStatus"] === "replaying") return holds
+  if (sequence < sent.durable && (state.stood?.sequence !== sequence || state.stood.incarnation !== incarnation)) {
+    state.stood = { incarnation, sequence, sinceEpochMs: answeredAtEpochMs }
+  }
+  if (stood?.sequence !== sequence || stood.incarnation !== incarnation) return holds
+  const least = Math.floor(sent.seenEpochMs - stood.sinceEpochMs)
+  return Number(told["projectorLagMs"]) >= least
+    ? holds
+    : broken(`says that it is ${String(told["projectorLagMs"])} ms behind, and stands at record ${sequence} for ${least} ms`)
 }
 
 /** Checks an answer's statement of its own age. */
@@ -111,7 +163,7 @@ const boardVerdict = (
   { clock, model }: Answered,
   { query }: Queries.Query,
   json: Json,
-  from: number
+  { sequence: from }: Sent
 ): Verdict => {
   const { boardVersion, entries, nextCursor, ...board } = json
   const { markEpochMs, periodEndEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
@@ -122,6 +174,7 @@ const boardVerdict = (
   if (windowKind !== (query.get("window") ?? "daily")) return broken(`is of ${String(windowKind)}`)
   const isOfLate = clock === undefined || (markEpochMs >= clock[0] - boardLastsMs && markEpochMs <= clock[1] + boardLastsMs)
   if (!query.has("cursor") && !isOfLate) return broken(`is the latest, and was made at ${markEpochMs}, asked at ${String(clock)}`)
+  if (Number(boardVersion) < Math.floor(markEpochMs / 1_000)) return broken(`is board ${String(boardVersion)}, and made at ${markEpochMs}`)
   if (cursor !== undefined && boardVersion !== String(cursor.version)) return broken(`is of board ${String(boardVersion)}`)
   const told = JSON.stringify([markEpochMs, throughJournalSequence, periodEndEpochMs, scoreHistogram])
   const name = `${String(windowKind)}/${String(boardVersion)}`
@@ -145,6 +198,21 @@ const boardVerdict = (
     ...expected,
     entries: expected.entries.slice(0, limit)
   })
+}
+
+/** Checks that the latest board of a window, and candles, do not go back behind what earlier answers have named. */
+const backwardsFault = (state: State, { query }: Queries.Query, json: Json, { drawn, ranked }: Sent): Verdict => {
+  const { freshness, throughJournalSequence: through, windowKind: window } = json
+  if (freshness !== undefined) {
+    const sequence = Number((freshness as Json)["journalSequence"])
+    state.drawn = Math.max(state.drawn, sequence)
+    return sequence >= drawn ? holds : broken(`is of record ${sequence}, and earlier candles were of record ${drawn}`)
+  }
+  if (query.has("cursor")) return holds
+  const [name, sequence] = [String(window), Number(through)]
+  const before = ranked.get(name) ?? 0
+  state.ranked = new Map(state.ranked).set(name, Math.max(state.ranked.get(name) ?? 0, sequence))
+  return sequence >= before ? holds : broken(`is the latest, of record ${sequence}, and an earlier one was of record ${before}`)
 }
 
 /** Checks that, without faults, a board that was served continues to be served, or a later one, for as long as it lasts. */
@@ -229,8 +297,8 @@ const securityVerdict = ({ answer: { json }, call: { account, method, target }, 
     (sequence) => difference(`at record ${sequence} it`, json, ShownIdentity.notes(model, account, sequence, before, wish.limit)))
 }
 
-/** The record before which no answer may be any more. */
-const leastOf = ({ incarnation }: State, sent: Sent): number => sent.incarnation === incarnation ? sent.named : 0
+/** The record before which no candles may be any more. */
+const leastOf = ({ incarnation }: State, sent: Sent): number => Math.max(sent.drawn, sent.incarnation === incarnation ? sent.named : 0)
 
 const verdictOf = (state: State, seen: Answered, sent: Sent): Verdict => {
   const { sequence: from } = sent
@@ -240,12 +308,19 @@ const verdictOf = (state: State, seen: Answered, sent: Sent): Verdict => {
   const { query } = reading
   const market = named(model, query.market, query.family)
   if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json, leastOf(state, sent))
-  if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, seen, query, json, from) : broken("is no object")
+  if (query.endpoint === "getLeaderboard") {
+    return isObject(json)
+      ? boardVerdict(state, seen, query, json, sent) ?? backwardsFault(state, query, json, sent)
+      : broken("is no object")
+  }
   if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
   if (!isObject(json)) return broken("is no object")
   const freshness = json["freshness"]
   const fault = freshnessFault(state, model, freshness, from)
   if (fault !== undefined) return fault
+  const backwards = standstillFault(state, freshness as Json, sent, seen.atEpochMs)
+    ?? (query.endpoint === "getCandles" ? backwardsFault(state, query, json, sent) : holds)
+  if (backwards !== undefined) return backwards
   const sequence = Number((freshness as Json)["journalSequence"])
   if (state.isHealed && sent.incarnation === state.incarnation) state.named = Math.max(state.named, sequence)
   const expected = query.endpoint === "getCandles"
@@ -271,7 +346,12 @@ export const historiesTellWhatWas: Property<State> = {
     sequence: 0,
     asked: new Map(),
     incarnation: 0,
-    named: 0
+    named: 0,
+    seenEpochMs: 0,
+    durable: 0,
+    stood: undefined,
+    drawn: 0,
+    ranked: new Map()
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -279,6 +359,7 @@ export const historiesTellWhatWas: Property<State> = {
         state.lasting.clear()
         state.incarnation = seen.incarnation
         state.named = 0
+        state.durable = 0
         return holds
       case "Healed":
         state.isHealed = true
@@ -287,16 +368,19 @@ export const historiesTellWhatWas: Property<State> = {
         state.sequence = seen.record.sequence
         state.times.set(seen.record.sequence, seen.record.atEpochMs)
         return holds
-      case "Asked":
-        if (seen.call.method === "GET" || Funds.isOfFunds(seen.call.target)) {
-          const { incarnation, named, sequence } = state
-          state.asked.set(`${seen.call.id}/${seen.attempt}`, { sequence, incarnation, named })
-        }
+      case "Asked": {
+        const { drawn, durable, incarnation, named, ranked, seenEpochMs, sequence, stood } = state
+        const sent = { sequence, incarnation, named, seenEpochMs, durable, stood, drawn, ranked }
+        state.asked.set(`${seen.call.id}/${seen.attempt}`, sent)
         return holds
+      }
       case "Answered": {
         const { answer, attempt, call } = seen
+        state.seenEpochMs = seen.atEpochMs
         const sent = state.asked.get(`${call.id}/${attempt}`) ?? nothingKnown
+        state.asked.delete(`${call.id}/${attempt}`)
         const from = sent.sequence
+        if (sent.incarnation === state.incarnation) state.durable = Math.max(state.durable, recordNamed(answer) ?? 0)
         const withheld = state.isHealed ? boardWithheld(state, seen) : holds
         if (withheld !== undefined || answer.status !== 200) return withheld
         const isOfAccount = call.account >= 0 && isObject(answer.json)
@@ -307,6 +391,9 @@ export const historiesTellWhatWas: Property<State> = {
         const verdict = verdictOf(state, seen, sent) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
         return verdict === undefined ? holds : broken(`${call.target} ${verdict}`)
       }
+      case "Watched":
+        state.seenEpochMs = seen.atEpochMs
+        return holds
       case "Rebuilt":
         return seen.untrue === undefined ? holds : broken(seen.untrue)
       default:

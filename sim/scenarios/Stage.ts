@@ -128,6 +128,18 @@ export class Stage {
     this.#acting.host.process?.clock.jump(ms)
   }
 
+  /** Sets the process's clock to a moment, at which it stands still until it is let go. */
+  stopClockAt(atEpochMs: number): void {
+    const { clock } = this.#acting.host.process ?? this.broke("there is no process whose clock could be stopped")
+    clock.freeze()
+    clock.jump(atEpochMs - clock.seen())
+  }
+
+  /** Lets the process's clock go on from where it stands. */
+  letClockGo(): void {
+    this.#acting.host.process?.clock.thaw()
+  }
+
   /** The time of the process's clock. */
   get venueNow(): number {
     return this.#acting.host.process?.clock.seen() ?? this.now
@@ -570,6 +582,16 @@ export class Stage {
   /** Makes the write of the next block one that never ends, after a while of which the process is killed and started again. */
   hangNextBlock(): void {
     this.#acting.host.hangNextBlock()
+  }
+
+  /** Has the table with the position of the histories lost under the process, which makes them anew. */
+  spoilHistories(): void {
+    this.#acting.world.histories.spoil()
+  }
+
+  /** How many lines with these words the venue has logged. */
+  logged(words: string): number {
+    return this.#acting.witness.logged.filter((line) => line.includes(words)).length
   }
 
   /** Whether the venue says that it is ready, in the status of its answer. */

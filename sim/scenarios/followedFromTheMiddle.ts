@@ -1,8 +1,9 @@
 /**
- * Clients follow what has been going on for a while, and what seldom changes. One asks for candles while trades come one after the other and
- * the histories lag: some trades are in what it begins with, and the others follow. One asks when there are more candles than anybody is
- * told of. The triggers of an order that goes on resting are cancelled; a draft of a market gets prices before its decimals are changed;
- * and a frame is refused whose id is as long as an id may be.
+ * Clients follow what has been going on for a while, and what seldom changes. One asks for candles while trades come one after the other
+ * and the histories lag: some trades are in what it begins with, and the others follow. Then the histories are lost and made anew among
+ * trades, and the clock is set back while they lag. One asks when there are more candles than anybody is told of. The triggers of an order
+ * that goes on resting are cancelled; a draft of a market gets prices before its decimals are changed; and a frame is refused whose id is
+ * as long as an id may be.
  *
  * What has to hold: each trade is counted once, whoever begins when; a hundred candles are told; an owner is told that his order closes
  * nothing any more; candles are in the decimals of their market; and a refusal says what it refuses.
@@ -15,11 +16,14 @@ import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
 
 const minute = 60_000
+const hour = 60 * minute
 /** For how long the histories rest after what they have taken in: no whole seconds, at which marks come instead of trades. */
 const restMs = 2_300
 /** Trades that come meanwhile, and how long after each other. */
 const trades = 40
 const apartMs = 60
+/** Trades that come while the histories are made anew, which takes some seconds. */
+const afterLoss = 200
 /** Candles that are told of at most, and more than those. */
 const told = 100
 const more = told + 2
@@ -53,6 +57,35 @@ const traded = (stage: Stage, one: Somebody, two: Somebody, market: Parameters):
   follower.leave()
 }
 
+/**
+ * The histories are lost and made anew while trades come one after the other: candles that somebody follows begin anew among them, at the
+ * very record up to which they are made.
+ */
+const lost = (stage: Stage, one: Somebody, two: Somebody, market: Parameters): void => {
+  const follower = stage.listener("who follows candles made anew")
+  stage.sell(one, market, { size: afterLoss + 1, price: 1_000 })
+  stage.buy(two, market, { size: 1, price: 1_000 })
+  follower.askForCandles(market.marketId, "trade")
+  follower.hasBegun("market.candles")
+  stage.spoilHistories()
+  stage.together(Array.from({ length: afterLoss }, () => stage.anOrder(two, market, "buy", { size: 1, price: 1_000 })), apartMs)
+  stage.wait(3 * restMs)
+  stage.is("the candles of trades from histories made anew", follower.drawn, read(stage, market, "trade"))
+  follower.leave()
+}
+
+/** The clock is set back, and all records have one time: how long the histories have not come on is told all the same. */
+const stood = (stage: Stage, who: Somebody, market: Parameters): void => {
+  stage.setForward(-hour)
+  stage.wait(2 * restMs)
+  stage.cancel(who, market, stage.buy(who, market, { size: 1, price: 900 }))
+  for (let at = 0; at < 3; at++) {
+    read(stage, market, "trade")
+    stage.wait(restMs / 4)
+  }
+  stage.setForward(hour)
+}
+
 /** A price of an index, and the next minute. */
 const sample = (stage: Stage, market: Parameters, price: number): void => {
   stage.done(stage.index(market, price))
@@ -84,6 +117,8 @@ export const followedFromTheMiddle: Scenario = {
     unclosed(stage, one!, owner, market)
     owner.leave()
     traded(stage, one!, two!, market)
+    lost(stage, one!, two!, market)
+    stood(stage, one!, market)
     redrawn(stage, market)
 
     for (let at = 0; at < more; at++) sample(stage, market, 1_000 + at % 7)

@@ -2,10 +2,11 @@
  * Clients come back for what the venue no longer remembers, and for what has only just happened. An account has used one name for two
  * orders, the second long after the first had been forgotten; both are found in the histories only, and a client that asks by the name
  * wants to know of the second. Its next order is listed while the histories are just one record behind. And several orders of one block
- * are read from the journal, page by page, as few records at a time as there may be.
+ * are read from the journal, page by page, as few records at a time as there may be. At last the histories are lost, and candles and a
+ * leaderboard are asked for while they are made anew.
  *
- * What has to hold: a name leads to the last order that had it, a list lacks nothing that is too young for the histories, and pages tell
- * each change once.
+ * What has to hold: a name leads to the last order that had it, a list lacks nothing that is too young for the histories, pages tell each
+ * change once, and neither candles nor a leaderboard are of half of the histories.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
@@ -21,6 +22,11 @@ const takenInMs = 500
 /** Orders placed at once, and updates of an account that are kept: fewer. */
 const atOnce = 14
 const keptUpdates = 2
+/** Reads while the histories are made anew, which takes some seconds, and the time between two of them, ms. */
+const readsOfLoss = 400
+const apartMs = 20
+/** So long after its beginning a venue has not yet made its third leaderboard, ms. */
+const boardMs = 118_000
 /** Longest time of a disk operation: so long that many of them come into one block. */
 const slowMs = 20
 
@@ -36,6 +42,23 @@ const usedBy = (stage: Stage, who: Somebody, market: Parameters, key: string, cl
   const order = stage.done(stage.say(Calls.place(who, "place", key, wish)))
   stage.cancel(who, market, order)
   return order["orderId"]
+}
+
+/**
+ * The histories are lost just before a leaderboard is due, and somebody asks for candles all the time while they are made anew, and then for
+ * the leaderboard.
+ */
+const redrawn = (stage: Stage, who: Somebody, { marketId }: Parameters, beganAtEpochMs: number): void => {
+  stage.passUntil(beganAtEpochMs + boardMs)
+  stage.public("getLeaderboard", "/v1/leaderboard?window=all_time")
+  const candles = Calls.read(who, "getCandles", `/v1/markets/${marketId}/candles?timeframe=1m&series=trade`, "none")
+  stage.done(stage.say(candles))
+  stage.spoilHistories()
+  const reads = Array.from({ length: readsOfLoss }, () => ({ ...candles, persistent: false }))
+  const statuses = stage.answersTogether(reads, apartMs).map(({ status }) => status)
+  stage.holds("there were no candles for a while", statuses.includes(503))
+  stage.is("the last answer", statuses.at(-1), 200)
+  stage.public("getLeaderboard", "/v1/leaderboard?window=all_time")
 }
 
 /** Reads the changes of an account behind a record, page by page: the records they are of, in the order in which they are told. */
@@ -56,6 +79,7 @@ export const readLongAfter: Scenario = {
   what: "a name used by two orders that are both forgotten, a list one record ahead of the histories, and pages within a block",
   set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, keptUpdates } },
   play: (stage) => {
+    const beganAtEpochMs = stage.now
     const market = stage.market("ABC", 1_000)
     const [who, other] = stage.open(["who", "other"], 100_000)
     const ids = ["first", "second"].map((key) => {
@@ -80,6 +104,8 @@ export const readLongAfter: Scenario = {
     stage.is("the changes of orders", whole.filter((each) => String(each).startsWith("account.orders")).length, atOnce)
     for (const limit of [1, 2, 3]) stage.is(`what is told in pages of ${limit}`, paged(stage, other!, from, limit), whole)
     stage.deal(other!, who!, market, 1, 1_000)
+    stage.wait(takenInMs)
+    redrawn(stage, other!, market, beganAtEpochMs)
     stage.audit()
   }
 }
