@@ -31,6 +31,7 @@ import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
 import { nightWithoutRoom } from "./nightWithoutRoom.js"
 import { notedWithoutRoom } from "./notedWithoutRoom.js"
 import { oneScopeShort } from "./oneScopeShort.js"
+import { onTheStroke } from "./onTheStroke.js"
 import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
 import { otherTermsForHolders } from "./otherTermsForHolders.js"
 import { paidAfterItsEnd } from "./paidAfterItsEnd.js"
@@ -106,7 +107,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   moreThanExact,
   membersInPairs,
   pinsFollowPasskeys,
-  withdrawnBehindUnknown
+  withdrawnBehindUnknown,
+  onTheStroke
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

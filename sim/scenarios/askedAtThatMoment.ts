@@ -1,13 +1,14 @@
 /**
- * Requests come at the one moment, or in the one state, at which a wrong answer is easily given. More than four accounts wait for
- * changes, and the waits are refused as if all were of one account. An account lists its orders just when the histories have reached
- * its latest one, and gets it twice. Accounts without profit or loss change places in a ranking. An interval of funding ends with
- * nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new subscriber of
- * a balance is told that the owner may withdraw what nobody would pay out.
+ * Requests come at the one moment, or in the one state, at which a wrong answer is easily given. More than four accounts wait for changes,
+ * and the waits are refused as if all were of one account. An account lists its orders just when the histories have reached its latest
+ * one, and gets it twice; or its open orders since the very moment of one of them. Accounts without profit or loss change places in a
+ * ranking. An interval of funding ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has
+ * fallen silent, and a new subscriber of a balance is told that the owner may withdraw what nobody would pay out.
  *
  * What has to hold: the answer is right at each of these moments, whoever asks and by whichever route.
  */
 import type { Json } from "../reading/Bodies.js"
+import * as Calls from "../workload/Calls.js"
 import { listened } from "./Listener.js"
 import type { Scenario } from "./Scenario.js"
 import { nextInterval } from "./Stage.js"
@@ -54,6 +55,9 @@ export const askedAtThatMoment: Scenario = {
     stage.wait(takenInMs)
     const listed = stage.own(one!, "listOrders", "orders?limit=100")["orders"] as ReadonlyArray<Json>
     stage.is("orders that are listed", listed.map(({ price }) => price), ["901.0", "900.0", ...Array.from({ length: 4 }, () => "1000.0")])
+    const since = `/v2/orders?status=open&since=${String(last["createdAtEpochMs"])}`
+    const open = stage.say(Calls.read(one!, "listCompatOrders", since, "trader")).json as ReadonlyArray<Json>
+    stage.is("the open orders since the moment of the last one", open.map(({ id }) => id), [last["orderId"]])
     stage.cancel(one!, market, last)
 
     // All scores are zero, and some accounts have had more fills than others: a leaderboard is made every minute.
@@ -65,8 +69,9 @@ export const askedAtThatMoment: Scenario = {
     const own = stage.listener("who follows his balance")
     own.show(stage.ticket(three!), three!.accountId, false)
     stage.wait(15_000)
-    const withdrawable = [own.follow("account.balance"), stage.balance(three!)].map((each) => each["withdrawable"])
-    stage.is("what may be withdrawn when the index is silent", withdrawable, ["0.000000", "0.000000"])
+    const compat = stage.done(stage.say(Calls.read(three!, "getCompatBalance", "/v2/balance", "trader")))["info"] as Json
+    const withdrawable = [own.follow("account.balance"), stage.balance(three!), compat].map((each) => each["withdrawable"])
+    stage.is("what may be withdrawn when the index is silent", withdrawable, ["0.000000", "0.000000", "0.000000"])
     stage.index(market, 1_000)
     stage.tick()
     stage.audit()

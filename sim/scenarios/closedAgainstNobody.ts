@@ -25,6 +25,8 @@ export const closedAgainstNobody: Scenario = {
     stage.is("the steps", stage.steps(market!).map(({ step }) => step), ["order", "deleveraging", "exhausted"])
     stage.is("what is left", [ruined, able!, owing].map((who) => stage.held(who, market!)), [1, 0, -1])
     stage.metrics()
+    stage.waitAlone(3)
+    stage.is("how often operators are told", stage.logged(`${market!.marketId} was halted: nobody is left`), 1)
     stage.auditEngine()
   }
 }

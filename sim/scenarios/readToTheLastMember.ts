@@ -3,9 +3,9 @@
  * between two basis points, and an average price between two prices. An order rests at a price that would lose money at once. A position
  * was liquidated, whose own fill cost no fee in a market that has one. What was to close a position waits for the next second. A list has
  * more rows than a page that nobody gave a length. A cursor comes from another board. Of a batch, two orders are off the grid. A market
- * that never had a price is delisted, and another one announces a logo. Orders are previewed of which only a part will be filled,
- * and a book has more levels than are shown. A price has risen since its day began, in a market whose sizes have other decimals than its
- * prices.
+ * that never had a price is delisted, and another one announces a logo. Orders are previewed of which only a part will be filled, and a
+ * book has more levels than are shown. A price has risen since its day began, in a market whose sizes have other decimals than its prices.
+ * An account's balance lies in a tree with an odd group on a level of groups.
  *
  * What has to hold: each of these is told right to the last member, by both families of routes. Nothing is asserted here that a property
  * asserts of every answer: the scenario makes the answers.
@@ -190,6 +190,24 @@ const otherBoard = (stage: Stage): void => {
   }
 }
 
+/** So many accounts that the tree of their balances has an odd group on its lowest kept level, and what a report takes to be made, ms. */
+const leaves = 36
+/** Accounts that are opened at once. */
+const atOnce = 12
+const reportMs = 3_000
+
+/** An account proves that it is counted in what the venue owes. */
+const proven = (stage: Stage): void => {
+  const names = Array.from({ length: atOnce }, (_, at) => `leaf ${at}`)
+  const some = Array.from({ length: leaves / atOnce }, () => stage.open(names, 1)).flat()
+  // The first request is told that there is no report yet, and has one made.
+  stage.answersTogether([{ ...Calls.read(Calls.passerBy, "getSolvency", "/v1/solvency", "none"), persistent: false }])
+  stage.waitAlone(reportMs / 1_000)
+  const { leafCount } = stage.public("getSolvency", "/v1/solvency")
+  stage.holds("the tree has three groups of sixteen leaves", Number(leafCount) > 32 && Number(leafCount) <= 48)
+  stage.own(some[0]!, "getSolvencyProof", "solvency-proof")
+}
+
 export const readToTheLastMember: Scenario = {
   name: "read-to-the-last-member",
   what:
@@ -233,6 +251,7 @@ export const readToTheLastMember: Scenario = {
     readMarket(stage, calm)
     otherBoard(stage)
     seldomShown(stage, calm)
+    proven(stage)
     stage.auditEngine()
   }
 }

@@ -97,8 +97,10 @@ const boardCursor = ({ random, time }: Seat): string => {
 }
 
 /** The times of a route's rows, oldest first; those of trades for routes without such a list here. */
-const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string): ReadonlyArray<number> => {
+const timesOf = ({ model, who }: Seat, endpoint: string): ReadonlyArray<number> => {
+  const { accounts, markets, published, trades } = model
   const { movements, payments, rankings, steps } = published
+  if (endpoint === "listCompatOrders") return accounts[who.account]!.placed.map(({ createdAtEpochMs }) => createdAtEpochMs)
   const lists: Readonly<Record<string, ReadonlyArray<{ readonly atEpochMs: number }>>> = {
     listFundings: markets.flatMap(({ risk }) => risk.fundings),
     listMarks: markets.flatMap(({ risk }) => risk.marks.slice(-60)),
@@ -112,9 +114,9 @@ const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string
 }
 
 /** A time near recent events, or long ago. */
-const since = ({ model, random }: Seat, endpoint: string): string => {
-  const { atEpochMs } = model
-  const rows = timesOf(model, endpoint).slice(-60)
+const since = (seat: Seat, endpoint: string): string => {
+  const { model: { atEpochMs }, random } = seat
+  const rows = timesOf(seat, endpoint).slice(-60)
   const done = rows.length === 0 ? atEpochMs : random.pick(rows)
   return String(random.pick([0, done, done + 1, atEpochMs, Math.max(0, atEpochMs - random.below(5_000)), atEpochMs + 60_000]))
 }
