@@ -44,7 +44,7 @@ import { readToTheLastMember } from "./readToTheLastMember.js"
 import { sameKeyEveryMember } from "./sameKeyEveryMember.js"
 import type { Scenario } from "./Scenario.js"
 import { settledByNobody } from "./settledByNobody.js"
-import { snapshotsWithoutRoom } from "./snapshotsWithoutRoom.js"
+import { followerWithoutRoom, snapshotsWithoutRoom } from "./snapshotsWithoutRoom.js"
 import { soldByAFriend } from "./soldByAFriend.js"
 import { stepHeldBack } from "./stepHeldBack.js"
 import { Stage } from "./Stage.js"
@@ -103,6 +103,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   batchesEveryDay,
   reachedForAMoment,
   snapshotsWithoutRoom,
+  followerWithoutRoom,
   asMuchAsADayAllows,
   moreThanExact,
   membersInPairs,

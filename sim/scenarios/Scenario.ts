@@ -10,9 +10,12 @@ export interface Scenario {
   /** The venue's bounds, where it needs others than those that no run reaches. */
   readonly bounds?: Partial<Bounds>
   /**
-   * Further settings: a slow disk, histories that lag, limits of the stream where there are listeners, request limits, whether accounts
-   * may be affiliates, a ledger, and markets of a file, some of them in sessions.
+   * Further settings: a slow disk, a follower that takes the snapshots, histories that lag, limits of the stream where there are
+   * listeners, request limits, whether accounts may be affiliates, a ledger, and markets of a file, some of them in sessions.
    */
-  readonly set?: Pick<Partial<Options>, "disk" | "funds" | "histories" | "limits" | "listing" | "sessions" | "standings" | "streams">
+  readonly set?: Pick<
+    Partial<Options>,
+    "disk" | "follower" | "funds" | "histories" | "limits" | "listing" | "sessions" | "standings" | "streams"
+  >
   readonly play: (stage: Stage) => void
 }

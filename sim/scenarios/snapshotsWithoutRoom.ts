@@ -3,31 +3,45 @@
  * venue serves as before, and each day that it does so makes its next start longer, or a stop fail that has to save one.
  *
  * What has to hold: from the first snapshot that could not be saved the operator has a figure for it, until one is saved again; and not
- * before or after.
+ * before or after. It is the same whether the venue takes its snapshots itself or a follower does.
  */
 import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
 
 const hour = 3_600_000
 const kilobyte = 1_024
 const figure = "venue_snapshot_failing"
 
+const every = 5
+const bounds = { fullBytes: 4 * kilobyte, maxBlockBytes: 8 * kilobyte, segmentBytes: 64 * kilobyte, snapshotEveryRecords: every }
+
+const play = (stage: Stage): void => {
+  const market = stage.market("ABC", 1_000, { indexStaleMs: hour })
+  const [one, other] = stage.open(["one", "other"], 1_000)
+  stage.deal(one!, other!, market, 1, 1_000)
+  stage.waitAlone(6)
+  stage.is("whether snapshots fail while there is room", stage.figure(figure), 0)
+  stage.fillDisk(true)
+  stage.waitAlone(8)
+  stage.is("whether they fail on a full disk", stage.figure(figure), 1)
+  stage.is("whether the venue serves all the same", stage.readiness(), 200)
+  stage.fillDisk(false)
+  stage.waitAlone(12)
+  stage.is("whether they fail once there is room again", stage.figure(figure), 0)
+  stage.audit()
+}
+
 export const snapshotsWithoutRoom: Scenario = {
   name: "snapshots-without-room",
   what: "snapshots cannot be saved on a full disk while the journal goes on, and are saved again when there is room",
-  bounds: { fullBytes: 4 * kilobyte, maxBlockBytes: 8 * kilobyte, segmentBytes: 64 * kilobyte, snapshotEveryRecords: 5 },
-  play: (stage) => {
-    const market = stage.market("ABC", 1_000, { indexStaleMs: hour })
-    const [one, other] = stage.open(["one", "other"], 1_000)
-    stage.deal(one!, other!, market, 1, 1_000)
-    stage.waitAlone(6)
-    stage.is("whether snapshots fail while there is room", stage.figure(figure), 0)
-    stage.fillDisk(true)
-    stage.waitAlone(8)
-    stage.is("whether they fail on a full disk", stage.figure(figure), 1)
-    stage.is("whether the venue serves all the same", stage.readiness(), 200)
-    stage.fillDisk(false)
-    stage.waitAlone(12)
-    stage.is("whether they fail once there is room again", stage.figure(figure), 0)
-    stage.audit()
-  }
+  bounds,
+  play
+}
+
+export const followerWithoutRoom: Scenario = {
+  name: "follower-without-room",
+  what: "the same where a follower takes the snapshots",
+  bounds,
+  set: { follower: { isThere: true, meanCrashMs: 0, restShare: 0, maxRestMs: 0, snapshotEveryRecords: every } },
+  play
 }
