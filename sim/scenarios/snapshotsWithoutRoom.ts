@@ -15,7 +15,17 @@ const figure = "venue_snapshot_failing"
 const every = 5
 const bounds = { fullBytes: 4 * kilobyte, maxBlockBytes: 8 * kilobyte, segmentBytes: 64 * kilobyte, snapshotEveryRecords: every }
 
-const play = (stage: Stage): void => {
+/** Looks, a second apart, whether snapshots are taken as often as they are to be; the next one may be under way. */
+const looks = 10
+const keptUp = (stage: Stage): void => {
+  for (let at = 0; at < looks; at++) {
+    stage.waitAlone(1)
+    const [durable = 0, newest = 0] = ["venue_durable_sequence", "venue_snapshot_sequence"].map((name) => stage.figure(name))
+    stage.holds(`the newest snapshot, of record ${newest}, is recent at record ${durable}`, durable - newest <= 2 * every)
+  }
+}
+
+const play = (stage: Stage, further: (stage: Stage) => void): void => {
   const market = stage.market("ABC", 1_000, { indexStaleMs: hour })
   const [one, other] = stage.open(["one", "other"], 1_000)
   stage.deal(one!, other!, market, 1, 1_000)
@@ -28,6 +38,7 @@ const play = (stage: Stage): void => {
   stage.fillDisk(false)
   stage.waitAlone(12)
   stage.is("whether they fail once there is room again", stage.figure(figure), 0)
+  further(stage)
   stage.audit()
 }
 
@@ -35,7 +46,7 @@ export const snapshotsWithoutRoom: Scenario = {
   name: "snapshots-without-room",
   what: "snapshots cannot be saved on a full disk while the journal goes on, and are saved again when there is room",
   bounds,
-  play
+  play: (stage) => play(stage, () => {})
 }
 
 export const followerWithoutRoom: Scenario = {
@@ -43,5 +54,5 @@ export const followerWithoutRoom: Scenario = {
   what: "the same where a follower takes the snapshots",
   bounds,
   set: { follower: { isThere: true, meanCrashMs: 0, restShare: 0, maxRestMs: 0, snapshotEveryRecords: every } },
-  play
+  play: (stage) => play(stage, keptUp)
 }
