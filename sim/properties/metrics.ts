@@ -57,6 +57,8 @@ interface Process {
   readonly counts: Counts
   /** The counts when a text was last made. */
   made: Made | undefined
+  /** The same before the reading of the metrics that it took up last. */
+  madeBefore: Made | undefined
   /** Whether it has said that it is ready. */
   isReady: boolean
   /** Placements and amendments refused by records, by market and guard. */
@@ -87,6 +89,7 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   taken: 0,
   counts: { answered: new Map(), failures: 0, limited: 0, refusedEntries: 0, defects: 0, durable: 0, refused: new Map() },
   made: undefined,
+  madeBefore: undefined,
   isReady: false,
   refused: new Map(),
   halts: new Map()
@@ -100,7 +103,9 @@ const handling = (process: Process, seen: Observation & { readonly _tag: "Handli
   const { atEpochMs, call: { endpoint }, movedAhead } = seen
   const { counts, made } = process
   process.taken++
-  if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
+  if (endpoint !== "getMetrics") return
+  process.madeBefore = made
+  if (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs) return
   const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
   process.made = { counts: kept, atEpochMs, isReady: process.isReady, movedAhead }
 }
@@ -445,11 +450,15 @@ const come = (process: Process, blockEnds: Set<number>, seen: Observation): Verd
     case "Handling":
       handling(process, seen)
       return holds
+    case "Handled":
+      // A reading beyond its limit makes no text.
+      if (seen.call.endpoint === "getMetrics" && seen.answer !== undefined && isLimited(seen.answer)) process.made = process.madeBefore
+      return holds
     case "FrameTaken":
       process.taken++
       return holds
     case "Answered": {
-      const verdict = seen.call.endpoint === "getMetrics" ? judge(process, blockEnds, seen) : holds
+      const verdict = seen.call.endpoint === "getMetrics" && !isLimited(seen.answer) ? judge(process, blockEnds, seen) : holds
       answered(process, seen)
       return verdict
     }

@@ -4,7 +4,7 @@
  * the first request, lasts its time and does not roll. Cancels continue beyond a key's or a session's limit, up to the limit again. A
  * refused request had no effect, and its answer says when to come again. Computed here anew, request by request as they arrived at the
  * process, by its clock. Requests for signing in have a window and a limit of their own for each address, unless their type says that they
- * are none. A credential issued during the run may have ended: the limit in the answer shows whether the request was counted for it. A
+ * are none; so do readings of the metrics. A credential issued during the run may have ended: the limit in the answer shows whether the request was counted for it. A
  * ticket that is shown where its address has used up its limit counts for its key, unless its family has ended or the key acts no more.
  */
 import * as Contract from "../../src/edge/Contract.js"
@@ -64,15 +64,26 @@ const whereSigningIn = ", signing in"
 /** Whether a call is sent as JSON in UTF-8; anything else is refused. */
 const isOfJson = ({ body, contentType = body === "" ? "" : "application/json" }: Call): boolean =>
   /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i.test(contentType)
-const addressOf = (call: Call): string => `${placeOf(call)}${signingIn.has(call.endpoint) && isOfJson(call) ? whereSigningIn : ""}`
+const whereReadingMetrics = ", reading metrics"
+/** How often an address may read the metrics in a window. */
+const metricsPerAddress = 120
 
-const unlimited: ReadonlySet<string> = new Set(["getHealth", "getReadiness", "getMetrics"])
+const addressOf = (call: Call): string => {
+  if (call.endpoint === "getMetrics") return `${placeOf(call)}${whereReadingMetrics}`
+  return `${placeOf(call)}${signingIn.has(call.endpoint) && isOfJson(call) ? whereSigningIn : ""}`
+}
+
+const unlimited: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
 const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
 
 const isAddress = (subject: string): boolean => subject.startsWith("address of ")
 const isOfSignIns = (subject: string): boolean => subject.endsWith(whereSigningIn)
-const limitOf = ({ limits }: State, subject: string): number =>
-  !isAddress(subject) ? limits.perKey : isOfSignIns(subject) ? signIns(limits) : limits.perAddress
+const isOfMetrics = (subject: string): boolean => subject.endsWith(whereReadingMetrics)
+const limitOf = ({ limits }: State, subject: string): number => {
+  if (!isAddress(subject)) return limits.perKey
+  if (isOfMetrics(subject)) return metricsPerAddress
+  return isOfSignIns(subject) ? signIns(limits) : limits.perAddress
+}
 
 /** The subject that a request counts for: a key by its token, an address, or none. */
 const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undefined => {
@@ -254,8 +265,9 @@ const judge = (state: State, seen: Handled): Verdict => {
   const isOfTicket = ofTickets.has(call.endpoint) && answer !== undefined && ticketsPerKey(limits) !== limits.perAddress
     && header(answer, "ratelimit-limit") === ticketsPerKey(limits)
   if (isOfTicket && !isUsedUp) return broken(`${what}, counts for a key's tickets, and its address has not used up its limit`)
-  // Requests from the owners' address may have ended credentials, except those for signing in, whatever credential they have.
-  const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject)) && !isOfTicket && !isOnSocket(state, call.token)
+  // Requests from the owners' address may have ended credentials, except those for signing in or for metrics, whatever credential they have.
+  const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject) || isOfMetrics(subject)) && !isOfTicket
+    && !isOnSocket(state, call.token)
   const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)
   // Windows that contradict the answer are dropped.
   const windows = before.filter((_, at) => faults[at] === undefined).map((window) => counted(window, limit, isCancel) ?? window)

@@ -15,7 +15,7 @@ import { mostBehindMs, standing } from "../model/Shown.js"
 import * as Exposition from "../reading/Exposition.js"
 import { isListed } from "../reading/MarketRules.js"
 import { difference, firstDifference } from "./Difference.js"
-import type { Observation } from "./Observation.js"
+import { isLimited, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -188,7 +188,7 @@ export const readiness: Property<State> = {
         committed(state, seen)
         return holds
       case "Answered":
-        if (seen.call.endpoint !== "getMetrics" || !state.hasBegun) return holds
+        if (seen.call.endpoint !== "getMetrics" || !state.hasBegun || isLimited(seen.answer)) return holds
         return state.decided === state.model?.sequence ? judgeGauges(state, seen) : holds
       case "Handled": {
         if (seen.call.endpoint !== "getReadiness" || !state.hasBegun) return holds

@@ -5,7 +5,8 @@
  *
  * What has to hold: beyond its limit a key is let in by each route that cancels, and by no other. Where an address has used up its own, a
  * ticket is still taken for its key, and one that was ended is not. An agent that polls too fast has to wait from then on, and not from the
- * last time that it polled in time.
+ * last time that it polled in time. The metrics are read no more often than that they cannot slow the venue, and however often, it takes
+ * nothing from what else the address may do.
  */
 import { unlimited } from "../faults/Options.js"
 import type { Json } from "../reading/Bodies.js"
@@ -35,6 +36,20 @@ const ticketsBeyond = (stage: Stage, who: OwnerCalls.Bearer): void => {
   stage.is("who shows a ticket that stands", shown(standing), [200, String(perKey)])
 }
 
+/** Readings of the metrics that an address may make in a minute. */
+const metricsPerAddress = 120
+
+/** Somebody asks for the metrics again and again: he is refused in the end, and may do everything else. */
+const metricsAgainAndAgain = (stage: Stage): void => {
+  const anybody = OwnerCalls.stranger("who reads metrics")
+  const read = (): number => stage.apart(OwnerCalls.call(anybody, "getMetrics", "GET", "/metrics")).answer.status
+  const told = Array.from({ length: metricsPerAddress + 1 }, read)
+  stage.is("readings of the metrics that were refused", told.flatMap((status, at) => status === 200 ? [] : [`${at}: ${status}`]), [
+    `${metricsPerAddress}: 429`
+  ])
+  stage.is("the limits after them", stage.apart(OwnerCalls.call(anybody, "getLimits", "GET", "/v1/limits")).answer.status, 200)
+}
+
 /** An agent polls for its key every three seconds, and then once more after five. */
 const pollsTooFast = (stage: Stage): void => {
   const agent = OwnerCalls.stranger("who cannot wait")
@@ -51,7 +66,7 @@ const pollsTooFast = (stage: Stage): void => {
 export const beyondTheLimit: Scenario = {
   name: "beyond-the-limit",
   what: "a key that has used up its limit, on every route that it may use, and tickets shown from an address that has used up its own, and "
-    + "an agent that polls too fast",
+    + "an agent that polls too fast, and an address that reads the metrics too often",
   set: { ...affiliates, limits: { ...unlimited, perAddress, perKey } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000)
@@ -68,6 +83,7 @@ export const beyondTheLimit: Scenario = {
     }
     const routes = [...placing, ...reading, ...canceling]
     stage.is("routes that let it in beyond its limit", routes.filter(isLetIn).map(([name]) => name), canceling.map(([name]) => name))
+    metricsAgainAndAgain(stage)
     pollsTooFast(stage)
     ticketsBeyond(stage, OwnerCalls.demoKey("one", one!))
     stage.auditEngine()

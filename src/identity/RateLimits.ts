@@ -1,7 +1,7 @@
 /**
  * Request limits: windows of a fixed length that begin with the first request of a subject and do not roll. Each class of subjects has
- * a table of its own: API keys, owners' sessions, remote addresses without a credential, remote addresses that sign in, and the keys of
- * realtime tickets that are rotated or ended. Counts live as long as the process.
+ * a table of its own: API keys, owners' sessions, remote addresses without a credential, remote addresses that sign in, the keys of
+ * realtime tickets that are rotated or ended, and remote addresses that read the metrics. Counts live as long as the process.
  *
  * Memory is bounded. A class has a fixed number of windows; while all of them are running, new subjects share common windows by a hash
  * of their network. A shared window has the limit of a single one, so no subject is ever allowed more than its limit; it may be refused
@@ -13,7 +13,7 @@ import { type Environment, isPublic } from "../domain/Environment.js"
 import { networkOf } from "../domain/FairPlaces.js"
 
 /** The classes of limited subjects. */
-export const classes = ["key", "session", "public", "sign_in", "ticket"] as const
+export const classes = ["key", "session", "public", "sign_in", "ticket", "metrics"] as const
 export type Class = (typeof classes)[number]
 
 /** The name of a subject: an API key's index in the engine's table, the digest of a session, or a remote address. */
@@ -48,6 +48,13 @@ export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAdd
  * the key's limit: whoever finds an old ticket could use that up, and keep the key from cancelling.
  */
 const ticketsPerKey = 60
+
+/**
+ * How often an address may read the metrics in a window. It is no part of the address's limit: clients behind a monitor's address would
+ * otherwise keep the figures from it, which pages somebody for a healthy venue. It lets in two monitors that ask every second, and keeps
+ * everybody else from having the one thread send text that is larger than any other answer.
+ */
+const metricsPerAddress = 120
 
 /** The most requests of a key in a window, cancels included, that a staging or production venue lets in. */
 export const mostPerKey = 6_000
@@ -281,7 +288,8 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
     session: ofCredentials(),
     public: new Windows(perAddress, windowMs),
     sign_in: new Windows(signInsPerAddress, windowMs),
-    ticket: new Windows(Math.min(perKey, ticketsPerKey), windowMs)
+    ticket: new Windows(Math.min(perKey, ticketsPerKey), windowMs),
+    metrics: new Windows(metricsPerAddress, windowMs)
   }
 }
 

@@ -202,6 +202,19 @@ describe("a remote address", () => {
     expect(told(await halt(Fake.operatorToken, "k-4")())).toEqual(["2", "0", "60", undefined])
   })
 
+  test("reads the metrics 120 times a minute, which takes nothing from what else it may do", async () => {
+    const { clock, fake } = venueOf(100, 2)
+    const metrics = (remoteAddress?: string) => () =>
+      fake.ask({ target: "/metrics", ...(remoteAddress === undefined ? {} : { remoteAddress }) })
+    expect(await statuses(times(120, metrics()))).toEqual(Array.from({ length: 120 }, () => 200))
+    const refused = await metrics()()
+    expect([refused.status, ...told(refused)]).toEqual([429, "120", "0", "60", "60"])
+    expect(JSON.parse(refused.body)).toMatchObject({ code: "rate_limited" })
+    expect(await statuses([metrics("192.0.2.7"), () => fake.ask(time), () => fake.ask({ target: "/healthz" })])).toEqual([200, 200, 200])
+    clock.atEpochMs += 60_000
+    expect((await metrics()()).status).toBe(200)
+  })
+
   test("reads health and metrics whatever it asked before, and the rest of the system's routes like anything public", async () => {
     const { fake } = venueOf(100, 2)
     const get = (target: string) => () => fake.ask({ target })
@@ -308,8 +321,8 @@ test("before the venue is ready nothing is counted", async () => {
 test("every route draws on what its access says", () => {
   const drawn = new Set(Contract.endpoints.map(({ access, budget }) => `${access} ${budget}`))
   expect([...drawn].sort()).toEqual(["anyone_or_owner sign_in", "anyone_or_trader public", "key key", "key_read key", "operator operator",
-    "owner key", "public public", "public sign_in", "public ticket", "read key", "system none", "system public", "trade cancel",
-    "trade key"])
+    "owner key", "public public", "public sign_in", "public ticket", "read key", "system metrics", "system none", "system public",
+    "trade cancel", "trade key"])
 })
 
 describe("a realtime ticket", () => {

@@ -148,6 +148,8 @@ const isLetIn = (call: Call): boolean => {
       return true
     case "ticket":
       return Limiting.ofTicket(call, () => shownKey(call))
+    case "metrics":
+      return Limiting.ofMetrics(call)
     default:
       return Limiting.ofAddress(call)
   }

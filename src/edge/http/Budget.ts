@@ -7,11 +7,12 @@ import * as Context from "effect/Context"
 
 /**
  * `none` is never limited. `operator` is not either, but a request whose token is refused draws on its address. `public` draws on
- * the remote address, `sign_in` on the address's sign-in attempts. `key` draws on the calling API key or session or, where that is
- * refused, on the address; `cancel` likewise, and a key that is over its limit has the same number of cancellations again. `ticket` draws
- * on the remote address or, where that is used up, on what the tickets of the key of the realtime ticket that is sent may be used.
+ * the remote address, `sign_in` on the address's sign-in attempts, `metrics` on its readings of the metrics. `key` draws on the calling
+ * API key or session or, where that is refused, on the address; `cancel` likewise, and a key that is over its limit has the same number of
+ * cancellations again. `ticket` draws on the remote address or, where that is used up, on what the tickets of the key of the realtime
+ * ticket that is sent may be used.
  */
-export type Budget = "none" | "operator" | "public" | "sign_in" | "key" | "cancel" | "ticket"
+export type Budget = "none" | "operator" | "public" | "sign_in" | "key" | "cancel" | "ticket" | "metrics"
 
 export class Draws extends Context.Tag("venue/edge/http/Draws")<Draws, Budget>() {}
 

@@ -34,6 +34,9 @@ export const ofAddress = (call: Call, at?: number): boolean => {
   return draw(call, windows, call.remoteAddress, 0, at)
 }
 
+/** Draws on how often the remote address may read the metrics. */
+export const ofMetrics = (call: Call): boolean => draw(call, call.services.rateLimits.metrics, call.remoteAddress, 0)
+
 /**
  * Draws on the limit of the remote address or, where that is used up, on that of the tickets of the key of the ticket that the request
  * shows. So a ticket works whatever others behind its address do, and takes nothing from its key.

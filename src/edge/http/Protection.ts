@@ -9,7 +9,7 @@ export const always = { "x-content-type-options": "nosniff", "referrer-policy": 
  * moment: without a word about it a cache may keep a 404 by its own judgement, for longer than what was missing is missing.
  */
 export const mayBeKept = ({ access, budget }: Described, status: number): boolean =>
-  status < 400 && (access === "public" || access === "system") && (budget === "none" || budget === "public")
+  status < 400 && (access === "public" || access === "system") && ["none", "public", "metrics"].includes(budget)
 
 /** Personal answers and failures must not be cached. */
 export const unkept = { ...always, "cache-control": "no-store" } as const

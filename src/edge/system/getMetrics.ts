@@ -22,11 +22,10 @@ const PrometheusText = Schema.String.pipe(
 export const getMetrics = Route.effect({
   tag: "system",
   access: "system",
-  // As for `/readyz`: clients behind its address would otherwise keep a monitor from the figures, which pages somebody for a healthy venue.
-  budget: "none",
+  budget: "metrics",
   endpoint: HttpApiEndpoint.get("getMetrics", "/metrics")
     .addSuccess(PrometheusText)
-    .addError(Failures.native(Failures.system))
+    .addError(Failures.native(Failures.limitedSystem))
     .annotate(OpenApi.Summary, "Prometheus metrics: by route, stage, market and source; made anew five times a second at most"),
   example: { target: "/metrics" },
   handler: ({ metrics, now }) => {
