@@ -119,6 +119,22 @@ test("the metrics' text is made once in 200 ms, however many ask, and anew behin
   expect([await first, second]).toEqual([2, 2])
 })
 
+test("metrics whose text could not be made once are an internal error, and the next ones are made", async () => {
+  const fake = Fake.make()
+  let failures = 1
+  Object.defineProperty(fake.state, "halted", {
+    get: () => {
+      if (failures-- > 0) throw new Error("not to be read")
+      return false
+    }
+  })
+  const get = () => fake.ask({ target: "/metrics" })
+  const failed = await get()
+  expect([failed.status, Fake.json(failed).code]).toEqual([500, "internal_error"])
+  const made = await get()
+  expect([made.status, /^venue_halted 0$/m.test(made.body)]).toEqual([200, true])
+})
+
 test("the compatibility book is cut to its limit and carries the native one", async () => {
   const fake = Fake.make()
   const ask = async (query: string) => Fake.json(await fake.ask({ target: `/v2/markets/BTC%2FUSDC%3AUSDC/book${query}` }))
