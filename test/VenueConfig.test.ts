@@ -16,6 +16,8 @@ const production = {
   SIGNER_TOKEN: "y".repeat(32),
   LEDGER_URL: "https://participant.example:7575"
 }
+const { SIGNER_TOKEN: _token, SIGNER_URL: _signer, ...withoutSigner } = production
+const { LEDGER_URL: _ledger, ...withoutLedger } = production
 
 describe("where passkeys are bound to", () => {
   test.each([
@@ -69,8 +71,7 @@ describe("where parties' keys are", () => {
   })
 
   test.each([
-    ["in the venue's process in production", { ...production, PUBLIC_ORIGIN: "https://venue.example", SIGNER_URL: "", SIGNER_TOKEN: "" },
-      "SIGNER_URL"],
+    ["in the venue's process in production", { ...withoutSigner, PUBLIC_ORIGIN: "https://venue.example" }, "SIGNER_URL"],
     ["an address without a token", { SIGNER_URL: "https://signer.example" }, "SIGNER_TOKEN"],
     ["a token without an address", token, "SIGNER_URL"],
     ["an address over a line without TLS", { SIGNER_URL: "http://signer.example", ...token }, "SIGNER_URL"],
@@ -98,7 +99,8 @@ describe("where the ledger is", () => {
   })
 
   test.each([
-    ["in the venue's process outside development", { ...production, PUBLIC_ORIGIN: "https://venue.example", LEDGER_URL: "" }],
+    ["in the venue's process in production", { ...withoutLedger, PUBLIC_ORIGIN: "https://venue.example" }],
+    ["in the venue's process on a testnet", { ...withoutLedger, VENUE_ENVIRONMENT: "testnet", PUBLIC_ORIGIN: "https://venue.example" }],
     ["a bearer without an address", { LEDGER_TOKEN: "a-bearer" }],
     ["an address over a line without TLS", { LEDGER_URL: "http://participant.example" }],
     ["an address with a path", { LEDGER_URL: "https://participant.example/v2" }],
