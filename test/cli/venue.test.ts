@@ -906,6 +906,15 @@ describe("the command", () => {
     expect(told[1]!.stderr).toContain("what answers is not a venue's metrics")
   })
 
+  it("a status without the metrics tells a halt that the readiness tells", async () => {
+    const readiness = { version: "readiness/v1", status: "ready", durableSequence: 3, details: { engineHalted: true }, markets: [] }
+    const denied = await answeringAt({ "GET /readyz": readiness })
+    const { code, stdout } = await denied.tool("status")
+    await denied.close()
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/trading +│ halted/)
+  })
+
   it("ends with 2 where nobody listens to a status, and with 3 for what it does not know", async () => {
     const folder = Recorded.newFolder()
     folders.push(folder)

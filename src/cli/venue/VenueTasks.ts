@@ -44,7 +44,7 @@ export const status = ({ url }: Options.Of<typeof Options.status>) =>
   Effect.gen(function*() {
     const { metrics, readiness } = yield* asked(Operator.status(url))
     const figures = Either.getOrElse(metrics, () => "")
-    const trading = Metrics.trading(figures)
+    const trading = readiness.details["engineHalted"] === true ? "halted" : Metrics.trading(figures)
     yield* Console.log(Format.table(["what", "value"], [
       ["status", readiness.status],
       ["trading", trading],
