@@ -200,9 +200,6 @@ const indexFeed = (
 /** The time limit for an answer from a signer in another process, in milliseconds. */
 const signerTimeoutMs = 10_000
 
-/** The directory of an embedded signer's keys, within the data directory. */
-const keysDirectory = "signer"
-
 /** log2 of scrypt's cost for a generated secret: it is random and cannot be guessed, so it needs little key stretching. */
 const ownSecretCostLog2 = 14
 
@@ -223,7 +220,7 @@ const partySigner = (
     return HttpSigner.layer({ url, token, timeoutMs: signerTimeoutMs }).pipe(Layer.provide(FetchHttpClient.layer))
   }
   const keys = NodeKeyStore.layer({
-    directory: path.join(dataDir, keysDirectory),
+    directory: path.join(dataDir, NodeSecrets.keysDirectory),
     secret: Redacted.make(secret),
     ...(Option.isNone(signerSecret) ? { costLog2: ownSecretCostLog2 } : {})
   })

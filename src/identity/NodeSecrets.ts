@@ -20,6 +20,9 @@ class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretU
 export const operatorTokenFile = "operator-token"
 export const signerSecretFile = "signer-secret"
 
+/** The directory of the keys of a signer in the venue's process, sealed with that secret. */
+export const keysDirectory = "signer"
+
 /**
  * The secret stored under a name, created at the first start: 32 random bytes, base64url, mode 0600. The complete file is linked into
  * place, so that two processes that start at once read the same secret.

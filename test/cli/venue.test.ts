@@ -844,6 +844,8 @@ describe("the command", () => {
     fs.mkdirSync(path.join(lost, "snapshots"), { recursive: true })
     const file = path.join(folder, "file")
     fs.writeFileSync(file, "")
+    const linked = path.join(folder, "linked")
+    fs.symlinkSync(folder, linked)
     // With histories a failed copy has something to remove again, which must not be what ends it.
     new SqliteDatabase(path.join(folder, "histories.db")).exec("CREATE TABLE place (sequence INTEGER)").close()
     const info = (data: string) => line(program, ["journal", "info", "--data", data])
@@ -858,6 +860,8 @@ describe("the command", () => {
       copy(""),
       copy(path.join(folder, "journal", "x")),
       copy(`${folder}/x/../snapshots`),
+      copy(path.join(folder, "signer")),
+      copy(path.join(linked, "journal", "x")),
       copy(file),
       copy(path.join(file, "x")),
       ...(os.platform() === "linux" ? [copy("/proc/x")] : [])
@@ -871,7 +875,9 @@ describe("the command", () => {
       [3, noJournal(empty)],
       [3, noJournal(empty)],
       [3, "--out takes a directory, and not an empty text\n"],
-      ...["journal/x", "x/../snapshots"].map((name) => [3, expect.stringContaining(`${name} lies among the venue's own files`)]),
+      ...["journal/x", "x/../snapshots", "signer", "linked/journal/x"].map((
+        name
+      ) => [3, expect.stringContaining(`${name} lies among the venue's own files`)]),
       [2, `--out ${file} cannot be used (ENOTDIR)\n`],
       [2, `makeDirectory of ${path.join(file, "x")} failed: ENOTDIR\n`],
       ...(os.platform() === "linux" ? [[2, "makeDirectory of /proc/x failed: ENOENT\n"]] : [])

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { keysDirectory } from "../../identity/NodeSecrets.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
 import { Corrupt, Replaced } from "../../journal/Journal.js"
 import * as NodeDisk from "../../journal/NodeDisk.js"
@@ -88,6 +89,19 @@ const hasFiles = (place: string): Effect.Effect<boolean, Ended> =>
     catch: (error) => new Ended({ code: unreadableCode, text: `--out ${place} cannot be used (${(error as NodeJS.ErrnoException).code})` })
   })
 
+/** A place without symbolic links, as far as it is there. */
+const real = (place: string): string => {
+  const whole = path.resolve(place)
+  try {
+    return fs.realpathSync(whole)
+  } catch {
+    const above = path.dirname(whole)
+    return above === whole ? whole : path.join(real(above), path.basename(whole))
+  }
+}
+
+const isWithin = (directory: string, place: string): boolean => place === directory || place.startsWith(`${directory}${path.sep}`)
+
 /** Whether a later version of the rules has taken the journal over. */
 const hasStep = (data: string): boolean => {
   const snapshots = path.join(data, SnapshotStore.directory)
@@ -101,8 +115,9 @@ const hasStep = (data: string): boolean => {
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
     if (out === "") return yield* usage("--out takes a directory, and not an empty text")
-    const [part = ""] = path.relative(path.resolve(data), path.resolve(out)).split(path.sep)
-    if (part === Segment.directory || part === SnapshotStore.directory)
+    const place = real(out)
+    const part = [Segment.directory, SnapshotStore.directory, keysDirectory].find((name) => isWithin(real(path.join(data, name)), place))
+    if (part !== undefined)
       return yield* usage(
         `--out ${out} lies among the venue's own files: a copy is made beside ${part}/, or better on another disk`
       )
