@@ -27,6 +27,10 @@ import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeWorkloads from "./identity/NodeWorkloads.js"
 import type { Disk, DiskError } from "./journal/Disk.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
+import { unusable } from "./journal/NodeUnusable.js"
+import * as Segment from "./journal/Segment.js"
+import { lockPath } from "./journal/SegmentJournal.js"
+import * as SnapshotStore from "./journal/SnapshotStore.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
 import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedger.js"
@@ -115,17 +119,35 @@ const diskAt = (dataDir: string): Layer.Layer<Disk, DiskError | ConfigError.Conf
   )
 }
 
-/** What the system says of a file that is there and that the venue's user may not use. */
-const ofOthers: ReadonlySet<string> = new Set(["EACCES", "EPERM", "SQLITE_CANTOPEN", "SQLITE_READONLY"])
+/** The file of an embedded development ledger, within the data directory. */
+const ledgerFile = "ledger.sqlite"
 
-/** Tells of a file of the data directory that belongs to another user, as after a restore by root: no further start could use it either. */
-const withDiskUsable = {
-  DiskError: (error: DiskError): Effect.Effect<never, DiskError | ConfigError.ConfigError> =>
-    ofOthers.has(error.code)
-      ? Effect.fail(
-        ConfigError.InvalidData(["DATA_DIR"], `${error.message}: all that is in it must be the venue's user's, as chown -R makes it`)
-      )
-      : Effect.fail(error)
+/** What a start needs of a data directory. */
+const needed = [lockPath, Segment.directory, SnapshotStore.directory, NodeSecrets.signerSecretFile, NodeSecrets.operatorTokenFile,
+  NodeSecrets.keysDirectory, ledgerFile]
+
+/**
+ * Tells of a file of the data directory that belongs to another user, as after a restore by root: no further start could use it either.
+ * Looked for in the directory itself, since the errors of a start do not all say why a file cannot be opened.
+ */
+const withFilesUsable = ({ dataDir }: VenueConfig) => {
+  const told = <E extends Error>(error: E): Effect.Effect<never, E | ConfigError.ConfigError> => {
+    const place = unusable(dataDir, needed)
+    return Effect.fail(
+      place === undefined
+        ? error
+        : ConfigError.InvalidData(
+          ["DATA_DIR"],
+          `${error.message}: ${place} cannot be read and written, and all that is in it must be the venue's user's, as chown -R makes it`
+        )
+    )
+  }
+  return {
+    DiskError: (error: DiskError) => told(error),
+    SecretUnavailable: (error: NodeSecrets.SecretUnavailable) => told(error),
+    StoreRefused: (error: StoreRefused) => told(error),
+    StoreUnreadable: (error: StoreUnreadable) => told(error)
+  }
 }
 
 /** A configured secret, or the one that a development venue generates and stores. */
@@ -226,9 +248,6 @@ const partySigner = (
   })
   return Signer.layer(signer.settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer)))
 }
-
-/** The file of an embedded development ledger, within the data directory. */
-const ledgerFile = "ledger.sqlite"
 
 /** The hashing scheme requested from a participant: the one that covers the maximum record time. */
 const scheme = 3
@@ -414,7 +433,7 @@ const run = Effect.gen(function*() {
       late.words = `${stopped.message}; ${late.words}`
       endIn(stopMs)
       return yield* Effect.die(stopped)
-    })).pipe(Effect.provide(Layer.provide(venue, leaves)), Effect.catchTags({ ...withMarketsFile(settings), ...withDiskUsable }))
+    })).pipe(Effect.provide(Layer.provide(venue, leaves)), Effect.catchTags({ ...withMarketsFile(settings), ...withFilesUsable(settings) }))
 })
 
 /** A command to try next: opening demo accounts in development, otherwise showing the status. */

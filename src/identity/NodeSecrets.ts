@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as NodeDirectory from "../NodeDirectory.js"
 
 /** A secret could not be read or stored. */
-class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
+export class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
   file: Schema.String,
   cause: Schema.Defect
 }) {
