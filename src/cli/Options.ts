@@ -1,13 +1,23 @@
 /** Options that several tools share. */
 import * as CliOptions from "@effect/cli/Options"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as ValidationError from "@effect/cli/ValidationError"
 import * as Config from "effect/Config"
-import { filled } from "../SettingTexts.js"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { filled, inWords } from "../SettingTexts.js"
+
+/** `DATA_DIR`, or the usual directory. A wrong one is told as at a start: what the parser would say itself are Effect's own words. */
+const dataDir = inWords(filled("DATA_DIR").pipe(Config.withDefault("./data"))).pipe(
+  Effect.mapError(({ message }) => ValidationError.invalidValue(HelpDoc.p(message)))
+)
 
 /** The directory that a tool works on, by default the venue's own. */
 export const dataOf = (description: string) =>
   CliOptions.text("data").pipe(
     CliOptions.withDescription(description),
-    CliOptions.withFallbackConfig(filled("DATA_DIR").pipe(Config.withDefault("./data")))
+    CliOptions.optional,
+    CliOptions.mapEffect(Option.match({ onNone: () => dataDir, onSome: (text) => Effect.succeed(text) }))
   )
 
 export const data = dataOf("The venue's data directory (DATA_DIR, or ./data)")

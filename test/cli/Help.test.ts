@@ -169,6 +169,13 @@ describe("an exit code", () => {
     expect([...said]).toEqual(["3 --url takes scheme, host and port alone, as https://venue.example"])
   })
 
+  test("of 3 is that of DATA_DIR set to nothing, told as a start tells it", async () => {
+    const lines = [["venue", "halt"], ["venue", "journal", "info"], ["ledger"]]
+      .map(([name = "", ...args]) => line(`dist/tools/${name}.js`, args, { ...environment, DATA_DIR: "" }))
+    expect((await runAll(lines)).map(({ code, stderr }) => `${code} ${stderr.trim()}`))
+      .toEqual(lines.map(() => "3 DATA_DIR is empty: it must have a value, or be left out"))
+  })
+
   test("of 3 is that of a wrong command line, file or setting", async () => {
     const nowhere = ["--data", path.join(folder, "nowhere")]
     const lines = [
