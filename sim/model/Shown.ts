@@ -451,7 +451,6 @@ export const market = (
       favorite: false
     },
     marketSession: parameters.marketType === "crypto" ? sessionShown("open", model.atEpochMs) : standing(session),
-    ...(model.halted ? { engineHalted: true } : {}),
     snapshotSequence: sequence,
     resync: { stream: "market.status", fromSequence: sequence }
   }

@@ -86,8 +86,7 @@ const isOfFigures = (stream: string): boolean => nameOf(stream) === "market.tick
 const keyOf = (stream: string, account: number): string => stream.startsWith("account.") ? `${stream} ${account}` : stream
 
 /** The reported content of a market's status: parameters and announcements are replaced, never changed in place. */
-const statusOf = ({ announced, delisting, parameters, session, status }: NaiveMarket, halted: boolean): ReadonlyArray<unknown> => [
-  halted,
+const statusOf = ({ announced, delisting, parameters, session, status }: NaiveMarket): ReadonlyArray<unknown> => [
   status,
   parameters,
   announced,
@@ -206,7 +205,7 @@ export class ToldOfStreams {
         this.remember(`market.funding:${marketId}`, model.sequence, [Published.interval(market, ended)])
       }
       const before = this.statuses[market.index]
-      const now = statusOf(market, model.halted)
+      const now = statusOf(market)
       if (before !== undefined && restated !== market.index && now.every((value, at) => value === before[at])) continue
       this.statuses[market.index] = now
       const status = { ...Shown.market(model, market), readModelDigest: Shown.registryDigest(model) }

@@ -1,11 +1,11 @@
 /**
  * Safety (contract). The readiness report gives each market's trading session and the state of its index: how long ago its source observed
  * it, by the process's clock and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and
- * whether a step of it waits for confirmation, also one that an earlier process held back; and whether the engine is halted. Of money on the ledger it gives whether
- * withdrawals are open or why they are stopped, what an operator accepted as lacking, what the ledger said that cannot be, up to which
- * offset the journal has it, and how many transfers are not over. Checked where everything decided is durable: there the model stands
- * where the engine does. `/metrics` says the same of the indexes. While a block has not come through for a second, the venue does not call
- * itself ready.
+ * whether a step of it waits for confirmation, also one that an earlier process held back. It says whether the engine is halted. Of money
+ * on the ledger it gives whether withdrawals are open or why they are stopped, what an operator accepted as lacking, what the ledger said
+ * that cannot be, up to which offset the journal has it, and how many transfers are not over. Checked where everything decided is durable:
+ * there the model stands where the engine does. `/metrics` says the same of the indexes. While a block has not come through for a second,
+ * the venue does not call itself ready.
  */
 import { isNeeded } from "../model/NaiveFunds.js"
 import { sessionOf } from "../model/NaiveRisk.js"

@@ -120,8 +120,7 @@ const marketVerdict = (json: Json, { model, stands }: Reading): Verdict => {
   // Whether it is a favorite depends on the reader, and is checked by another property.
   const moving = ["favorite", ...(stands ? [] : ["change24hBps"])]
   const clear = (value: unknown): unknown => {
-    // A halt of the engine leaves a market's own record as it is.
-    const body = without(value, stands ? [] : ["readModelDigest", "marketSession", "engineHalted"]) as Json
+    const body = without(value, stands ? [] : ["readModelDigest", "marketSession"]) as Json
     return { ...body, market: without(body["market"], moving) }
   }
   const expected = { ...Shown.market(model, market), readModelDigest: Shown.registryDigest(model) }

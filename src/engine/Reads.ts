@@ -449,8 +449,6 @@ export interface Reads {
   readonly rules: number
   /** Whether a global halt is on. */
   readonly halted: boolean
-  /** The last record that began or ended one, or a later one since which none has. */
-  readonly haltSequence: number
   /** Account index by id, or -1. */
   readonly findAccount: (accountId: string) => number
   readonly accountId: (account: number) => string

@@ -70,7 +70,6 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
   const state = new State(capacity)
   const from = new SectionReader(sections)
   for (const part of parts) part.restore(state, from)
-  state.haltSequence = state.sequence
   return state
 }
 

@@ -281,8 +281,6 @@ export class State extends Values {
 
   // The fields below are not part of the state: they are rebuilt as records are applied.
 
-  /** The last record that began or ended a halt of the engine, or a later one: of a state that was restored, the one it stands at. */
-  haltSequence = 0
   /** Accounts with positions, by the mark prices at which their margin has to be examined. */
   triggers = new Triggers()
   /** The number of open orders from which on a position has an `OpenList`. */

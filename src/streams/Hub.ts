@@ -227,14 +227,11 @@ export class Hub implements Listening {
       market: (market) => markets.has(market),
       anyAccount: accounts.size > 0
     }, reads)
-    // A halt of the engine, or its end, is told with every market's status, and is of no market.
-    const isHalt = reads.haltSequence === sequence
-    for (const market of isHalt ? markets.keys() : new Set([...touched.markets.keys(), ...changed.keys(), ...this.moved()])) {
+    for (const market of new Set([...touched.markets.keys(), ...changed.keys(), ...this.moved()])) {
       const kept = markets.get(market)
       if (kept === undefined) continue
       const told = touched.markets.get(market) ?? new MarketTouched()
       if (this.becomesStale(market)) told.hasNewFigures = true
-      if (isHalt) told.hasNewStatus = true
       for (const channel of marketChannels) {
         const log = kept.get(channel)
         if (log === undefined) continue

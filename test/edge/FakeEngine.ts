@@ -151,7 +151,6 @@ export class FakeEngine implements Reads {
   sequence = 1
   readonly atEpochMs = at
   readonly halted = false
-  readonly haltSequence = 0
   readonly environment = "development"
   readonly rules = 1
   readonly registrySequence = 1

@@ -38,21 +38,17 @@ test("/readyz tells each listed market's index by the clock, and stays ready whe
   expect(Fake.json(response)).toMatchObject({ status: "ready", details: { oldestIndexAgeMs: 10_000, staleMarkets: 1 } })
 })
 
-test("a halt of the engine is told by /readyz and with every market, and leaves the venue ready", async () => {
+test("a halt of the engine is told by /readyz, and leaves the venue ready", async () => {
   const { ready, venue } = make()
   const told = async () => {
-    const { markets } = Fake.json(await venue.ask({ target: "/v1/markets" }))
-    const compat = Fake.json(await venue.ask({ target: "/v2/markets" }))
-    const one = Fake.json(await venue.ask({ target: `/v1/markets/${marketId}` }))
-    const all = [one, ...markets, ...compat.map(({ info }: any) => info)]
-    return [...new Set([(await ready()).details, ...all].map(({ engineHalted }) => engineHalted))]
+    const { details, status } = await ready()
+    return [status, details.engineHalted]
   }
-  expect(await told()).toEqual([undefined])
+  expect(await told()).toEqual(["ready", undefined])
   venue.send({ kind: "HaltEngine", idempotencyKey: "halt" })
-  expect(await told()).toEqual([true])
-  expect((await ready()).status).toBe("ready")
+  expect(await told()).toEqual(["ready", true])
   venue.send({ kind: "ResumeEngine", idempotencyKey: "resume" })
-  expect(await told()).toEqual([undefined])
+  expect(await told()).toEqual(["ready", undefined])
 })
 
 test("a price with too many decimals is told the step and the nearest price", async () => {

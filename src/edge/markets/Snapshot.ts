@@ -138,11 +138,6 @@ export const MarketSnapshot = Schema.Struct({
   status: MarketStatus,
   market: MarketDetails,
   marketSession: MarketSession,
-  engineHalted: Fields.optional(Schema.Literal(true)).annotations({
-    description: "Whether the operator has halted the whole engine: every placement, amendment and cancel in every market is refused "
-      + "(503 `engine_halted`) until the halt ends, while reads and streams go on. Absent otherwise. It is no part of the digest, and a "
-      + "halt leaves `snapshotSequence` as it is."
-  }),
   snapshotSequence: Fields.Sequence,
   readModelDigest: Fields.Digest,
   resync: Fields.resync("market.status")
@@ -275,7 +270,6 @@ export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
     status: view.status,
     market: details(view),
     marketSession: sessionOf(state, view),
-    ...(state.halted ? { engineHalted: true as const } : undefined),
     snapshotSequence: view.marketSequence,
     readModelDigest: registryDigest(),
     resync: { stream: "market.status", fromSequence: view.marketSequence }

@@ -199,7 +199,7 @@ const changedAt = (reads: Reads, channel: MarketChannel | AccountChannel, subjec
     case "market.book":
       return reads.market(subject).bookSequence
     case "market.status":
-      return Math.max(reads.market(subject).marketSequence, reads.haltSequence)
+      return reads.market(subject).marketSequence
     case "market.trades":
       // Forgotten rows are older than all retained ones.
       return reads.trades(subject, fromNewest, 1)[0]?.sequence ?? reads.oldestFill().sequence

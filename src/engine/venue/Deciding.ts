@@ -18,7 +18,6 @@ const setVersions = (state: State, { codec, program, rules }: Versions): void =>
 const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
   const wasHalted = state.halted
   state.halted = halted
-  if (halted !== wasHalted) state.haltSequence = state.sequence
   state.events.event1(Event.HaltSet, halted ? 1 : 0)
   // Lifting a halt that is not on changes nothing: no market resumes, and everything due has been done already.
   if (halted || !wasHalted) return [done]

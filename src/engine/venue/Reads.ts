@@ -32,10 +32,6 @@ export class VenueReads {
     return this.state.halted
   }
 
-  get haltSequence(): number {
-    return this.state.haltSequence
-  }
-
   get occupancy(): Occupancy {
     const { state } = this
     return {

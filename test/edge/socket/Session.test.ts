@@ -339,24 +339,6 @@ describe("the stream", () => {
       expect(client.fresh()).toMatchObject([{ channel: "market.status", data: [await venue.read(undefined, `/v1/markets/${marketId}`)] }])
     })
 
-    test("tell of a halt of the engine, and of its end, once each, also to who was away meanwhile", async () => {
-      const channel = "market.status"
-      const since = (await venue.read(undefined, `/v1/markets/${marketId}`)).snapshotSequence
-      subscribe({ channel, marketId })
-      client.fresh()
-      for (const kind of ["HaltEngine", "HaltEngine", "ResumeEngine", "ResumeEngine", "HaltEngine"] as const) {
-        const isTold = venue.engine.halted !== (kind === "HaltEngine")
-        const { sequence } = venue.send({ kind, idempotencyKey: venue.nextKey() })
-        const update = { type: "update", channel, sequence, data: [await venue.read(undefined, `/v1/markets/${marketId}`)] }
-        expect(client.fresh()).toMatchObject(isTold ? [update] : [])
-      }
-      const back = new Client(venue).say({ op: "subscribe", channel, marketId, fromSequence: since })
-      expect(back.slice(2).map(({ data: [data] }) => data.engineHalted)).toEqual([true, undefined, true])
-      venue.restart()
-      const snapshot = new Client(venue).say({ op: "subscribe", channel, marketId, fromSequence: since }).at(-1)
-      expect(snapshot).toMatchObject({ type: "snapshot", data: { engineHalted: true } })
-    })
-
     test("give a market whose price has moved since its last update one place to go on from", async () => {
       subscribe({ channel: "market.status", marketId })
       await venue.place(alice)
