@@ -75,7 +75,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   market_assets_invalid: "Operators: name a market `BASE-USDC-PERP`, of another base than USDC: in USDC it is quoted and settled.",
   market_scales_fixed: "Operators: keep `priceScale` and `quantityScale`; another market can have others.",
   price_bounds_fixed: "Operators: keep the present bounds, or take `nearest`; nobody's orders or positions are in the way of tighter ones "
-    + "once there are none.",
+    + "once there are none. Wider ones are set at once, not announced.",
   quantity_bounds_fixed: "Operators: announce the rest, and tighten the bounds at once when every position can be closed within them.",
   position_stranded: "Operators: choose bounds with which every position can be closed; `nearest` is one.",
   market_delisted: "The market is gone for good: trade another.",
