@@ -46,7 +46,7 @@ export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()
 
 /** The first rule that a market in the file breaks, as a sentence. */
 const faultOf = ({ calendar, parameters }: ListedMarket): string | undefined => {
-  const fault = Market.fault(parameters) ?? Market.faultOfAssets(parameters)
+  const fault = Market.fault(parameters)
   if (fault !== undefined) return fault
   if (!Market.hasSessions(parameters))
     return calendar === undefined
@@ -136,6 +136,16 @@ export const ofEnvironment = (reads: Reads, environment: string): Effect.Effect<
     ? Effect.fail(new WrongEnvironment({ journal: reads.environment, configured: environment }))
     : Effect.void
 
+/**
+ * Fails where the file has a new market that could not be settled by its assets; checked before anything on the disk is changed. One that
+ * the journal has already, from before that was a rule, goes on.
+ */
+export const ofAssets = (reads: Reads, markets: ReadonlyArray<ListedMarket>): Effect.Effect<void, MarketsFileInvalid> => {
+  const odd = markets.map(({ parameters }) => parameters)
+    .find((parameters) => reads.findMarket(parameters.marketId) < 0 && Market.faultOfAssets(parameters) !== undefined)
+  return odd === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason: `${odd.marketId}: ${Market.faultOfAssets(odd)}` }))
+}
+
 /** Prepares a journal for taking requests. Its first new record states the version that continues from here. */
 export const run = (
   { environment, markets, now, reads, step, submit, trouble, versions }: Beginning
@@ -166,6 +176,14 @@ export const run = (
       yield* Effect.logWarning(
         `${marketId} has a calendar in the markets file and is of the type crypto in the journal, whose parameters hold: it trades around `
           + "the clock, and its calendar is not used"
+      )
+    }
+    for (const { parameters } of marketsOf(reads).filter((view) => !isDelisted(view))) {
+      const fault = Market.faultOfAssets(parameters)
+      if (fault === undefined) continue
+      yield* Effect.logWarning(
+        `${parameters.marketId} is in the journal, and would not be taken as a new market: ${fault}; its figures are counted as amounts of `
+          + `${parameters.settlementAsset}, one to one, until it is delisted`
       )
     }
   })

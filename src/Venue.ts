@@ -233,10 +233,14 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.drained === undefined ? undefined : { drained: options.drained }),
     ...(options.saved === undefined ? undefined : { saved: options.saved }),
     ...(options.stopFailed === undefined ? undefined : { stopFailed: options.stopFailed })
-  }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
-    Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
-    Layer.provideMerge(SnapshotStore.layerInto(Snapshot.memoryFor(options.capacity), options.snapshotReadBytes))
-  )
+  }, (state) =>
+    Bootstrap.ofEnvironment(state, options.environment).pipe(
+      Effect.zipRight(Bootstrap.ofAssets(state, options.markets)),
+      Effect.zipRight(opening)
+    )).pipe(
+      Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
+      Layer.provideMerge(SnapshotStore.layerInto(Snapshot.memoryFor(options.capacity), options.snapshotReadBytes))
+    )
 
 /** The writer, and what was opened for it, which is closed after it. */
 const write = <E>(options: Options, stages: Stages.Stages, opening: Effect.Effect<Opened, E, Scope.Scope>) =>

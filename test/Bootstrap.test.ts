@@ -109,17 +109,33 @@ it.effect("an inbox in which what is due at the start waits already is no fault 
     expect(driver.engine.sequence).toBe(4)
   }))
 
-test("a file's market has to be quoted in what it is settled in, and in another asset than its base", () => {
-  const [market]: ReadonlyArray<{ readonly parameters: object }> = JSON.parse(fs.readFileSync("fixtures/markets.json", "utf8"))
-  const told = [["BTC", "EUR"], ["USDC", "USDC"]].map(([baseAsset, quoteAsset]) => {
-    const marketId = `${baseAsset}-${quoteAsset}-PERP`
-    const file = [{ ...market, parameters: { ...market!.parameters, marketId, baseAsset, quoteAsset } }]
-    return Effect.runSync(Effect.flip(Bootstrap.parseMarkets(JSON.stringify(file)))).reason
-  })
+/** A market of a file by its assets. */
+const pair = (baseAsset: string, quoteAsset: string): Bootstrap.ListedMarket =>
+  listed(baseAsset, { parameters: parameters(baseAsset, { marketId: `${baseAsset}-${quoteAsset}-PERP`, quoteAsset }) })
+
+test("a file's new market has to be quoted in what it is settled in, and in another asset than its base", () => {
+  const { driver } = starting()
+  const told = [pair("BTC", "EUR"), pair("USDC", "USDC")].map((market) =>
+    Effect.runSync(Effect.flip(Bootstrap.ofAssets(driver.engine, [listed("AAA"), market]))).reason
+  )
   expect(told).toEqual([
     "BTC-EUR-PERP: a market must be quoted in USDC, in which it is settled: BASE-USDC-PERP",
     "USDC-USDC-PERP: a market's base must be another asset than its quote"
   ])
+})
+
+test("a market in euros that the journal has already goes on, also in the file, and each start warns of it until it is delisted", () => {
+  const driver = new Driver()
+  const euro = pair("BTC", "EUR")
+  const warning = "BTC-EUR-PERP is in the journal, and would not be taken as a new market: a market must be quoted in USDC, in which it is "
+    + "settled: BASE-USDC-PERP; its figures are counted as amounts of USDC, one to one, until it is delisted"
+  // As a version did that did not look at the assets.
+  expect(warnings(driver, [euro])).toEqual([warning])
+  Effect.runSync(Bootstrap.ofAssets(driver.engine, [euro, listed("AAA")]))
+  for (const file of [[euro], []]) expect(warnings(driver, file)).toEqual([warning])
+  driver.price(0, 1000)
+  driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 0, action: "delist", effectiveAtEpochMs: 0 })
+  expect(warnings(driver, [euro])).toEqual([])
 })
 
 test("a market that the file names twice is refused with its name, whether or not the entries are the same", () => {

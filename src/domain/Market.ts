@@ -205,8 +205,8 @@ export const fault = (market: Parameters): string | undefined => {
 
 /**
  * Why a market cannot be listed with its assets, as a sentence; undefined where it can. Its figures are counted as amounts of the asset
- * that it is settled in, so it has to be quoted in that one. Checked where an operator defines a market, and not by `fault`: a journal
- * from before this rule may have such a market.
+ * that it is settled in, so it has to be quoted in that one. Checked where an operator defines a new market, and not by `fault`:
+ * a journal from before this rule may have such a market, which stays usable.
  */
 export const faultOfAssets = (
   { baseAsset, quoteAsset, settlementAsset }: Pick<Parameters, "baseAsset" | "quoteAsset" | "settlementAsset">

@@ -1,7 +1,9 @@
 /** The operator's view of markets, and the preview of other parameters, over the real engine. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import * as Market from "../../src/domain/Market.js"
-import { bodyOf, parameters as parametersOf } from "../../src/edge/operator/MarketBody.js"
+import { bodyOf, parameters as parametersOf, type PutMarketBody } from "../../src/edge/operator/MarketBody.js"
+import { command } from "../../src/edge/operator/Sent.js"
+import { Operation, type Outcome } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId } from "./LiveVenue.js"
@@ -105,6 +107,35 @@ test.each(["BTC-EUR-PERP", "USDC-USDC-PERP", "USDC-EUR-PERP"])(
     expect(await listed()).toEqual(before)
   }
 )
+
+/** A request to put a market, as an earlier version decided it whatever its assets were. */
+const decidedBefore = (venue: LiveVenue, key: string, of: string, body: PutMarketBody): Outcome => {
+  const { effectiveAtEpochMs = 0, ...rest } = body
+  const market = parametersOf(of, rest) as Market.Parameters
+  const sent = { ...Market.withoutDefaults(market), ...(effectiveAtEpochMs === 0 ? undefined : { effectiveAtEpochMs }) }
+  const values = { parameters: market, effectiveAtEpochMs }
+  return venue.run(command("PutMarket", Operation.putMarket, { "idempotency-key": key }, sent, values))
+}
+
+test("a market in euros that the venue has already is previewed and put as any other", async () => {
+  const { body, preview, put, venue } = await make()
+  const euro = "BTC-EUR-PERP"
+  const { sequence } = decidedBefore(venue, "before", euro, body)
+  expect(await put("before", body, euro)).toMatchObject({ status: 200, sequence })
+  const other = { ...body, logoUrl: "https://venue.example/a.svg" }
+  expect(await preview(other, euro)).toMatchObject({ status: 200, outcome: "at_once" })
+  expect((await put("now", other, euro)).status).toBe(200)
+  expect(venue.engine.market(venue.engine.findMarket(euro)).parameters).toMatchObject({ quoteAsset: "EUR", logoUrl: other.logoUrl })
+})
+
+test("a request for a market in euros that was decided before gets its decision again, also where it made none", async () => {
+  const { body, put, venue } = await make()
+  const announced = { ...body, effectiveAtEpochMs: venue.atEpochMs + dayMs }
+  const euro = "BTC-EUR-PERP"
+  expect(decidedBefore(venue, "before", euro, announced).entries).toHaveLength(1)
+  expect(await put("before", announced, euro)).toMatchObject({ status: 404, code: "market_not_found" })
+  expect(await put("now", announced, euro)).toMatchObject({ rejectionGuard: "market_assets_invalid" })
+})
 
 test("whom it touches is counted part by part, and comes to the same", async () => {
   const { body, preview } = await make(1)

@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
+import type { Reads } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
 import * as Fields from "../http/Fields.js"
 import { MarginTiers } from "../markets/Snapshot.js"
@@ -79,31 +80,10 @@ const bounds = [
   ["fundingCapE9", "fundingCapE9 must be at most 1000000000"]
 ] as const satisfies ReadonlyArray<readonly [keyof Market.Parameters, string]>
 
-/** The assets that a market's name says; a failure where no market can have them. */
-const assetsOf = (marketId: string): Pick<Market.Parameters, "baseAsset" | "quoteAsset" | "settlementAsset"> | Errors.Failure => {
-  const [, baseAsset, quoteAsset] = Ids.marketIdPattern.exec(marketId) ?? []
-  if (baseAsset === undefined || quoteAsset === undefined) return Errors.invalidRequest("marketId must be BASE-QUOTE-PERP.")
-  const assets = { baseAsset, quoteAsset, settlementAsset: "USDC" } as const
-  const fault = Market.faultOfAssets(assets)
-  return fault === undefined ? assets : Errors.marketAssetsInvalid(`marketId: ${fault}.`)
-}
-
-/** Market parameters of an operator's body, or why it has none. */
-export const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | Errors.Failure => {
-  const assets = assetsOf(marketId)
-  if ("description" in assets) return assets
-  const market = withAtoms({ marketId, ...assets }, body)
-  return typeof market === "string" ? Errors.invalidRequest(`${market}.`) : market
-}
-
-/**
- * The parameters with all values in atoms; a sentence where one cannot be expressed in them, or breaks a rule. The members keep
- * their order: a request that an earlier version remembered is known again by it.
- */
-const withAtoms = (
-  named: Pick<Market.Parameters, "marketId" | "baseAsset" | "quoteAsset" | "settlementAsset">,
-  body: PutMarketBody
-): Market.Parameters | string => {
+/** Market parameters of an operator's body; a sentence where a value cannot be expressed in atoms. */
+export const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
+  const assets = Ids.marketIdPattern.exec(marketId)
+  if (assets === null) return "marketId must be BASE-QUOTE-PERP"
   const price = (text: string) => Units.parseDecimal(text, body.priceScale)
   const quantity = (text: string) => Units.parseDecimal(text, body.quantityScale)
   const minPriceAtoms = price(body.minPrice)
@@ -130,7 +110,10 @@ const withAtoms = (
   if (typeof risk === "string") return risk
   const market: Market.Parameters = {
     ...risk,
-    ...named,
+    marketId,
+    baseAsset: assets[1]!,
+    quoteAsset: assets[2]!,
+    settlementAsset: "USDC",
     underlyingSymbol: body.underlyingSymbol,
     marketType: body.marketType,
     logoUrl: body.logoUrl ?? "",
@@ -150,6 +133,12 @@ const withAtoms = (
   }
   const beyond = bounds.find(([name]) => !Schema.is(Market.Parameters.fields[name])(market[name]))
   return beyond?.[1] ?? Market.fault(market) ?? market
+}
+
+/** Why a new market cannot be settled by its assets; undefined for one that the venue has already, which stays usable. */
+export const refusalOfAssets = (state: Reads, market: Market.Parameters): Errors.Failure | undefined => {
+  const fault = Market.faultOfAssets(market)
+  return fault === undefined || state.findMarket(market.marketId) >= 0 ? undefined : Errors.marketAssetsInvalid(`marketId: ${fault}.`)
 }
 
 /** The body that would set exactly these parameters, with every member present. */

@@ -18,7 +18,7 @@ import { fail } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
-import { bodyOf, parameters, PutMarketBody } from "./MarketBody.js"
+import { bodyOf, parameters, PutMarketBody, refusalOfAssets } from "./MarketBody.js"
 
 const RefusedPut = Schema.Struct({ ...Envelopes.Refused, safeMessage: Fields.Text, ...Envelopes.Comparison }).annotations({
   identifier: "RefusedMarketPreview"
@@ -104,8 +104,10 @@ export const previewMarket = Route.effect({
   example: { target: `/v1/operator/markets/${Example.marketId}/preview`, body: Example.market },
   handler: (services) => ({ path: { marketId }, payload: { effectiveAtEpochMs = 0, ...payload } }) => {
     const next = parameters(marketId, payload)
-    if ("description" in next) return fail(next)
+    if (typeof next === "string") return fail(Errors.invalidRequest(`${next}.`))
     const { state } = services
+    const oddAssets = refusalOfAssets(state, next)
+    if (oddAssets !== undefined) return fail(oddAssets)
     const index = state.findMarket(marketId)
     const view = index < 0 ? undefined : state.market(index)
     const comesTo = state.putComesTo(next, effectiveAtEpochMs)

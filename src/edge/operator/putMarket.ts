@@ -12,7 +12,7 @@ import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type CommandOfKind, Operation } from "../../operations/Operations.js"
 import type { Services } from "../http/Call.js"
-import { parameters, PutMarketBody } from "./MarketBody.js"
+import { parameters, PutMarketBody, refusalOfAssets } from "./MarketBody.js"
 import { operated, OperatorResult } from "./OperatorResult.js"
 import { command } from "./Sent.js"
 
@@ -20,20 +20,29 @@ import { command } from "./Sent.js"
 const maySurprise = (now: Market.Parameters, next: Market.Parameters): boolean =>
   next.underlyingSymbol !== now.underlyingSymbol || next.makerFeeBps > now.makerFeeBps || next.takerFeeBps > now.takerFeeBps
 
+/** Whether a request was decided before, and gets its decision again. */
+const isRemembered = ({ now, state }: Services, { fingerprint, idempotencyKey, operation }: CommandOfKind<"PutMarket">): boolean =>
+  state.remembered({ account: none, operation, idempotencyKey, fingerprint }, now()) !== undefined
+
+/** The refusal of a new market that could not be settled by its assets. */
+const oddAssets = (services: Services, putting: CommandOfKind<"PutMarket">) => {
+  const refusal = refusalOfAssets(services.state, putting.parameters)
+  return refusal === undefined || isRemembered(services, putting) ? undefined : fail(refusal)
+}
+
 /**
  * The refusal of another underlying at once while anybody has a position, whose profit and loss would follow another index from one
  * record to the next, and of higher fees while anybody has a position or an order, which would cost more than when it was made. A
  * request that was decided before, when nobody had any, gets its decision again.
  */
-const surprise = (
-  { now, state }: Services,
-  { effectiveAtEpochMs, fingerprint, idempotencyKey, operation, parameters: market }: CommandOfKind<"PutMarket">
-) => {
+const surprise = (services: Services, putting: CommandOfKind<"PutMarket">) => {
+  const { state } = services
+  const { effectiveAtEpochMs, parameters: market } = putting
   const known = state.findMarket(market.marketId)
   if (effectiveAtEpochMs !== 0 || known < 0 || !maySurprise(state.market(known).parameters, market)) return undefined
   const comesTo = state.putComesTo(market, effectiveAtEpochMs)
   if (typeof comesTo === "string" || comesTo.refusal !== Refusal.noticeRequired) return undefined
-  if (state.remembered({ account: none, operation, idempotencyKey, fingerprint }, now()) !== undefined) return undefined
+  if (isRemembered(services, putting)) return undefined
   return fail(Errors.refused(comesTo.refusal, Errors.comparisonOf(comesTo, market)))
 }
 
@@ -48,8 +57,8 @@ export const putMarket = Route.effect({
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operatorWithBody))
     .annotate(OpenApi.Summary, "Create a market in draft, update one, or announce an update")
-    .annotate(OpenApi.Description, "A market is named `BASE-USDC-PERP`: it is settled in USDC, and one that is quoted in anything "
-      + "else is refused (`market_assets_invalid`). "
+    .annotate(OpenApi.Description, "A new market is named `BASE-USDC-PERP`: it is settled in USDC, and one that is quoted in "
+      + "anything else is refused (`market_assets_invalid`). "
       + "While anybody has a position or an order, tighter margins and higher fees are only taken with notice: "
       + "without `effectiveAtEpochMs`, or with one that is too early, 400 `notice_required` tells the earliest as `nearest`. Another "
       + "`underlyingSymbol` needs notice while anybody has a position. Every later "
@@ -60,9 +69,9 @@ export const putMarket = Route.effect({
   },
   handler: (services) => ({ headers, path, payload: { effectiveAtEpochMs = 0, ...payload } }) => {
     const market = parameters(path.marketId, payload)
-    if ("description" in market) return fail(market)
+    if (typeof market === "string") return fail(Errors.invalidRequest(`${market}.`))
     const sent = { ...Market.withoutDefaults(market), ...(effectiveAtEpochMs === 0 ? undefined : { effectiveAtEpochMs }) }
     const putting = command("PutMarket", Operation.putMarket, headers, sent, { parameters: market, effectiveAtEpochMs })
-    return surprise(services, putting) ?? operated(services, "put_market", putting, path.marketId, market)
+    return oddAssets(services, putting) ?? surprise(services, putting) ?? operated(services, "put_market", putting, path.marketId, market)
   }
 })
