@@ -244,17 +244,24 @@ test.each<readonly [string, string, number]>([
   expect(otherwise).toEqual([])
 })
 
-test("the bundled market for gold closes before every holiday, not at its midnight", () => {
+test("the bundled market for gold closes at 17:00 before every holiday, and early on the others of the year", () => {
   const markets: ReadonlyArray<{ readonly calendar?: Calendar }> = JSON.parse(fs.readFileSync("fixtures/markets.json", "utf8"))
   const calendar = markets.find((market) => market.calendar !== undefined)!.calendar!
   const reckoning = Reckoning.make(calendar)
   expect(calendar.holidays.length).toBeGreaterThan(0)
   for (const holiday of calendar.holidays) {
-    // Half an hour before midnight in New York, in winter as in summer.
-    const eve = at(`${holiday} 03:30`)
-    expect(reckoning.at(eve).session.state, holiday).toBe("closed")
+    // In New York 17:30 of the day before in winter and 18:30 in summer, and the holiday's midnight or an hour later.
+    const [eve, over] = [at(`${holiday} 00:00`) - 90 * 60_000, at(`${holiday} 00:00`) + 29 * 3_600_000]
+    const { session } = reckoning.at(eve)
+    expect(session.state, holiday).toBe("closed")
+    expect(session.nextOpenEpochMs, holiday).toBeGreaterThanOrEqual(over)
   }
   expect(sessions(calendar, "2026-12-30 22:30", 2)).toEqual(["2026-12-30 23:00 to 2026-12-31 22:00",
     "2027-01-03 23:00 to 2027-01-04 22:00"])
   expect(sessions(calendar, "2026-11-26 20:00", 1)).toEqual(["2026-11-26 23:00 to 2026-11-27 18:45"])
+  // A Monday opens again in the evening, and a Friday does not.
+  expect(sessions(calendar, "2027-01-17 20:00", 2)).toEqual(["2027-01-17 23:00 to 2027-01-18 19:30",
+    "2027-01-18 23:00 to 2027-01-19 22:00"])
+  expect(sessions(calendar, "2026-06-18 21:00", 2)).toEqual(["2026-06-18 22:00 to 2026-06-19 18:30",
+    "2026-06-21 22:00 to 2026-06-22 21:00"])
 })
