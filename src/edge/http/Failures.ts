@@ -51,11 +51,17 @@ export const command: Kind = [...commandWithoutBody, 413, 415]
 /** A command of the compatibility layer that places orders: it may ask for what is not supported. */
 export const placement: Kind = [...command, 501]
 
-/** An operator's command without a body; 404 where the venue has no operator token, too. */
-export const operator: Kind = [...publicRead, 401, 404, 409]
+/** What the operator alone may do or read; 404 where the venue has no operator token, too. */
+export const operator: Kind = [...publicRead, 401, 404]
 
-/** An operator's command with a body. */
+/** The same with a body. */
 export const operatorWithBody: Kind = [...operator, 413, 415]
+
+/** An operator's command without a body: an idempotency key that may conflict. */
+export const operatorCommandWithoutBody: Kind = [...operator, 409]
+
+/** The same with a body. */
+export const operatorCommand: Kind = [...operatorCommandWithoutBody, 413, 415]
 
 /** What meets no endpoint. */
 export const unrouted: ReadonlyArray<Status> = [400, 404, 405, 413, 429, 503]

@@ -23,7 +23,7 @@ export const addToFund = Route.effect({
       amount: Fields.DecimalInput.annotations({ description: "USDC, positive, of the fees that the venue has collected." })
     }))
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Move collected fees into the insurance fund"),
   example: { target: "/v1/operator/insurance-fund", body: { amount: "1000.0" } },
   handler: (services) => ({ headers, payload }) => {

@@ -82,7 +82,7 @@ export const allowWithdrawals = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setUrlParams(Accepting)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operatorCommandWithoutBody))
     .annotate(OpenApi.Summary, "Let withdrawals go on: what the stop says that the treasury lacks is accepted, and less stops them again")
     .annotate(OpenApi.Description,
       "What is accepted is what the stop that stands says, so look first, at `stop` of a reconciliation or at `withdrawals` among the "

@@ -65,7 +65,7 @@ export const cancelByOperator = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(OperatorCancelBody)
     .addSuccess(OperatorCancel)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Cancel any order, an account's open orders, or a market's"),
   example: { target: "/v1/operator/orders/cancel", body: { accountId: Example.accountId, marketId: Example.marketId } },
   handler: (services) => ({ headers, payload }) => {

@@ -41,7 +41,7 @@ export const creditAccount = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(CreditBody)
     .addSuccess(DemoCredit)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Development and testnet only: credit an account, and so enable it for trading"),
   example: { target: "/v1/operator/demo/credits", body: { accountId: Example.accountId, amount: "1000.0" } },
   handler: (services) => ({ headers, payload: { accountId, amount } }) =>

@@ -50,7 +50,7 @@ export const delistMarket = Route.effect({
       }))
     }))
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Delist a market for good, at once or at a time that is announced")
     .annotate(OpenApi.Description, "Once it has taken effect nothing brings the market back: it is `halted`, its orders are cancelled, "
       + "and its positions closed at the average of its index over the last half hour. A market that stood still all that time (halted, "
@@ -77,7 +77,7 @@ export const withdrawDelisting = Route.effect({
     .setPath(Fields.MarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operatorCommandWithoutBody))
     .annotate(OpenApi.Summary, "Withdraw the delisting that is announced of a market, if any is"),
   example: { target },
   handler: (services) => ({ headers, path: { marketId } }) => {

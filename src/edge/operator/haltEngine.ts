@@ -15,7 +15,7 @@ export const haltEngine = Route.effect({
   endpoint: HttpApiEndpoint.put("haltEngine", "/v1/operator/engine/halt")
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operatorCommandWithoutBody))
     .annotate(OpenApi.Summary,
       "Refuse every trading command until resumed, cancels too; a market's status `cancel_only` lets people cancel"),
   example: { target: "/v1/operator/engine/halt" },
@@ -29,7 +29,7 @@ export const resumeEngine = Route.effect({
   endpoint: HttpApiEndpoint.del("resumeEngine", "/v1/operator/engine/halt")
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operatorCommandWithoutBody))
     .annotate(OpenApi.Summary, "Lift the halt"),
   example: { target: "/v1/operator/engine/halt" },
   handler: (services) => ({ headers }) =>

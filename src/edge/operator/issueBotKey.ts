@@ -66,7 +66,7 @@ export const issueBotKey = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(BotKeyBody)
     .addSuccess(BotKey)
-    .addError(Failures.native(Failures.operatorWithBody, "Unavailable"))
+    .addError(Failures.native(Failures.operatorCommand, "Unavailable"))
     .annotate(OpenApi.Summary, "A key for a bot, for its workload's identity token"),
   example: { target: "/v1/operator/bot-keys", body: { token: "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtYWtlci0xIn0.c2lnbmF0dXJl" } },
   handler: (services) => ({ headers, payload: { token } }) =>

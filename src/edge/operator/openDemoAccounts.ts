@@ -83,7 +83,7 @@ export const openDemoAccounts = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(DemoAccountsBody)
     .addSuccess(DemoAccounts)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Development only: open and fund accounts, each with a key"),
   example: { target: "/v1/operator/demo/accounts", body: { accounts: 2, collateral: "100000", keyLifetimeSeconds: 86_400 } },
   handler: (services) => ({ headers, payload }) =>

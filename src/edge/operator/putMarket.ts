@@ -55,7 +55,7 @@ export const putMarket = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(PutMarketBody)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Create a market in draft, update one, or announce an update")
     .annotate(OpenApi.Description, "A new market is named `BASE-USDC-PERP`: it is settled in USDC, and one that is quoted in "
       + "anything else is refused (`market_assets_invalid`). "

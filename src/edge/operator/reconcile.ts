@@ -88,7 +88,7 @@ export const stopWithdrawals = Route.effect({
   endpoint: HttpApiEndpoint.put("stopWithdrawals", "/v1/operator/withdrawals/stop")
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operatorCommandWithoutBody))
     .annotate(OpenApi.Summary, "Take and approve no withdrawal until they are let go on: what was executed goes on")
     .annotate(OpenApi.Description,
       "Where the venue has stopped them itself before, that stop stands and this one only ends an attempt to let them go on: `stop` of a "

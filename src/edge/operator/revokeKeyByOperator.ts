@@ -33,7 +33,7 @@ export const revokeKeyByOperator = Route.effect({
     .setPath(Schema.Struct({ keyId: Fields.Name }))
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorKeyRevoked)
-    .addError(Failures.native(Failures.operator))
+    .addError(Failures.native(Failures.operatorCommandWithoutBody))
     .annotate(OpenApi.Summary, "Revoke any API key at once; repeating keeps the first time"),
   example: { target: "/v1/operator/api-keys/key_2f8b1c9d4e" },
   handler: (services) => ({ headers, path: { keyId } }) => {

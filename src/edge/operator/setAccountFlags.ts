@@ -49,7 +49,7 @@ export const setAccountFlags = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(FlagsBody)
     .addSuccess(AccountFlags)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Set and clear an account's flags"),
   example: { target: `/v1/operator/accounts/${Example.accountId}/flags`, body: { disabled: true } },
   handler: (services) => ({ headers, path: { accountId }, payload }) =>

@@ -30,7 +30,7 @@ export const setIndexPrice = Route.effect({
       })
     }))
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operatorWithBody, "Unavailable"))
+    .addError(Failures.native(Failures.operatorCommand, "Unavailable"))
     .annotate(OpenApi.Summary, "Publish an index price"),
   example: { target: `/v1/operator/markets/${Example.marketId}/index-price`, body: { price: "60000.0" } },
   handler: (services) => ({ headers, path, payload }) => {

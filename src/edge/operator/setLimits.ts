@@ -29,7 +29,7 @@ export const setLimits = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(SetLimitsBody)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Set how long what is decided is remembered")
     .annotate(OpenApi.Description, "`GET /v1/limits` tells what holds. A shorter retention makes room in the tables of keys and "
       + "orders only as what was decided before runs out."),

@@ -23,7 +23,7 @@ export const setMarketStatus = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(Schema.Struct({ status: MarketStatus }))
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operatorCommand))
     .annotate(OpenApi.Summary, "Move a market to another status"),
   example: { target: `/v1/operator/markets/${Example.marketId}/status`, body: { status: "paused" } },
   handler: (services) => ({ headers, path, payload }) => {
