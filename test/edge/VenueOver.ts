@@ -16,6 +16,7 @@ import * as HistoriesDatabase from "../../src/readmodel/HistoriesDatabase.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { Proofs } from "../identity/Proofs.js"
+import * as Fake from "./FakeVenue.js"
 import { nextTurn } from "../Turn.js"
 import * as Venue from "../../src/Venue.js"
 
@@ -204,7 +205,7 @@ export class VenueOver {
     }
   }
 
-  /** Sends a request and returns its answer. */
+  /** Sends a request and returns its answer, which must be one that the contract declares. */
   ask(method: string, target: string, { body, idempotencyKey, key = operatorToken }: Said = {}): Promise<Answer> {
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
@@ -212,13 +213,18 @@ export class VenueOver {
       ...(method === "GET" ? {} : { "idempotency-key": idempotencyKey ?? `test-${++this.keys}` })
     }
     const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body))
-    return new Promise((resolve) =>
-      this.application.handle({ method, target, headers, body: bytes, remoteAddress: "192.0.2.1" }, (response) =>
-        resolve({
-          status: response.status,
-          text: response.body,
-          json: response.headers["content-type"] === "application/json" ? JSON.parse(response.body) : response.body
-        }))
+    const request = { method, target, headers, body: bytes, remoteAddress: "192.0.2.1" }
+    return new Promise((resolve, reject) =>
+      this.application.handle(request, (response) => {
+        try {
+          Fake.conform(request, response)
+          const { body: text, headers: { "content-type": type }, status } = response
+          const json: unknown = type === "application/json" ? JSON.parse(text) : text
+          resolve({ status, text, json })
+        } catch (cause) {
+          reject(cause)
+        }
+      })
     )
   }
 
