@@ -66,7 +66,7 @@ const published = (document: Record<string, unknown>): Record<string, unknown> =
 
 const told = (description: string) => ({ description, schema: { type: "integer" } })
 
-/** Headers of every answer, and of a refusal for exceeding a limit. */
+/** Headers of every answer. */
 const usualHeaders = {
   "x-request-id": { description: "The request's name.", schema: { type: "string" } },
   "RateLimit-Limit": told("Requests that may be made in a window."),
@@ -86,7 +86,17 @@ const policyHeaders = {
     schema: { type: "string" }
   }
 }
+/** A header of a refusal for exceeding a limit. */
 const retryHeaders = { "Retry-After": told("Seconds to wait before the same request is sent again: 1 to 60.") }
+
+/** The document with every header as a component, to which thousands of answers refer. */
+const withHeaderComponents = (document: Record<string, unknown>): Record<string, unknown> => ({
+  ...document,
+  components: {
+    ...document["components"] as object,
+    headers: { ...usualHeaders, ...repeatHeaders, ...policyHeaders, ...retryHeaders }
+  }
+})
 
 /** An operation of the document, as far as it is needed here. */
 interface Documented {
@@ -118,10 +128,13 @@ const withOperations = (
 const answersOf = ({ responses }: Documented, change: (answer: object, status: string) => object): Documented["responses"] =>
   Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, change(answer, status)]))
 
-/** An answer with more headers than it has. */
+/** An answer with more headers than it has, each of them a component. */
 const withHeaders = (answer: object, headers: object): object => ({
   ...answer,
-  headers: { ...(answer as { readonly headers?: object }).headers, ...headers }
+  headers: {
+    ...(answer as { readonly headers?: object }).headers,
+    ...Object.fromEntries(Object.keys(headers).map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  }
 })
 
 /** Adds the header that marks a repeated decision to every answer that may carry it: of operations with an Idempotency-Key. */
@@ -147,10 +160,8 @@ const undecided: ReadonlySet<string> = new Set(["401", "429", "500", "501", "503
 const withUsualHeaders = (document: Record<string, unknown>): Record<string, unknown> =>
   withOperations(document, (operation) => ({
     ...operation,
-    responses: answersOf(operation, (answer, status) => ({
-      ...answer,
-      headers: status === "429" ? { ...usualHeaders, ...retryHeaders } : usualHeaders
-    }))
+    responses: answersOf(operation,
+      (answer, status) => withHeaders(answer, status === "429" ? { ...usualHeaders, ...retryHeaders } : usualHeaders))
   }))
 
 /** An answer as `HEAD` gets it: without the body. */
@@ -191,7 +202,8 @@ const api = Object.keys(tags)
     + "any path may have these, in the same envelopes. "
     + "A response is sent only after what it says is durable.")
   .annotate(OpenApi.Transform,
-    (document) => withHead(withPolicy(withRepeats(withUsualHeaders(withOptionalBodies(withWords(published(document))))))))
+    (document) =>
+      withHeaderComponents(withHead(withPolicy(withRepeats(withUsualHeaders(withOptionalBodies(withWords(published(document)))))))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

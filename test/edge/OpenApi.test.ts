@@ -54,8 +54,8 @@ test("it documents the statuses of each endpoint in its family's envelope, and n
       )
     }
   }
-  const references = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!)
-  expect(references.filter((name) => components.schemas[name] === undefined)).toEqual([])
+  const references = [...text.matchAll(/"#\/components\/(schemas|headers)\/([^"]+)"/g)].map(([, kind, name]) => [kind!, name!] as const)
+  expect(references.filter(([kind, name]) => components[kind][name] === undefined)).toEqual([])
 })
 
 test("trading routes ask for a key and an idempotency key, operator routes for the operator's token", async () => {
@@ -91,8 +91,12 @@ test("a route without a contract, or a contract without a route, is a defect at 
   expect(() => Router.make(Contract.endpoints, services, () => "ready", all)).not.toThrow()
 })
 
-test("it documents the headers of limits and of repeats where they are sent", async () => {
-  const { paths } = await document()
+test("it documents the headers of limits and of repeats where they are sent, each once", async () => {
+  const { components: { headers }, paths } = await document()
+  const { responses } = paths["/v1/orders"].post
+  for (const [name, header] of Object.entries({ ...responses[200].headers, ...responses[429].headers })) {
+    expect([header, typeof headers[name].description]).toEqual([{ $ref: `#/components/headers/${name}` }, "string"])
+  }
   const headersOf = (path: string, method: string, status: number) => Object.keys(paths[path][method].responses[status].headers ?? {})
   const usual = ["x-request-id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
   expect(headersOf("/v1/orders", "post", 200)).toEqual([...usual, "Idempotent-Replayed"])

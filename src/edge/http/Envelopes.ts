@@ -130,7 +130,7 @@ const guards = [
   "fact_conflict",
   "fact_out_of_bounds"
 ] as const
-export const Guard = Schema.Literal(...guards)
+export const Guard = Schema.Literal(...guards).annotations({ identifier: "Guard" })
 
 const ApiKeyRejection = Schema.Literal(
   "missing",

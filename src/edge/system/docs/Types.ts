@@ -32,9 +32,9 @@ export const description = (schema: JsonSchema): string | undefined =>
 
 const refName = (schema: JsonSchema): string | undefined => schema.$ref?.slice("#/components/schemas/".length)
 
-/** Whether a component has a section of its own: objects and scalars with a name of ours. */
+/** Whether a component has a section of its own: objects and scalars with a name of ours, but for guards, which the catalogue has. */
 export const isShown = (name: string): boolean =>
-  name !== "Int" && name !== "NonNegativeInt" && !/^(?:Native|Compat)Error[0-9]+$/.test(name)
+  name !== "Int" && name !== "NonNegativeInt" && name !== "Guard" && !/^(?:Native|Compat)Error[0-9]+$/.test(name)
 
 const bounds = (schema: JsonSchema): string => {
   const { exclusiveMinimum, maximum, minimum } = schema
@@ -54,6 +54,7 @@ const lengths = (schema: JsonSchema): string => {
 export const typeOf = (schema: JsonSchema): Html => {
   const name = refName(schema)
   if (name === "Int" || name === "NonNegativeInt") return html`integer${bounds(schema)}`
+  if (name === "Guard") return html`one of the <a href="/docs#guards">guards</a>`
   if (name !== undefined) return isShown(name) ? html`<a href="#type-${name}">${name}</a>` : html`${name}`
   if (schema.enum !== undefined) return join(schema.enum.map((value) => html`<code>${String(value)}</code>`), " | ")
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`
