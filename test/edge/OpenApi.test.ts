@@ -56,6 +56,8 @@ test("it documents the statuses of each endpoint in its family's envelope, and n
   }
   const references = [...text.matchAll(/"#\/components\/(schemas|headers)\/([^"]+)"/g)].map(([, kind, name]) => [kind!, name!] as const)
   expect(references.filter(([kind, name]) => components[kind][name] === undefined)).toEqual([])
+  const errors = Object.entries(components.schemas as Json).filter(([name]) => /^(?:Native|Compat)Error/.test(name))
+  expect(errors.filter(([, { description }]) => description === undefined).map(([name]) => name)).toEqual([])
 })
 
 test("trading routes ask for a key and an idempotency key, operator routes for the operator's token", async () => {

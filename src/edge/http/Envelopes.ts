@@ -194,6 +194,18 @@ export const Refused = {
 /** A `code` of a status. */
 type Code<S extends Status> = (typeof codes)[S][number]
 
+/** An envelope of a status: which codes it may have, and what it is called behind its family's name. */
+interface Variant {
+  readonly status: Status
+  readonly name: string
+  readonly allowed: ReadonlyArray<Code<Status>>
+}
+
+const told = ({ allowed, name, status }: Variant, family: "Native" | "Compat") => ({
+  identifier: `${family}Error${name}`,
+  description: `${status}: ${allowed.join(", ")}`
+})
+
 const native = <S extends Status>(allowed: ReadonlyArray<Code<S>>) =>
   Schema.Struct({
     version: Schema.Literal("external-rest-error/v1"),
@@ -211,7 +223,7 @@ const native = <S extends Status>(allowed: ReadonlyArray<Code<S>>) =>
     dependency: Fields.optional(Schema.Literal("ledger", "index_feed", "journal", "read_model", "workload_issuer"))
   })
 
-const compat = <S extends Status>(allowed: ReadonlyArray<Code<S>>, info: string) =>
+const compat = <S extends Status>(allowed: ReadonlyArray<Code<S>>, info: ReturnType<typeof told>) =>
   Schema.Struct({
     name: CompatName,
     message: Fields.Text,
@@ -219,26 +231,14 @@ const compat = <S extends Status>(allowed: ReadonlyArray<Code<S>>, info: string)
     retryable: Schema.Boolean,
     timestamp: Fields.EpochMs,
     datetime: Fields.Text,
-    info: native(allowed).annotations({ identifier: info })
+    info: native(allowed).annotations(info)
   })
-
-/** An envelope of a status: which codes it may have, and what it is called behind its family's name. */
-interface Variant {
-  readonly status: Status
-  readonly name: string
-  readonly allowed: ReadonlyArray<Code<Status>>
-}
-
-const told = ({ allowed, name, status }: Variant, family: "Native" | "Compat") => ({
-  identifier: `${family}Error${name}`,
-  description: `${status}: ${allowed.join(", ")}`
-})
 
 const nativeOf = (variant: Variant) =>
   native(variant.allowed).annotations({ ...told(variant, "Native"), ...HttpApiSchema.annotations({ status: variant.status }) })
 
 const compatOf = (variant: Variant) =>
-  compat(variant.allowed, `NativeError${variant.name}`).annotations({
+  compat(variant.allowed, told(variant, "Native")).annotations({
     ...told(variant, "Compat"),
     ...HttpApiSchema.annotations({ status: variant.status })
   })
