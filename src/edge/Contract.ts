@@ -198,8 +198,9 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id, which names the record that decided it, if one did. "
     + "A request is answered before it comes to a route where there is none for its path (404) or its method (405), where it cannot be "
-    + "read (400) or has a body of more than 64 KiB (413, also where no body is taken), and while the venue starts (503): "
-    + "any path may have these, in the same envelopes. "
+    + "read (400) or has a body of more than 64 KiB (413, also where no body is taken), and where its address has used up its limit "
+    + "(429): any path may have these, in the same envelopes. So may any but those of health, metrics, the reference and the owner's pages "
+    + "have 503, while the venue starts or stops. "
     + "A response is sent only after what it says is durable.")
   .annotate(OpenApi.Transform,
     (document) =>
