@@ -823,7 +823,7 @@ describe("hostile bodies get an envelope and nothing else", () => {
     }
     return seen
   }
-  test.skipIf(!Corpora.present)("the JSON test suite", async () => {
+  test.skipIf(!Corpora.isPresent("JSONTestSuite"))("the JSON test suite", async () => {
     const fake = Fake.make()
     const seen = await statuses(fake, Corpora.jsonTestSuite().map(({ bytes }) => bytes))
     seen.delete(200) // an empty object opens the default demo accounts

@@ -301,7 +301,7 @@ test("a client that goes away in the middle of its body asked for nothing", asyn
   expect(fake.commands).toEqual([])
 })
 
-test.skipIf(!Corpora.present)("what llhttp is tested with meets an answer or a closed connection", async () => {
+test.skipIf(!Corpora.isPresent("llhttp"))("what llhttp is tested with meets an answer or a closed connection", async () => {
   const fake = Fake.make()
   const { port } = await serve(fake.application, { headersTimeoutMs: 300, requestTimeoutMs: 300 })
   const samples = Corpora.llhttp()
