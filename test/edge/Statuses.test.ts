@@ -111,7 +111,9 @@ const wrongs: ReadonlyArray<Wrong> = [
 describe.each(wrongs)("$why is answered $status exactly where that is declared", ({ ask, rateLimits, status }) => {
   // One venue serves all endpoints: a refused request changes nothing, and one that succeeds does not affect the others.
   const fake = Fake.make(rateLimits === undefined ? {} : { rateLimits })
-  test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as const))("%s", async (_, endpoint) => {
+  test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as const))("%s", async (name, endpoint) => {
+    // The limit of metrics is no setting: it has to be used up.
+    if (status === 429 && name === "getMetrics") for (let left = 120; left > 0; left--) await fake.ask(ask(fake, endpoint))
     const answer = await fake.ask(ask(fake, endpoint))
     expect(answer.status === status).toBe(endpoint.answers.has(status))
   })

@@ -177,8 +177,11 @@ describe.each(names)("%s", (name) => {
     expect(unvaried).toEqual([])
     for (const other of pathsOf(draft, SimRandom.make(name))) {
       const refused = await ask(venue, other, "k")
-      // An operator's request for an unknown market is answered as such, whatever the key was used for.
-      expect([409, ...(draft.credential === "operator" ? [404] : [])]).toContain(refused.status)
+      const { rejectionGuard } = Fake.json(refused)
+      // An operator's request for an unknown market is answered as such, whatever the key was used for; and so is one for a new market
+      // that could not be settled by its assets.
+      if (rejectionGuard === "market_assets_invalid") expect([name, refused.status]).toEqual(["putMarket", 400])
+      else expect([409, ...(draft.credential === "operator" ? [404] : [])]).toContain(refused.status)
     }
     expect(venue.records).toBe(records)
     const again = await ask(venue, draft, "k")
@@ -241,7 +244,9 @@ const ofVenue: ReadonlySet<string> = new Set([
   ...Object.keys(grantFields).map((name) => `keys.${name}`),
   ...fieldsOfStops,
   "connection",
-  "tellsOwner"
+  "tellsOwner",
+  // A new market is quoted in the asset that it is settled in.
+  "parameters.quoteAsset"
 ])
 
 /**

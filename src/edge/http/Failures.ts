@@ -9,10 +9,10 @@ import type { Part, Status } from "./Envelopes.js"
 
 type Kind = ReadonlyArray<Part>
 
-/** Health and metrics: served also while the venue is not, and never limited. */
+/** Health: served also while the venue is not, and never limited. */
 export const system: Kind = [400, 500]
 
-/** The reference: served likewise, and limited by remote address. */
+/** Metrics and the reference: served likewise, and limited by remote address. */
 export const limitedSystem: Kind = [...system, 429]
 
 /** Public data: 503 while the venue is starting or stopping. */

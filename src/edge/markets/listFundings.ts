@@ -35,8 +35,7 @@ const FundingHistory = Schema.Struct({
   intervals: Schema.Array(FundingInterval)
 }).annotations({
   identifier: "FundingHistory",
-  description: "The venue keeps the latest 720 intervals of each market, of which the newest 500 can be "
-    + "read."
+  description: "The venue keeps the latest 720 intervals of each market, of which the newest 500 can be read."
 })
 
 export const interval = ({ parameters: { priceScale } }: MarketView, funding: FundingView) => ({

@@ -18,8 +18,8 @@ const LiquidationList = Schema.Struct({
   steps: Schema.Array(LiquidationStep)
 }).annotations({
   identifier: "LiquidationList",
-  description: "The venue keeps the latest 16,384 steps of all markets together, of which the newest 500 of a "
-    + "market, and of an account, can be read."
+  description: "The venue keeps the latest 16,384 steps of all markets together, of which the newest 500 of a market, and of an account, "
+    + "can be read."
 })
 
 const AccountLiquidationList = Schema.Struct({
