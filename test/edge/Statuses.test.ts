@@ -113,7 +113,7 @@ describe.each(wrongs)("$why is answered $status exactly where that is declared",
   const fake = Fake.make(rateLimits === undefined ? {} : { rateLimits })
   test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as const))("%s", async (name, endpoint) => {
     // The limit of metrics is no setting: it has to be used up.
-    if (status === 429 && name === "getMetrics") for (let left = 120; left > 0; left--) await fake.ask(ask(fake, endpoint))
+    if (status === 429 && name === "getMetrics") { for (let left = 120; left > 0; left--) await fake.ask(ask(fake, endpoint)) }
     const answer = await fake.ask(ask(fake, endpoint))
     expect(answer.status === status).toBe(endpoint.answers.has(status))
   })
