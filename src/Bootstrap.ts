@@ -141,9 +141,13 @@ export const ofEnvironment = (reads: Reads, environment: string): Effect.Effect<
  * the journal has already, from before that was a rule, goes on.
  */
 export const ofAssets = (reads: Reads, markets: ReadonlyArray<ListedMarket>): Effect.Effect<void, MarketsFileInvalid> => {
-  const odd = markets.map(({ parameters }) => parameters)
-    .find((parameters) => reads.findMarket(parameters.marketId) < 0 && Market.faultOfAssets(parameters) !== undefined)
-  return odd === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason: `${odd.marketId}: ${Market.faultOfAssets(odd)}` }))
+  for (const { parameters } of markets) {
+    const fault = Market.faultOfAssets(parameters)
+    if (fault !== undefined && reads.findMarket(parameters.marketId) < 0) {
+      return Effect.fail(new MarketsFileInvalid({ reason: `${parameters.marketId}: ${fault}` }))
+    }
+  }
+  return Effect.void
 }
 
 /** Prepares a journal for taking requests. Its first new record states the version that continues from here. */

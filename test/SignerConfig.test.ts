@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { describe, expect, test } from "vitest"
 import * as SignerConfig from "../src/SignerConfig.js"
+import { ofLedger } from "./LedgerSettings.js"
 
 type Variables = Readonly<Record<string, string>>
 
@@ -18,12 +19,7 @@ const production: Variables = {
   VENUE_ENVIRONMENT: "production",
   PUBLIC_ORIGIN: "https://trade.venue.example",
   RP_ID: "venue.example",
-  LEDGER_USER_ID: "venue",
-  LEDGER_SYNCHRONIZER_ID: "global::1220ab",
-  LEDGER_CUSTODY_PACKAGE_ID: "a".repeat(64),
-  LEDGER_TOKEN_PACKAGE_ID: "b".repeat(64),
-  LEDGER_TOKEN_ADMIN: `issuer::1220${"c".repeat(64)}`,
-  LEDGER_TOKEN_ID: "USDC",
+  ...ofLedger,
   TREASURY_WITHDRAWAL_LIMIT: "1000.5",
   TREASURY_DAILY_LIMIT: "20000"
 }

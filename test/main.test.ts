@@ -15,6 +15,7 @@ import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
 import { line, runAll } from "./cli/Tool.js"
 import { fewRows } from "./FewRows.js"
+import { ofLedger } from "./LedgerSettings.js"
 import * as Newer from "./journal/Newer.js"
 import { unpack } from "../scripts/fixtures/Version.js"
 
@@ -54,12 +55,7 @@ const testnet = {
   SIGNER_SECRET: "a secret of sixteen and more",
   PUBLIC_ORIGIN: "https://venue.example",
   LEDGER_URL: "http://127.0.0.1:1",
-  LEDGER_USER_ID: "venue",
-  LEDGER_SYNCHRONIZER_ID: "global::1220ab",
-  LEDGER_CUSTODY_PACKAGE_ID: "a".repeat(64),
-  LEDGER_TOKEN_PACKAGE_ID: "b".repeat(64),
-  LEDGER_TOKEN_ADMIN: `issuer::1220${"c".repeat(64)}`,
-  LEDGER_TOKEN_ID: "USDC",
+  ...ofLedger,
   TREASURY_DAILY_LIMIT: "20000"
 }
 

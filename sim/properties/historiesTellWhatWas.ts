@@ -28,8 +28,10 @@ type Answered = Observation & { readonly _tag: "Answered" }
 
 /** What was known when an attempt of a call was sent. */
 interface Sent {
+  /** The last durable record observed. */
   readonly sequence: number
   readonly incarnation: number
+  /** Since all faults have stopped: the highest record that the present process's histories have named. */
   readonly named: number
   /** The last true time that had been seen by then. */
   readonly seenEpochMs: number
@@ -60,7 +62,10 @@ const nothingKnown: Sent = {
   ranked: new Map()
 }
 
-interface State {
+/** What is known, of which the value is kept when each attempt of a call is sent. */
+type Known = { -readonly [name in keyof Sent]: Sent[name] }
+
+interface State extends Known {
   /** What each board stated about itself, by window and version. */
   readonly boards: Map<string, string>
   /** The board that the process last served, by window, and when. */
@@ -69,18 +74,7 @@ interface State {
   isHealed: boolean
   /** Times of records, by sequence. */
   readonly times: Map<number, number>
-  /** The last durable record observed, and its value when each attempt of a call was sent. */
-  sequence: number
   readonly asked: Map<string, Sent>
-  incarnation: number
-  /** Since all faults have stopped: the highest record that the present process's histories have named. */
-  named: number
-  /** As in `Sent`. */
-  seenEpochMs: number
-  durable: number
-  stood: Standstill | undefined
-  drawn: number
-  ranked: ReadonlyMap<string, number>
 }
 
 /**
@@ -343,15 +337,8 @@ export const historiesTellWhatWas: Property<State> = {
     lasting: new Map(),
     isHealed: false,
     times: new Map(),
-    sequence: 0,
     asked: new Map(),
-    incarnation: 0,
-    named: 0,
-    seenEpochMs: 0,
-    durable: 0,
-    stood: undefined,
-    drawn: 0,
-    ranked: new Map()
+    ...nothingKnown
   }),
   observe: (state, seen) => {
     switch (seen._tag) {

@@ -4,8 +4,9 @@
  * the first request, lasts its time and does not roll. Cancels continue beyond a key's or a session's limit, up to the limit again. A
  * refused request had no effect, and its answer says when to come again. Computed here anew, request by request as they arrived at the
  * process, by its clock. Requests for signing in have a window and a limit of their own for each address, unless their type says that they
- * are none; so do readings of the metrics. A credential issued during the run may have ended: the limit in the answer shows whether the request was counted for it. A
- * ticket that is shown where its address has used up its limit counts for its key, unless its family has ended or the key acts no more.
+ * are none; so do readings of the metrics. A credential issued during the run may have ended: the limit in the answer shows whether the
+ * request was counted for it. A ticket that is shown where its address has used up its limit counts for its key, unless its family has
+ * ended or the key acts no more.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -66,7 +67,7 @@ const isOfJson = ({ body, contentType = body === "" ? "" : "application/json" }:
   /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i.test(contentType)
 const whereReadingMetrics = ", reading metrics"
 /** How often an address may read the metrics in a window. */
-const metricsPerAddress = 120
+export const metricsPerAddress = 120
 
 const addressOf = (call: Call): string => {
   if (call.endpoint === "getMetrics") return `${placeOf(call)}${whereReadingMetrics}`

@@ -14,6 +14,8 @@ import type { Stage } from "./Stage.js"
 
 /** Armed connections of one account, at most. */
 const most = 16
+/** What each of as many as may be is told. */
+const armed: ReadonlyArray<string> = Array.from({ length: most }, () => "armed")
 /** Within this time the venue looks at every connection. */
 const lookedAtMs = 3_000
 /** How long a ticket lasts. */
@@ -34,7 +36,6 @@ const expiredBefore = (stage: Stage): void => {
   const keys = [stage.connect(call, ["read", "trade"]), stage.connect(call, ["read", "trade"])] as const
   const ticketOf = (key: OwnerCalls.Bearer): string =>
     String(stage.done(stage.apart(OwnerCalls.mintTicket(key, { scopes: ["read", "trade"] })).answer)["ticket"])
-  const armed = Array.from({ length: most }, () => "armed")
   stage.is("what the thief of another is told", arm(stage, accountId, "thief of another", ticketOf(keys[0]), most), armed)
   stage.setForward(ticketMs)
   stage.pass(lookedAtMs)
@@ -51,8 +52,6 @@ export const armedByAThief: Scenario = {
   set: { streams: listened },
   play: (stage) => {
     const one = stage.one("one", 10_000)
-    const armed = Array.from({ length: most }, () => "armed")
-
     const stolen = stage.ticket(one)
     stage.is("what the thief is told", arm(stage, one.accountId, "thief", stolen, most + 1), [...armed, "connection_limit"])
 

@@ -9,6 +9,7 @@
  * nothing from what else the address may do.
  */
 import { unlimited } from "../faults/Options.js"
+import { metricsPerAddress } from "../properties/rateLimit.js"
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { of } from "../workload/Wallet.js"
@@ -35,9 +36,6 @@ const ticketsBeyond = (stage: Stage, who: OwnerCalls.Bearer): void => {
   stage.is("who shows a ticket that was ended", shown(ended), [429, String(perAddress)])
   stage.is("who shows a ticket that stands", shown(standing), [200, String(perKey)])
 }
-
-/** Readings of the metrics that an address may make in a minute. */
-const metricsPerAddress = 120
 
 /** Somebody asks for the metrics again and again: he is refused in the end, and may do everything else. */
 const metricsAgainAndAgain = (stage: Stage): void => {

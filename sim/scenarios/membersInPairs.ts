@@ -13,9 +13,9 @@ import type { Scenario } from "./Scenario.js"
 /** Members with a value, by turns added to an order and put in place of its own; undefined leaves its own out. */
 type Members = Readonly<Record<string, unknown>>
 
-/** All orders of a base with one of the changes, and with two of them. */
-const inPairs = (base: Members, changes: ReadonlyArray<Members>): ReadonlyArray<Members> =>
-  changes.flatMap((one, at) => changes.slice(at).map((other) => ({ ...base, ...one, ...other })))
+/** Each of the changes, and each two of them. */
+const inPairs = (changes: ReadonlyArray<Members>): ReadonlyArray<Members> =>
+  changes.flatMap((one, at) => changes.slice(at).map((other) => ({ ...one, ...other })))
 
 export const membersInPairs: Scenario = {
   name: "members-in-pairs",
@@ -58,7 +58,7 @@ export const membersInPairs: Scenario = {
     const bodyOf = ({ body }: Calls.Draft): Members => JSON.parse(body) as Members
     const place = (type: "limit" | "market"): Calls.Draft => Calls.place(buyer!, "pair", name(), wish(type))
     for (const type of ["limit", "market"] as const) {
-      for (const change of inPairs({}, changes)) {
+      for (const change of inPairs(changes)) {
         const draft = place(type)
         send(draft, { ...bodyOf(draft), ...change })
       }
@@ -69,7 +69,7 @@ export const membersInPairs: Scenario = {
     }
     const params = [{ postOnly: true }, { postOnly: false }, { reduceOnly: true }, { clientOrderId: "of-pairs" }]
     for (const base of [{ type: "limit", price: 1_100 }, { type: "limit" }, { type: "market" }, { type: "market", price: 1_001 }]) {
-      for (const change of inPairs({}, params)) {
+      for (const change of inPairs(params)) {
         const draft = Calls.createOrder(buyer!, "pair", name(), Calls.compatBody(wish("limit")))
         send(draft, { ...bodyOf(draft), price: undefined, ...base, params: change })
       }

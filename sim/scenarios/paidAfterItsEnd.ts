@@ -74,14 +74,11 @@ export const paidAfterItsEnd: Scenario = {
       "withdrawals_stopped"])
 
     // Letting them go on accepts what the stop says. A stop of the operator's own says nothing: behind it that has to be named again.
-    const stopping = (endpoint: string, kind: string, method: "PUT" | "DELETE", accept = "") =>
-      stage.operate(endpoint, kind, method, `${path}${accept}`, undefined)
-    const allow = (accept?: string) => stopping("allowWithdrawals", "AllowWithdrawals", "DELETE", accept)
     const allowed = allowing()
     const told = stage.done(stage.say(allowed))
     stage.is("what is accepted as lacking", stage.reconciliation()["acceptedAtoms"], "-10000000")
-    stage.done(stopping("stopWithdrawals", "StopWithdrawals", "PUT"))
-    const { json, status } = allow()
+    stage.done(stage.operate("stopWithdrawals", "StopWithdrawals", "PUT", path, undefined))
+    const { json, status } = stage.operate("allowWithdrawals", "AllowWithdrawals", "DELETE", path, undefined)
     stage.is("what an operator is told who names nothing", [status, infoOf(json)["rejectionGuard"]], [400, "shortfall_not_accepted"])
     stage.is("whether withdrawals are stopped as before", stage.reconciliation()["stop"], { reason: "operator", differenceAtoms: "0" })
     // What was done under a key is told again, whatever the books lack by now, and does nothing more.

@@ -192,7 +192,6 @@ export const sameKeyEveryMember: Scenario = {
     stage.deal(other!, who!, second, 10, 1_000)
     const pairs: Pairs = new Map([[other!.accountId, who!.accountId], [second.marketId, market.marketId]])
     const made = new Set<string>()
-    const respelledOnes = new Set<string>()
     const varied = new Set<string>()
     const refused = (draft: Calls.Draft): void => {
       const first = stage.say(draft)
@@ -202,7 +201,6 @@ export const sameKeyEveryMember: Scenario = {
       if (spelled !== undefined) {
         const { status, text } = stage.say(spelled)
         stage.is(`the answer to ${draft.endpoint} with ${spelled.body}`, [status, text], [200, first.text])
-        respelledOnes.add(draft.endpoint)
       }
       const others = othersOf(draft, pairs)
       stage.answersTogether(others.map(([, each]) => each)).forEach(({ status, text }, at) => {

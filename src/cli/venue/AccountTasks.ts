@@ -8,10 +8,7 @@ import { usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 import { against, isDecimal } from "./Against.js"
 import * as Operator from "./Operator.js"
-import type * as Options from "./Options.js"
-
-/** How many accounts are opened at most: all their keys are printed at the end. */
-const mostAccounts = 10_000
+import * as Options from "./Options.js"
 
 /** Where there are several requests, a break between two of them would leave accounts whose keys nobody has seen. */
 const sayKey = (accounts: number, key: string): Effect.Effect<void> =>
@@ -24,7 +21,9 @@ const sayKey = (accounts: number, key: string): Effect.Effect<void> =>
 /** Opens and funds accounts on a development venue. */
 export const demo = (parsed: Options.Of<typeof Options.demo>) =>
   Effect.gen(function*() {
-    if (parsed.accounts < 1 || parsed.accounts > mostAccounts) return yield* usage(`--accounts is from 1 to ${mostAccounts}`)
+    if (parsed.accounts < 1 || parsed.accounts > Options.mostAccounts) {
+      return yield* usage(`--accounts is from 1 to ${Options.mostAccounts}`)
+    }
     if (!isDecimal(parsed.collateral)) return yield* usage(`--collateral takes a decimal, and not ${parsed.collateral}`)
     if (parsed.lifetime < minDemoKeySeconds || parsed.lifetime > maxDemoKeySeconds) {
       return yield* usage(`--lifetime is from ${minDemoKeySeconds} to ${maxDemoKeySeconds} seconds`)

@@ -51,10 +51,13 @@ const account = CliOptions.text("account").pipe(CliOptions.withDescription("The 
 const flagList = (name: string, description: string) =>
   CliOptions.choice(name, flagNames).pipe(CliOptions.withDescription(description), CliOptions.repeated)
 
+/** How many accounts are opened at most: all their keys are printed at the end. */
+export const mostAccounts = 10_000
+
 export const demo = {
   ...remote,
   accounts: CliOptions.integer("accounts").pipe(
-    CliOptions.withDescription("How many accounts to open, 1 to 10000"),
+    CliOptions.withDescription(`How many accounts to open, 1 to ${mostAccounts}`),
     CliOptions.withDefault(2)
   ),
   collateral: CliOptions.text("collateral").pipe(
