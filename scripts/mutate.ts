@@ -1,6 +1,6 @@
 /**
- * Makes small mistakes in the compiled venue, one after another, and counts those that the simulator's seeds notice (and, with `--tests`,
- * the unit tests of the folder): what survives is not tested by anything.
+ * Makes small mistakes in the compiled venue, one after another, and counts those that the simulator's seeds and scenarios notice (and,
+ * with `--tests`, the unit tests of the folder): what survives is not tested by anything.
  *
  * Exit codes: 0 done, or out of time; 1 the score is below `--bar`, the unmutated venue fails, or the list of equivalent mutants names
  * something that no longer exists; 64 wrong usage.
@@ -62,8 +62,8 @@ class Run {
   readonly equivalent: ReadonlySet<Sites.Site>
 
   constructor(readonly settings: Settings.Settings, modules: ReadonlyArray<Sites.Module>, chosen: ReadonlyArray<Seeds.Batch>) {
-    const { jobs, profile, seeds, state, steps } = settings
-    const of = fingerprint(root, ["dist/src", "dist/sim", ...judging], [profile, String(steps), ...seeds])
+    const { jobs, profile, scenarios, seeds, state, steps } = settings
+    const of = fingerprint(root, ["dist/src", "dist/sim", ...judging], [profile, String(steps), ...seeds, ...scenarios])
     const withTests = fingerprint(root, ["dist/src", "dist/sim", "dist/test", ...judging], [])
     this.state = new State(state, { seeds: of, tests: withTests })
     if (this.state.kept > 0) print(`${this.state.kept} verdicts are known from ${state}`)
@@ -112,14 +112,14 @@ class Run {
   private async bySeeds(): Promise<void> {
     const open = this.those(({ key }) => this.state.verdict("seeds", key) === undefined)
     if (open.length === 0) return
-    const recording = progressOf("seeds without a mutant")
-    const total = this.settings.seeds.length
+    const recording = progressOf("runs without a mutant")
+    const total = this.settings.seeds.length + this.settings.scenarios.length
     const baseline = await Seeds.record(this.lanes[0]!, open, this.settings, (done) => recording.at(done, total))
     recording.end()
     if (this.lanes[0]!.isStopped) return
     const sites = open.flatMap((batch) => batch.sites)
     for (const { id, key } of sites) if (!baseline.reachedBy.has(id)) this.state.put("seeds", key, { outcome: "unreached" })
-    const judging = progressOf("mutants by seeds")
+    const judging = progressOf("mutants by the simulator")
     let done = sites.filter(({ id }) => !baseline.reachedBy.has(id)).length
     judging.at(done, sites.length)
     const reached = Selection.shuffled(sites.filter(({ id }) => baseline.reachedBy.has(id)), (site) => site, this.settings.draw)
@@ -189,7 +189,8 @@ const main = async (): Promise<number> => {
   const chosen = Selection.select(root, modules, settings)
   const total = chosen.reduce((sum, { sites }) => sum + sites.length, 0)
   print(
-    `${total} mutants in ${chosen.length} files, ${settings.seeds.length} seeds of ${settings.steps} steps, profile ${settings.profile}`
+    `${total} mutants in ${chosen.length} files, ${settings.seeds.length} seeds of ${settings.steps} steps, profile ${settings.profile}, `
+      + `${settings.scenarios.length} scenarios`
   )
   if (total === 0) return stale.length === 0 ? 0 : 1
   const run = new Run(settings, modules, chosen)
@@ -199,10 +200,10 @@ const main = async (): Promise<number> => {
   print(`${Math.round((performance.now() - began) / 1000)} s`)
   const { all } = Report.summarize(judged)
   if (settings.json !== undefined) {
-    const { draw, profile, sample, seeds, steps, tests } = settings
-    Report.write(settings.json, judged, { draw, profile, sample, seeds: seeds.length, steps, tests })
+    const { draw, profile, sample, scenarios, seeds, steps, tests } = settings
+    Report.write(settings.json, judged, { draw, profile, sample, seeds: seeds.length, scenarios: scenarios.length, steps, tests })
   }
-  const score = settings.tests ? all.byBoth : all.bySeeds
+  const score = settings.tests ? all.byAll : all.bySimulator
   const isBelow = settings.bar !== undefined && score !== undefined && score < settings.bar
   return stale.length > 0 || isBelow ? 1 : 0
 }

@@ -4,6 +4,7 @@ import * as path from "node:path"
 import Table from "cli-table3"
 import type { Site } from "./Sites.js"
 import type { Verdict } from "./State.js"
+import { scenarioOf } from "./Task.js"
 
 /** A mutant and its verdicts. */
 export interface Judged {
@@ -14,14 +15,15 @@ export interface Judged {
   readonly tests: Verdict | undefined
 }
 
-type Fate = "killed by seeds" | "killed by tests" | "survived" | "not reached" | "equivalent" | "not judged"
+type Fate = "killed by seeds" | "killed by scenarios" | "killed by tests" | "survived" | "not reached" | "equivalent" | "not judged"
 
-const isKill = (verdict: Verdict | undefined): boolean => verdict?.outcome === "killed" || verdict?.outcome === "ended"
+const isKill = (verdict: Verdict | undefined): verdict is Extract<Verdict, { outcome: "killed" | "ended" }> =>
+  verdict?.outcome === "killed" || verdict?.outcome === "ended"
 
 const fateOf = ({ isEquivalent, seeds, tests }: Judged): Fate => {
   if (isEquivalent) return "equivalent"
   if (seeds === undefined) return "not judged"
-  if (isKill(seeds)) return "killed by seeds"
+  if (isKill(seeds)) return scenarioOf(seeds.at) === undefined ? "killed by seeds" : "killed by scenarios"
   if (isKill(tests)) return "killed by tests"
   return seeds.outcome === "unreached" ? "not reached" : "survived"
 }
@@ -34,12 +36,16 @@ export interface Score {
   /** Judged mutants that are not equivalent. */
   readonly counted: number
   readonly killedBySeeds: number
+  /** Killed by a scenario, and by no seed. */
+  readonly killedByScenarios: number
   readonly killedByTests: number
   readonly notReached: number
   readonly survived: number
   /** Percentage killed of those that are not equivalent, estimated from those judged; undefined where there are none. */
   readonly bySeeds: number | undefined
-  readonly byBoth: number | undefined
+  /** By seeds and scenarios. */
+  readonly bySimulator: number | undefined
+  readonly byAll: number | undefined
 }
 
 /**
@@ -62,6 +68,7 @@ export const scoreOf = (name: string, judged: ReadonlyArray<Judged>): Score => {
   const fates = judged.map(fateOf)
   const count = (fate: Fate): number => fates.filter((each) => each === fate).length
   const killedBySeeds = count("killed by seeds")
+  const killedByScenarios = count("killed by scenarios")
   const killedByTests = count("killed by tests")
   const counted = judged.length - count("equivalent") - count("not judged")
   return {
@@ -70,11 +77,13 @@ export const scoreOf = (name: string, judged: ReadonlyArray<Judged>): Score => {
     equivalent: count("equivalent"),
     counted,
     killedBySeeds,
+    killedByScenarios,
     killedByTests,
     notReached: count("not reached"),
     survived: count("survived"),
     bySeeds: percent(judged, (fate) => fate === "killed by seeds"),
-    byBoth: percent(judged, (fate) => fate === "killed by seeds" || fate === "killed by tests")
+    bySimulator: percent(judged, (fate) => fate === "killed by seeds" || fate === "killed by scenarios"),
+    byAll: percent(judged, (fate) => fate.startsWith("killed"))
   }
 }
 
@@ -115,16 +124,21 @@ const manner = ({ seeds }: Judged): string => {
   return seeds.seen ? "runs differ, no property minds" : "all runs are the same"
 }
 
-const row = ({ bySeeds, byBoth, counted, equivalent, killedBySeeds, killedByTests, name, notReached, survived }: Score, tests: boolean) => [
+const row = (
+  { bySeeds, bySimulator, byAll, counted, equivalent, killedByScenarios, killedBySeeds, killedByTests, name, notReached, survived }: Score,
+  tests: boolean
+) => [
   name,
   counted,
   killedBySeeds,
+  killedByScenarios,
   ...(tests ? [killedByTests] : []),
   survived,
   notReached,
   equivalent,
   shown(bySeeds),
-  ...(tests ? [shown(byBoth)] : [])
+  shown(bySimulator),
+  ...(tests ? [shown(byAll)] : [])
 ]
 
 const table = (title: string, scores: ReadonlyArray<Score>, tests: boolean): string => {
@@ -132,12 +146,14 @@ const table = (title: string, scores: ReadonlyArray<Score>, tests: boolean): str
     title,
     "mutants",
     "killed by seeds",
+    "by scenarios",
     ...(tests ? ["by tests"] : []),
     "survived",
     "not reached",
     "equivalent",
-    "by seeds",
-    ...(tests ? ["by both"] : [])
+    "score by seeds",
+    "with scenarios",
+    ...(tests ? ["with tests"] : [])
   ]
   const made = new Table({
     head,

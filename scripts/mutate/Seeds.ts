@@ -1,21 +1,22 @@
-/** Judges mutants by simulator seeds: first records which seed reaches which mutant, then runs each mutant over the seeds that reach it. */
+/** Judges mutants by runs of the simulator: first records which run reaches which mutant, then plays the runs that reach each mutant. */
 import type * as Options from "../../sim/faults/Options.js"
 import type { Lane } from "./Lane.js"
 import type { Module, Site } from "./Sites.js"
 import type { Verdict } from "./State.js"
-import type { Judging, Message, Seed } from "./Task.js"
+import { type Judging, type Message, nameOfScenario, type Played, scenarioOf } from "./Task.js"
 
 export interface Terms {
   readonly profile: Options.Profile
   readonly steps: number
   readonly seeds: ReadonlyArray<string>
+  readonly scenarios: ReadonlyArray<string>
 }
 
-/** The unmutated venue over all seeds. */
+/** The unmutated venue in all runs. */
 export interface Baseline {
-  readonly seeds: ReadonlyArray<Seed>
-  /** For each mutant's number, the seeds that reach it. */
-  readonly reachedBy: ReadonlyMap<number, ReadonlyArray<Seed>>
+  readonly runs: ReadonlyArray<Played>
+  /** For each mutant's number, the runs that reach it. */
+  readonly reachedBy: ReadonlyMap<number, ReadonlyArray<Played>>
   /** Mutants that are reached while a module is loaded: they need a process of their own. */
   readonly byLoading: ReadonlySet<number>
 }
@@ -26,10 +27,15 @@ export interface Batch {
   readonly sites: ReadonlyArray<Site>
 }
 
-/** Mutants that one process judges: loading the venue takes longer than most seeds. */
+/** The names of all runs, as in `Played`. */
+const runsOf = ({ scenarios, seeds }: Terms): ReadonlyArray<string> => [...seeds, ...scenarios.map(nameOfScenario)]
+
+const titleOf = (run: string): string => scenarioOf(run) === undefined ? `seed ${run}` : run
+
+/** Mutants that one process judges: loading the venue takes longer than most runs. */
 const batchSize = 24
 
-/** Runs the unmutated venue over all seeds; throws where a seed fails without any mutant. */
+/** Plays all runs with the unmutated venue; throws where one fails without any mutant. */
 export const record = async (
   lane: Lane,
   modules: ReadonlyArray<Batch>,
@@ -38,29 +44,35 @@ export const record = async (
 ): Promise<Baseline> => {
   lane.plant(modules.map(({ module, sites }) => [module, sites]), "recording")
   const mutants = Math.max(0, ...modules.flatMap(({ sites }) => sites.map(({ id }) => id)))
-  const seeds: Array<Seed> = []
-  const reachedBy = new Map<number, Array<Seed>>()
+  const runs: Array<Played> = []
+  const reachedBy = new Map<number, Array<Played>>()
   let byLoading: ReadonlySet<number> = new Set()
   const failures: Array<string> = []
-  const { code, last, signal } = await lane.run({ kind: "recording", mutants, ...terms }, (message) => {
+  const { code, last, signal } = await lane.run({
+    kind: "recording",
+    mutants,
+    runs: runsOf(terms),
+    profile: terms.profile,
+    steps: terms.steps
+  }, (message) => {
     if (message.kind === "loaded") byLoading = new Set(message.reached)
     if (message.kind !== "recorded") return
-    const { failure, reached, seed } = message
-    if (failure !== undefined) failures.push(`seed ${seed.seed} fails without any mutant: ${failure}`)
-    seeds.push(seed)
-    progress(seeds.length)
+    const { failure, reached, run } = message
+    if (failure !== undefined) failures.push(`${titleOf(run.name)} fails without any mutant: ${failure}`)
+    runs.push(run)
+    progress(runs.length)
     for (const id of reached) {
       const known = reachedBy.get(id)
-      if (known === undefined) reachedBy.set(id, [seed])
-      else known.push(seed)
+      if (known === undefined) reachedBy.set(id, [run])
+      else known.push(run)
     }
   })
-  if (lane.isStopped) return { seeds, reachedBy, byLoading }
+  if (lane.isStopped) return { runs, reachedBy, byLoading }
   if (failures.length > 0) throw new Error(failures.join("\n"))
   if (code !== 0) throw new Error(`the unmutated venue ended with ${signal ?? code}:\n${last}`)
-  // The effect of loading shows in every seed, or in none.
-  for (const id of byLoading) reachedBy.set(id, seeds)
-  return { seeds, reachedBy, byLoading }
+  // The effect of loading shows in every run, or in none.
+  for (const id of byLoading) reachedBy.set(id, runs)
+  return { runs, reachedBy, byLoading }
 }
 
 /** The groups for consecutive processes: `batchSize` mutants each, except that those reached by loading are alone. */
@@ -71,21 +83,25 @@ export const groups = (sites: ReadonlyArray<Site>, { byLoading }: Baseline): Rea
   return [...chunks, ...sites.filter(({ id }) => byLoading.has(id)).map((site) => [site])]
 }
 
-/** How often each seed has killed a mutant in each file: seeds that killed neighbouring mutants are tried first. */
+/** How often each run has killed a mutant in each file: runs that killed neighbouring mutants are tried first. */
 export class Killers {
   private readonly kills = new Map<string, number>()
 
-  note(path: string, seed: string): void {
-    this.kills.set(`${path} ${seed}`, this.of(path, seed) + 1)
+  note(path: string, run: string): void {
+    this.kills.set(`${path} ${run}`, this.of(path, run) + 1)
   }
 
-  /** The seeds in the order in which they are tried: by their kills, then by their speed. */
-  order(path: string, seeds: ReadonlyArray<Seed>): ReadonlyArray<Seed> {
-    return [...seeds].sort((a, b) => this.of(path, b.seed) - this.of(path, a.seed) || a.cpuMs - b.cpuMs)
+  /**
+   * The runs in the order in which they are tried: by their kills, then by their speed. Scenarios follow the seeds, although they are
+   * faster: so a mutant counts as killed by a scenario only if no seed kills it.
+   */
+  order(path: string, runs: ReadonlyArray<Played>): ReadonlyArray<Played> {
+    const isScenario = ({ name }: Played): number => scenarioOf(name) === undefined ? 0 : 1
+    return [...runs].sort((a, b) => isScenario(a) - isScenario(b) || this.of(path, b.name) - this.of(path, a.name) || a.cpuMs - b.cpuMs)
   }
 
-  private of(path: string, seed: string): number {
-    return this.kills.get(`${path} ${seed}`) ?? 0
+  private of(path: string, run: string): number {
+    return this.kills.get(`${path} ${run}`) ?? 0
   }
 }
 
@@ -95,8 +111,8 @@ interface Ran {
   readonly certain: ReadonlySet<number>
   /** Its verdicts on the others. */
   readonly uncertain: ReadonlyMap<number, Verdict>
-  /** The mutant that ran last, if it has no verdict, and the seed that it was running. */
-  readonly open: { readonly id: number; readonly seed: string } | undefined
+  /** The mutant that ran last, if it has no verdict, and the run that it was in. */
+  readonly open: { readonly id: number; readonly run: string } | undefined
   readonly end: string
   readonly last: string
 }
@@ -120,7 +136,7 @@ const runOnce = async (
         open = message
         break
       case "killed":
-        uncertain.set(message.id, { outcome: "killed", by: message.by, at: message.seed, what: message.what })
+        uncertain.set(message.id, { outcome: "killed", by: message.by, at: message.run, what: message.what })
         open = undefined
         break
       case "survived":
@@ -155,7 +171,7 @@ export const judge = async (
   { baseline, killers, terms }: { readonly baseline: Baseline; readonly killers: Killers; readonly terms: Terms },
   tell: (site: Site, verdict: Verdict) => void
 ): Promise<void> => {
-  const [guard] = [...baseline.seeds].sort((a, b) => a.cpuMs - b.cpuMs)
+  const [guard] = [...baseline.runs].sort((a, b) => a.cpuMs - b.cpuMs)
   const put = (sites: ReadonlyArray<Site>, id: number, verdict: Verdict): void => {
     const site = sites.find((each) => each.id === id)!
     if (verdict.outcome === "killed") killers.note(site.path, verdict.at)
@@ -164,14 +180,14 @@ export const judge = async (
   const waiting: Array<ReadonlyArray<Site>> = [group]
   for (let sites = waiting.shift(); sites !== undefined && !lane.isStopped; sites = waiting.shift()) {
     const here = sites
-    const mutants = here.map(({ id, path }) => ({ id, seeds: killers.order(path, baseline.reachedBy.get(id) ?? []) }))
+    const mutants = here.map(({ id, path }) => ({ id, runs: killers.order(path, baseline.reachedBy.get(id) ?? []) }))
     const judging: Judging = { kind: "judging", profile: terms.profile, steps: terms.steps, guard: guard!, mutants }
     const { certain, end, last, open, uncertain } = await runOnce(lane, modules, here, judging, (id, verdict) => put(here, id, verdict))
     if (lane.isStopped) return
     const others = here.filter(({ id }) => !certain.has(id) && id !== open?.id)
     const [only, ...more] = [...uncertain]
     if (open !== undefined) {
-      put(here, open.id, { outcome: "ended", by: end, at: open.seed, what: end === "time limit" ? "" : last.slice(-200) })
+      put(here, open.id, { outcome: "ended", by: end, at: open.run, what: end === "time limit" ? "" : last.slice(-200) })
       if (others.length > 0) waiting.push(others)
     } else if (here.length === 1 && only !== undefined && more.length === 0) put(here, ...only)
     else if (here.length > 1) waiting.push(...others.map((site) => [site]))

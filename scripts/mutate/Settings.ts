@@ -4,6 +4,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import * as Options from "../../sim/faults/Options.js"
+import * as Scenarios from "../../sim/scenarios/All.js"
 import type { Sample, Wanted } from "./Selection.js"
 import { folders } from "./Sites.js"
 
@@ -19,6 +20,7 @@ export const usage = `usage: npm run mutate -- [options]
   --draw TEXT         what the sample and the order are drawn from (default 1)
   --seeds N           simulator seeds: those of sim/seeds.json, then from 1 (default 36)
   --seed SEED,SEED    these instead; SEED:N has calls of its own number
+  --scenarios NAME,.. scenarios that judge what the seeds leave, all of them, or none (default all)
   --steps N           calls that clients begin in each that has no number of its own (default 400)
   --profile NAME      ${Options.profiles.join(" | ")} (default swarm)
   --tests             survivors of the seeds are run against their folder's unit tests
@@ -31,6 +33,8 @@ export const usage = `usage: npm run mutate -- [options]
 export interface Settings extends Wanted {
   readonly paths: ReadonlyArray<string>
   readonly seeds: ReadonlyArray<string>
+  /** Names of scenarios. */
+  readonly scenarios: ReadonlyArray<string>
   readonly steps: number
   readonly profile: Options.Profile
   readonly tests: boolean
@@ -61,6 +65,13 @@ const named = (text: string): ReadonlyArray<string> => {
   return seeds
 }
 
+const scenariosOf = (text: string): ReadonlyArray<string> =>
+  text === "none" ? [] : text.split(",").flatMap((name) => {
+    const found = Scenarios.named(name)
+    if (found === undefined) throw new Usage(`--scenarios: there is no scenario ${name}`)
+    return found.map((scenario) => scenario.name)
+  })
+
 const number = (name: string, text: string, isFine: (value: number) => boolean, what: string): number => {
   const value = Number(text)
   if (text === "" || !isFine(value)) throw new Usage(`--${name} needs ${what}`)
@@ -87,6 +98,7 @@ const values = (words: ReadonlyArray<string>) => {
         draw: { type: "string", default: "1" },
         seeds: { type: "string", default: "36" },
         seed: { type: "string" },
+        scenarios: { type: "string", default: "all" },
         steps: { type: "string", default: "400" },
         profile: { type: "string", default: "swarm" },
         tests: { type: "boolean", default: false },
@@ -116,6 +128,7 @@ export const parse = (words: ReadonlyArray<string>): Settings => {
     sample: given.sample === undefined ? undefined : sampleOf(given.sample),
     draw: given.draw,
     seeds: given.seed === undefined ? seedsOf(whole("seeds", given.seeds)) : named(given.seed),
+    scenarios: scenariosOf(given.scenarios),
     steps: whole("steps", given.steps),
     profile,
     tests: given.tests,

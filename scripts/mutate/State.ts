@@ -8,7 +8,7 @@ import * as path from "node:path"
 
 /** The verdict of the seeds, or of the unit tests, on a mutant. */
 export type Verdict =
-  /** `by` names the violated property or the failed test; `at` the seed. */
+  /** `by` names the violated property or the failed test; `at` the run, as in `Played`, or the test file. */
   | { readonly outcome: "killed"; readonly by: string; readonly at: string; readonly what: string }
   /** It exceeded the time limit, or ended the process. */
   | { readonly outcome: "ended"; readonly by: string; readonly at: string; readonly what: string }

@@ -1,18 +1,19 @@
 /**
- * Runs simulator seeds with one mutant's switch on after another's, in one process: `node runner.js TASK`. Writes its findings to file
- * descriptor 3, line by line, so that everything before it is ended counts.
+ * Plays simulator seeds and scenarios with one mutant's switch on after another's, in one process: `node runner.js TASK`. Writes its
+ * findings to file descriptor 3, line by line, so that everything before it is ended counts.
  */
 import * as fs from "node:fs"
 import { Worker } from "node:worker_threads"
 import { seedOf } from "../../sim/run/Request.js"
+import type * as Scenarios from "../../sim/scenarios/All.js"
 import type * as Simulation from "../../sim/Simulation.js"
 import { globalName, type Switch } from "./Planting.js"
-import type { Judging, Message, Recording, Seed, Task } from "./Task.js"
+import { type Judging, type Message, type Played, type Recording, scenarioOf, type Task } from "./Task.js"
 
-/** The limit of processor time for a seed: a multiple of its time without a mutant, plus a constant. */
+/** The limit of processor time for a run: a multiple of its time without a mutant, plus a constant. */
 const limitFactor = 8
 const limitExtraMs = 3_000
-/** The limit for loading, and for a seed whose usual time is unknown, in milliseconds. */
+/** The limit for loading, and for a run whose usual time is unknown, in milliseconds. */
 const limitUnknownMs = 120_000
 
 const say = (message: Message): void => {
@@ -50,27 +51,33 @@ const takeReached = (): ReadonlyArray<number> => {
   return taken
 }
 
-type Run = (request: Simulation.Request) => Simulation.Report
+/** Plays what a name of `Played` stands for. */
+type Play = (name: string, terms: Pick<Recording, "profile" | "steps">) => Simulation.Report
 
-const record = (run: Run, { profile, seeds, steps }: Recording): void => {
-  for (const seed of seeds) {
+const playWith = (run: typeof Simulation.run, scenarios: typeof Scenarios): Play => (name, { profile, steps }) => {
+  const scenario = scenarioOf(name)
+  return scenario === undefined ? run({ ...seedOf(name, steps), profile }) : scenarios.play(scenarios.named(scenario)![0]!)
+}
+
+const record = (play: Play, task: Recording): void => {
+  for (const name of task.runs) {
     allow(limitUnknownMs)
     const began = cpuMicros()
-    const report = run({ ...seedOf(seed, steps), profile })
+    const report = play(name, task)
     const cpuMs = Math.ceil((cpuMicros() - began) / 1000)
-    say({ kind: "recorded", seed: { seed, digest: report.digest, cpuMs }, reached: takeReached(), failure: report.failure?.what })
+    say({ kind: "recorded", run: { name, digest: report.digest, cpuMs }, reached: takeReached(), failure: report.failure?.what })
   }
 }
 
-/** A seed's verdict on the mutant whose switch is on. */
+/** A run's verdict on the mutant whose switch is on. */
 const judge = (
-  run: Run,
-  { cpuMs, digest, seed }: Seed,
-  { profile, steps }: Judging
+  play: Play,
+  { cpuMs, digest, name }: Played,
+  judging: Judging
 ): Pick<Message & { kind: "killed" }, "by" | "what"> | boolean => {
   allow(limitFactor * cpuMs + limitExtraMs)
   try {
-    const { digest: found, failure } = run({ ...seedOf(seed, steps), profile })
+    const { digest: found, failure } = play(name, judging)
     return failure === undefined ? found !== digest : { by: failure.properties.join(", "), what: failure.what.slice(0, 200) }
   } catch (error) {
     return { by: "threw", what: String(error).slice(0, 200) }
@@ -80,27 +87,27 @@ const judge = (
 /** The number of mutants after which a process shows that it still runs the unmutated venue, which bounds how many are judged in vain. */
 const guardEvery = 6
 
-/** Runs one mutant over its seeds, until one of them detects it. */
-const judgeOne = (run: Run, id: number, seeds: ReadonlyArray<Seed>, judging: Judging): void => {
+/** Plays one mutant's runs, until one of them detects it. */
+const judgeOne = (play: Play, id: number, runs: ReadonlyArray<Played>, judging: Judging): void => {
   planted.id = id
   let seen = false
-  for (const seed of seeds) {
-    say({ kind: "begun", id, seed: seed.seed })
-    const shown = judge(run, seed, judging)
-    if (typeof shown !== "boolean") return say({ kind: "killed", id, seed: seed.seed, ...shown })
+  for (const run of runs) {
+    say({ kind: "begun", id, run: run.name })
+    const shown = judge(play, run, judging)
+    if (typeof shown !== "boolean") return say({ kind: "killed", id, run: run.name, ...shown })
     seen ||= shown
   }
   say({ kind: "survived", id, seen })
 }
 
-const judgeAll = (run: Run, judging: Judging): void => {
+const judgeAll = (play: Play, judging: Judging): void => {
   const { guard, mutants } = judging
-  for (const [index, { id, seeds }] of mutants.entries()) {
-    judgeOne(run, id, seeds, judging)
+  for (const [index, { id, runs }] of mutants.entries()) {
+    judgeOne(play, id, runs, judging)
     // A process with a single mutant need not prove anything for others.
     if (mutants.length === 1 || ((index + 1) % guardEvery !== 0 && index + 1 < mutants.length)) continue
     planted.id = 0
-    const sound = judge(run, guard, judging) === false
+    const sound = judge(play, guard, judging) === false
     say({ kind: "guarded", sound })
     if (!sound) return
   }
@@ -111,15 +118,16 @@ new Worker(new URL("./watchdog.js", import.meta.url), { workerData: shared })
 // A mutant reached by loading is switched on before anything is loaded; it is the only one in its task.
 const [first] = task.kind === "judging" ? task.mutants : []
 planted.id = first?.id ?? 0
-if (first !== undefined) say({ kind: "begun", id: first.id, seed: first.seeds[0]!.seed })
+if (first !== undefined) say({ kind: "begun", id: first.id, run: first.runs[0]!.name })
 try {
   const { run } = await import("../../sim/Simulation.js")
+  const play = playWith(run, await import("../../sim/scenarios/All.js"))
   say({ kind: "loaded", reached: takeReached() })
-  if (task.kind === "recording") record(run, task)
-  else judgeAll(run, task)
+  if (task.kind === "recording") record(play, task)
+  else judgeAll(play, task)
 } catch (error) {
   if (first === undefined) throw error
-  say({ kind: "killed", id: first.id, seed: first.seeds[0]!.seed, by: "does not load", what: String(error).slice(0, 200) })
+  say({ kind: "killed", id: first.id, run: first.runs[0]!.name, by: "does not load", what: String(error).slice(0, 200) })
 }
 // Work that mutants have deferred is not done.
 process.exit(0)

@@ -12,6 +12,7 @@ import * as Selection from "../../../scripts/mutate/Selection.js"
 import * as Settings from "../../../scripts/mutate/Settings.js"
 import * as Sites from "../../../scripts/mutate/Sites.js"
 import { fingerprint, State, type Verdict } from "../../../scripts/mutate/State.js"
+import { nameOfScenario } from "../../../scripts/mutate/Task.js"
 
 const root = path.resolve(import.meta.dirname, "../../../..")
 
@@ -195,13 +196,16 @@ describe("what is chosen", () => {
     const faulty = [["--seeds", "0"], ["--sample", "0%"], ["--sample", "2.5"], ["--profile", "sunny"], ["--only", "test/engine"], [
       "--minutes",
       "0"
-    ], ["--bar", "101"], ["--what"], ["--seed", "no such"], ["--seed", "1,"]]
+    ], ["--bar", "101"], ["--what"], ["--seed", "no such"], ["--seed", "1,"], ["--scenarios", "no-such"]]
     for (const words of faulty) expect(() => Settings.parse(words), words.join(" ")).toThrow(Settings.Usage)
     expect(Settings.parse(["--changed"]).changed).toBe("HEAD^")
     const kept = JSON.parse(fs.readFileSync(path.join(root, "sim/seeds.json"), "utf8")) as ReadonlyArray<string>
     expect(Settings.parse(["--seeds", "2"]).seeds).toEqual(kept.slice(0, 2))
     expect(Settings.parse(["--seeds", String(kept.length + 2)]).seeds).toEqual([...kept, "1", "2"])
     expect(Settings.parse(["--seed", "7,9:25"]).seeds).toEqual(["7", "9:25"])
+    expect(Settings.parse(["--scenarios", "none"]).scenarios).toEqual([])
+    expect(Settings.parse(["--scenarios", "wall-of-cancels"]).scenarios).toEqual(["wall-of-cancels"])
+    expect(Settings.parse([]).scenarios).toContain("wall-of-cancels")
     expect(Settings.parse(["--changed", "--tests"])).toMatchObject({ changed: "HEAD^", tests: true })
     expect(Settings.parse(["--changed", "main", "--only", "src/engine/,src/edge/Edge.ts"])).toMatchObject({
       changed: "main",
@@ -211,33 +215,44 @@ describe("what is chosen", () => {
 })
 
 describe("the report", () => {
-  const [a, b, c, d, e, f] = someSites().slice(0, 6) as [Sites.Site, Sites.Site, Sites.Site, Sites.Site, Sites.Site, Sites.Site]
+  const [a, b, c, d, e, f, g] = someSites().slice(0, 7) as [
+    Sites.Site,
+    Sites.Site,
+    Sites.Site,
+    Sites.Site,
+    Sites.Site,
+    Sites.Site,
+    Sites.Site
+  ]
   const judged: ReadonlyArray<Report.Judged> = [
     { site: a, isEquivalent: false, seeds: killed, tests: undefined },
     { site: b, isEquivalent: false, seeds: survived, tests: killed },
     { site: c, isEquivalent: false, seeds: { outcome: "unreached" }, tests: survived },
     { site: d, isEquivalent: true, seeds: undefined, tests: undefined },
     { site: e, isEquivalent: false, seeds: undefined, tests: undefined },
-    { site: f, isEquivalent: false, seeds: { outcome: "ended", by: "time limit", at: "1", what: "" }, tests: undefined }
+    { site: f, isEquivalent: false, seeds: { outcome: "ended", by: "time limit", at: "1", what: "" }, tests: undefined },
+    { site: g, isEquivalent: false, seeds: { ...killed, at: nameOfScenario("told-of-every-status") }, tests: undefined }
   ]
 
   test("of a run that came to its end is of all that is not equivalent", () => {
     const { all } = Report.summarize(judged.filter(({ site }) => site !== e))
-    expect([all.counted, all.bySeeds, all.byBoth]).toEqual([4, 50, 75])
+    expect([all.counted, all.bySeeds, all.bySimulator, all.byAll]).toEqual([5, 40, 60, 80])
   })
 
   test("lets what was judged stand for what was not, apart from what no seed reaches", () => {
     expect(Report.summarize(judged).all).toEqual({
       name: "all",
-      mutants: 6,
+      mutants: 7,
       equivalent: 1,
-      counted: 4,
+      counted: 5,
       killedBySeeds: 2,
+      killedByScenarios: 1,
       killedByTests: 1,
       notReached: 1,
       survived: 0,
-      bySeeds: 53.3,
-      byBoth: 80
+      bySeeds: 41.7,
+      bySimulator: 62.5,
+      byAll: 83.3
     })
     expect(Report.scoreOf("open", judged.filter(({ site }) => site === e)).bySeeds).toBeUndefined()
     expect(Report.scoreOf("nothing", []).bySeeds).toBeUndefined()
@@ -246,7 +261,7 @@ describe("the report", () => {
   test("shows survivors with their lines, and is chosen from by key", () => {
     const text = Report.text(judged, true)
     expect(text).toContain(`${c.path}:${c.line}:${c.column} ${c.mutant.operator}, not reached\n    ${c.source}\n`)
-    expect(text).toContain("1 of 6 mutants were not judged in the time: the scores are estimates")
+    expect(text).toContain("1 of 7 mutants were not judged in the time: the scores are estimates")
     expect(text).not.toContain(`${a.path}:${a.line}:${a.column} ${a.mutant.operator},`)
     const file = path.join(folder, "report/a.json")
     Report.write(file, judged, {})
@@ -257,8 +272,9 @@ describe("the report", () => {
 })
 
 test("the whole tool judges a sample, keeps it, and has nothing left to do the second time", () => {
-  // A short run under the calmest profile, in which there is one trade: of these four mutants it kills some, and not all.
-  const words = ["--only", "src/engine/Positions.ts", "--sample", "4", "--seed", "9:25", "--profile", "calm", "--jobs", "1"]
+  // A short run under the calmest profile, in which there is one trade, and a scenario: of these mutants each kills some.
+  const words = ["--only", "src/engine/Positions.ts", "--sample", "4", "--seed", "9:25", "--profile", "calm", "--jobs", "1", "--scenarios",
+    "minute-of-deleveragings"]
   const run = (json: string): readonly [output: string, written: Report.Summary & { readonly survivors: ReadonlyArray<unknown> }] => {
     const { status, stderr, stdout } = spawnSync(
       process.execPath,
@@ -271,7 +287,8 @@ test("the whole tool judges a sample, keeps it, and has nothing left to do the s
   }
   const [, first] = run("first.json")
   expect(first.all).toMatchObject({ mutants: 4, counted: 4 })
-  expect(first.all.killedBySeeds + first.survivors.length).toBe(4)
+  expect(first.all.killedBySeeds + first.all.killedByScenarios + first.survivors.length).toBe(4)
+  expect(first.all.killedByScenarios).toBeGreaterThan(0)
   expect(first.all.killedBySeeds).toBeGreaterThan(0)
   expect(first.survivors.length).toBeGreaterThan(0)
   const [output, second] = run("second.json")
