@@ -1,9 +1,12 @@
 /** Banned constructs: the clock, randomness and timers outside the leaves, mutable module state, and loose ends. */
 import { type Source, type Token, type Violation, violation } from "./Source.js"
 
+/** Whether a module touches the machine through Node, by its name. */
+export const isOfNode = (path: string): boolean => /(?:^|\/)Node[A-Z][A-Za-z]*(?:\.test)?\.ts$/.test(path)
+
 /** The leaves are where the outside world enters: there the clock, randomness and timers are real. */
 const isLeaf = (path: string): boolean =>
-  /(?:^|\/)Node[A-Z][A-Za-z]*(?:\.test)?\.ts$/.test(path)
+  isOfNode(path)
   || path === "src/main.ts"
   || path === "src/console/Browser.ts"
   || path === "src/client/venue/BrowserPlatform.ts"

@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import Table from "cli-table3"
+import { isOfNode } from "../check/Bans.js"
 import type { Site } from "./Sites.js"
 import type { Verdict } from "./State.js"
 import { scenarioOf } from "./Task.js"
@@ -90,6 +91,9 @@ export const scoreOf = (name: string, judged: ReadonlyArray<Judged>): Score => {
 /** `src/engine/Book.ts` is of `src/engine`. */
 const folderOf = (file: string): string => file.split("/").slice(0, 2).join("/")
 
+/** A folder without the modules that touch the machine: the simulator has its own in their place, so no run can reach them. */
+const simulatedIn = (file: string): string => `${folderOf(file)}, simulated`
+
 const grouped = (judged: ReadonlyArray<Judged>, by: (path: string) => string): ReadonlyArray<Score> => {
   const groups = new Map<string, Array<Judged>>()
   for (const each of judged) {
@@ -104,12 +108,20 @@ const grouped = (judged: ReadonlyArray<Judged>, by: (path: string) => string): R
 export interface Summary {
   readonly files: ReadonlyArray<Score>
   readonly folders: ReadonlyArray<Score>
+  /** Folders without what the simulator replaces by its own, for those that have such files. */
+  readonly simulated: ReadonlyArray<Score>
   readonly all: Score
+}
+
+const simulatedOf = (judged: ReadonlyArray<Judged>): ReadonlyArray<Score> => {
+  const mixed = new Set(judged.filter(({ site }) => isOfNode(site.path)).map(({ site }) => folderOf(site.path)))
+  return grouped(judged.filter(({ site }) => mixed.has(folderOf(site.path)) && !isOfNode(site.path)), simulatedIn)
 }
 
 export const summarize = (judged: ReadonlyArray<Judged>): Summary => ({
   files: grouped(judged, (file) => file),
   folders: grouped(judged, folderOf),
+  simulated: simulatedOf(judged),
   all: scoreOf("all", judged)
 })
 
@@ -166,7 +178,7 @@ const table = (title: string, scores: ReadonlyArray<Score>, tests: boolean): str
 
 /** Everything as text: survivors by file, then the tables. */
 export const text = (judged: ReadonlyArray<Judged>, tests: boolean): string => {
-  const { all, files, folders } = summarize(judged)
+  const { all, files, folders, simulated } = summarize(judged)
   const lines = survivorsOf(judged).flatMap((each) => {
     const { column, line, mutant: { becomes, operator, was }, path: file, source } = each.site
     const change = operator === "statement" ? `dropped: ${was}` : `${was}  ->  ${becomes}`
@@ -177,7 +189,7 @@ export const text = (judged: ReadonlyArray<Judged>, tests: boolean): string => {
   return [
     ...lines,
     table("file", files, tests),
-    table("folder", [...folders, ...(folders.length > 1 ? [all] : [])], tests),
+    table("folder", [...folders, ...simulated, ...(folders.length > 1 ? [all] : [])], tests),
     ...(open > 0 ? [`${open} of ${judged.length} mutants were not judged in the time: the scores are estimates from the others`] : []),
     ...(tests && untested > 0
       ? [`${untested} survivors of the seeds were not run against unit tests in the time: they count as survivors`]

@@ -258,6 +258,20 @@ describe("the report", () => {
     expect(Report.scoreOf("nothing", []).bySeeds).toBeUndefined()
   })
 
+  test("tells a folder's score also without the files that the simulator has its own in place of", () => {
+    const leaf: Report.Judged = {
+      site: { ...c, path: "src/journal/NodeDisk.ts" },
+      isEquivalent: false,
+      seeds: { outcome: "unreached" },
+      tests: undefined
+    }
+    const beside = judged.slice(0, 2).map((each) => ({ ...each, site: { ...each.site, path: "src/journal/Scan.ts" } }))
+    const elsewhere = { ...judged[0]!, site: { ...a, path: "src/engine/Book.ts" } }
+    const { folders, simulated } = Report.summarize([leaf, ...beside, elsewhere])
+    expect(folders.map(({ bySeeds, name }) => [name, bySeeds])).toEqual([["src/engine", 100], ["src/journal", 33.3]])
+    expect(simulated.map(({ bySeeds, name }) => [name, bySeeds])).toEqual([["src/journal, simulated", 50]])
+  })
+
   test("shows survivors with their lines, and is chosen from by key", () => {
     const text = Report.text(judged, true)
     expect(text).toContain(`${c.path}:${c.line}:${c.column} ${c.mutant.operator}, not reached\n    ${c.source}\n`)
