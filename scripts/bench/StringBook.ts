@@ -58,6 +58,12 @@ const processed = (size: number): Processed => ({
   err: null
 })
 
+/** The same number, but without a box where it is a small integer: numbers read from the pool's rows would each be boxed anew. */
+const unboxed = (value: number): number => {
+  const small = value | 0
+  return small === value ? small : value
+}
+
 const codeOf = (side: Side): Order.Side => side === "buy" ? Order.buy : Order.sell
 
 export class StringBook {
@@ -119,7 +125,7 @@ export class StringBook {
   cancel(id: string): OrderState | undefined {
     const slot = this.orders.findClient(0, id)
     if (slot === none) return undefined
-    const state = this.state(slot)
+    const state = this.state(slot, id)
     this.takeOut(slot)
     return state
   }
@@ -135,20 +141,20 @@ export class StringBook {
     let left = size
     let done: Array<OrderState> | undefined
     while (left > 0) {
+      const price = book.bestPrice(against)
+      if (price === none || (side === Order.buy ? price > limitPrice : price < limitPrice)) break
       const maker = book.best(against)
-      if (maker === none) break
-      const price = orders.priceAtoms(maker)
-      if (side === Order.buy ? price > limitPrice : price < limitPrice) break
-      const resting = orders.remaining(maker)
+      const resting = unboxed(orders.remaining(maker))
       const traded = Math.min(left, resting)
       left -= traded
       if (traded === resting) {
-        if (done === undefined) done = [this.state(maker)]
-        else done.push(this.state(maker))
+        const state = this.state(maker, orders.clientOrderId.at(maker))
+        if (done === undefined) done = [state]
+        else done.push(state)
         this.takeOut(maker)
       } else {
         book.reduce(maker, traded)
-        outcome.partial = this.state(maker)
+        outcome.partial = this.state(maker, orders.clientOrderId.at(maker))
         outcome.partialQuantityProcessed = traded
       }
     }
@@ -163,13 +169,13 @@ export class StringBook {
     this.orders.release(slot)
   }
 
-  private state(slot: number): OrderState {
+  private state(slot: number, id: string): OrderState {
     const orders = this.orders
     return {
-      id: orders.clientOrderId.at(slot),
+      id,
       side: orders.side(slot) === Order.buy ? "buy" : "sell",
-      size: orders.remaining(slot),
-      origSize: orders.quantity(slot),
+      size: unboxed(orders.remaining(slot)),
+      origSize: unboxed(orders.quantity(slot)),
       price: orders.priceAtoms(slot)
     }
   }
