@@ -455,6 +455,8 @@ export type Observation =
   | { readonly _tag: "LockLeft" }
   /** A reply left the process after its lock was taken away: the deciding record that it names, if any. */
   | { readonly _tag: "RepliedUnlocked"; readonly call: Call; readonly record: number | undefined }
+  /** The venue started a follower. */
+  | { readonly _tag: "FollowerStarted" }
   /** The venue's follower ended by itself; whether a disk operation of the process had failed. */
   | { readonly _tag: "FollowerEnded"; readonly reason: string; readonly diskFailed: boolean }
   /** The process ended by itself: on request, or because it could not continue. */

@@ -41,6 +41,8 @@ interface Made {
   readonly isReady: boolean
   /** How often its clock had been moved ahead. */
   readonly movedAhead: number
+  /** How many followers it had started. */
+  readonly followers: number
 }
 
 /** A process, and its events. */
@@ -61,6 +63,8 @@ interface Process {
   madeBefore: Made | undefined
   /** Whether it has said that it is ready. */
   isReady: boolean
+  /** How many followers it has started. */
+  followers: number
   /** Placements and amendments refused by records, by market and guard. */
   readonly refused: Map<string, number>
   /** How often each market was halted by the operator. */
@@ -91,6 +95,7 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   made: undefined,
   madeBefore: undefined,
   isReady: false,
+  followers: 0,
   refused: new Map(),
   halts: new Map()
 })
@@ -107,7 +112,7 @@ const handling = (process: Process, seen: Observation & { readonly _tag: "Handli
   process.madeBefore = made
   if (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs) return
   const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
-  process.made = { counts: kept, atEpochMs, isReady: process.isReady, movedAhead }
+  process.made = { counts: kept, atEpochMs, isReady: process.isReady, movedAhead, followers: process.followers }
 }
 
 /** Requests whose answers have an outcome for each of several entries. */
@@ -382,11 +387,12 @@ const ofHistories = (told: Told, blockEnds: ReadonlySet<number>): void => {
 }
 
 /**
- * Checks when the newest snapshot is said to have been saved, where there is a follower: one of a record of this process was saved by it,
- * so that an alert on its age has something to go by.
+ * Checks, where there is a follower, how often one was started, and when the newest snapshot is said to have been saved: one of a record of
+ * this process was saved by it, so that an alert on its age has something to go by.
  */
-const ofSnapshots = (told: Told, since: number): void => {
+const ofFollower = (told: Told, since: number, { followers }: Made): void => {
   if (!told.families.has("venue_snapshot_sequence")) return
+  told.is("venue_follower_starts_total", followers)
   const isOwn = (told.one("venue_snapshot_sequence") ?? 0) >= since
   if (isOwn) told.lies("venue_snapshot_saved_at_seconds", 1, Number.MAX_SAFE_INTEGER)
 }
@@ -428,7 +434,7 @@ const judge = (process: Process, blockEnds: ReadonlySet<number>, seen: Observati
   requests(told, made.counts, taken)
   histograms(told)
   ofHistories(told, blockEnds)
-  ofSnapshots(told, since)
+  ofFollower(told, since, made)
   const sequence = told.one("venue_engine_sequence") ?? -1
   if (made.isReady && sequence < 0) told.refuse("a venue that has started does not tell its records")
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
@@ -480,6 +486,9 @@ const come = (process: Process, blockEnds: Set<number>, seen: Observation): Verd
       if (outcome !== undefined && !outcome.replayed) noteRefused(process.counts.refused, command, () => outcome.refusal)
       return holds
     }
+    case "FollowerStarted":
+      process.followers++
+      return holds
     case "Offered":
       if (!seen.taken) noteRefused(process.counts.refused, seen.command, () => Refusal.inboxFull)
       return holds

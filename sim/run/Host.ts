@@ -27,6 +27,7 @@ import type * as SimDisk from "../world/SimDisk.js"
 import * as JournalTap from "../world/JournalTap.js"
 import * as SimBank from "../world/SimBank.js"
 import * as SimExposition from "../world/SimExposition.js"
+import type * as SimFollower from "../world/SimFollower.js"
 import * as SimProcess from "../world/SimProcess.js"
 import type { FeedReader } from "./FeedReader.js"
 import type { CrashMark } from "./Script.js"
@@ -240,8 +241,8 @@ export class Host {
   hasLostLock = false
   /** Whether faults have stopped: then no reader or follower beside the process dies either. */
   isCalm = false
-  /** Whether a follower misreports its state, and whether one has done so. */
-  followerLies = false
+  /** How a follower misreports its state, and whether one has done so. */
+  followerLies: SimFollower.Lie | undefined
   hasLied = false
   /** Since when a block of the present process has been hanging on the disk, by true time; undefined where none has. */
   #hungSinceEpochMs: number | undefined
@@ -474,8 +475,11 @@ export class Host {
       isCalm: () => this.isCalm,
       random: root.split(`follower/${incarnation}`),
       lies: () => {
-        this.hasLied ||= this.followerLies
+        this.hasLied ||= this.followerLies !== undefined
         return this.followerLies
+      },
+      started: () => {
+        if (isOfNow()) this.witness.see({ _tag: "FollowerStarted" })
       },
       said: ({ _tag }) => this.witness.count(`follower ${_tag}`),
       ended: ({ reason }) => {

@@ -23,6 +23,7 @@ import * as Operator from "../workload/Operator.js"
 import * as Forgery from "../world/Forgery.js"
 import * as SimClock from "../world/SimClock.js"
 import type { SimDisk } from "../world/SimDisk.js"
+import type * as SimFollower from "../world/SimFollower.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as SimScheduler from "../world/SimScheduler.js"
 import type { Clients } from "./Clients.js"
@@ -227,9 +228,10 @@ export class Proofs {
 
   /** Probes one part of the venue that a start alone does not test: most often the one that needs no start of its own. */
   #probe(blocks: Plants.Ground["blocks"], random: SimRandom): void {
+    const hasFollower = this.world.options.follower?.isThere === true
     const starts = [
       (ground: Plants.Ground): void => this.#readOverForged(ground),
-      this.world.options.follower?.isThere === true ? (): void => this.#followerLies() : undefined
+      ...hasFollower ? (["sample", "replay"] as const).map((lie) => (): void => this.#followerLies(lie)) : []
     ]
     this.#onGround(blocks, random, starts[random.below(probeDraws)] ?? ((ground): void => this.#offerBlocks(ground)))
   }
@@ -263,11 +265,11 @@ export class Proofs {
   }
 
   /** Makes a venue's follower reach another state than its writer. */
-  #followerLies(): void {
+  #followerLies(lie: SimFollower.Lie): void {
     const { clients, follower: { model: { markets: [market] } }, host, world: { time } } = this
     let ended: string | undefined
     let followers: typeof host.followers
-    host.followerLies = true
+    host.followerLies = lie
     const tell = {
       ready: (_reads: Reads, _histories: unknown, those: typeof host.followers): void => {
         followers = those
@@ -288,7 +290,7 @@ export class Proofs {
       const what = "the venue whose follower comes to another state"
       this.witness.see({ _tag: "Probed", what, must: "FollowerDiffers", came: ended ?? "it served on" })
     }
-    host.followerLies = false
+    host.followerLies = undefined
   }
 
   /** Starts over a planted fault, and once more where the first start's own writes must not stop the next one. */

@@ -293,6 +293,7 @@ type OfProof = Extract<Observation, {
     | "Drilled"
     | "Searched"
     | "Reconciled"
+    | "FollowerStarted"
     | "FollowerEnded"
     | "WentOn"
     | "SegmentNamed"
@@ -321,6 +322,8 @@ const describeProof = (seen: OfProof): string => {
       return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Drilled":
       return `drilled ${seen.what}: ${seen.fault ?? "as it must be"}`
+    case "FollowerStarted":
+      return "a follower starts"
     case "FollowerEnded":
       return `the follower ended: ${withoutPlaces(seen.reason)}`
     case "Reconciled":
@@ -401,6 +404,7 @@ const describe = (seen: Observation): string => {
     case "Drilled":
     case "Searched":
     case "Reconciled":
+    case "FollowerStarted":
     case "FollowerEnded":
     case "WentOn":
     case "SegmentNamed":

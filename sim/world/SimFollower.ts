@@ -24,6 +24,8 @@ export interface Behaviour {
   readonly maxRestMs: number
 }
 
+export type Lie = "sample" | "replay"
+
 export interface Parts {
   readonly behaviour: Behaviour
   readonly random: SimRandom
@@ -33,8 +35,10 @@ export interface Parts {
   /** Whether faults have stopped: then it neither dies alone nor pauses. */
   readonly isCalm: () => boolean
   readonly log: (line: string) => void
-  /** Whether it is to misreport its next sample of the state. */
-  readonly lies: () => boolean
+  /** How it is to misreport its next sample of the state: as another one, or by ending, as if its replay had come to another digest. */
+  readonly lies: () => Lie | undefined
+  /** Called when one is started. */
+  readonly started: () => void
   /** Receives its messages. */
   readonly said: (said: Said) => void
   /** Called when a follower ended by itself. */
@@ -71,11 +75,12 @@ const another = (digest: string): string => `${digest.startsWith("0") ? "1" : "0
 
 /** The host of followers for one process of the venue. */
 export const layer = (
-  { behaviour, clock, disk, ended: endedItself, isCalm, lies, log, random, said: saidAny, scheduler }: Parts
+  { behaviour, clock, disk, ended: endedItself, isCalm, lies, log, random, said: saidAny, scheduler, started }: Parts
 ): Layer.Layer<FollowerHost> =>
   Layer.succeed(FollowerHost, {
     run: (setting, told, hear) =>
       Effect.async<never, Ended>((resume) => {
+        started()
         const { abandon, group, isAlive } = groupOver(scheduler)
         const rest = Effect.suspend(() =>
           !isCalm() && random.chance(behaviour.restShare) ? Effect.sleep(random.next() * behaviour.maxRestMs) : Effect.void
@@ -83,8 +88,13 @@ export const layer = (
         const later = inOrder(scheduler)
         const say = (said: Said): void => {
           saidAny(said)
-          const told = said._tag === "Sampled" && lies() ? { ...said, digest: another(said.digest) } : said
-          later(() => hear(told))
+          const lie = said._tag === "Sampled" ? lies() : undefined
+          if (said._tag !== "Sampled" || lie === undefined) return later(() => hear(said))
+          const { digest, sequence } = said
+          if (lie === "sample") return later(() => hear({ ...said, digest: another(digest) }))
+          abandon()
+          const diverged = { lastSequence: sequence, expectedDigest: digest, actualDigest: another(digest) }
+          later(() => resume(Effect.fail({ reason: "its replay comes to another digest", diverged })))
         }
         const fiber = Effect.runFork(
           follow(setting, told, say, rest).pipe(

@@ -54,7 +54,7 @@ export interface Parts {
   /** The storage of its histories. */
   readonly histories: SimHistories
   /** Its follower's faults and their generator; undefined: it has none, and takes its snapshots itself. */
-  readonly follower: (Pick<SimFollower.Parts, "behaviour" | "isCalm" | "lies" | "random" | "said" | "ended">) | undefined
+  readonly follower: (Pick<SimFollower.Parts, "behaviour" | "isCalm" | "lies" | "random" | "said" | "started" | "ended">) | undefined
   /** The faults of the reader of its journal and their generator; undefined: it reads the journal beside its writer. */
   readonly readings: Pick<SimReadings.Parts, "meanCrashMs" | "isCalm" | "random" | "seen"> | undefined
   /** Called when the venue accepts requests. */
