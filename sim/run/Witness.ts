@@ -240,6 +240,8 @@ type OfStream = Extract<Observation, {
     | "OpenedElsewhere"
     | "Arming"
     | "HungUp"
+    | "Shown"
+    | "TurnedAway"
 }>
 
 /** A line about an event on a connection of the stream, or about its client's content. */
@@ -249,6 +251,10 @@ const describeStream = (seen: OfStream): string => {
       return `${seen.connectionId} is to cancel its orders`
     case "HungUp":
       return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
+    case "Shown":
+      return `${seen.client} shows a ticket, ${seen.id}`
+    case "TurnedAway":
+      return `${seen.client} is turned away, ${seen.id}: ${seen.failure}`
     case "FrameTaken":
       return `takes ${seen.kind} of ${seen.line} at ${seen.atEpochMs} ${seen.text}`
     case "FrameDone":
@@ -374,11 +380,9 @@ const describe = (seen: Observation): string => {
     case "OpenedElsewhere":
     case "Arming":
     case "HungUp":
-      return describeStream(seen)
     case "Shown":
-      return `${seen.client} shows a ticket, ${seen.id}`
     case "TurnedAway":
-      return `${seen.client} is turned away, ${seen.id}: ${seen.failure}`
+      return describeStream(seen)
     case "Started":
     case "StartRefused":
     case "Ready":
