@@ -6,10 +6,11 @@
  * of it is valid, and a connection that has spoken for one account speaks for no other. A resumed stream continues with what follows, and
  * has a snapshot only after a `resync`. Updates are not sent while the client has yet to read as much as makes it slow, and nothing is
  * answered any more while it has as much as a connection may hold. Only the current ticket of a family is accepted, and its holder is
- * warned once, thirty seconds before it expires. A client that reads gets a heartbeat every five seconds, with the sequence up to which
- * each stream was sent. A connection is greeted with its limits, the retention of streams, the latest starts of the venue as its journal has
- * them, and the time, which a ping is answered with, too; it is ended for three frames that are not JSON, one binary frame, too many frames
- * per second, and silence, and for nothing else; and nothing is sent after its end.
+ * warned once, thirty seconds before it expires, and not again where the ticket shown next expires at the same time. A client that reads
+ * gets a heartbeat every five seconds, with the sequence up to which each stream was sent. A connection is greeted with its limits, the
+ * retention of streams, the latest starts of the venue as its journal has them, and the time, which a ping is answered with, too; it is
+ * ended for three frames that are not JSON, one binary frame, too many frames per second, and silence, and for nothing else; and nothing is
+ * sent after its end.
  *
  * The expected answers are computed here for each connection, frame by frame as the process takes them up, by its clock.
  */
@@ -73,9 +74,9 @@ interface Conversation {
   allowedMillis: number
   allowedAtEpochMs: number
   heardAtMs: number
-  /** When its ticket expires, as reported, and whether a warning was sent. */
+  /** When its ticket expires, as reported, and the end of which it was warned last. */
   expiresAtEpochMs: number
-  isWarned: boolean
+  warnedOfEpochMs: number | undefined
   /** The last durable record when its ticket was accepted. */
   letInBySequence: number
   /**
@@ -280,7 +281,6 @@ const letIn = (
   line.account = account
   line.scopes = scopes
   line.expiresAtEpochMs = expiresAt!
-  line.isWarned = false
   line.letInBySequence = state.model!.sequence
   return holds
 }
@@ -493,7 +493,7 @@ const opened = (state: State, left: Left): Verdict => {
     allowedAtEpochMs: atEpochMs,
     heardAtMs: elapsedMs,
     expiresAtEpochMs: 0,
-    isWarned: false,
+    warnedOfEpochMs: undefined,
     letInBySequence: 0,
     beatenAtMs: elapsedMs
   })
@@ -533,10 +533,12 @@ const warningMs = 30_000
 /** The interval of heartbeats, and their longest absence, ms: a connection may have begun just after one, and checks take time. */
 const longestWithoutBeatMs = 5_000 + 5_000
 
-/** Checks the warning of a ticket's expiry, once and in time: by the clock, or by the records where these are ahead of it. */
+/** Checks the warning of an expiry, once for each time and early enough: by the clock, or by the records where these are ahead of it. */
 const warned = ({ model, recordsEpochMs }: State, line: Conversation, { frame: { expiresAt }, atEpochMs }: Left): Verdict => {
-  if (line.scopes === undefined || line.isWarned) return broken("is warned of the end of a ticket, and shows none, or was warned before")
-  line.isWarned = true
+  if (line.scopes === undefined || expiresAt === line.warnedOfEpochMs) {
+    return broken(`is warned of ${expiresAt}, and shows no ticket, or was warned of that before`)
+  }
+  line.warnedOfEpochMs = expiresAt
   if (expiresAt !== line.expiresAtEpochMs) return broken(`is warned of ${expiresAt}, and its ticket is over at ${line.expiresAtEpochMs}`)
   const latestEpochMs = Math.max(atEpochMs, recordsEpochMs, model?.atEpochMs ?? 0)
   return expiresAt - latestEpochMs <= warningMs ? holds : broken(`is warned at ${latestEpochMs} of ${expiresAt}`)
@@ -553,7 +555,8 @@ const beats = (state: State, line: Conversation, { atEpochMs, frame: { heads, se
   for (const [name, { head }] of line.streams) {
     if (heads![name] !== head) return broken(`has ${name} up to ${head}, and is told ${heads![name]} in a heartbeat`)
   }
-  const isLate = line.scopes !== undefined && !line.isWarned && atEpochMs >= line.expiresAtEpochMs - warningMs
+  const isLate = line.scopes !== undefined && line.warnedOfEpochMs !== line.expiresAtEpochMs
+    && atEpochMs >= line.expiresAtEpochMs - warningMs
   return isLate && !mayBeOver(state, line)
     ? broken(`was not warned at ${atEpochMs} that its ticket is over at ${line.expiresAtEpochMs}`)
     : holds

@@ -1,14 +1,14 @@
 /**
- * Clients stay for longer than their tickets last. One shows ticket after ticket on the same connection; others let theirs end, stay
- * connected, and would keep their owner's next connections out if they still counted as his. One has a ticket that may trade and not
- * read. One reads changes of his account a few records at a time, while the streams that they are read from are kept, and one follows
- * his orders while nothing else happens. One rotates his ticket twice over, as if the answer had been lost, while another connection of
- * his still shows the one before.
+ * Clients stay for longer than their tickets last. One shows ticket after ticket on the same connection, each once more when he has been
+ * warned of its end; others let theirs end, stay connected, and would keep their owner's next connections out if they still counted as
+ * his. One has a ticket that may trade and not read. One reads changes of his account a few records at a time, while the streams that
+ * they are read from are kept, and one follows his orders while nothing else happens. One rotates his ticket twice over, as if the answer
+ * had been lost, while another connection of his still shows the one before.
  *
- * What has to hold: who shows another ticket is warned of its end as he was of the first one's; a connection gives its account's place
- * back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave nothing out;
- * what has changed is told at once, and not with what changes next; and a connection that shows the ticket before the current one within
- * ten seconds ends nothing, however often the rotation was asked for.
+ * What has to hold: who shows another ticket is warned of its end as he was of the first one's, and once of each; a connection gives its
+ * account's place back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave
+ * nothing out; what has changed is told at once, and not with what changes next; and a connection that shows the ticket before the
+ * current one within ten seconds ends nothing, however often the rotation was asked for.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
@@ -63,9 +63,8 @@ const shownWhileRotated = (stage: Stage, who: Somebody): void => {
 
 export const oneTicketBehindTheOther: Scenario = {
   name: "one-ticket-behind-the-other",
-  what:
-    "tickets that follow each other on one connection, connections that outlive theirs, a ticket that reads nothing, changes by the page, "
-    + "a ticket shown while its rotation is repeated",
+  what: "tickets that follow each other on one connection, each shown twice, connections that outlive theirs, a ticket that reads nothing, "
+    + "changes by the page, a ticket shown while its rotation is repeated",
   set: { streams: { ...listened, connections, silenceMs: 3_600_000 } },
   play: (stage) => {
     const [one, two, three] = stage.open(["one", "two", "three"], 100_000)
@@ -73,9 +72,12 @@ export const oneTicketBehindTheOther: Scenario = {
 
     const listener = stage.listener("who stays")
     for (let shown = 0; shown < 3; shown++) {
-      listener.show(stage.ticket(one!), one!.accountId, false)
+      const ticket = stage.ticket(one!)
+      listener.show(ticket, one!.accountId, false)
       stage.setForward(warnedMs)
-      stage.pass(2 * beatMs)
+      stage.pass(beatMs)
+      listener.show(ticket, one!.accountId, false)
+      stage.pass(beatMs)
     }
     listener.leave()
 

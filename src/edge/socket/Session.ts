@@ -77,7 +77,8 @@ export class Session implements Conversation {
    * account, and where no ticket was accepted.
    */
   private lapsed: { readonly authority: Authority; readonly ended: Refusal; isRevoked: boolean } | undefined = undefined
-  private isWarned = false
+  /** The end that the client was warned of last: it is not warned again where another ticket ends at the same time. */
+  private warnedOfEpochMs: number | undefined = undefined
   /** Whether frames are held back because the client is slow. */
   private holds = false
   private readonly out = new Outbox()
@@ -275,9 +276,10 @@ export class Session implements Conversation {
     // While all connections together hold too much, those that hold most are closed, so that the others soon have their usual room
     // again.
     if (isOver && isUnderPressure) return this.end(slow, tooMuch)
-    if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - decidedAt() <= bounds.warningMs) {
-      this.isWarned = true
-      this.say({ type: "ticket_expiring", expiresAt: authority.expiresAtEpochMs })
+    const expiresAt = authority?.expiresAtEpochMs
+    if (expiresAt !== undefined && expiresAt !== this.warnedOfEpochMs && expiresAt - decidedAt() <= bounds.warningMs) {
+      this.warnedOfEpochMs = expiresAt
+      this.say({ type: "ticket_expiring", expiresAt })
     }
     if (isHeartbeat) {
       const heads = Object.fromEntries([...this.places].flatMap(([name, { head }]) => head === undefined ? [] : [[name, head]]))
@@ -435,7 +437,6 @@ export class Session implements Conversation {
     if (this.isClosed) return
     this.authority = authority
     this.lapsed = undefined
-    this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
     this.claimCandles(authority.account)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
