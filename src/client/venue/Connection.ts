@@ -27,6 +27,7 @@ export interface Frame {
   readonly body?: unknown
   readonly error?: unknown
   readonly retryAfterSeconds?: number
+  readonly expiresAt?: number
   readonly heads?: Readonly<Record<string, number>>
 }
 

@@ -82,6 +82,8 @@ export class Stream {
   /** The venue's start that the positions of all streams belong to; undefined where no venue has told one. */
   private startId: string | undefined
   private authId: string | undefined
+  /** The end of authority that this connection was warned of last. */
+  private warnedOf: number | undefined
   private isAuthenticating = false
   /** While the venue's own time for showing a ticket again has not come, on whatever connection; `isSpent` as for `authenticate`. */
   private heldBack: { isSpent: boolean } | undefined
@@ -228,6 +230,7 @@ export class Stream {
     this.connection = undefined
     this.isTrusted = false
     this.isAuthenticating = false
+    this.warnedOf = undefined
     this.takenBack.clear()
     for (const answer of [...this.commands.values()]) answer({ kind: "lost", cause: new Error(`the connection ended (${code})`) })
     for (const following of this.followed.values()) {
@@ -282,7 +285,7 @@ export class Stream {
       case "auth_error":
         return this.distrusted(frame)
       case "ticket_expiring":
-        return this.authenticate(true)
+        return this.warned(frame)
       case "result":
         return this.commands.get(frame.id ?? "")?.({ kind: "answered", body: frame.body })
       case "error":
@@ -371,6 +374,16 @@ export class Stream {
     }, (cause: unknown) => {
       if (connection === this.connection) this.withoutTicket(cause)
     })
+  }
+
+  /**
+   * Another ticket is shown once for each end: the last ones before the key's end all end with it. An older venue would warn of that every
+   * second.
+   */
+  private warned({ expiresAt }: Frame): void {
+    if (expiresAt !== undefined && expiresAt === this.warnedOf) return
+    this.warnedOf = expiresAt
+    this.authenticate(true)
   }
 
   private trusted({ id }: Frame): void {

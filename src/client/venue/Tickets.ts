@@ -1,6 +1,7 @@
 /**
  * Tickets, with which a connection acts for an account. One is minted with the API key and then rotated, which needs no key and does not
- * count against the key's rate limit; where a ticket can no longer be rotated, another is minted.
+ * count against the key's rate limit. Where a ticket can no longer be rotated, or is spent and its successor ends no later, as with its
+ * family twelve hours after the first one, another is minted.
  */
 import type * as Contract from "./Contract.js"
 import type { Rest } from "./Rest.js"
@@ -11,7 +12,7 @@ const asked = { path: "/v1/realtime/ticket", text: "ticket" }
 /** The remaining lifetime that a ticket must have to be used on another connection, in milliseconds. */
 const leastLeftMs = 60_000
 
-/** A source of tickets. `isSpent`: the last one was refused, or is about to expire. */
+/** A source of tickets. `isSpent`: the last one was refused, or is about to expire, so that one that lives longer is needed. */
 export type TicketSource = (isSpent: boolean) => Promise<{ readonly ticket: string }>
 
 export class Tickets {
@@ -24,7 +25,9 @@ export class Tickets {
     const nowEpochMs = this.rest.platform.nowEpochMs()
     if (held !== undefined && !isSpent && held.expiresAt - nowEpochMs > leastLeftMs) return held
     this.held = undefined
-    this.held = (held === undefined ? undefined : await this.rotated(held)) ?? await this.minted()
+    const next = held === undefined ? undefined : await this.rotated(held)
+    // A spent one's successor gains nothing if it ends no later. One that seems old to this clock alone is no reason to mint.
+    this.held = next === undefined || isSpent && next.expiresAt <= held!.expiresAt ? await this.minted() : next
     return this.held
   }
 

@@ -111,7 +111,11 @@ export const rotateTicket = Route.effect({
     .addSuccess(Ticket)
     .addError(Failures.native(Failures.openWithBody, "Tickets"))
     .annotate(OpenApi.Summary, "The ticket's successor, with five minutes of its own; up to twelve hours after the first")
-    .annotate(OpenApi.Description, "The ticket is the credential: an `Authorization` header is ignored, whatever it holds."),
+    .annotate(
+      OpenApi.Description,
+      "The ticket is the credential: an `Authorization` header is ignored, whatever it holds. No successor ends later than twelve hours "
+        + "after the first ticket, or than its key: where `expiresAt` is no later than that of the ticket before, mint another."
+    ),
   example: { target, body: { ticket: sample } },
   handler: (services) => ({ payload, remoteAddress }) =>
     withPlace(services, payload.ticket, (place) =>

@@ -33,7 +33,7 @@ class LiveLine {
         for (const { text } of frames) this.waiting.push(text)
       },
       bufferedBytes: () => 0,
-      ping: () => {},
+      ping: () => this.conversation.alive(),
       close: (code, reason) => {
         this.conversation.closed()
         events.closed(code, reason)

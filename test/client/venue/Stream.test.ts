@@ -557,6 +557,28 @@ test("an account's streams are asked for behind a ticket, which is rotated befor
   expect(asked.slice(2)).toEqual(["DELETE /v1/realtime/ticket"])
 })
 
+test("where an older venue says each second that the last ticket of a key expires, another is asked for once on each connection", async () => {
+  const { asked, kinds, platform } = await authenticated(["one", "two", "three", "four", "five"].map((name) => ticket(name, 2)))
+  const shown = (): string => platform.line.last("auth").ticket
+  const isToldThrice = async (): Promise<void> => {
+    for (let left = 3; left > 0; left--) {
+      platform.line.say({ type: "auth_ok", id: platform.line.last("auth").id }, { type: "ticket_expiring", expiresAt: 1_700_000_120_000 })
+      await platform.pass(1_000)
+    }
+  }
+  await isToldThrice()
+  expect(shown()).toBe("three")
+  platform.line.end()
+  await platform.pass(500)
+  platform.line.say(hello)
+  await platform.settle()
+  expect(shown()).toBe("three")
+  await isToldThrice()
+  expect(shown()).toBe("five")
+  expect(asked.map((path) => path.split(" ")[0])).toEqual(["POST", "PUT", "POST", "PUT", "POST"])
+  expect(kinds()).toEqual(["connected", "disconnected", "connected"])
+})
+
 test("where the authority has ended, another ticket is shown and the account's streams go on", async () => {
   const { asked, events, platform } = await authenticated([ticket("one"), { status: 401, body: refusal("realtime_ticket_rejected") },
     ticket("two")])
@@ -623,7 +645,7 @@ test.each<readonly [what: string, act: (all: Awaited<ReturnType<typeof authentic
   ["the clock is set back", ({ platform }) => platform.setBack(3_600_000)],
   ["the venue says that the ticket expires", ({ platform }) => platform.line.say({ type: "ticket_expiring" })]
 ])("no ticket is shown before the venue's time for it, also where %s", async (_, act) => {
-  const all = await authenticated([ticket("one", 200), ticket("two", 200)])
+  const all = await authenticated([ticket("one", 200), ticket("two", 205)])
   const { platform } = all
   const shown = (): number => platform.lines.flatMap(({ sent }) => sent).filter(({ op }) => op === "auth").length
   const error = refusal("rate_limited", { retryable: true })
