@@ -63,7 +63,12 @@ const frequent = [
   "key_used_from_new_address",
   "operator_credited",
   "operator_canceled_orders",
-  "user_codes_locked"
+  "user_codes_locked",
+  "ticket_family_ended",
+  "signed_out_elsewhere",
+  "agent_denied",
+  "withdrawal_requested",
+  "party_change_requested"
 ]
 
 export interface NaiveGrant {
@@ -356,6 +361,7 @@ export class NaiveIdentity {
     const { account, credentialId } = kept
     const others = this.sessions.filter((each) => each.account === account && each !== kept && this.around.now() < each.expiresAtEpochMs)
     for (const other of others) this.#end(other)
+    if (others.length === 0) return { account }
     this.#note(account, "signed_out_elsewhere", credentialId, remoteAddress, `${others.length} session${others.length === 1 ? "" : "s"}`)
     return { account }
   }

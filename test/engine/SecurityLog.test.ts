@@ -43,8 +43,22 @@ test("keeps the latest of each account, and counts them on", () => {
   expect(log.of(8, Infinity, 9)).toEqual([])
 })
 
-// Failed passkeys, failed approvals, and a key used from more addresses than are remembered.
-test.each(["sign_in_failed", "approval_failed", "key_used_from_new_address"] as const)("%s pushes out nothing but its like", (kind) => {
+/**
+ * Failed passkeys, failed approvals, and a key used from more addresses than are remembered; what a read-only key and a session can do
+ * again and again.
+ */
+const atWill = [
+  "sign_in_failed",
+  "approval_failed",
+  "key_used_from_new_address",
+  "ticket_family_ended",
+  "signed_out_elsewhere",
+  "agent_denied",
+  "withdrawal_requested",
+  "party_change_requested"
+] as const
+
+test.each(atWill)("%s pushes out nothing but its like", (kind) => {
   const log = new SecurityLog({ events: 256, frequentEvents: 16 }, 10_000)
   log.add(event(1, "key_issued", 0))
   for (let sequence = 1; sequence <= 1_000; sequence++) log.add(event(1, kind, sequence))
@@ -52,6 +66,13 @@ test.each(["sign_in_failed", "approval_failed", "key_used_from_new_address"] as 
   expect(kept).toHaveLength(16 + 1)
   expect(kept.at(-1)!.kind).toBe("key_issued")
   expect(kept[0]!.sequence).toBe(1_000)
+})
+
+test("all that can be done at will together leaves what an owner should see", () => {
+  const log = new SecurityLog({ events: 256, frequentEvents: 16 }, 10_000)
+  log.add(event(1, "agent_approved", 0))
+  for (let sequence = 1; sequence <= 1_000; sequence++) log.add(event(1, atWill[sequence % atWill.length]!, sequence))
+  expect(log.of(1, Infinity, 300).at(-1)!.kind).toBe("agent_approved")
 })
 
 test("one account's many events push out no other's", () => {

@@ -36,7 +36,7 @@ const end = (state: State, session: Session): void => {
   state.events.event2(Event.SessionEnded, session.account, session.number)
 }
 
-/** Ends every session of an account but one. Sessions that have expired need no ending. */
+/** Ends every session of an account but one. Those that have expired need no ending, and where none is left nobody is told. */
 const endOthers = (state: State, kept: Session, remoteAddress: string): void => {
   const { account, credentialId } = kept
   let ended = 0
@@ -45,6 +45,7 @@ const endOthers = (state: State, kept: Session, remoteAddress: string): void => 
     end(state, session)
     ended++
   }
+  if (ended === 0) return
   note(state, account, "signed_out_elsewhere", credentialId, remoteAddress, ended === 1 ? "1 session" : `${ended} sessions`)
 }
 

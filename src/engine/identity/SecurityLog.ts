@@ -57,7 +57,8 @@ export interface SecurityEvent {
 /**
  * Kinds of which many events may arrive: only the latest few of each kind are kept for an account. Somebody who tries passkeys or
  * codes, or uses a key from ever changing addresses, can therefore push out only traces of the same kind; so can an operator who
- * cancels thousands of orders, 64 at a time.
+ * cancels thousands of orders, 64 at a time. Whatever a session or a key alone can do again and again belongs here, too: whoever has
+ * stolen one could otherwise hide what an owner should see. All these together leave room for other kinds.
  */
 const frequent: ReadonlySet<KindName> = new Set(
   [
@@ -66,7 +67,12 @@ const frequent: ReadonlySet<KindName> = new Set(
     "key_used_from_new_address",
     "operator_credited",
     "operator_canceled_orders",
-    "user_codes_locked"
+    "user_codes_locked",
+    "ticket_family_ended",
+    "signed_out_elsewhere",
+    "agent_denied",
+    "withdrawal_requested",
+    "party_change_requested"
   ] as const
 )
 
