@@ -9,9 +9,9 @@ import { sequenceOf } from "../domain/Ids.js"
 import type { TransferView } from "../engine/Reads.js"
 import type * as Ledger from "../ledger/Ledger.js"
 import type { StepName } from "../operations/funds/Transfers.js"
+import { noteCompletion } from "./Completions.js"
 import { plannedCommands } from "./Facts.js"
 import { note, type Noted } from "./Journaled.js"
-import { factOf } from "./Looking.js"
 import type { Bound, Parts } from "./Parts.js"
 import type { Withheld } from "./Trouble.js"
 
@@ -88,9 +88,9 @@ export class Ahead {
       if (isBefore) {
         yield* Effect.logError(`${said}: it may be of a lost withdrawal, or this one be paid, and withdrawals stop until an operator knows`)
         yield* note(this.parts, "RejectStep", { transfer: number, step, stage: "approval", guard: "accepted_before_request" })
-        return yield* note(this.parts, "NoteCompletion", factOf(completion))
+        return yield* noteCompletion(this.parts, this.bound, completion)
       }
-      const noted = yield* note(this.parts, "NoteCompletion", factOf(completion))
+      const noted = yield* noteCompletion(this.parts, this.bound, completion)
       if (noted === "noted") {
         yield* Effect.logWarning(`${id}: the ledger has done its ${step}, which this journal, an older copy, has not prepared`)
       }

@@ -6,10 +6,9 @@ import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
 import { isOwners } from "../ledger/Planned.js"
-import type { NoteCompletion } from "../operations/funds/NoteCompletion.js"
+import { noteCompletion } from "./Completions.js"
 import { elsewhere, placeOf } from "./Elsewhere.js"
 import type { StepView } from "./Facts.js"
-import { note } from "./Journaled.js"
 import { wentBack } from "./Offsets.js"
 import { type Bound, endBehind, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
@@ -35,19 +34,6 @@ export interface Looked extends Place {
   readonly isInOneGo: boolean
 }
 
-type Fields = Omit<NoteCompletion, "kind" | "principal" | "account" | "credential" | "operation" | "idempotencyKey" | "fingerprint">
-
-/** Refusals that report another submission as decided or in progress, and say nothing about their own command. */
-const pointElsewhere: ReadonlySet<string> = new Set([Ledger.codes.duplicate, Ledger.codes.inFlight])
-
-/** A completion in journaled form. */
-export const factOf = ({ commandId, offset, outcome, recordTimeEpochMs = 0, submissionId }: Ledger.Completion): Fields => {
-  const said = { commandId, submissionId, offset, recordTimeEpochMs }
-  return outcome._tag === "Accepted"
-    ? { ...said, outcome: "accepted", guard: "", updateId: outcome.updateId }
-    : { ...said, outcome: pointElsewhere.has(outcome.code) ? "duplicate" : "refused", guard: outcome.code, updateId: "" }
-}
-
 /** The party that acts in a step: the treasury, or the transfer's own party. */
 export const actorOf = (treasury: string, { partyId }: Pick<TransferView, "partyId">, { name }: Pick<StepView, "name">): string =>
   isOwners(name) ? partyId : treasury
@@ -64,7 +50,7 @@ const ofCompletions = (error: Ledger.LedgerError): Trouble =>
  * ledger went back. Without a place the search begins where the step is bound.
  */
 export const through = (
-  { ledger, reads, submit }: Parts,
+  parts: Parts,
   bound: Bound,
   transfer: TransferView,
   step: StepView,
@@ -72,6 +58,7 @@ export const through = (
   pages = mostPages
 ): Effect.Effect<Looked, Trouble> =>
   Effect.gen(function*() {
+    const { ledger, reads } = parts
     const { binding } = step
     if (binding === null) return { throughOffset: 0, recordTimeEpochMs: 0, isAccepted: false, isWhole: false, isInOneGo: true }
     const { commandId, ledgerEndOffset, userId } = binding
@@ -88,7 +75,7 @@ export const through = (
         ofCompletions
       )
       const own = completions.filter((completion) => completion.commandId === commandId)
-      for (const completion of own) yield* note({ submit }, "NoteCompletion", factOf(completion))
+      for (const completion of own) yield* noteCompletion(parts, bound, completion)
       const isStill = throughOffset <= place.throughOffset
       place = {
         throughOffset: Math.max(throughOffset, place.throughOffset),
@@ -110,15 +97,19 @@ const isConfirmed = (transfer: TransferView | undefined, { name }: StepView): bo
  * Looks up the acceptance of the step's transaction by its hash, where the ledger supports it. Returns whether there is one. One that
  * is not behind where the step is bound cannot be journaled as the step's: the ledger has numbered its events anew since.
  */
-export const byHash = ({ ledger, submit }: Parts, { binding, name, preparation }: StepView): Effect.Effect<boolean, Trouble> =>
+export const byHash = (
+  parts: Pick<Parts, "ledger" | "reads" | "submit">,
+  bound: Pick<Bound, "completing">,
+  { binding, name, preparation }: StepView
+): Effect.Effect<boolean, Trouble> =>
   Effect.gen(function*() {
     if (binding === null || preparation === null) return false
     // A failure here means nothing: the completions will decide.
-    const found = yield* Effect.orElseSucceed(ledger.completionByHash(Buffer.from(preparation.hash, "hex")), () => undefined)
+    const found = yield* Effect.orElseSucceed(parts.ledger.completionByHash(Buffer.from(preparation.hash, "hex")), () => undefined)
     if (found === undefined || found.outcome._tag !== "Accepted" || found.commandId !== binding.commandId) return false
     if (found.offset <= binding.ledgerEndOffset && name !== "owner_account_acceptance") {
       return yield* wentBack(`it accepted the step at ${found.offset}, and the step is bound to ${binding.ledgerEndOffset}`)
     }
-    yield* note({ submit }, "NoteCompletion", factOf(found))
+    yield* noteCompletion(parts, bound, found)
     return true
   })

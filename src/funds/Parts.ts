@@ -39,6 +39,8 @@ export interface Bound {
   readonly treasuryKeyId: string
   readonly spending: Spending
   readonly offsets: Offsets
+  /** The turn of completions that are journaled. */
+  readonly completing: Effect.Semaphore
 }
 
 const natureOf = (error: LedgerError): Unreachable["nature"] => {
@@ -111,5 +113,12 @@ export const bind = ({ ledger, reads, setting, signer }: Parts): Effect.Effect<B
       ({ partyId }) => partyId
     )
     const treasury = yield* Effect.mapError(allocated, (error) => error._tag === "Unreachable" ? error : ofLedger(error))
-    return { custody: { ...setting, treasury }, participantId, treasuryKeyId, spending: new Spending(reads), offsets: new Offsets(reads) }
+    return {
+      custody: { ...setting, treasury },
+      participantId,
+      treasuryKeyId,
+      spending: new Spending(reads),
+      offsets: new Offsets(reads),
+      completing: Effect.unsafeMakeSemaphore(1)
+    }
   })

@@ -130,7 +130,7 @@ const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepV
   Effect.gen(function*() {
     const { preparation } = step
     if (preparation === null) return "over"
-    if (yield* Looking.byHash(parts, step)) return "on"
+    if (yield* Looking.byHash(parts, bound, step)) return "on"
     const looked = yield* look(parts, bound, transfer, step, memory)
     if (looked.isAccepted) return "on"
     if (isPassed(step, looked)) return yield* prove(parts, bound, transfer, step, looked, (again) => isPassed(step, again))

@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Ledger from "../ledger/Ledger.js"
 import type { TransferView } from "../engine/Reads.js"
 import { Ahead, isFromBefore } from "./Ahead.js"
+import { noteCompletion } from "./Completions.js"
 import { note } from "./Journaled.js"
-import { factOf } from "./Looking.js"
 import { isUnderWay } from "./Offsets.js"
 import { type Bound, endOf, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
@@ -116,7 +116,7 @@ export class Reader {
   /** Reads one page. Returns whether there may be more at once. */
   page(nowEpochMs: number): Effect.Effect<boolean, Trouble> {
     return Effect.gen(this, function*() {
-      const { ledger, submit } = this.parts
+      const { ledger } = this.parts
       const { offsets } = this.bound
       const end = yield* endOf(this.parts, this.bound)
       this.endOffset = end.offset
@@ -137,7 +137,7 @@ export class Reader {
       const ahead = new Ahead(this.parts, this.bound, this.beganAtSequence)
       let isToJournal = false
       for (const completion of page.completions) {
-        const known = yield* note({ submit }, "NoteCompletion", factOf(completion))
+        const known = yield* noteCompletion(this.parts, this.bound, completion)
         // What lies behind the place is read once more: of what the venue knows, noting it again changes nothing.
         if (known === "unknown" && completion.offset > place) continue
         const noted = known === "unknown" ? yield* ahead.note(completion) : known

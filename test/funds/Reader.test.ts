@@ -30,7 +30,7 @@ const scene = (
   const ledger = { end, asked: [] as Array<number>, pruned }
   const journaled: Array<number> = []
   const reads = {
-    funds: { offset: 5 },
+    funds: { offset: 5, alarms: {} },
     openTransfers: () =>
       boundAt.map((ledgerEndOffset, number) => ({
         kind: "withdrawal",
@@ -57,7 +57,11 @@ const scene = (
       then({ entries: [{ _tag: "Done" }], refusal: Refusal.none })
     }
   })
-  const bound = partOf<Bound>({ custody: { treasury: "t", userId: "u" }, offsets: new Offsets(parts.reads) })
+  const bound = partOf<Bound>({
+    custody: { treasury: "t", userId: "u" },
+    offsets: new Offsets(parts.reads),
+    completing: Effect.unsafeMakeSemaphore(1)
+  })
   const reader = new Reader(parts, bound, 0)
   // So soon after the epoch that nothing is journaled for the time that has passed.
   const page = () => Effect.runPromise(reader.page(1_000))
@@ -106,7 +110,7 @@ const flooded = (beganAtSequence: number, partyAt = (page: number) => `p${page}`
   const noted: Array<number> = []
   const ledger: { end: number; pages: number; asked: ReadonlyArray<string> } = { end: 100, pages: 0, asked: [] }
   const reads = {
-    funds: { offset: 100 },
+    funds: { offset: 100, alarms: {} },
     openTransfers: () => [{ kind: "deposit", number: 64 * 7, partyId: partyAt(ledger.pages), steps: [] }]
   }
   const parts = partOf<Parts>({
@@ -127,7 +131,11 @@ const flooded = (beganAtSequence: number, partyAt = (page: number) => `p${page}`
       then({ entries: [], refusal: command.offset % 15 === 13 ? Refusal.transferNotFound : Refusal.ledgerFactKnown })
     }
   })
-  const bound = partOf<Bound>({ custody: { treasury: "t", userId: "u" }, offsets: new Offsets(parts.reads) })
+  const bound = partOf<Bound>({
+    custody: { treasury: "t", userId: "u" },
+    offsets: new Offsets(parts.reads),
+    completing: Effect.unsafeMakeSemaphore(1)
+  })
   const reader = new Reader(parts, bound, beganAtSequence)
   return { ledger, noted, page: () => Effect.runPromise(reader.page(1_000)), reader }
 }
