@@ -226,29 +226,72 @@ const senderOf = ({ remoteAddress = "" }: Socket, head: Head | undefined): Sende
 const offer = /\r\nupgrade(?=:[ \t]*h2c[ \t]*\r\n)/gi
 const offered = Buffer.from("h2c")
 
+const nothing = Buffer.alloc(0)
+
+/** Most bytes of a line that may yet become an offer, spaces included. */
+const mostOfOffer = 64
+
+/** Whether a line that has not arrived whole may become an offer. */
+const mayBecomeOffer = (line: string): boolean => {
+  const said = line.length > mostOfOffer ? "" : line.toLowerCase().replace(/[ \t]+/g, "")
+  return said !== "" && "upgrade:h2c\r".startsWith(said)
+}
+
 /**
  * Ignores offers of HTTP/2, as RFC 9113 permits: `node:http` would take such a request for the beginning of a WebSocket. The header
- * is renamed to one of the same length that nobody reads.
+ * is renamed to one of the same length that nobody reads. The beginning of one waits for the rest of its line, so that it does not
+ * matter in which pieces it arrives.
  */
-const withoutOffer = (bytes: Buffer): Buffer =>
-  bytes.includes(offered) ? Buffer.from(bytes.toString("latin1").replace(offer, "\r\nx-grade"), "latin1") : bytes
+class Offers {
+  private held: Buffer = nothing
+  /** The last bytes before those that are held. */
+  private before = ""
+
+  /** What may be framed of the bytes received so far. */
+  without(bytes: Buffer): Buffer {
+    const all = this.held.length === 0 ? bytes : Buffer.concat([this.held, bytes])
+    const end = all.lastIndexOf("\n") + 1
+    const isLine = end > 0 || this.before.endsWith("\n")
+    const line = isLine && all.length - end <= mostOfOffer ? all.toString("latin1", end) : ""
+    const whole = mayBecomeOffer(line) ? all.subarray(0, end) : all
+    // A copy, and not a part of what was received, which would all be kept.
+    this.held = whole === all ? nothing : Buffer.from(all.subarray(end))
+    const { before } = this
+    this.before = (before + whole.toString("latin1", Math.max(0, whole.length - 2))).slice(-2)
+    if (!whole.includes(offered)) return whole
+    return Buffer.from((before + whole.toString("latin1")).replace(offer, "\r\nx-grade").slice(before.length), "latin1")
+  }
+
+  /** What was held back. */
+  rest(): Buffer {
+    return this.held
+  }
+}
 
 /**
  * Takes over a connection's bytes from `node:http`, which would frame everything it has read at once. Returns how to feed bytes to
- * it, and how to return the connection.
+ * it, and how to return the connection with the bytes that it was not given yet.
  */
 const takeBytes = (
   socket: Socket,
   receive: (bytes: Buffer) => void
-): { readonly frame: (bytes: Buffer) => void; readonly giveBack: () => void } => {
+): { readonly frame: (bytes: Buffer) => void; readonly giveBack: () => Buffer } => {
   const [frame] = socket.listeners("data") as unknown as ReadonlyArray<(bytes: Buffer) => void>
   assert(frame !== undefined, "node:http frames what its sockets receive")
   // Each request that is answered later listens for the connection's end: Node would warn of a leak from the eleventh on.
   socket.setMaxListeners(0)
-  const take = (bytes: Buffer): void => receive(withoutOffer(bytes))
+  const offers = new Offers()
+  const take = (bytes: Buffer): void => {
+    const whole = offers.without(bytes)
+    if (whole.length > 0) receive(whole)
+  }
   socket.on("data", take)
   socket.off("data", frame)
-  return { frame, giveBack: () => socket.off("data", take) }
+  const giveBack = (): Buffer => {
+    socket.off("data", take)
+    return offers.rest()
+  }
+  return { frame, giveBack }
 }
 
 /** A connection that counts against the limits, and its lane once it has one. */
@@ -263,7 +306,7 @@ interface Admitted {
 interface Served {
   readonly lane: Lane
   readonly admission: Admitted
-  readonly giveBack: () => void
+  readonly giveBack: () => Buffer
 }
 
 /** The remote address and port, which no other open connection has. */
@@ -436,9 +479,9 @@ const makeServer = (
     const itsHead = new Head(request.rawHeaders)
     const held = mayUpgrade(itsHead, request) ? lane.release() : undefined
     if (held === undefined) return endLetGo(request)
-    giveBack()
+    const rest = giveBack()
     if (stopping()) return void socket.destroy()
-    admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held]), itsHead)
+    admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held, rest]), itsHead)
     // No further request can arrive on it, and the stream has its own rules for silence.
     if (admission.conversation !== undefined) request.socket.setTimeout(0)
   })

@@ -73,6 +73,21 @@ export const exchange = (
     socket.on("close", () => finish(true))
   })
 
+/** The same for bytes that arrive in pieces of a length, each of which has been read before the next is sent. */
+export const inPieces = async (port: number, length: number, text: string): Promise<string> => {
+  let received = ""
+  const socket = Net.connect({ port, host: "127.0.0.1", noDelay: true })
+  const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()))
+  socket.on("data", (chunk) => received += chunk.toString("utf8")).on("error", () => {})
+  for (let from = 0; from < text.length; from += length) {
+    await new Promise<void>((resolve) => void socket.write(text.slice(from, from + length), () => resolve()))
+    // The server reads in this process, in its next turns.
+    for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => void setImmediate(resolve))
+  }
+  await closed
+  return received
+}
+
 /** The first status in the received text. */
 export const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0)
 export const bodyOf = (text: string): any => JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))

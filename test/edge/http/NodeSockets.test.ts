@@ -5,7 +5,7 @@ import { WebSocket } from "ws"
 import * as Fake from "../FakeVenue.js"
 import { LiveVenue, marketId } from "../LiveVenue.js"
 import type { Application, Peer } from "../../../src/edge/http/Listener.js"
-import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
+import { bodyOf, closeAll, exchange, inPieces, serve, statusesOf, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 
@@ -454,11 +454,23 @@ describe("a WebSocket", () => {
     for (const socket of [...floods, ...quiet]) socket.terminate()
   })
 
-  test("takes nothing from requests that only offer HTTP/2, also where two come together", async () => {
+  const offering = (protocol: string, line = "GET /v2/time", behind = "\r\n"): string =>
+    `${line} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMA\r\n${behind}`
+
+  test("takes nothing from requests that only offer HTTP/2, also where several come together", async () => {
     const { port } = await serve(LiveVenue.make().application)
-    const offer = "connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
-    const { text } = await exchange(port, `GET /v2/time HTTP/1.1\r\nhost: x\r\n${offer}\r\n`.repeat(2))
-    expect(statusesOf(text)).toEqual([200, 200])
+    const body = offering("h2c", "POST /v2/orders", "content-length: 2\r\n\r\n{}")
+    const all = [offering("h2c"), body, offering(" \th2c "), "GET /v2/time HTTP/1.1\r\nhost: x\r\nupstream: y\r\n\r\n"].join("")
+    expect(statusesOf((await exchange(port, all)).text)).toEqual([200, 401, 200, 200])
+    // It does not matter in which pieces an offer arrives; and what is no request is still refused behind it.
+    for (const length of [1, 2, 3, 7, 50]) {
+      expect(statusesOf(await inPieces(port, length, `${all}GARBAGE\r\n\r\n`))).toEqual([200, 401, 200, 200, 400])
+    }
+  })
+
+  test.each(["h2c, foo", "foo/2", "TLS/1.2"])("is not what %s is, which is refused in whatever pieces it arrives", async (protocol) => {
+    const { port } = await serve(LiveVenue.make().application)
+    for (const length of [1, 7, 1_000]) expect(statusesOf(await inPieces(port, length, offering(protocol)))).toEqual([400])
   })
 
   test("gets what was sent right behind its head", async () => {
