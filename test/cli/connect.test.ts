@@ -269,3 +269,22 @@ test("a venue that is not there is told", async () => {
   ])
   expect([code, stderr]).toEqual([2, expect.stringContaining("http://127.0.0.1:1 cannot be reached")])
 })
+
+test("what a venue says of itself hides nothing on a terminal, and forges no line", async () => {
+  const { venue } = owned()
+  const hiding = "\u001b[8m\nwaiting for nobody"
+  const over = { code: "invalid_request", safeMessage: hiding }
+  const plain = clientOf(venue, [])
+  const client = HttpClient.make((request) =>
+    Effect.flatMap(plain.execute(request), (response) =>
+      Effect.map(response.text, (text) => {
+        const begun = { ...JSON.parse(text), verificationUriComplete: hiding }
+        const [answer, status] = request.url.endsWith("/exchange") ? [over, 400] : [begun, 200]
+        return HttpClientResponse.fromWeb(request, new Response(JSON.stringify(answer), { status }))
+      }))
+  )
+  const { result, shown } = await connecting(venue, client, askedIn(path.join(folder, "hiding.json")), async () => {})
+  const said = "\\u001b[8m\\u000awaiting for nobody"
+  expect(shown.flat()).toEqual([expect.stringMatching(/^code {3}\S+$/), `link   ${said}`, "waiting for the account's owner"])
+  expect(result).toMatchObject({ _tag: "Left", left: { text: `invalid_request: ${said}` } })
+})

@@ -93,6 +93,24 @@ const envelope = (status: number, code: string): Reply => ({
   }
 })
 
+const hiding = "\u001b[31mx\u001b[8m\nall is well\u202e"
+const shown = "\\u001b[31mx\\u001b[8m\\u000aall is well\\u202e"
+
+it.each([
+  ["a refusal", 404, { ...(envelope(404, "market_not_found") as { readonly body: object }).body, safeMessage: hiding }],
+  ["no decision", 503, { ...(envelope(503, "overloaded") as { readonly body: object }).body, safeMessage: hiding }],
+  ["another contract", 200, { version: hiding }],
+  ["what is no JSON", 200, `{"a": ${hiding}`]
+])("texts of whoever answers hide nothing on a terminal, and forge no line: %s", async (_, status, body) => {
+  const reply = { status, body }
+  const { result } = await asked([reply, reply, reply], Operator.halt(target, "k"))
+  expect(result._tag).toBe("Left")
+  const { text } = result._tag === "Left" ? result.left : { text: "" }
+  expect(text).not.toMatch(/(?!\n)\p{C}/u)
+  expect(text.split("\n")).not.toContainEqual(expect.stringMatching(/^all is well/))
+  if (status !== 200) expect(text).toContain(shown)
+})
+
 describe("an operator's request", () => {
   it.each([
     ["halt", Operator.halt(target, "k"), "PUT", "/v1/operator/engine/halt", undefined, "halt_engine"],

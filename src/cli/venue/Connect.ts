@@ -62,9 +62,7 @@ const post = (url: string, target: string, body: unknown): Effect.Effect<Answer,
   )
 
 const decode = <A, I>(url: string, schema: Schema.Schema<A, I>, text: string): Effect.Effect<A, NoVenue> =>
-  Schema.decode(Schema.parseJson(schema))(text).pipe(
-    Effect.mapError((error) => new NoVenue({ text: `${url} does not speak this contract: ${error.message}` }))
-  )
+  Effect.mapError(Http.decoded(url, schema, text), (told) => new NoVenue({ text: told }))
 
 const Refusal = Schema.Struct({ code: Schema.String, safeMessage: Schema.String })
 

@@ -4,8 +4,10 @@ import type * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { codesOf, ofCertificates } from "../../domain/TransportCodes.js"
 import { type Ended, usage } from "../Exit.js"
+import { inLine, inLines } from "../Visible.js"
 
 /** A client that follows no redirect: another server's answer is not the venue's, and credentials are not meant for it. */
 export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.merge(
@@ -36,3 +38,15 @@ export const textOf = (url: string, error: HttpClientError.HttpClientError): str
   return `the certificate at ${url} is not trusted: ${why}. --url has to have a name that is in the certificate, and `
     + "the certificate of an authority of your own has to be in the file that NODE_EXTRA_CA_CERTS names"
 }
+
+/** A text of an answer with nothing in it that a terminal would obey, nor an end of a line. */
+const visibly = (_: string, value: unknown): unknown => typeof value === "string" ? inLine(value) : value
+
+/**
+ * Decodes an answer in JSON. Whoever answers is not trusted with the terminal: a colour could hide what is printed behind it, and a line
+ * break forge a line of the tool.
+ */
+export const decoded = <A, I>(url: string, schema: Schema.Schema<A, I>, text: string): Effect.Effect<A, string> =>
+  Schema.decode(Schema.parseJson(schema, { reviver: visibly }))(text).pipe(
+    Effect.mapError((error) => `${url} does not speak this contract: ${inLines(error.message)}`)
+  )

@@ -182,9 +182,7 @@ const sendOnce = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Fail
   )
 
 const decode = <A, I>(target: Target, answer: Schema.Schema<A, I>, text: string): Effect.Effect<A, Unexpected> =>
-  Schema.decode(Schema.parseJson(answer))(text).pipe(
-    Effect.mapError((error) => new Unexpected({ text: `${target.url} does not speak this contract: ${error.message}` }))
-  )
+  Effect.mapError(Http.decoded(target.url, answer, text), (told) => new Unexpected({ text: told }))
 
 const isEnvelopeStatus = (status: number): status is Envelopes.Status => Envelopes.statuses.some((known) => known === status)
 
