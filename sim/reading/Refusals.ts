@@ -174,6 +174,7 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(400, "authorization_pending", "BadRequest", again),
   told(400, "slow_down", "BadRequest", again),
   told(400, "access_denied", "BadRequest", fix),
+  told(404, "not_found", "OrderNotFound", "refresh_state", "grant_fetched"),
   told(429, "rate_limited", "RateLimitExceeded", again, "user_codes_locked"),
   told(429, "rate_limited", "RateLimitExceeded", again, "account_openings"),
   // Changes of an account: from a sequence that no record has, or that lies too far back, or with too many waiting readers.

@@ -30,6 +30,7 @@ import { moreThanExact } from "./moreThanExact.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
 import { nightWithoutRoom } from "./nightWithoutRoom.js"
 import { notedWithoutRoom } from "./notedWithoutRoom.js"
+import { oneAgentTooMany } from "./oneAgentTooMany.js"
 import { oneScopeShort } from "./oneScopeShort.js"
 import { onTheStroke } from "./onTheStroke.js"
 import { oneTicketBehindTheOther } from "./oneTicketBehindTheOther.js"
@@ -109,7 +110,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   membersInPairs,
   pinsFollowPasskeys,
   withdrawnBehindUnknown,
-  onTheStroke
+  onTheStroke,
+  oneAgentTooMany
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

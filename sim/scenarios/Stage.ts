@@ -46,6 +46,14 @@ interface Numbered {
   readonly call: number
 }
 
+/** An agent's request for a key: the call that began it, and the number of its verifier. */
+export interface AskedKey {
+  readonly agent: OwnerCalls.Bearer
+  readonly call: number
+  readonly request: number
+  readonly scopes: ReadonlyArray<string>
+}
+
 const second = 1_000
 /** How long after the beginning of a second its marks are made and everything that depends on them is done. */
 const settledMs = 40
@@ -449,17 +457,33 @@ export class Stage {
     return this.apart(OwnerCalls.finishAuthentication(who, { kind: "get", passkey, asked, signCount: 0 }))
   }
 
-  /** Connects an agent, whose key has these scopes, to the account of the owner that a call has let in. */
-  connect(owner: number, scopes: ReadonlyArray<string>): OwnerCalls.Bearer {
+  /** An agent asks for a key with these scopes. */
+  agentAsks(scopes: ReadonlyArray<string>): AskedKey {
     const agent = OwnerCalls.stranger(`agent-${scopes.join("-")}`)
     const request = this.#keys++
-    const { call: begun } = this.apart(OwnerCalls.beginAgentConnect(agent, "an agent", scopes, 3_600, request))
-    const who = OwnerCalls.holder(`owner of ${agent.client}`, owner)
-    this.done(this.apart(OwnerCalls.approveAgentConnect(who, of(begun, "userCode"), scopes)).answer)
-    const exchange = OwnerCalls.exchangeAgentConnect(agent, of(begun, "deviceCode"), OwnerCalls.verifierOf(request))
-    const { answer, call } = this.apart(exchange)
+    const { answer, call } = this.apart(OwnerCalls.beginAgentConnect(agent, "an agent", scopes, 3_600, request))
     this.done(answer)
-    return OwnerCalls.agent(agent.client, call)
+    return { agent, call, request, scopes }
+  }
+
+  /** The owner that a call has let in approves what an agent asks for. */
+  approveAgent(owner: number, { agent, call, scopes }: AskedKey): Answer {
+    const who = OwnerCalls.holder(`owner of ${agent.client}`, owner)
+    return this.apart(OwnerCalls.approveAgentConnect(who, of(call, "userCode"), scopes)).answer
+  }
+
+  /** An agent tries to fetch its key. */
+  fetchKey({ agent, call, request }: AskedKey): Numbered {
+    return this.apart(OwnerCalls.exchangeAgentConnect(agent, of(call, "deviceCode"), OwnerCalls.verifierOf(request)))
+  }
+
+  /** Connects an agent, whose key has these scopes, to the account of the owner that a call has let in. */
+  connect(owner: number, scopes: ReadonlyArray<string>): OwnerCalls.Bearer {
+    const asked = this.agentAsks(scopes)
+    this.done(this.approveAgent(owner, asked))
+    const { answer, call } = this.fetchKey(asked)
+    this.done(answer)
+    return OwnerCalls.agent(asked.agent.client, call)
   }
 
   /** Sends a request of an owner or an agent once, and waits for the answer. Their calls are numbered apart from those of traders. */

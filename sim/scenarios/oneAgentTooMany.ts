@@ -1,0 +1,112 @@
+/**
+ * An owner connects one agent after the other, until his account has as many keys as it may. The next one is approved and finds no room for
+ * its key; for the one after that he may not even give an approval. He denies the one, approves the other, and revokes a key to make room
+ * for it. At the end of his session he approves one more, which comes too late.
+ *
+ * What has to hold: whoever was refused for want of room gets in once there is some, and until then may be denied. A revoked key takes no
+ * room, and is still shown to its owner. Who denies an agent that has its key is told which key to revoke. And no key is given behind the
+ * end of the session that approved it.
+ */
+import type { Json } from "../reading/Bodies.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
+import { of } from "../workload/Wallet.js"
+import { infoOf } from "./Routes.js"
+import type { Scenario } from "./Scenario.js"
+import type { AskedKey, Stage } from "./Stage.js"
+
+const day = 24 * 3_600_000
+const minute = 60_000
+/** An agent waits for so long between two polls. */
+const pollMs = 5_000
+/** What an account may have: keys that act, ended ones that are shown, and approvals whose keys were not fetched. */
+const bounds = { keys: 2, endedKeys: 1, grantsOfAccount: 1 }
+/** What an agent or its owner is told where there is no room. */
+const noRoom = [429, "key_limit"]
+
+/** An owner with agents. */
+class Owner {
+  readonly #who: OwnerCalls.Bearer
+
+  /** `call` let the owner in. */
+  constructor(readonly stage: Stage, readonly call: number) {
+    this.#who = OwnerCalls.holder("owner", call)
+  }
+
+  /** Approves what an agent asks for. Returns the status, and what refuses it. */
+  approve(asked: AskedKey): ReadonlyArray<unknown> {
+    const { json, status } = this.stage.approveAgent(this.call, asked)
+    return [status, infoOf(json)["rejectionGuard"]]
+  }
+
+  /** Denies an agent a key. Returns the status and the message. */
+  deny({ call }: AskedKey): readonly [status: number, message: string] {
+    const { json, status } = this.stage.apart(OwnerCalls.denyAgentConnect(this.#who, of(call, "userCode"))).answer
+    return [status, String((json as Json)["safeMessage"])]
+  }
+
+  /** Revokes the key in the answer to a call. */
+  revoke(fetched: number): void {
+    this.stage.done(this.stage.apart(OwnerCalls.revokeApiKey(this.#who, of(fetched, "key.keyId"))).answer)
+  }
+
+  /** The ids of the keys that the owner is shown. */
+  get shown(): ReadonlyArray<unknown> {
+    const { keys } = this.stage.done(this.stage.apart(OwnerCalls.listApiKeys(this.#who)).answer)
+    return (keys as ReadonlyArray<Json>).map(({ keyId }) => keyId)
+  }
+}
+
+const refusedKey = (stage: Stage, asked: AskedKey): ReadonlyArray<unknown> => {
+  const { json, status } = stage.fetchKey(asked).answer
+  return [status, infoOf(json)["rejectionGuard"]]
+}
+
+/** Two agents for whom there is no room: one is denied, and the other gets its key as another one is revoked. */
+const waitForRoom = (stage: Stage, owner: Owner, revoked: number): void => {
+  const [denied, waiting] = [stage.agentAsks(["read"]), stage.agentAsks(["trade"])]
+  stage.is("the approval of one agent too many", owner.approve(denied), [200, undefined])
+  stage.is("a key too many", refusedKey(stage, denied), noRoom)
+  stage.is("an approval too many", owner.approve(waiting), noRoom)
+  stage.is("the denial of an agent that was refused its key", owner.deny(denied)[0], 200)
+  stage.is("the approval when there is room", owner.approve(waiting), [200, undefined])
+  stage.is("a key too many for another agent", refusedKey(stage, waiting), noRoom)
+
+  owner.revoke(revoked)
+  stage.wait(pollMs)
+  const key = stage.done(stage.fetchKey(waiting).answer)["key"] as Json
+  stage.is("keys that the owner is shown", owner.shown.length, bounds.keys + bounds.endedKeys)
+  const [status, message] = owner.deny(waiting)
+  stage.is("the denial of an agent that has its key", status, 404)
+  stage.holds(`the owner is told which key it is: ${message}`, message.includes(String(key["keyId"])))
+}
+
+export const oneAgentTooMany: Scenario = {
+  name: "one-agent-too-many",
+  what: "agents for whose keys and approvals there is no room until others have gone, one that has its key, and one whose owner's session ends",
+  bounds: { identity: bounds },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { indexStaleMs: day })
+    const [one, other] = stage.open(["one", "other"], 10_000)
+    stage.deal(one!, other!, market, 1, 1_000)
+
+    const { answer, call } = stage.register(0)
+    const sessionEndsAt = Number(stage.done(answer)["expiresAtEpochMs"])
+    const owner = new Owner(stage, call)
+    const keys = [["read"], ["trade"]].map((scopes) => {
+      const asked = stage.agentAsks(scopes)
+      stage.is(`the approval of ${asked.agent.client}`, owner.approve(asked), [200, undefined])
+      const fetched = stage.fetchKey(asked)
+      stage.done(fetched.answer)
+      return fetched.call
+    })
+    waitForRoom(stage, owner, keys[0]!)
+
+    stage.setForward(sessionEndsAt - minute - stage.venueNow)
+    const late = stage.agentAsks(["read"])
+    stage.is("the approval in the session's last minute", owner.approve(late), [200, undefined])
+    stage.setForward(2 * minute)
+    const { json, status } = stage.fetchKey(late).answer
+    stage.is("what the agent is told behind the session's end", [status, (json as Json)["code"]], [400, "grant_expired"])
+    stage.audit()
+  }
+}
