@@ -6,7 +6,7 @@
  * What has to hold: beyond its limit a key is let in by each route that cancels, and by no other. Where an address has used up its own, a
  * ticket is still taken for its key, and one that was ended is not. An agent that polls too fast has to wait from then on, and not from the
  * last time that it polled in time. The metrics are read no more often than that they cannot slow the venue, and however often, it takes
- * nothing from what else the address may do.
+ * nothing from what else the address may do. With a new window a key has all its cancels beyond the limit again.
  */
 import { unlimited } from "../faults/Options.js"
 import { metricsPerAddress } from "../properties/rateLimit.js"
@@ -21,6 +21,14 @@ import type { Stage } from "./Stage.js"
 const perKey = 60
 /** Requests of an address in a minute. */
 const perAddress = 70
+/** How long a limit's window lasts, ms. */
+const windowMs = unlimited.windowMs
+
+/** A key makes as many requests as its limit lets it. */
+const usesUp = (stage: Stage, who: OwnerCalls.Bearer): void => {
+  const use = Array.from({ length: perKey }, () => stage.apart(OwnerCalls.getCurrentApiKey(who)).answer.status)
+  stage.is("answers within the limit", use, use.map(() => 200))
+}
 
 /** Shows tickets from an address that may do nothing more: one whose owner would otherwise lose his connection, and one of nobody. */
 const ticketsBeyond = (stage: Stage, who: OwnerCalls.Bearer): void => {
@@ -61,10 +69,20 @@ const pollsTooFast = (stage: Stage): void => {
   stage.is("what an agent is told that polls", told, ["authorization_pending", "slow_down", "slow_down", "authorization_pending"])
 }
 
+/** A key that has cancelled beyond its limit uses up both the limit and the cancels beyond it in the next window. */
+const onceMoreBeyond = (stage: Stage, who: OwnerCalls.Bearer): void => {
+  stage.setForward(windowMs)
+  usesUp(stage, who)
+  const cancels = Array.from({ length: perKey + 1 }, (_, at) => stage.apart(OwnerCalls.cancelAll(who, `beyond-${at}`)).answer.status)
+  stage.is("cancels beyond the limit that were refused", cancels.flatMap((status, at) => status === 200 ? [] : [`${at}: ${status}`]), [
+    `${perKey}: 429`
+  ])
+}
+
 export const beyondTheLimit: Scenario = {
   name: "beyond-the-limit",
   what: "a key that has used up its limit, on every route that it may use, and tickets shown from an address that has used up its own, and "
-    + "an agent that polls too fast, and an address that reads the metrics too often",
+    + "an agent that polls too fast, an address that reads the metrics too often, and a key that cancels beyond its limit in two windows",
   set: { ...affiliates, limits: { ...unlimited, perAddress, perKey } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000)
@@ -73,8 +91,7 @@ export const beyondTheLimit: Scenario = {
     const who = OwnerCalls.demoKey("bot", bot!)
     const named = { account: bot!.accountId, market: market.marketId }
 
-    const use = Array.from({ length: perKey }, () => stage.apart(OwnerCalls.getCurrentApiKey(who)).answer.status)
-    stage.is("answers within the limit", use, use.map(() => 200))
+    usesUp(stage, who)
     const isLetIn = (route: Parameters<typeof tried>[1]): boolean => {
       const { json, status } = stage.apart(tried(who, route, named)).answer
       return status !== 429 || infoOf(json)["rejectionGuard"] !== undefined
@@ -84,6 +101,7 @@ export const beyondTheLimit: Scenario = {
     metricsAgainAndAgain(stage)
     pollsTooFast(stage)
     ticketsBeyond(stage, OwnerCalls.demoKey("one", one!))
+    onceMoreBeyond(stage, who)
     stage.auditEngine()
   }
 }
