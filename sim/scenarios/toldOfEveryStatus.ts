@@ -1,12 +1,13 @@
 /**
- * Somebody follows the description of a market that trades in sessions, and in every record only one thing changes in it: its session, its
- * status, its parameters at once, an announcement and its effect, a step of the index that is held back, and a delisting that is
- * announced, withdrawn, announced again and carried out. A venue that has forgotten one of these in its list of what is told shows the
- * market of before, until something else happens to it: most of the time nobody notices.
+ * Somebody follows the description of a market that trades in sessions, and in every record only one thing changes in it: its session,
+ * its status, its parameters at once, an announcement and its effect, a step of the index that is held back, and a delisting that is
+ * announced, withdrawn, announced again and carried out, before parameters that were announced for later. A venue that has forgotten one
+ * of these in its list of what is told shows the market of before, until something else happens to it: most of the time nobody notices.
  *
  * What has to hold: each of these is told at once, by itself, to who follows the market.
  */
 import type { Parameters } from "../../src/domain/Market.js"
+import type { Json } from "../reading/Bodies.js"
 import { type Listener, listened } from "./Listener.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage, Terms } from "./Stage.js"
@@ -65,8 +66,11 @@ export const toldOfEveryStatus: Scenario = {
     tells("its end", 0, 1, () => stage.done(stage.index(market, price)))
     tells("an announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 20 * noticeMs))
     tells("its withdrawal", 1, 1, () => stage.withdrawEnd(market))
-    tells("another announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 2 * noticeMs))
-    tells("the end", 2, 1, () => stage.pass(3 * noticeMs))
+    tells("another announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 3 * noticeMs))
+    tells("an announcement for later", 1, 0, () => put(stage, market, { takerFeeBps: market.takerFeeBps + 2 }, stage.venueNow + 20 * noticeMs))
+    tells("the end", 2, 1, () => stage.pass(4 * noticeMs))
+    const { market: ended } = stage.public("getMarket", `/v1/markets/${market.marketId}`)
+    stage.is("what is announced of a market that has ended", (ended as Json)["announced"], undefined)
     // What happens to it concerns no other market.
     const [one, two] = stage.open(["one", "two"], 10_000)
     stage.deal(one!, two!, stage.market("ABC", 1_000), 1, 1_000)
