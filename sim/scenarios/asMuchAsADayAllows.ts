@@ -4,7 +4,7 @@
  *
  * What has to hold: withdrawals are paid up to the day's limit exactly, and the one beyond it is refused for that reason; on the next day,
  * of the signer's clock, as much is paid again and no more, and no day that was is given once more by a clock that is set back. One
- * withdrawal has a limit of its own, which is paid, too, and not exceeded. An answer that comes when its question is over approves nothing.
+ * withdrawal has a limit of its own, which is paid, too, and not exceeded. The treasury does not pay itself. An answer that comes when its question is over approves nothing.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
@@ -40,9 +40,16 @@ const answeredTooLate = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   stage.done(stage.apart(FundsCalls.cancel(owner, asked)).answer)
 }
 
+/** The owner would have the treasury pay itself: nothing is held for that, and nobody is asked to approve it. */
+const paidToItself = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  const treasury = String(stage.reconciliation()["treasuryPartyId"])
+  const { json, status } = stage.apart(FundsCalls.createWithdrawal(owner, "to-the-treasury", String(atomsOf(1)), treasury)).answer
+  stage.is("what becomes of a withdrawal to the treasury", [status, (json as Json)["rejectionGuard"]], [422, "receiver_is_treasury"])
+}
+
 export const asMuchAsADayAllows: Scenario = {
   name: "as-much-as-a-day-allows",
-  what: "withdrawals up to the limit of a day and of each and beyond it, on two days, and an answer that comes too late",
+  what: "withdrawals up to the limit of a day and of each and beyond it, on two days, one to the treasury, and an answer that comes too late",
   set: { funds: ledgerOf({ dailyAtoms: atomsOf(daily), perWithdrawalAtoms: atomsOf(each) }) },
   bounds: withPrepared,
   play: (stage) => {
@@ -66,6 +73,7 @@ export const asMuchAsADayAllows: Scenario = {
     }
     const today = Math.floor(stage.venueNow / day)
     answeredTooLate(stage, owner)
+    paidToItself(stage, owner)
     paid(3)
     paid(daily - 3)
     stage.is("the day", Math.floor(stage.venueNow / day), today)
