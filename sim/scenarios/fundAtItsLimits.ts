@@ -1,15 +1,19 @@
 /**
  * The insurance fund has money for more than its market allows it to hold, and is offered a position at a price that no order of its market
- * may have. A fund that takes over whatever its money carries holds more than anybody may and cannot sell it; one that buys at any price
+ * may have; and what it holds pays funding. A fund that takes over whatever its money carries holds more than anybody may and cannot sell it; one that buys at any price
  * that the arithmetic of a bankruptcy yields pays for losses of another market with a price that nobody can trade at.
  *
  * What has to hold: the fund's position stays within the market's limit, and the rest is deleveraged at the same price. A position whose
- * bankruptcy price lies beyond the market's highest price is neither offered to the market nor taken over: all of it is deleveraged.
+ * bankruptcy price lies beyond the market's highest price is neither offered to the market nor taken over: all of it is deleveraged. What
+ * the fund pays of funding is among its movements, as what it gave.
  */
 import type { Parameters } from "../../src/domain/Market.js"
+import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
 import { seedFund } from "./Seeding.js"
-import type { Somebody, Stage } from "./Stage.js"
+import { nextInterval, type Somebody, type Stage } from "./Stage.js"
+
+const minute = 60_000
 
 const stepsOf = (stage: Stage, market: Parameters): ReadonlyArray<string> =>
   stage.steps(market).map(({ filledQuantity, price, step }) => [step, filledQuantity, price].join(" "))
@@ -28,9 +32,12 @@ const offeredTooMuch = (stage: Stage, rich: Somebody): void => {
   stage.is("what both have left", ruined.map((who) => [stage.held(who, market), stage.usdc(who, "equity")]), [[0, 0], [0, 0]])
 }
 
-/** An account owes so much for one market that the price of its position in another one is above the highest there. */
-const beyondAnyPrice = (stage: Stage, rich: Somebody): void => {
-  const fallen = stage.market("DEF", 1_000)
+/**
+ * An account owes so much for one market that the price of its position in another one is above the highest there. Returns the market
+ * in which the fund holds ten.
+ */
+const beyondAnyPrice = (stage: Stage, rich: Somebody): Parameters => {
+  const fallen = stage.market("DEF", 1_000, { fundingIntervalMs: minute, fundingCapE9: 40_000_000 })
   const capped = stage.market("GHI", 1_000, { maxPriceAtoms: 1_050 })
   const debtor = stage.one("debtor", 8_750)
   stage.deal(debtor, rich, fallen, 10, 1_000)
@@ -42,16 +49,26 @@ const beyondAnyPrice = (stage: Stage, rich: Somebody): void => {
   stage.move(fallen, 90)
   stage.is("the steps where prices end at 1,050", stepsOf(stage, capped), ["order 0.0 1185.0", "deleveraging 1.0 1185.0"])
   stage.is("the steps of what has fallen", stepsOf(stage, fallen), ["takeover 10.0 107.0"])
+  return fallen
+}
+
+/** An interval ends while the fund holds ten at 90: 0.01 % in 8 hours, for a minute. */
+const paysForAMinute = (stage: Stage, { marketId }: Parameters): void => {
+  stage.passUntil(nextInterval(stage.now, minute) + 1_500)
+  const paid = (stage.fund()["movements"] as ReadonlyArray<Json>)
+    .filter(({ cause }) => cause === "funding")
+    .map(({ amountAtoms, marketId: of }) => [of, amountAtoms])
+  stage.is("what the fund paid of funding", paid, [[marketId, "-188"]])
 }
 
 export const fundAtItsLimits: Scenario = {
   name: "fund-at-its-limits",
-  what: "a fund with more money than its market lets it use, and a bankruptcy price above the highest of its market",
+  what: "a fund with more money than its market lets it use, a bankruptcy price above the highest of its market, and funding of the fund",
   play: (stage) => {
     seedFund(stage)
     const rich = stage.one("rich", 1_000_000)
     offeredTooMuch(stage, rich)
-    beyondAnyPrice(stage, rich)
+    paysForAMinute(stage, beyondAnyPrice(stage, rich))
     stage.audit()
   }
 }
