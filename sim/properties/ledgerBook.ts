@@ -1,7 +1,8 @@
 /**
  * Safety (I10), checked against the ledger's own book. Every submission is byte for byte what an owner approved, by a passkey that
  * answered for exactly that transaction, and was journaled before; no step had its effect twice; a deposit is credited, and a withdrawal
- * spent, exactly where the ledger has executed its last step; and the treasury holds what the venue owes by the journal.
+ * spent, exactly where the ledger has executed its last step; and the treasury holds what the venue owes by the journal. Whenever a step
+ * is prepared, the journal names the place in the ledger from which on it may be completed: the one before its first preparation.
  *
  * Where the ledger may have forgotten the result of a step, the venue waits for an operator: for such a transfer only the book decides
  * what is held. What strangers executed with a party's stolen key counts like the venue's own submissions; but a withdrawal executed after
@@ -73,7 +74,11 @@ const prepared = (state: State, command: CommandOfKind<"PrepareStep">): Verdict 
   const isVenues = step === "treasury_offer_withdrawal"
   state.transactions.set(hash, { transfer, step, commandId, preparedTransaction, isApproved: isVenues })
   state.current.set(placeOf(command), hash)
-  if (!state.boundAt.has(placeOf(command))) state.boundAt.set(placeOf(command), ledgerEndOffset)
+  const boundAt = state.boundAt.get(placeOf(command))
+  if (boundAt !== undefined && boundAt !== ledgerEndOffset) {
+    return broken(`prepares a step again as of offset ${ledgerEndOffset}, and its completions may come from ${boundAt} on`)
+  }
+  state.boundAt.set(placeOf(command), ledgerEndOffset)
   return holds
 }
 
