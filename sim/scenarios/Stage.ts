@@ -96,6 +96,21 @@ const terms = (base: string): Parameters => ({
   liquidationFeeBps: 100
 })
 
+const wish = (market: Parameters, side: "buy" | "sell", wanted: Wanted, clientOrderId: string): Calls.Wish => {
+  const { expiresAtEpochMs, now = false, price = 0, reduceOnly = false, size } = wanted
+  return {
+    market,
+    side,
+    type: price === 0 ? "market" : "limit",
+    priceAtoms: price,
+    quantityAtoms: size,
+    clientOrderId,
+    ...(now ? { timeInForce: "IOC" as const } : {}),
+    ...(reduceOnly ? { reduceOnly } : {}),
+    ...(expiresAtEpochMs === undefined ? {} : { expiresAtEpochMs })
+  }
+}
+
 export class Stage {
   readonly #acting: Acting
   #keys = 0
@@ -367,20 +382,13 @@ export class Stage {
 
   /** The request that places an order, to be sent together with others. */
   anOrder(who: Somebody, market: Parameters, side: "buy" | "sell", wanted: Wanted): Calls.Draft {
-    const { expiresAtEpochMs, now = false, price = 0, reduceOnly = false, size } = wanted
     const key = this.#nextKey(who.client)
-    const wish: Calls.Wish = {
-      market,
-      side,
-      type: price === 0 ? "market" : "limit",
-      priceAtoms: price,
-      quantityAtoms: size,
-      clientOrderId: key,
-      ...(now ? { timeInForce: "IOC" as const } : {}),
-      ...(reduceOnly ? { reduceOnly } : {}),
-      ...(expiresAtEpochMs === undefined ? {} : { expiresAtEpochMs })
-    }
-    return Calls.place(who, side, key, wish)
+    return Calls.place(who, side, key, wish(market, side, wanted, key))
+  }
+
+  /** Asks what an order would come to. */
+  preview(who: Somebody, market: Parameters, side: "buy" | "sell", wanted: Wanted): Json {
+    return this.done(this.say(Calls.preview(who, wish(market, side, wanted, this.#nextKey(who.client)))))
   }
 
   // --- readers -------------------------------------------------------------------------------------------

@@ -1,29 +1,55 @@
 /**
  * Requests come at the one moment, or in the one state, at which a wrong answer is easily given. More than four accounts wait for changes,
- * and the waits are refused as if all were of one account. An account lists its orders just when the histories have reached its latest
- * one, and gets it twice; or its open orders since the very moment of one of them. Accounts without profit or loss change places in a
- * ranking. An interval of funding ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has
- * fallen silent, and a new subscriber of a balance is told that the owner may withdraw what nobody would pay out.
+ * and the waits are refused as if all were of one account, or one account waits once more than it may. A purchase is previewed just when
+ * the only offer is about to leave. An account lists its orders just when the histories have reached its latest one, and gets it twice; or
+ * its open orders since the very moment of one of them. Accounts without profit or loss change places in a ranking. An interval of funding
+ * ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new
+ * subscriber of a balance is told that the owner may withdraw what nobody would pay out.
  *
  * What has to hold: the answer is right at each of these moments, whoever asks and by whichever route.
  */
+import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
 import { listened } from "./Listener.js"
 import type { Scenario } from "./Scenario.js"
-import { nextInterval } from "./Stage.js"
+import { nextInterval, type Somebody, type Stage } from "./Stage.js"
 
 const hour = 3_600_000
 /** No multiple of it is a multiple of the five seconds after which a book is sampled. */
 const intervalMs = 12_000
 /** Longer than the histories rest, and shorter than the time to the next mark. */
 const takenInMs = 500
+/** Most waits of one account. */
+const mostWaits = 4
+/** The shortest time after which a dead-man switch cancels: within it an index stays fresh. */
+const switchMs = 5_000
 /** A leaderboard is made anew within this time. */
 const boardMs = 40_000
 
+/**
+ * The only offer is of somebody whose switch is due, and whose orders no record has cancelled yet: who asks what a purchase would come to,
+ * and who then buys, is not given it.
+ */
+const previewedLate = (stage: Stage, market: Parameters, maker: Somebody, taker: Somebody): void => {
+  stage.sell(maker, market, { size: 1, price: 1_000 })
+  stage.cancelAllAfter(maker, switchMs)
+  stage.index(market, 1_000)
+  stage.tick()
+  stage.setForward(switchMs)
+  const wanted = { size: 1, price: 1_000 }
+  const previewed = stage.preview(taker, market, "buy", wanted)["order"] as Json
+  const bought = stage.buy(taker, market, wanted)
+  const filled = [previewed, bought].map(({ filledQuantityAtoms, status }) => [status, filledQuantityAtoms])
+  stage.is("what is bought of who is due to leave, by the preview and in fact", filled, [["open", "0"], ["open", "0"]])
+  stage.cancel(taker, market, bought)
+}
+
 export const askedAtThatMoment: Scenario = {
   name: "asked-at-that-moment",
-  what: "waits of many accounts, a list at the histories' last record, equal scores, a rate that nothing else comes with, a silent index",
+  what:
+    "waits of many accounts, an offer about to leave, a list at the histories' last record, equal scores, a rate that nothing else comes "
+    + "with, a silent index",
   set: { streams: listened },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000 })
@@ -38,6 +64,11 @@ export const askedAtThatMoment: Scenario = {
 
     // Nothing changes for any of these accounts.
     stage.together(everybody.map((who) => stage.aWait(who, 2_000)))
+    const ofOne = Array.from({ length: mostWaits + 1 }, () => ({ ...stage.aWait(one!, 2_000), persistent: false }))
+    const sentAway = stage.answersTogether(ofOne).filter(({ status }) => status !== 200)
+    stage.is("waits of one account that are refused", sentAway.map(({ json }) => (json as Json)["rejectionGuard"]), ["waits_per_account"])
+
+    previewedLate(stage, market, two!, three!)
 
     // Nobody holds anything: the interval's rate is all that changes when it ends.
     const ticker = stage.listener("who follows the market")
