@@ -11,11 +11,12 @@ export interface Scenario {
   readonly bounds?: Partial<Bounds>
   /**
    * Further settings: a slow disk, a follower that takes the snapshots, histories that lag, limits of the stream where there are
-   * listeners, request limits, whether accounts may be affiliates, a ledger, and markets of a file, some of them in sessions.
+   * listeners, request limits, how much of the past is kept in memory, whether accounts may be affiliates, a ledger, and markets of a
+   * file, some of them in sessions.
    */
   readonly set?: Pick<
     Partial<Options>,
-    "disk" | "follower" | "funds" | "histories" | "limits" | "listing" | "sessions" | "standings" | "streams"
+    "disk" | "edges" | "follower" | "funds" | "histories" | "limits" | "listing" | "sessions" | "standings" | "streams"
   >
   readonly play: (stage: Stage) => void
 }

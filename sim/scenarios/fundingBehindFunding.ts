@@ -5,22 +5,40 @@
  *
  * What has to hold: every holder pays for each interval that was paid, for what was held when that interval ended, whatever is done
  * meanwhile: what is credited, bought and sold comes after it. An interval that ends while as many payments as there may be are waiting is
- * published with a rate of zero.
+ * published with a rate of zero. And who asks for his payments since the very moment of one is told of that one, too, wherever it is kept.
  */
 import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
-import { nextInterval } from "./Stage.js"
+import { nextInterval, type Somebody, type Stage } from "./Stage.js"
 
 const intervalMs = 10_000
 /** Between two jumps: there is a tick in this time, and there are records for some of the holders only, ms. */
 const apartMs = 4
 /** Most payments of a market that wait, by the rules. */
 const mostInLine = 8
+const nothingElse = { money: "ordinary", parametersShare: 0, brinkShare: 0, meanStepMs: 0, dueAtStart: 0, againUnderHalt: 0 } as const
+/** Payments that the venue keeps in memory, of all holders. */
+const mostKept = 30
+/** Longer than the histories rest, ms. */
+const takenInMs = 500
+
+/** Reads the payments of an account, of which the venue's memory has long lost the first ones, since the exact moment of each. */
+const readSince = (stage: Stage, who: Somebody, paid: number): void => {
+  stage.wait(takenInMs)
+  const since = (sinceEpochMs: number): ReadonlyArray<Json> =>
+    stage.own(who, "listFundingPayments", `funding-payments?since=${sinceEpochMs}`)["payments"] as ReadonlyArray<Json>
+  const all = since(0)
+  stage.is("payments", all.length, paid)
+  const moments = all.map(({ occurredAtEpochMs }) => Number(occurredAtEpochMs))
+  const expected = moments.map((moment) => moments.filter((other) => other >= moment).length)
+  stage.is("payments since the moment of each", moments.map((moment) => since(moment).length), expected)
+}
 
 export const fundingBehindFunding: Scenario = {
   name: "funding-behind-funding",
   what: "a clock is set forward interval by interval while records settle one holder each, and holders act in between",
   bounds: { settledAtOnce: 1 },
+  set: { edges: { ...nothingElse, fillsKept: mostKept } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000, indexStaleMs: 3_600_000 })
     const holders = stage.open(Array.from({ length: 30 }, (_, at) => `holder ${at}`), 20_000)
@@ -48,6 +66,7 @@ export const fundingBehindFunding: Scenario = {
     stage.is("what the credited has", stage.balance(first!)["collateralAtoms"], left(20_001))
     stage.is("what the seller has", [stage.balance(second!)["collateralAtoms"], stage.held(second!, market)], [left(20_000), 50])
     stage.is("what another has", stage.balance(holders.at(-1)!)["collateralAtoms"], left(20_000))
+    readSince(stage, first!, paid)
     stage.audit()
   }
 }
