@@ -6,7 +6,7 @@
 import { orderId, sequenceOf } from "../../src/domain/Ids.js"
 import { isListed, symbol } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
-import { isKept } from "../model/NaiveState.js"
+import { isKept, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer } from "../properties/Observation.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -66,16 +66,31 @@ const changes = ({ accounts }: NaiveVenue, everybody: ReadonlyArray<Identity>, r
   return [Calls.read(who, "listChanges", `/v1/accounts/${who.accountId}/changes?fromSequence=${behind}&limit=1`, "trader")]
 }
 
-const ofMarkets = ({ markets }: NaiveVenue, random: SimRandom): ReadonlyArray<Draft> => {
+/** Candles of a market from the exact opening of one of them on. */
+const candlesSince = ({ history: { prices } }: NaiveVenue, { index, parameters }: NaiveMarket, random: SimRandom): ReadonlyArray<Draft> => {
+  const told = prices.filter(({ market }) => market === index)
+  if (told.length === 0) return []
+  const { atEpochMs, series } = random.pick(told)
+  const [timeframe, lengthMs] = random.pick([["1m", 60_000], ["1m", 60_000], ["1h", 3_600_000]] as const)
+  const asked = `timeframe=${timeframe}&series=${series}&since=${Math.floor(atEpochMs / lengthMs) * lengthMs}`
+  return [Calls.read(Calls.passerBy, "getCandles", `/v1/markets/${parameters.marketId}/candles?${asked}`, "none")]
+}
+
+const ofMarkets = (model: NaiveVenue, random: SimRandom): ReadonlyArray<Draft> => {
   const anybodys = (endpoint: string, target: string): Draft => Calls.read(Calls.passerBy, endpoint, target, "none")
-  return markets.filter(({ status }) => isListed(status)).flatMap(({ parameters, trades }) => {
+  return model.markets.filter(({ status }) => isListed(status)).flatMap((market) => {
+    const { parameters, trades } = market
     const v2 = `/v2/markets/${encodeURIComponent(symbol(parameters))}`
     const candles = ["trade", "index", "mark"].map((series) =>
       anybodys("getCandles",
         `/v1/markets/${parameters.marketId}/candles?timeframe=${random.pick(["1m", "1m", "3m", "1h", "1d"])}&series=${series}`)
     )
     const since = [...timesOf(trades.map(({ atEpochMs }) => atEpochMs), random)]
-    return [...candles, ...since.map((time) => anybodys("listCompatTrades", `${v2}/trades?since=${time}&limit=500`))]
+    return [
+      ...candles,
+      ...candlesSince(model, market, random.split(`candles of ${parameters.marketId}`)),
+      ...since.map((time) => anybodys("listCompatTrades", `${v2}/trades?since=${time}&limit=500`))
+    ]
   })
 }
 
