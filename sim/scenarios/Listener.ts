@@ -155,11 +155,13 @@ export class Listener {
     const { model, witness } = this.acting
     this.#account = model.accounts.findIndex(({ born }) => Ids.accountId(born) === accountId)
     if (isToCancel) witness.see({ _tag: "Arming", connectionId: this.#connectionId, account: this.#account })
-    this.#isArming = isToCancel
     this.#ticket = ticket
     const id = `f${++this.#said}`
     witness.see({ _tag: "Shown", client: this.name, id, ticket })
-    return this.#ask({ op: "auth", ticket, cancelOnDisconnect: isToCancel }, id)
+    const answer = this.#ask({ op: "auth", ticket, cancelOnDisconnect: isToCancel }, id)
+    // What it was promised once holds for later tickets, whether they ask for it or not.
+    this.#isArming ||= isToCancel && answer["type"] === "auth_ok"
+    return answer
   }
 
   /** Places an order over the connection. Returns the answer. */

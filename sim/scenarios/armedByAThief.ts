@@ -4,8 +4,10 @@
  * as the thief sends pings.
  *
  * What has to hold: armed connections whose ticket was revoked, and which have no open orders, soon give their places back; and likewise
- * those whose ticket has expired, once its key is revoked.
+ * those whose ticket has expired, once its key is revoked. A connection that has so given its place back is armed again with the next
+ * ticket that it is shown, since its client was promised that its orders end with it.
  */
+import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { listened } from "./Listener.js"
@@ -18,6 +20,8 @@ const most = 16
 const armed: ReadonlyArray<string> = Array.from({ length: most }, () => "armed")
 /** Within this time the venue looks at every connection. */
 const lookedAtMs = 3_000
+/** Longer than it may take until who has left is noticed, and his connection ended. */
+const noticedMs = 6_000
 /** How long a ticket lasts. */
 const ticketMs = 300_000
 
@@ -46,6 +50,25 @@ const expiredBefore = (stage: Stage): void => {
   stage.is("what the owner of the other account is told", arm(stage, accountId, "another", ticketOf(keys[1]), most), armed)
 }
 
+/** A client whose ticket was ended, and whose connection gave its place back, shows another one, asks for nothing with it, and is gone. */
+const promisedOnce = (stage: Stage, market: Parameters): void => {
+  const who = stage.one("promised", 10_000)
+  const before = stage.armed
+  const listener = stage.listener("who was promised it once")
+  const first = stage.ticket(who)
+  listener.show(first, who.accountId, true)
+  stage.is("the end of his ticket", stage.say(OwnerCalls.endTickets(OwnerCalls.demoKey("promised", who), first)).status, 204)
+  stage.pass(lookedAtMs)
+  stage.is("connections that are armed without his", stage.armed, before)
+  listener.show(stage.ticket(who), who.accountId, false)
+  stage.is("connections that are armed with his", stage.armed, before + 1)
+  listener.place(stage.anOrder(who, market, "buy", { size: 1, price: 900 }))
+  stage.is("his orders", stage.openOrders(who).length, 1)
+  listener.leave()
+  stage.pass(noticedMs)
+  stage.is("his orders when he has left", stage.openOrders(who), [])
+}
+
 export const armedByAThief: Scenario = {
   name: "armed-by-a-thief",
   what: "an account's connections that cancel their orders, all armed by a ticket that is then ended",
@@ -61,7 +84,9 @@ export const armedByAThief: Scenario = {
 
     expiredBefore(stage)
 
-    stage.deal(one, stage.one("other", 10_000), stage.market("ABC", 1_000), 1, 1_000)
+    const market = stage.market("ABC", 1_000)
+    promisedOnce(stage, market)
+    stage.deal(one, stage.one("other", 10_000), market, 1, 1_000)
     stage.audit()
   }
 }
