@@ -1,12 +1,12 @@
 /**
  * Clients come back for what the venue no longer remembers, and for what has only just happened. An account has used one name for two
  * orders, the second long after the first had been forgotten; both are found in the histories only, and a client that asks by the name
- * wants to know of the second. Its next order is listed while the histories are just one record behind. And several orders of one block
- * are read from the journal, page by page, as few records at a time as there may be. At last the histories are lost, and candles and a
- * leaderboard are asked for while they are made anew.
+ * wants to know of the second. Its next order is listed while the histories are just one record behind. Several orders of one block are
+ * read from the journal, page by page, as few records at a time as there may be; and changes are asked for behind a record that is just
+ * being written. At last the histories are lost, and candles and a leaderboard are asked for while they are made anew.
  *
  * What has to hold: a name leads to the last order that had it, a list lacks nothing that is too young for the histories, pages tell each
- * change once, and neither candles nor a leaderboard are of half of the histories.
+ * change once and do not go back, and neither candles nor a leaderboard are of half of the histories.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
@@ -22,6 +22,8 @@ const takenInMs = 500
 /** Orders placed at once, and updates of an account that are kept: fewer. */
 const atOnce = 14
 const keptUpdates = 2
+/** Reads of changes, a millisecond apart, while a record is written. */
+const readsAhead = 12
 /** Reads while the histories are made anew, which takes some seconds, and the time between two of them, ms. */
 const readsOfLoss = 400
 const apartMs = 20
@@ -74,9 +76,20 @@ const paged = (stage: Stage, who: Somebody, from: number, limit: number): Readon
   return told
 }
 
+/** Asks over and over for the changes behind a record that is just being written: an answer never goes back behind what was asked for. */
+const askedAhead = (stage: Stage, who: Somebody, market: Parameters): void => {
+  stage.tick()
+  const next = Number(stage.balance(who)["journalSequence"]) + 1
+  const target = `/v1/accounts/${who.accountId}/changes?fromSequence=${next}&waitMs=0`
+  const read = { ...Calls.read(who, "listChanges", target, "trader"), persistent: false }
+  const order = stage.anOrder(who, market, "buy", { size: 1, price: 700 })
+  const answers = stage.answersTogether([order, ...Array.from({ length: readsAhead }, () => read)], 1)
+  stage.holds("changes behind that record can be asked for", answers.slice(1).some(({ status }) => status === 200))
+}
+
 export const readLongAfter: Scenario = {
   name: "read-long-after",
-  what: "a name used by two orders that are both forgotten, a list one record ahead of the histories, and pages within a block",
+  what: "a name used by two orders that are both forgotten, a list one record ahead of the histories, pages within a block, changes behind a record on its way",
   set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, keptUpdates } },
   play: (stage) => {
     const beganAtEpochMs = stage.now
@@ -103,6 +116,7 @@ export const readLongAfter: Scenario = {
     const whole = paged(stage, other!, from, 500)
     stage.is("the changes of orders", whole.filter((each) => String(each).startsWith("account.orders")).length, atOnce)
     for (const limit of [1, 2, 3]) stage.is(`what is told in pages of ${limit}`, paged(stage, other!, from, limit), whole)
+    askedAhead(stage, other!, market)
     stage.deal(other!, who!, market, 1, 1_000)
     stage.wait(takenInMs)
     redrawn(stage, other!, market, beganAtEpochMs)
