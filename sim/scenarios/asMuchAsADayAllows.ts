@@ -49,7 +49,8 @@ const paidToItself = (stage: Stage, owner: OwnerCalls.Bearer): void => {
 
 export const asMuchAsADayAllows: Scenario = {
   name: "as-much-as-a-day-allows",
-  what: "withdrawals up to the limit of a day and of each and beyond it, on two days, one to the treasury, and an answer that comes too late",
+  what:
+    "withdrawals up to the limit of a day and of each and beyond it, on two days, one to the treasury, and an answer that comes too late",
   set: { funds: ledgerOf({ dailyAtoms: atomsOf(daily), perWithdrawalAtoms: atomsOf(each) }) },
   bounds: withPrepared,
   play: (stage) => {

@@ -82,7 +82,8 @@ const waitForRoom = (stage: Stage, owner: Owner, revoked: number): void => {
 
 export const oneAgentTooMany: Scenario = {
   name: "one-agent-too-many",
-  what: "agents for whose keys and approvals there is no room until others have gone, one that has its key, and one whose owner's session ends",
+  what:
+    "agents for whose keys and approvals there is no room until others have gone, one that has its key, and one whose owner's session ends",
   bounds: { identity: bounds },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { indexStaleMs: day })

@@ -89,7 +89,8 @@ const askedAhead = (stage: Stage, who: Somebody, market: Parameters): void => {
 
 export const readLongAfter: Scenario = {
   name: "read-long-after",
-  what: "a name used by two orders that are both forgotten, a list one record ahead of the histories, pages within a block, changes behind a record on its way",
+  what:
+    "a name used by two orders that are both forgotten, a list one record ahead of the histories, pages within a block, changes behind a record on its way",
   set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, keptUpdates } },
   play: (stage) => {
     const beganAtEpochMs = stage.now

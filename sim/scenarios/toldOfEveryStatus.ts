@@ -67,7 +67,8 @@ export const toldOfEveryStatus: Scenario = {
     tells("an announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 20 * noticeMs))
     tells("its withdrawal", 1, 1, () => stage.withdrawEnd(market))
     tells("another announced end", 1, 1, () => stage.announceEnd(market, stage.venueNow + 3 * noticeMs))
-    tells("an announcement for later", 1, 0, () => put(stage, market, { takerFeeBps: market.takerFeeBps + 2 }, stage.venueNow + 20 * noticeMs))
+    tells("an announcement for later", 1, 0,
+      () => put(stage, market, { takerFeeBps: market.takerFeeBps + 2 }, stage.venueNow + 20 * noticeMs))
     tells("the end", 2, 1, () => stage.pass(4 * noticeMs))
     const { market: ended } = stage.public("getMarket", `/v1/markets/${market.marketId}`)
     stage.is("what is announced of a market that has ended", (ended as Json)["announced"], undefined)
