@@ -7,6 +7,7 @@
  * room, and is still shown to its owner. Who denies an agent that has its key is told which key to revoke. And no key is given behind the
  * end of the session that approved it.
  */
+import type { Answer } from "../properties/Observation.js"
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { of } from "../workload/Wallet.js"
@@ -23,6 +24,9 @@ const bounds = { keys: 2, endedKeys: 1, grantsOfAccount: 1 }
 /** What an agent or its owner is told where there is no room. */
 const noRoom = [429, "key_limit"]
 
+/** The status of an answer, and what refuses it. */
+const told = ({ json, status }: Answer): ReadonlyArray<unknown> => [status, infoOf(json)["rejectionGuard"]]
+
 /** An owner with agents. */
 class Owner {
   readonly #who: OwnerCalls.Bearer
@@ -34,8 +38,7 @@ class Owner {
 
   /** Approves what an agent asks for. Returns the status, and what refuses it. */
   approve(asked: AskedKey): ReadonlyArray<unknown> {
-    const { json, status } = this.stage.approveAgent(this.call, asked)
-    return [status, infoOf(json)["rejectionGuard"]]
+    return told(this.stage.approveAgent(this.call, asked))
   }
 
   /** Denies an agent a key. Returns the status and the message. */
@@ -56,10 +59,7 @@ class Owner {
   }
 }
 
-const refusedKey = (stage: Stage, asked: AskedKey): ReadonlyArray<unknown> => {
-  const { json, status } = stage.fetchKey(asked).answer
-  return [status, infoOf(json)["rejectionGuard"]]
-}
+const refusedKey = (stage: Stage, asked: AskedKey): ReadonlyArray<unknown> => told(stage.fetchKey(asked).answer)
 
 /** Two agents for whom there is no room: one is denied, and the other gets its key as another one is revoked. */
 const waitForRoom = (stage: Stage, owner: Owner, revoked: number): void => {

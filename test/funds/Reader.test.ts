@@ -11,6 +11,10 @@ import * as Ledger from "../../src/ledger/Ledger.js"
 // oxlint-disable-next-line typescript/no-explicit-any -- parts of the parts
 const partOf = <A>(given: any): A => given
 
+/** A venue's places and turns on the ledger, as far as its reader needs them. */
+const boundOf = ({ reads }: Pick<Parts, "reads">): Bound =>
+  partOf<Bound>({ custody: { treasury: "t", userId: "u" }, offsets: new Offsets(reads), completing: Effect.unsafeMakeSemaphore(1) })
+
 const accepted = (offset: number) => ({
   commandId: `cmd_${offset}`,
   submissionId: "",
@@ -57,11 +61,7 @@ const scene = (
       then({ entries: [{ _tag: "Done" }], refusal: Refusal.none })
     }
   })
-  const bound = partOf<Bound>({
-    custody: { treasury: "t", userId: "u" },
-    offsets: new Offsets(parts.reads),
-    completing: Effect.unsafeMakeSemaphore(1)
-  })
+  const bound = boundOf(parts)
   const reader = new Reader(parts, bound, 0)
   // So soon after the epoch that nothing is journaled for the time that has passed.
   const page = () => Effect.runPromise(reader.page(1_000))
@@ -131,11 +131,7 @@ const flooded = (beganAtSequence: number, partyAt = (page: number) => `p${page}`
       then({ entries: [], refusal: command.offset % 15 === 13 ? Refusal.transferNotFound : Refusal.ledgerFactKnown })
     }
   })
-  const bound = partOf<Bound>({
-    custody: { treasury: "t", userId: "u" },
-    offsets: new Offsets(parts.reads),
-    completing: Effect.unsafeMakeSemaphore(1)
-  })
+  const bound = boundOf(parts)
   const reader = new Reader(parts, bound, beganAtSequence)
   return { ledger, noted, page: () => Effect.runPromise(reader.page(1_000)), reader }
 }

@@ -231,9 +231,9 @@ const nothing = Buffer.alloc(0)
 /** Most bytes of a line that may yet become an offer, spaces included. */
 const mostOfOffer = 64
 
-/** Whether a line that has not arrived whole may become an offer. */
+/** Whether a line of at most `mostOfOffer` bytes that has not arrived whole may become an offer. */
 const mayBecomeOffer = (line: string): boolean => {
-  const said = line.length > mostOfOffer ? "" : line.toLowerCase().replace(/[ \t]+/g, "")
+  const said = line.toLowerCase().replace(/[ \t]+/g, "")
   return said !== "" && "upgrade:h2c\r".startsWith(said)
 }
 
