@@ -85,6 +85,7 @@ import { readyAgain } from "./readyAgain.js"
 import { reconciliations } from "./reconciliations.js"
 import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
+import { restsOnDurable } from "./restsOnDurable.js"
 import { revocations } from "./revocations.js"
 import { roomIsFoundAgain } from "./roomIsFoundAgain.js"
 import { roomIsKept } from "./roomIsKept.js"
@@ -198,6 +199,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(durability),
   watch(lockIsHeld),
   watch(shownIsDurable),
+  watch(restsOnDurable),
   watch(damageIsDetected),
   watch(startsAreGuarded),
   watch(directoriesAreKnown),

@@ -345,6 +345,11 @@ export type Observation =
   }
   /** The index feed gave a process a price. Price atoms; when its source took it. */
   | { readonly _tag: "Quoted"; readonly marketId: string; readonly priceAtoms: number; readonly sourceEpochMs: number }
+  /**
+   * The venue asks the ledger to prepare a command, or the signer for the key of an account or the signature of a transaction: `of` is the
+   * command's id, the account's, or the transaction's hash in hex. Every record that is durable by then was observed before.
+   */
+  | { readonly _tag: "AskedOfBank"; readonly what: "prepare" | "key" | "sign"; readonly of: string }
   /** A reader of the venue's feed was given a record and its decisions. */
   | { readonly _tag: "Fed"; readonly decided: Decided }
   /** The feed cannot be continued, and not because of a disk fault. */

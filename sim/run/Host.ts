@@ -455,6 +455,11 @@ export class Host {
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       bank,
+      askedOfBank: (asked) => {
+        if (this.follower.paused || this.witness.proving) return
+        this.follower.drain()
+        this.witness.see({ _tag: "AskedOfBank", ...asked })
+      },
       histories,
       follower: this.#follower(),
       readings: this.#readings(),

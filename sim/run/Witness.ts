@@ -193,6 +193,8 @@ type OfProcess = Extract<Observation, {
     | "Watched"
     | "DiskFull"
     | "Healed"
+    | "Quoted"
+    | "AskedOfBank"
     | "Ended"
 }>
 
@@ -217,6 +219,10 @@ const describeProcess = (seen: OfProcess): string => {
       return `watched at ${seen.clockEpochMs}${seen.isWriting ? " writing" : ""}`
     case "Healed":
       return "healed"
+    case "Quoted":
+      return `quoted ${seen.marketId} ${seen.priceAtoms} of ${seen.sourceEpochMs}`
+    case "AskedOfBank":
+      return `asked of the bank ${seen.what} ${seen.of}`
     case "DiskFull":
       return `the disk ${seen.isFull ? "is full" : "has room"} at ${seen.atEpochMs}`
     case "Ended":
@@ -362,8 +368,6 @@ const describe = (seen: Observation): string => {
       return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
     case "Inspected":
       return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
-    case "Quoted":
-      return `quoted ${seen.marketId} ${seen.priceAtoms} of ${seen.sourceEpochMs}`
     case "Fed":
       return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
     case "AnsweredOver":
@@ -393,6 +397,8 @@ const describe = (seen: Observation): string => {
     case "Watched":
     case "DiskFull":
     case "Healed":
+    case "Quoted":
+    case "AskedOfBank":
     case "Ended":
       return describeProcess(seen)
     case "SnapshotBegun":

@@ -590,11 +590,20 @@ export class Stage {
 
   /** The same, where some may be refused. */
   answersTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Answer> {
-    const { clients, world: { time } } = this.#acting
+    return this.#answersTogether(drafts, apartMs, this.#acting.clients.issue)
+  }
+
+  /** The same for requests of an owner or an agent. */
+  apartTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs: number): ReadonlyArray<Answer> {
+    return this.#answersTogether(drafts, apartMs, this.#acting.clients.issueApart)
+  }
+
+  #answersTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs: number, issueOne: Acting["clients"]["issue"]): ReadonlyArray<Answer> {
+    const { world: { time } } = this.#acting
     const answers = drafts.map((): Answer | undefined => undefined)
     drafts.forEach((draft, at) => {
       const issue = (): void =>
-        void clients.issue(draft, (answer) => {
+        void issueOne(draft, (answer) => {
           answers[at] = answer
         })
       if (apartMs === 0) issue()

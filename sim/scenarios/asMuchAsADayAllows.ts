@@ -2,10 +2,12 @@
  * Somebody who can approve withdrawals takes what he can get. The treasury's key gives only so much on a day, whoever has approved it, so
  * that there is time to notice; and who is refused for that reason comes back the next day.
  *
- * What has to hold: withdrawals are paid up to the day's limit exactly, and the one beyond it is refused for that reason; on the next day,
- * of the signer's clock, as much is paid again and no more, and no day that was is given once more by a clock that is set back. One
- * withdrawal has a limit of its own, which is paid, too, and not exceeded. The treasury does not pay itself. An answer that comes when its question is over approves nothing.
+ * What has to hold: withdrawals are paid up to the day's limit exactly, and the one beyond it is refused for that reason; on the next
+ * day, of the signer's clock, as much is paid again and no more, and no day that was is given once more by a clock that is set back. One
+ * withdrawal has a limit of its own, which is paid, too, and not exceeded. The treasury does not pay itself. An answer that comes when
+ * its question is over approves nothing, and nothing is signed by one that is not on the disk yet.
  */
+import { still } from "../faults/Options.js"
 import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
@@ -19,19 +21,34 @@ const daily = 5
 const each = 4
 /** How long a question to an owner may be answered. */
 const openMs = 5 * 60_000
+/** How often an owner asks again who is in a hurry, and the time between, ms; and the longest time of a disk operation, ms. */
+const hurried = 8
+const hurryMs = 3
+const slowMs = 20
 const atomsOf = (usdc: number): number => usdc * 1_000_000
+
+/** Waits until the owner is asked to approve a withdrawal. Returns the call that was answered with the question. */
+const questionOf = (stage: Stage, owner: OwnerCalls.Bearer, asked: FundsCalls.Asked): number => {
+  const initiated = stage.apart(FundsCalls.initiate(owner, asked))
+  const { status } = stage.done(initiated.answer)
+  if (status === "approval_required") return initiated.call
+  stage.wait(1_000)
+  return questionOf(stage, owner, asked)
+}
+
+/** The owner approves a withdrawal and asks what becomes of it all the while, also as the approval is decided and not yet on the disk. */
+const approvedInAHurry = (stage: Stage, owner: OwnerCalls.Bearer, usdc: number): void => {
+  const asked = stage.withdrawal(owner, usdc)
+  const proof = { kind: "get", passkey, asked: questionOf(stage, owner, asked), signCount: 0 } as const
+  const again = Array.from({ length: hurried }, () => FundsCalls.initiate(owner, asked))
+  stage.done(stage.apartTogether([FundsCalls.complete(owner, asked, proof), ...again], hurryMs)[0]!)
+  stage.approveUntil(owner, passkey, asked, "ledger_confirmed")
+}
 
 /** Somebody has got the owner's answer and sends it once the owner has long left: the withdrawal waits as before, and is given up. */
 const answeredTooLate = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   const asked = stage.withdrawal(owner, 1)
-  const waits = (): number => {
-    const initiated = stage.apart(FundsCalls.initiate(owner, asked))
-    const { status } = stage.done(initiated.answer)
-    if (status === "approval_required") return initiated.call
-    stage.wait(1_000)
-    return waits()
-  }
-  const question = waits()
+  const question = questionOf(stage, owner, asked)
   stage.setForward(openMs)
   stage.tick()
   const proof = { kind: "get", passkey, asked: question, signCount: 0 } as const
@@ -51,7 +68,7 @@ export const asMuchAsADayAllows: Scenario = {
   name: "as-much-as-a-day-allows",
   what:
     "withdrawals up to the limit of a day and of each and beyond it, on two days, one to the treasury, and an answer that comes too late",
-  set: { funds: ledgerOf({ dailyAtoms: atomsOf(daily), perWithdrawalAtoms: atomsOf(each) }) },
+  set: { disk: { ...still.disk, maxCallMs: slowMs }, funds: ledgerOf({ dailyAtoms: atomsOf(daily), perWithdrawalAtoms: atomsOf(each) }) },
   bounds: withPrepared,
   play: (stage) => {
     const { call, owner: first } = beginWithOwner(stage, 2 * day)
@@ -75,7 +92,7 @@ export const asMuchAsADayAllows: Scenario = {
     const today = Math.floor(stage.venueNow / day)
     answeredTooLate(stage, owner)
     paidToItself(stage, owner)
-    paid(3)
+    approvedInAHurry(stage, owner, 3)
     paid(daily - 3)
     stage.is("the day", Math.floor(stage.venueNow / day), today)
     refused(1)

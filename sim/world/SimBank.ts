@@ -79,6 +79,12 @@ export interface Again {
   readonly definiteShare: number
 }
 
+/** A request of the venue for a prepared command, an account's key, or a signature: see `AskedOfBank`. */
+export interface Asked {
+  readonly what: "prepare" | "key" | "sign"
+  readonly of: string
+}
+
 export interface SimBank {
   /** The services for one process. `ready` queues a task in it. */
   readonly layerFor: (process: { readonly ready: (task: () => void) => void }) => Layer.Layer<Faucet | Ledger | PartySigner>
@@ -365,6 +371,33 @@ const signerBehind = (
     })
   })
 }
+
+/** The same services; `asked` is told, as they leave, of the requests that have to rest on durable records. */
+export const heardBy = <R>(services: Layer.Layer<R | Ledger | PartySigner>, asked: (what: Asked) => void) =>
+  Layer.map(services, (context) => {
+    const ledger = Context.get(context, Ledger)
+    const signer = Context.get(context, PartySigner)
+    return context.pipe(
+      Context.add(Ledger, {
+        ...ledger,
+        prepare: (...planned) => {
+          asked({ what: "prepare", of: planned[0].commandId })
+          return ledger.prepare(...planned)
+        }
+      }),
+      Context.add(PartySigner, {
+        ...signer,
+        newParty: (request) => {
+          asked({ what: "key", of: request.accountId })
+          return signer.newParty(request)
+        },
+        sign: (request) => {
+          asked({ what: "sign", of: Buffer.from(request.hash).toString("hex") })
+          return signer.sign(request)
+        }
+      })
+    )
+  })
 
 /** A ledger that notes all its inputs. */
 const noting = (inputs: Array<Input>): DevelopmentLedger => {

@@ -20,7 +20,7 @@ import { whyEnded } from "../../src/sequencer/Writer.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
 import * as SimFollower from "./SimFollower.js"
-import type { SimBank } from "./SimBank.js"
+import { type Asked, heardBy, type SimBank } from "./SimBank.js"
 import type { SimDisk } from "./SimDisk.js"
 import type { Histories } from "../../src/readmodel/Histories.js"
 import type { SimHistories } from "./SimHistories.js"
@@ -51,6 +51,8 @@ export interface Parts {
   readonly feed: SimIndexFeed | undefined
   /** The ledger and the signer; undefined: none. */
   readonly bank: SimBank | undefined
+  /** Called as a request to either leaves that has to rest on durable records. */
+  readonly askedOfBank: (asked: Asked) => void
   /** The storage of its histories. */
   readonly histories: SimHistories
   /** Its follower's faults and their generator; undefined: it has none, and takes its snapshots itself. */
@@ -119,7 +121,7 @@ export const start = (parts: Parts): SimProcess => {
         historiesLeft: parts.histories.leave,
         reached: parts.reached
       }, parts.venue.capacity, parts.venue.stream?.missed),
-    bank === undefined ? Absent.layer : bank.layerFor(station),
+    bank === undefined ? Absent.layer : heardBy(bank.layerFor(station), parts.askedOfBank),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
   let stopFault: Error | undefined
