@@ -15,6 +15,7 @@ import type * as SimBank from "../world/SimBank.js"
 import type * as SimFollower from "../world/SimFollower.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import type * as SimWire from "../world/SimWire.js"
 import { type Limits, listedOrigin, type ToldAgain } from "../properties/Observation.js"
 
 /** Probabilities are per request, per disk call or per crash, as named; times in milliseconds. */
@@ -191,6 +192,8 @@ export interface Options {
   readonly limits?: Limits
   /** Sites whose pages may call the venue from a browser. Absent: none, and no request comes from a page. */
   readonly origins?: ReadonlyArray<string>
+  /** Connections on which requests travel as bytes. Absent: requests have no connections. */
+  readonly wire?: SimWire.Behaviour
 }
 
 /** Price moves timed so that an account falls under its margin at a moment, or in a state, that chance rarely meets. */
@@ -1290,8 +1293,40 @@ const limited = (random: SimRandom): Pick<Drawn, "limits" | "probe" | "rushes"> 
   return { limits: drawn, probe: probe(random.split("probe")), rushes: rushes(random.split("rushes"), drawn) }
 }
 
-/** All options but those that only some runs have: the ledger, the removed lock, intervals that end in a hurry, and pages of other origins. */
-type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock" | "origins">>
+/** Share of runs in which requests travel on connections, as bytes. */
+const wireShare = 0.5
+
+/** A limit that no run meets. */
+const enough = 1_000
+
+/**
+ * Connections as bytes, in half of the runs. Those of the calm profile have none of their faults: what is sent behind others and in pieces is
+ * none. Whoever cannot pay for bytes that are no request sends none: limits of requests count these, too.
+ */
+const wire = (random: SimRandom, profile: Profile, isLimited: boolean): Pick<Options, "wire"> => {
+  if (!random.chance(wireShare)) return {}
+  const isCalm = profile === "calm"
+  return {
+    wire: {
+      pipelinedShare: random.pick([0, 0.2, 0.6]),
+      piecesShare: random.pick([0, 0.3]),
+      maxPauseMs: random.pick([0, 5, 200]),
+      slowShare: isCalm ? 0 : random.pick([0, 0.2]),
+      maxSlowMs: random.pick([5, 100]),
+      strayShare: isCalm || isLimited ? 0 : random.pick([0, 0.05]),
+      keepAliveMs: random.pick([100, 60_000]),
+      connections: isCalm ? enough : random.pick([12, enough]),
+      perAddress: isCalm ? enough : random.pick([8, enough]),
+      unreadBytes: isCalm ? enough * enough : random.pick([64 * 1024, enough * enough])
+    }
+  }
+}
+
+/**
+ * All options but those that only some runs have: the ledger, the removed lock, intervals that end in a hurry, pages of other origins, and
+ * connections as bytes.
+ */
+type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock" | "origins" | "wire">>
 
 /** The profiles in which the lock may be taken away: the others are without disk faults, or without crashes. */
 const mayLoseLock: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
@@ -1401,9 +1436,10 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     standings: standings(random.split("standings")),
     oversight: oversight(random.split("oversight")),
     misfits: misfits(random.split("misfits")),
-    ...origins(random.split("origins"))
+    ...origins(random.split("origins")),
   }
-  const drawn: Drawn = { ...plain, edges: { ...drawnEdges, days: daysOf(plain.bounds, random.split("days")) } }
+  const wired = { ...plain, ...wire(random.split("wire"), profile, plain.limits !== unlimited) }
+  const drawn: Drawn = { ...wired, edges: { ...drawnEdges, days: daysOf(plain.bounds, random.split("days")) } }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
     ? { ...drawn, workload: ruined(drawn.workload, ruins), feed: { ...drawn.feed, ruin: ruinous(ruins) } }

@@ -16,6 +16,7 @@ import { cancel } from "./cancel.js"
 import { challengesAnsweredOnce } from "./challengesAnsweredOnce.js"
 import { closedSessions } from "./closedSessions.js"
 import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
+import { connections } from "./connections.js"
 import { conservation } from "./conservation.js"
 import { conversations } from "./conversations.js"
 import { damageIsDetected } from "./damageIsDetected.js"
@@ -200,6 +201,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(lockIsHeld),
   watch(shownIsDurable),
   watch(restsOnDurable),
+  watch(connections),
   watch(damageIsDetected),
   watch(startsAreGuarded),
   watch(directoriesAreKnown),

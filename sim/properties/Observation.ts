@@ -13,6 +13,7 @@ import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Reading } from "../reading/Asked.js"
 import type { SegmentNamed, WentOn } from "../world/EndTap.js"
+import type * as SimWire from "../world/SimWire.js"
 import type { Glance } from "./Glance.js"
 
 /** One thing a client wants, however often it has to ask: method, target, key and body never change. */
@@ -289,6 +290,14 @@ export type Observation =
      * meanwhile.
      */
     readonly hungMs: number
+  }
+  /** Something happened on a connection between clients and the process; 0 stands for all of them. `clockEpochMs`: by the process's clock, of refusals that are made. */
+  | {
+    readonly _tag: "OnConnection"
+    readonly connection: number
+    readonly atEpochMs: number
+    readonly clockEpochMs: number
+    readonly event: SimWire.Event
   }
   /** A command came to the writer, and was taken into its inbox or refused for lack of room. */
   | { readonly _tag: "Offered"; readonly command: Command; readonly taken: boolean }

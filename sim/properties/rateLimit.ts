@@ -13,6 +13,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Identity from "../reading/Identity.js"
 import { firstApart, firstOfStreamReads, firstOfStreams, firstOfTickets } from "../workload/Wallet.js"
+import { addresses } from "../world/Addresses.js"
 import { difference } from "./Difference.js"
 import { type Call, isLimited, isOfAffiliates, type Limits, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -57,9 +58,11 @@ export const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "f
 /** How many such requests an address may make in a window. */
 const signIns = ({ perAddress, signInsPerAddress = perAddress }: Limits): number => signInsPerAddress
 
-/** The window of an address: that of the traders or of the owners; signing in has one of its own. */
+/** The window of an address, that of the traders or of the owners; signing in has one of its own. */
+const subjectAt = (address: string): string => `address of ${address === addresses.traders ? "traders" : "owners"}`
+
 const placeOf = ({ credential, id }: Call): string =>
-  `address of ${id < firstApart || (id >= firstOfTickets && credential === "trader") ? "traders" : "owners"}`
+  subjectAt(id < firstApart || (id >= firstOfTickets && credential === "trader") ? addresses.traders : addresses.owners)
 
 const whereSigningIn = ", signing in"
 /** Whether a call is sent as JSON in UTF-8; anything else is refused. */
@@ -373,6 +376,10 @@ export const rateLimit: Property<State> = {
         return holds
       case "Answered":
         return readFault(state, seen) ?? overFault(state, seen)
+      case "OnConnection":
+        // Bytes that are no request count for their address, once the venue is ready.
+        if (seen.event.is === "misframed") mayCount(state, subjectAt(seen.event.address), seen.clockEpochMs)
+        return holds
       case "Settled":
         state.over.delete(seen.call.id)
         return holds

@@ -58,6 +58,11 @@ export class Clients {
   ) {
     this.wallet = new Wallet(follower.model)
     world.network.watch((request) => this.#handling(request))
+    world.network.listen((connection, event) => {
+      const atEpochMs = world.time.nowEpochMs()
+      const clockEpochMs = event.is === "misframed" ? this.clock()?.unsafeCurrentTimeMillis() ?? 0 : 0
+      witness.see({ _tag: "OnConnection", connection, atEpochMs, clockEpochMs, event })
+    })
   }
 
   /** Receives every ticket that clients obtain. */

@@ -366,6 +366,8 @@ const describe = (seen: Observation): string => {
       return `settled ${seen.call.id}`
     case "Committed":
       return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
+    case "OnConnection":
+      return `connection ${seen.connection} ${JSON.stringify(seen.event)}`
     case "Inspected":
       return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
     case "Fed":

@@ -7,7 +7,9 @@
 import { Effect, Layer } from "effect"
 import { type Application, type Conversation, Listener, type Peer, type Request, type Response } from "../../src/edge/http/Listener.js"
 import { addresses } from "./Addresses.js"
+import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
+import * as SimWire from "./SimWire.js"
 
 /** A process as seen from outside: `ready` queues a task of the process. */
 export interface Station {
@@ -35,8 +37,11 @@ export interface Caller {
 export interface SimListener {
   /** Begins a conversation with the listening process. */
   readonly connect: (target: string, caller: Caller) => void
-  /** Delivers a request to the listening process. */
-  readonly deliver: (request: Request, delivery: Delivery) => void
+  /**
+   * Delivers a request to the listening process; `random` draws what happens on its connection. Returns a function by which its sender
+   * stops waiting for it.
+   */
+  readonly deliver: (request: Request, delivery: Delivery, random: SimRandom) => () => void
   /** The layer for one process. */
   readonly layerFor: (process: Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
@@ -48,6 +53,8 @@ export interface SimListener {
 interface Service {
   readonly station: Station
   readonly application: Application
+  /** Its connections as bytes, where a run has them; WebSockets are above them. */
+  readonly wire: SimWire.SimWire | undefined
   open: boolean
   /** Functions that tell the senders of requests in progress that their connection was cut. */
   readonly pending: Set<() => void>
@@ -60,17 +67,18 @@ interface Service {
 const drainTimeoutMs = 5_000
 
 /** Cuts the connections of all requests in progress. */
-const notifyAll = (service: Service): void => {
+const notifyAll = (service: Service, by: "stop" | "death"): void => {
   const notices = [...service.pending, ...service.talking]
   service.pending.clear()
   service.talking.clear()
   for (const notice of notices) notice()
+  service.wire?.cut(by)
 }
 
 /** Cuts everything in progress, and accepts nothing more. */
 const close = (service: Service): void => {
   service.open = false
-  notifyAll(service)
+  notifyAll(service, "stop")
   service.drained?.()
 }
 
@@ -113,28 +121,84 @@ const begin = (at: Service, target: string, { accepted, peer, refused, wasCut }:
     accepted((then) => at.station.ready(() => then({ ...boundTo(taken), closed: leave })))
   })
 
+/** What a run's connections are like, and who is told of what happens on them. */
+export interface Wired {
+  readonly behaviour: SimWire.Behaviour
+  readonly told: SimWire.Told
+}
+
+/** Hands a request to the application as a task of the process, as one without a connection. */
+const hand = (at: Service, request: Request, { answered, wasCut }: Delivery, watch: () => Watch | undefined): void => {
+  at.pending.add(wasCut)
+  at.station.ready(() => {
+    let replied = false
+    let atOnce: Response | undefined
+    const handled = watch()?.(request)
+    at.application.handle(request, (response) => {
+      atOnce = response
+      if (replied) throw new Error(`${request.method} ${request.target} was replied to twice`)
+      replied = true
+      if (!at.pending.delete(wasCut)) return
+      answered(response)
+      if (at.pending.size === 0 && at.drained !== undefined) at.drained()
+    })
+    handled?.(atOnce)
+  })
+}
+
+/** Stops a service: takes nothing more, waits for what is under way, and cuts what takes too long. */
+const stop = (opened: Service, time: SimTime, closed: () => void): void => {
+  opened.open = false
+  for (const end of [...opened.talking]) end()
+  let isWireOpen = opened.wire !== undefined
+  const isDone = (): boolean => opened.pending.size === 0 && !isWireOpen
+  let patience = (): void => {}
+  const done = (): void => {
+    opened.drained = undefined
+    patience()
+    closed()
+  }
+  opened.wire?.stop(() => {
+    isWireOpen = false
+    opened.drained?.()
+  })
+  if (isDone()) return closed()
+  opened.drained = () => {
+    if (isDone()) done()
+  }
+  const cancel = time.after(drainTimeoutMs, () => {
+    opened.drained = undefined
+    notifyAll(opened, "stop")
+    closed()
+  })
+  patience = () => void cancel()
+}
+
 /** A listener without a process. `watch` is called at every request: there may be none. */
-export const make = (time: SimTime, watch: () => Watch | undefined): SimListener => {
+export const make = (time: SimTime, watch: () => Watch | undefined, wired: () => Wired | undefined): SimListener => {
   let service: Service | undefined
 
-  const deliver = (request: Request, { answered, refused, wasCut }: Delivery): void => {
+  const deliver: SimListener["deliver"] = (request, delivery, random) => {
     const at = service
-    if (at === undefined || !at.open) return refused()
-    at.pending.add(wasCut)
-    at.station.ready(() => {
-      let replied = false
-      let atOnce: Response | undefined
-      const handled = watch()?.(request)
-      at.application.handle(request, (response) => {
-        atOnce = response
-        if (replied) throw new Error(`${request.method} ${request.target} was replied to twice`)
-        replied = true
-        if (!at.pending.delete(wasCut)) return
-        answered(response)
-        if (at.pending.size === 0 && at.drained !== undefined) at.drained()
-      })
-      handled?.(atOnce)
+    if (at === undefined || !at.open) {
+      delivery.refused()
+      return () => {}
+    }
+    const leave = at.wire?.send({ request, ...delivery }, random)
+    if (leave !== undefined) return leave
+    hand(at, request, delivery, watch)
+    return () => {}
+  }
+
+  const open = (station: Station, application: Application): Service => {
+    const wires = wired()
+    const wire = wires === undefined ? undefined : SimWire.make(time, wires.behaviour, {
+      application,
+      ready: station.ready,
+      handling: (request) => watch()?.(request) ?? (() => {}),
+      told: wires.told
     })
+    return { station, application, wire, open: true, pending: new Set(), talking: new Set(), drained: undefined }
   }
 
   const layerFor = (station: Station): Layer.Layer<Listener> =>
@@ -142,30 +206,18 @@ export const make = (time: SimTime, watch: () => Watch | undefined): SimListener
       serve: (application) =>
         Effect.acquireRelease(
           Effect.sync(() => {
-            const opened: Service = { station, application, open: true, pending: new Set(), talking: new Set(), drained: undefined }
+            const opened = open(station, application)
             service = opened
             return opened
           }),
           (opened) =>
-            Effect.async<void>((resume) => {
-              opened.open = false
-              for (const end of [...opened.talking]) end()
-              const close = (): void => {
+            Effect.async<void>((resume) =>
+              stop(opened, time, () => {
                 if (service === opened) service = undefined
                 station.ready(() => resume(Effect.void))
-              }
-              if (opened.pending.size === 0) return close()
-              const patience = time.after(drainTimeoutMs, () => {
-                opened.drained = undefined
-                notifyAll(opened)
-                close()
               })
-              opened.drained = () => {
-                patience()
-                close()
-              }
-            })
-        ).pipe(Effect.map((opened) => ({ address: "sim", port: 80, cut: () => close(opened) })))
+            )
+        ).pipe(Effect.map((opened) => ({ address: "sim", port: 80, cut: () => close(opened), ...opened.wire?.counts })))
     })
 
   return {
@@ -180,8 +232,8 @@ export const make = (time: SimTime, watch: () => Watch | undefined): SimListener
       const dead = service
       dead.open = false
       service = undefined
-      notifyAll(dead)
+      notifyAll(dead, "death")
     },
-    underWay: () => service?.pending.size ?? 0
+    underWay: () => (service?.pending.size ?? 0) + (service?.wire?.underWay() ?? 0)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The network between clients and the venue, above HTTP framing. Each request uses any connection, so there is no order between requests;
- * a request and its reply are whole or absent.
+ * The network between clients and the venue. A request and its reply are whole or absent. In some runs requests travel on connections, as
+ * bytes, with their own faults (`SimWire`); in the others, each uses a connection of its own, and no bytes are framed.
  *
  * Fault model: a request is delayed, lost on the way in (the connection is cut: never handled), delivered a second time by an
  * intermediary, or half-open (handled or not, no reply arrives); a reply is lost after the venue acted. A refused connection means that
@@ -12,6 +12,7 @@ import type { Conversation, Listener, Request, Response } from "../../src/edge/h
 import * as SimListener from "./SimListener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
+import type { Behaviour, Told } from "./SimWire.js"
 
 /** The result of a request for its sender. */
 export type Result =
@@ -100,6 +101,8 @@ export interface SimNetwork {
   readonly setFaults: (faults: Faults) => void
   /** Sets the observer of each request that a process starts to handle. */
   readonly watch: (watch: SimListener.Watch) => void
+  /** Sets the observer of what happens on connections. */
+  readonly listen: (told: Told) => void
   /** Requests that were delivered to a process and have no reply yet. */
   readonly underWay: () => number
 }
@@ -199,11 +202,15 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
   })
 }
 
-/** A network with these faults; `random` is a generator of its own. */
-export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetwork => {
+/**
+ * A network with these faults; `random` is a generator of its own. `wire`: how connections behave, where requests travel on them as bytes.
+ */
+export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: Behaviour): SimNetwork => {
   let faults = initial
   let watching: SimListener.Watch | undefined
-  const listener = SimListener.make(time, () => watching)
+  let told: Told = () => {}
+  const wired = wire === undefined ? undefined : { behaviour: wire, told: ((connection, event) => told(connection, event)) satisfies Told }
+  const listener = SimListener.make(time, () => watching, () => wired)
 
   const send: SimNetwork["send"] = (request, timeoutMs, settle, fate = random, left = () => {}) => {
     const delay = (): number => fate.next() * faults.maxDelayMs
@@ -214,20 +221,24 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
       stopWaiting()
       settle(result)
     }
-    const stopWaiting = time.after(timeoutMs, () => once({ _tag: "Lost" }))
+    let leave = (): void => {}
+    const stopWaiting = time.after(timeoutMs, () => {
+      once({ _tag: "Lost" })
+      leave()
+    })
     const halfOpen = fate.chance(faults.halfOpen)
     const lostIn = fate.chance(faults.requestLoss)
     const lostOut = fate.chance(faults.replyLoss)
     const duplicated = fate.chance(faults.duplication)
     if (duplicated) {
-      time.after(delay() + delay(), () => listener.deliver(request, unheard()))
+      time.after(delay() + delay(), () => void listener.deliver(request, unheard(), fate))
     }
     time.after(delay(), () => {
       if (lostIn) {
         if (!halfOpen) time.after(delay(), () => once({ _tag: "Lost" }))
         return
       }
-      listener.deliver(request, {
+      leave = listener.deliver(request, {
         answered: (response) => {
           left(response)
           if (halfOpen) return
@@ -239,7 +250,7 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
         wasCut: () => {
           if (!halfOpen) time.after(delay(), () => once({ _tag: "Lost" }))
         }
-      })
+      }, fate)
     })
     return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
@@ -254,6 +265,9 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     },
     watch: (watch) => {
       watching = watch
+    },
+    listen: (listener) => {
+      told = listener
     },
     underWay: listener.underWay
   }

@@ -1,4 +1,5 @@
 /** The parts of a request's head that are used, and the meaning of its target. */
+import type { RequestHeaders } from "./Listener.js"
 
 /** `node:http` would make an object of all headers, at twice the cost. */
 export class Head {
@@ -57,6 +58,33 @@ export class Head {
     }
   }
 }
+
+/** The headers that a route may look at. */
+export const headersOf = (head: Head): RequestHeaders => ({
+  authorization: head.authorization,
+  "content-type": head.contentType,
+  "content-encoding": head.contentEncoding,
+  "idempotency-key": head.idempotencyKey,
+  origin: head.origin,
+  "access-control-request-method": head.requestMethod,
+  "x-forwarded-for": head.forwardedFor
+})
+
+/** A request's version of HTTP. */
+interface Versioned {
+  readonly httpVersionMajor: number
+  readonly httpVersionMinor: number
+}
+
+/**
+ * Whether a request is valid by RFC 9112: by 3.2, exactly one `Host` in HTTP/1.1 and at most one in HTTP/1.0, with a single host; by
+ * 6.1, no transfer coding other than `chunked`, and none in HTTP/1.0, which has no codings.
+ */
+export const isSound = (head: Head, { httpVersionMajor, httpVersionMinor }: Versioned): boolean =>
+  httpVersionMajor === 1
+  && head.namesHost
+  && (head.hosts === 1 || (head.hosts === 0 && httpVersionMinor === 0))
+  && (head.transferEncoding === undefined || (httpVersionMinor > 0 && /^chunked$/i.test(head.transferEncoding)))
 
 /** A host and a port as in RFC 3986, 3.2, or nothing. Commas are not accepted, since they separate the values of a repeated header. */
 const host = /^[\w.~!$&'()*+;=%:[\]-]*$/

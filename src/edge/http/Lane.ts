@@ -7,8 +7,6 @@
  * Bytes that cannot be framed are answered once everything before them has been: a refusal never takes the place of the answer to a
  * request that was carried out.
  */
-import type * as Http from "node:http"
-import type { Socket } from "node:net"
 import { type Head, lastLine, targetOf } from "./Head.js"
 import type { Misframed, Response } from "./Listener.js"
 import type { Rotation } from "./Rotation.js"
@@ -54,8 +52,35 @@ const capitalP = 80
  */
 const isUrgent = (bytes: Buffer): boolean => bytes[0] === capitalP && canceling.test(bytes.toString("latin1", 0, looksAtBytes))
 
+/** A request as it is framed. */
+export interface Framed {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  /** Whether all of it has been framed. */
+  readonly complete: boolean
+}
+
+/** Where a request's answer is written. */
+export interface Answerable {
+  /** Whether an answer was written. */
+  readonly headersSent: boolean
+  /** Whether none can be written any more. */
+  readonly destroyed: boolean
+}
+
+/** A connection's bytes: `node:net`'s socket, or another of the same kind. */
+export interface Wire {
+  readonly destroyed: boolean
+  readonly pause: () => unknown
+  readonly resume: () => unknown
+  readonly isPaused: () => boolean
+  readonly destroy: () => unknown
+  /** Closes it once what was written has been sent. */
+  readonly destroySoon: () => void
+}
+
 /** A framed request that has not been answered yet. */
-export class Exchange {
+export class Exchange<Of extends Framed = Framed, To extends Answerable = Answerable> {
   /** Undefined where there is none. */
   body: Uint8Array | undefined = undefined
   /** Whether all of it has arrived. */
@@ -63,7 +88,7 @@ export class Exchange {
   /** Why it is refused instead of dispatched. */
   refusal: Misframed | undefined = undefined
 
-  constructor(readonly request: Http.IncomingMessage, readonly result: Http.ServerResponse, readonly head: Head) {}
+  constructor(readonly request: Of, readonly result: To, readonly head: Head) {}
 
   get target(): string {
     return targetOf(this.request)
@@ -84,13 +109,13 @@ interface Stray {
 }
 
 /** The services that a lane uses. */
-export interface Server {
+export interface Server<Each extends Exchange = Exchange> {
   readonly rotation: Rotation
   /**
    * Frames bytes. Callbacks for beginnings, completions and ends run before this returns, except ends of bodies, which follow soon.
    */
   readonly frame: (bytes: Buffer) => void
-  readonly dispatch: (exchange: Exchange, reply: (response: Response) => void) => void
+  readonly dispatch: (exchange: Each, reply: (response: Response) => void) => void
   readonly misframed: (reason: Misframed, target: string | undefined, head: Head | undefined) => Response
   /** Unread answers of all connections. */
   readonly unread: Unread
@@ -106,7 +131,7 @@ export interface Server {
    * Writes an answer, possibly the connection's last, and calls back when the system has taken it. Returns the bytes of its body,
    * unless the body is shared by many answers.
    */
-  readonly write: (exchange: Exchange, response: Response, last: boolean, taken: () => void) => number
+  readonly write: (exchange: Each, response: Response, last: boolean, taken: () => void) => number
   /** Writes an answer that belongs to no exchange, without its body where that is for `HEAD`, and closes. */
   readonly writeLast: (response: Response, isHead: boolean) => void
   readonly stopping: () => boolean
@@ -114,8 +139,8 @@ export interface Server {
   readonly idle: () => void
 }
 
-export class Lane implements Holder {
-  private readonly waiting: Array<Exchange> = []
+export class Lane<Each extends Exchange = Exchange> implements Holder {
+  private readonly waiting: Array<Each> = []
   /** Requests dispatched whose answers the system has not taken yet. */
   private underWay = 0
   /** Bytes of answers that are not yet with the system. */
@@ -150,7 +175,7 @@ export class Lane implements Holder {
   /** Cancels the timeout of such a request, which began when the rest of it was up to the client. */
   private stopsClock: (() => void) | undefined = undefined
 
-  constructor(private readonly socket: Socket, private readonly server: Server) {}
+  constructor(private readonly socket: Wire, private readonly server: Server<Each>) {}
 
   get origin(): string {
     return this.server.origin
@@ -231,13 +256,13 @@ export class Lane implements Holder {
   }
 
   /** Takes a request whose head was framed. */
-  begin(exchange: Exchange): void {
+  begin(exchange: Each): void {
     this.begun++
     this.waiting.push(exchange)
   }
 
   /** A request has arrived whole, or will be refused: it may be dispatched when its turn comes. */
-  complete(exchange: Exchange): void {
+  complete(exchange: Each): void {
     exchange.complete = true
     this.onTime()
     // Dispatching while bytes are being framed could make `node:http` pause in the middle of them.
@@ -355,7 +380,7 @@ export class Lane implements Holder {
     }
   }
 
-  private answer(exchange: Exchange, response: Response, last: boolean): void {
+  private answer(exchange: Each, response: Response, last: boolean): void {
     if (this.isGone || exchange.result.headersSent || exchange.result.destroyed) return
     if (last) this.closing = true
     if (this.unread === 0) this.hasTaken = true

@@ -13,8 +13,8 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { assert } from "../../domain/Assert.js"
 import { type Connection, Connections, originOf, quarterOf } from "./Connections.js"
-import { Head } from "./Head.js"
-import { Exchange, Lane } from "./Lane.js"
+import { Head, headersOf, isSound } from "./Head.js"
+import * as Lanes from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
 import type { Application, Conversation, Misframed, Reply, Response, Sender, Serving } from "./Listener.js"
 import * as NodeSockets from "./NodeSockets.js"
@@ -69,6 +69,11 @@ export const defaults: Options = {
   drainTimeoutMs: 3_000,
   tls: undefined
 }
+
+/** A request of `node:http`, and a connection's lane of them. */
+const Exchange = Lanes.Exchange<Http.IncomingMessage, Http.ServerResponse>
+type Exchange = Lanes.Exchange<Http.IncomingMessage, Http.ServerResponse>
+type Lane = Lanes.Lane<Exchange>
 
 const misframedBy: Readonly<Record<string, Misframed>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -139,16 +144,6 @@ const write = (result: Http.ServerResponse, response: Response, { fixed, more }:
   return 0
 }
 
-/**
- * Whether a request is valid by RFC 9112: by 3.2, exactly one `Host` in HTTP/1.1 and at most one in HTTP/1.0, with a single host; by
- * 6.1, no transfer coding other than `chunked`, and none in HTTP/1.0, which has no codings.
- */
-const isSound = (head: Head, { httpVersionMajor, httpVersionMinor }: Http.IncomingMessage): boolean =>
-  httpVersionMajor === 1
-  && head.namesHost
-  && (head.hosts === 1 || (head.hosts === 0 && httpVersionMinor === 0))
-  && (head.transferEncoding === undefined || (httpVersionMinor > 0 && /^chunked$/i.test(head.transferEncoding)))
-
 /** Whether a request may switch protocols (RFC 6455, 4.2.1): HTTP/1.1 without a body, which would be taken for frames. */
 const mayUpgrade = (head: Head, request: Http.IncomingMessage): boolean =>
   isSound(head, request)
@@ -197,15 +192,7 @@ const dispatch = (application: Application, { body, head, request, target }: Exc
   application.handle({
     method: request.method ?? "",
     target,
-    headers: {
-      authorization: head.authorization,
-      "content-type": head.contentType,
-      "content-encoding": head.contentEncoding,
-      "idempotency-key": head.idempotencyKey,
-      origin: head.origin,
-      "access-control-request-method": head.requestMethod,
-      "x-forwarded-for": head.forwardedFor
-    },
+    headers: headersOf(head),
     body: body ?? empty,
     remoteAddress: request.socket.remoteAddress ?? "",
     whenGone: (then) => {
@@ -422,7 +409,7 @@ const makeServer = (
 
   const serve = (socket: Socket, admission: Admitted): void => {
     const { connection } = admission
-    const lane: Lane = new Lane(socket, {
+    const lane: Lane = new Lanes.Lane(socket, {
       rotation,
       unread,
       origin: connection.origin,
