@@ -256,6 +256,9 @@ const bytesOf = ({ body, headers, method, target }: Request, random: SimRandom):
   return head.length > headerLimit / 2 ? undefined : Buffer.concat([head, body])
 }
 
+/** Whether it can be told where the bytes behind a request begin: a refusal's family depends on what they say. */
+const endsPlainly = ({ body }: Request): boolean => body.length === 0 || /[}\]]/.test(String.fromCharCode(body.at(-1)!))
+
 /** Requests that are answered late although nothing is wrong: none is sent behind them. */
 const mayWait = ({ target }: Request): boolean => target.includes("waitMs") || target.includes("/operator/")
 
@@ -687,7 +690,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
       const fitting = [...lines].filter((line) => line.address === request.remoteAddress && line.takes(request, isBehind))
       const line = fitting.length > 0 ? random.pick(fitting) : begin(request.remoteAddress, random)
       line.send(sending, bytes)
-      if (random.chance(behaviour.strayShare)) {
+      if (endsPlainly(request) && random.chance(behaviour.strayShare)) {
         const stray = random.pick(strays)
         line.send(stray, Buffer.from(stray.bytes, "latin1"))
       }

@@ -112,8 +112,8 @@ const originForm = (target: string): string => {
 /** The same for a request that may be refused: its path decides the family of the envelope in any case. */
 export const targetOf = ({ url = "" }: { readonly url?: string | undefined }): string => originForm(url)
 
-/** A request line up to its target, at the start of the bytes or after another request. */
-const requestLine = /(?:^|[\r\n}])([A-Z]+) ([^ \r\n]+)/g
+/** A request line up to its target, at the start of the bytes or after another request, whose body is JSON where it has one. */
+const requestLine = /(?:^|[\r\n}\]])([A-Z]+) ([^ \r\n]+)/g
 
 /**
  * Method and target of the last request line in bytes that never became a request; undefined where there is none. They only decide the
