@@ -45,7 +45,7 @@ const refused = (stray: Stray, { body, headers, status }: Response): Verdict => 
   const json = JSON.parse(body) as { readonly info?: unknown }
   // A venue that starts says so whatever it was sent.
   if (status !== statuses[stray.reason] && status !== 503) return broken(`bytes that are refused as ${stray.reason} were answered ${status}: ${body}`)
-  if (stray.family === "compat" !== (json.info !== undefined)) return broken(`bytes for ${stray.family} were refused in another envelope: ${body}`)
+  if (stray.family !== undefined && stray.family === "compat" !== (json.info !== undefined)) return broken(`bytes for ${stray.family} were refused in another envelope: ${body}`)
   if (headers["connection"] !== "close") return broken(`bytes were refused as ${stray.reason}, and the answer does not say that it is the last`)
   return holds
 }
