@@ -412,15 +412,21 @@ class Line implements Wire {
       this.shared.ground.ready(() => {
         this.isMoving = false
         if (this.hasEnded || this.isHeld) return
-        this.arriving.shift()
         this.keepsAlive()
-        if (piece.ends > 0) this.tell({ is: "arrived", serial: piece.ends })
-        this.shared.ticks.run(() => this.lane.receive(piece.bytes))
+        this.shared.ticks.run(() => this.lane.receive(Buffer.concat(this.arrived())))
         this.watchTime()
         this.move()
       })
     if (piece.pauseMs === 0) arrive()
     else this.shared.time.after(piece.pauseMs, arrive)
+  }
+
+  /** Takes the next piece from its way, and those right behind it: all of them are read at once. */
+  private arrived(): ReadonlyArray<Buffer> {
+    const next = this.arriving.findIndex(({ pauseMs }, index) => index > 0 && pauseMs > 0)
+    const pieces = this.arriving.splice(0, next < 0 ? this.arriving.length : next)
+    for (const { ends } of pieces) if (ends > 0) this.tell({ is: "arrived", serial: ends })
+    return pieces.map(({ bytes }) => bytes)
   }
 
   // ---- the process's end
