@@ -1311,12 +1311,14 @@ const wire = (random: SimRandom, profile: Profile, isLimited: boolean): Pick<Opt
       pipelinedShare: random.pick([0, 0.2, 0.6]),
       piecesShare: random.pick([0, 0.3]),
       maxPauseMs: random.pick([0, 5, 200]),
+      busyShare: random.pick([0, 0.05]),
+      maxBusyMs: random.pick([20, 300]),
       slowShare: isCalm ? 0 : random.pick([0, 0.2]),
       maxSlowMs: random.pick([5, 100]),
       strayShare: isCalm || isLimited ? 0 : random.pick([0, 0.05]),
       keepAliveMs: random.pick([100, 60_000]),
-      connections: isCalm ? enough : random.pick([12, enough]),
-      perAddress: isCalm ? enough : random.pick([8, enough]),
+      connections: isCalm ? enough : random.pick([9, enough]),
+      perAddress: isCalm ? enough : random.pick([6, enough]),
       unreadBytes: isCalm ? enough * enough : random.pick([64 * 1024, enough * enough])
     }
   }

@@ -3,8 +3,9 @@
  * among them, and its limits of connections and of unread answers. What a real process leaves to `node:http`, which is framing and the
  * order in which answers are written, is here anew and simpler.
  *
- * Faults: a request arrives in pieces, with pauses between them; it is sent behind others that have no answer yet; a client takes its
- * answers late, or leaves in the middle; bytes that are no request follow one; there is no room for another connection.
+ * Faults: a request arrives in pieces, with pauses between them; it is sent behind others that have no answer yet; a process reads nothing
+ * for a while, and then much at once; a client takes its answers late, or leaves in the middle; bytes that are no request follow one; there
+ * is no room for another connection.
  */
 import * as Connections from "../../src/edge/http/Connections.js"
 import { Head, headersOf, isSound } from "../../src/edge/http/Head.js"
@@ -23,6 +24,9 @@ export interface Behaviour {
   /** Arriving in pieces, and the longest pause between two of them, ms. */
   readonly piecesShare: number
   readonly maxPauseMs: number
+  /** Of arrivals: the process reads nothing for a while, and then everything at once; and the longest time, ms. */
+  readonly busyShare: number
+  readonly maxBusyMs: number
   /** Of connections: the client takes each answer late; and the longest time, ms. */
   readonly slowShare: number
   readonly maxSlowMs: number
@@ -288,6 +292,8 @@ interface Shared {
   readonly connections: Connections.Connections
   readonly now: () => number
   readonly isStopping: () => boolean
+  /** For how long nothing is read, ms. */
+  readonly readsInMs: (random: SimRandom) => number
   /** Called when a connection has ended. */
   readonly left: (line: Line) => void
 }
@@ -417,8 +423,9 @@ class Line implements Wire {
         this.watchTime()
         this.move()
       })
-    if (piece.pauseMs === 0) arrive()
-    else this.shared.time.after(piece.pauseMs, arrive)
+    const inMs = Math.max(piece.pauseMs, this.shared.readsInMs(this.random))
+    if (inMs === 0) arrive()
+    else this.shared.time.after(inMs, arrive)
   }
 
   /** Takes the next piece from its way, and those right behind it: all of them are read at once. */
@@ -644,6 +651,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
   let isStopping = false
   let whenClosed = (): void => {}
   let lookedMs = 0
+  let busyUntilMs = 0
   let counted = 0
   const now = (): number => {
     lookedMs = Math.max(lookedMs + leastMs, time.nowEpochMs())
@@ -667,6 +675,11 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
     connections,
     now,
     isStopping: () => isStopping,
+    readsInMs: (random) => {
+      const nowMs = time.nowEpochMs()
+      if (random.chance(behaviour.busyShare)) busyUntilMs = Math.max(busyUntilMs, nowMs + random.next() * behaviour.maxBusyMs)
+      return Math.max(0, busyUntilMs - nowMs)
+    },
     left: (line) => {
       lines.delete(line)
       if (lines.size === 0) whenClosed()

@@ -8,6 +8,8 @@ const calm: SimWire.Behaviour = {
   pipelinedShare: 0,
   piecesShare: 0,
   maxPauseMs: 0,
+  busyShare: 0,
+  maxBusyMs: 0,
   slowShare: 0,
   maxSlowMs: 0,
   strayShare: 0,
