@@ -4,7 +4,8 @@
  * the only offer is about to leave. An account lists its orders just when the histories have reached its latest one, and gets it twice; or
  * its open orders since the very moment of one of them. Accounts without profit or loss change places in a ranking. An interval of funding
  * ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new
- * subscriber of a balance is told that the owner may withdraw what nobody would pay out.
+ * subscriber of a balance is told that the owner may withdraw what nobody would pay out. Somebody goes on in a leaderboard behind which as
+ * many others have come as may be.
  *
  * What has to hold: the answer is right at each of these moments, whoever asks and by whichever route.
  */
@@ -26,6 +27,9 @@ const mostWaits = 4
 const switchMs = 5_000
 /** A leaderboard is made anew within this time. */
 const boardMs = 40_000
+/** Leaderboards that are kept of a window, one a minute. */
+const boardsKept = 10
+const minute = 60_000
 
 /**
  * The only offer is of somebody whose switch is due, and whose orders no record has cancelled yet: who asks what a purchase would come to,
@@ -45,11 +49,22 @@ const previewedLate = (stage: Stage, market: Parameters, maker: Somebody, taker:
   stage.cancel(taker, market, bought)
 }
 
+/** Who has begun to page through a leaderboard goes on in it until as many others have come as are kept with it. */
+const pagedInTheEnd = (stage: Stage): void => {
+  const page = (cursor = ""): Json => stage.public("getLeaderboard", `/v1/leaderboard?window=all_time&limit=1${cursor}`)
+  const madeAt = ({ markEpochMs }: Json): number => Number(markEpochMs)
+  const first = page()
+  stage.wait((boardsKept - 1) * minute)
+  stage.holds("as many have come as are kept with it", madeAt(page()) - madeAt(first) >= (boardsKept - 1) * minute)
+  const second = page(`&cursor=${encodeURIComponent(String(first["nextCursor"]))}`)
+  stage.is("the leaderboard in which a reader goes on", second["boardVersion"], first["boardVersion"])
+}
+
 export const askedAtThatMoment: Scenario = {
   name: "asked-at-that-moment",
   what:
     "waits of many accounts, an offer about to leave, a list at the histories' last record, equal scores, a rate that nothing else comes "
-    + "with, a silent index",
+    + "with, a silent index, a leaderboard paged to its end",
   set: { streams: listened },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000 })
@@ -103,6 +118,7 @@ export const askedAtThatMoment: Scenario = {
     const compat = stage.done(stage.say(Calls.read(three!, "getCompatBalance", "/v2/balance", "trader")))["info"] as Json
     const withdrawable = [own.follow("account.balance"), stage.balance(three!), compat].map((each) => each["withdrawable"])
     stage.is("what may be withdrawn when the index is silent", withdrawable, ["0.000000", "0.000000", "0.000000"])
+    pagedInTheEnd(stage)
     stage.index(market, 1_000)
     stage.tick()
     stage.audit()
