@@ -10,13 +10,13 @@ export interface Scenario {
   /** The venue's bounds, where it needs others than those that no run reaches. */
   readonly bounds?: Partial<Bounds>
   /**
-   * Further settings: a slow disk, a follower that takes the snapshots, histories that lag, limits of the stream where there are
+   * Further settings: a slow disk, a follower that takes the snapshots, readers beside the venue, histories that lag, limits of the stream where there are
    * listeners, request limits, how much of the past is kept in memory, whether accounts may be affiliates, a ledger, and markets of a
    * file, some of them in sessions.
    */
   readonly set?: Pick<
     Partial<Options>,
-    "disk" | "edges" | "follower" | "funds" | "histories" | "limits" | "listing" | "sessions" | "standings" | "streams"
+    "disk" | "edges" | "follower" | "funds" | "histories" | "limits" | "listing" | "readings" | "sessions" | "standings" | "streams"
   >
   readonly play: (stage: Stage) => void
 }

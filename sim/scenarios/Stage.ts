@@ -703,6 +703,16 @@ export class Stage {
     return this.#answered({ ...draft, persistent: true }, this.#acting.clients.issue).answer
   }
 
+  /** Sends a request once. Returns the status of its answer; undefined where there is none after so long. */
+  statusWithin(draft: Calls.Draft, ms: number): number | undefined {
+    let status: number | undefined
+    this.#acting.clients.issue({ ...draft, persistent: false }, (last) => {
+      status = last?.status
+    })
+    this.wait(ms)
+    return status
+  }
+
   /** Issues a request, and waits for its last answer. */
   #answered(draft: Calls.Draft, issue: Acting["clients"]["issue"]): Numbered {
     let answer: Answer | undefined

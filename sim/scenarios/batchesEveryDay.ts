@@ -1,13 +1,15 @@
 /**
  * A client sends batches under keys, day after day, to a venue that can remember just those of one day. The first outcome of a key and the
  * further ones of its batch have tables of their own: a venue that gives back only the room of the first works for a day or two, and then
- * refuses every batch, until it is started again.
+ * refuses every batch, until it is started again. At last many of its reads are with the process that has the histories, which dies.
  *
  * What has to hold: what has been forgotten takes no room, whichever part of it had been where, so that each day's batches are decided as
- * those of the first day were; and a batch beyond them is refused on every day alike.
+ * those of the first day were; and a batch beyond them is refused on every day alike. And
+ * who has read while that process died, reads again when the next one is there.
  */
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
 
 const hour = 3_600_000
 
@@ -16,11 +18,30 @@ const idempotencyKeys = 64
 /** Batches, of orders that only reduce, whose further outcomes fill the rest but for two; and one that does not fit any more. */
 const sizes = [32, 31, 4]
 const days = 4
+/** Reads at once: far more than are sent to the histories of one account. */
+const reads = 200
+/** Each process of the venue has its histories die once, and not always while as many reads are with them as may be. */
+const deaths = 3
+/** Within this time the histories are open again, ms. */
+const openedMs = 10_000
+/** Within this time a read is answered that nothing is in the way of, ms. */
+const answeredMs = 1_000
+
+/** An account reads its orders of old, with as many reads as it takes until one of them is the death of the process that has them. */
+const readToDeath = (stage: Stage, who: Somebody): void => {
+  const read = Calls.read(who, "listOrders", `/v1/accounts/${who.accountId}/orders?limit=1`, "trader")
+  const statuses = stage.answersTogether(Array.from({ length: reads }, () => ({ ...read, persistent: false }))).map(({ status }) => status)
+  stage.holds("the histories died while they were read", statuses.includes(503))
+  stage.wait(openedMs)
+  stage.is("the status of a read when they are back", stage.statusWithin(read, answeredMs), 200)
+}
 
 export const batchesEveryDay: Scenario = {
   name: "batches-every-day",
-  what: "as many batches as can be remembered, on each of several days",
+  what: "as many batches as can be remembered, on each of several days, and many reads of one account while the histories die",
   bounds: { idempotencyKeys },
+  // The process with the histories dies by what it is asked, long before it would otherwise.
+  set: { readings: { isThere: true, meanCrashMs: 1_000 * hour } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { indexStaleMs: 60 * hour })
     const who = stage.one("who", 10_000)
@@ -45,6 +66,12 @@ export const batchesEveryDay: Scenario = {
     }
     // Behind them there is room as on a first day.
     stage.deal(who, stage.one("another", 10_000), market, 1, 1_000)
+    stage.setForward(25 * hour)
+    stage.pass(2_000)
+    for (let death = 0; death < deaths; death++) {
+      readToDeath(stage, who)
+      stage.restart()
+    }
     stage.auditEngine()
   }
 }
