@@ -191,6 +191,12 @@ export class Listener {
     return this.hasBegun(channel)
   }
 
+  /** Goes on with a stream of its account behind a sequence up to which it has that from elsewhere. */
+  goOn(channel: string, fromSequence: number): void {
+    this.#last.set(channel, fromSequence)
+    this.#ask({ op: "subscribe", channel, fromSequence })
+  }
+
   /** Waits until a stream is up to date: what it began with. */
   hasBegun(channel: string): Json {
     const begun = (): Json | undefined => this.heard.find((each) => each["type"] === "snapshot" && each["channel"] === channel)

@@ -5,14 +5,14 @@
  * its open orders since the very moment of one of them. Accounts without profit or loss change places in a ranking. An interval of funding
  * ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new
  * subscriber of a balance is told that the owner may withdraw what nobody would pay out. Somebody goes on in a leaderboard behind which as
- * many others have come as may be.
+ * many others have come as may be. And an account is followed over two connections, which have different sequences before the same change.
  *
  * What has to hold: the answer is right at each of these moments, whoever asks and by whichever route.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
-import { listened } from "./Listener.js"
+import { type Listener, listened } from "./Listener.js"
 import type { Scenario } from "./Scenario.js"
 import { nextInterval, type Somebody, type Stage } from "./Stage.js"
 
@@ -60,11 +60,30 @@ const pagedInTheEnd = (stage: Stage): void => {
   stage.is("the leaderboard in which a reader goes on", second["boardVersion"], first["boardVersion"])
 }
 
+/** Two connections follow the orders of one account: one of them from the last change on, and the other from where a read was. */
+const followedByTwo = (stage: Stage, market: Parameters, other: Somebody, who: Somebody): void => {
+  const follower = (name: string): Listener => {
+    const made = stage.listener(name)
+    made.show(stage.ticket(who), who.accountId, false)
+    return made
+  }
+  const place = (whose: Somebody, price: number): Json => stage.buy(whose, market, { size: 1, price })
+  const early = follower("who follows his orders")
+  early.follow("account.orders")
+  stage.cancel(other, market, place(other, 800))
+  const late = follower("who goes on behind a read")
+  late.goOn("account.orders", Number(stage.balance(who)["journalSequence"]))
+  stage.cancel(who, market, place(who, 801))
+  stage.wait(takenInMs)
+  const places = [early, late].map(({ heard }) => heard.findLast(({ type }) => type === "update")?.["sequence"])
+  stage.holds("both are told the same changes", places[0] !== undefined && places[0] === places[1])
+}
+
 export const askedAtThatMoment: Scenario = {
   name: "asked-at-that-moment",
   what:
     "waits of many accounts, an offer about to leave, a list at the histories' last record, equal scores, a rate that nothing else comes "
-    + "with, a silent index, a leaderboard paged to its end",
+    + "with, a silent index, a leaderboard paged to its end, an account followed over two connections",
   set: { streams: listened },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000 })
@@ -121,6 +140,7 @@ export const askedAtThatMoment: Scenario = {
     pagedInTheEnd(stage)
     stage.index(market, 1_000)
     stage.tick()
+    followedByTwo(stage, market, one!, three!)
     stage.audit()
   }
 }
