@@ -170,9 +170,14 @@ export const reading = (judge: Judge, yard: Yard): void => {
   judge.equal("a reading beside the writer", endingOf(yard.run(beside)), "done")
 }
 
+/** Leaves the lock's file as a process does that has ended. */
+const lockedOnce = Effect.flatMap(Disk, (disk) => Effect.flatMap(disk.lock(SegmentJournal.lockPath), ({ settled }) => settled))
+
 /** Finds what a process left behind the last block, and takes it away before it continues. */
 export const remains = (judge: Judge, yard: Yard): void => {
   const { last } = yard
+  // Where the last process had a lock's file, its segment is gone on with, and not replaced.
+  if (yard.random.split("lock").chance(0.75)) yard.run(lockedOnce)
   const tornEnd = leaveRemains(yard)
   judgeEnd(judge, yard, tornEnd, yard.random.chance(0.5))
   const { bytes, first } = yard.segments.at(-1)!
