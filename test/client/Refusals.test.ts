@@ -167,6 +167,25 @@ describe("refusals by a running venue", () => {
     await refusedAs(exchange.editOrder(id!, symbol, "limit", "buy", 0.02, near - 100), ccxt.OrderNotFound)
   })
 
+  it("an order is not changed where another side or type is given than it has", async () => {
+    const { id } = await buy(exchange, 0.01, near - 100, { clientOrderId: "side" })
+    const other = { id: id!, symbol, type: "limit", side: "sell", amount: 0.02 } as const
+    const refused: ReadonlyArray<readonly [string, () => Promise<unknown>]> = [
+      ["InvalidOrder", () => exchange.editOrder(id!, symbol, "limit", "sell", 0.02, near - 100)],
+      ["InvalidOrder", () => exchange.editLimitSellOrder(id!, symbol, 0.02, near - 100)],
+      ["InvalidOrder", () => exchange.editOrderWithClientOrderId("side", symbol, "limit", "sell", 0.02)],
+      ["InvalidOrder", () => exchange.editOrders([{ ...other, side: "buy" }, other])],
+      ["NotSupported", () => exchange.editOrder(id!, symbol, "market", "buy", 0.02)],
+      ["NotSupported", () => exchange.editOrders([{ ...other, side: "buy", type: "market" }])]
+    ]
+    for (const [name, call] of refused) await expect(call()).rejects.toMatchObject({ name })
+    await expect(exchange.editOrder(id!, symbol, "limit", "sell", 0.02)).rejects.toThrow(`${id} is a buy, not a sell`)
+    expect(await exchange.fetchOrder(id!, symbol)).toMatchObject({ amount: 0.01, side: "buy", status: "open" })
+    expect(await exchange.editLimitBuyOrder(id!, symbol, 0.02, near - 100)).toMatchObject({ id, amount: 0.02, side: "buy" })
+    expect(await exchange.editOrders([{ id: id!, symbol, amount: 0.03 }])).toMatchObject([{ id, amount: 0.03, side: "buy" }])
+    await exchange.cancelOrder(id!, symbol)
+  })
+
   it("a clientOrderId in use is DuplicateOrderId", async () => {
     const { id } = await buy(exchange, 0.01, near - 100, { clientOrderId: "twice" })
     await refusedAs(buy(exchange, 0.01, near - 100, { clientOrderId: "twice" }), ccxt.DuplicateOrderId)

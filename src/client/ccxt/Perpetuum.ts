@@ -18,6 +18,7 @@ import {
   NotSupported,
   type Num,
   type Order,
+  OrderNotFound,
   type OrderRequest,
   type OrderSide,
   type OrderType,
@@ -43,6 +44,17 @@ const unservedParams = [
   "trailingPercent",
   "cost"
 ] as const
+
+/** A change to an open order, as it is asked for. A type and a side, where given, have to be the order's. */
+interface Change {
+  readonly id?: string
+  readonly symbol: string
+  readonly type?: OrderType | undefined
+  readonly side?: OrderSide
+  readonly amount?: Num
+  readonly price?: Num
+  readonly params?: Dict
+}
 
 /** A change to an open order, ready to be sent. */
 interface Amendment {
@@ -120,30 +132,29 @@ export class Perpetuum extends Watching {
 
   /**
    * Changes an open order's price, total amount, or both. It keeps its place in the queue only where the price
-   * stays and the amount does not grow; a refusal leaves it as it was.
+   * stays and the amount does not grow; a refusal leaves it as it was. Its type and side cannot be changed: any other is refused before the
+   * change is sent. For that the order is read where a side is given.
    */
   override async editOrder(
     id: string,
     symbol: string,
-    _type: OrderType,
-    _side: OrderSide,
+    type: OrderType,
+    side: OrderSide,
     amount: Num = undefined,
     price: Num = undefined,
     params: Dict = {}
   ): Promise<Order> {
-    return await this.sendAmendment(await this.amendment(id, symbol, amount, price, params))
+    return await this.sendAmendment(await this.amendment({ id, symbol, type, side, amount, price, params }))
   }
 
   /**
-   * Changes orders one after another, each given as `{ id, symbol, amount, price, params }`. A refused change does not affect the others:
-   * it is returned with `status` `rejected`, as in `createOrders`. Any other failure ends the call, with the changes made so far in the
-   * error's `edited`.
+   * Changes orders one after another, each given as `{ id, symbol, type, side, amount, price, params }`. A refused change does not affect
+   * the others: it is returned with `status` `rejected`, as in `createOrders`. Any other failure ends the call, with the changes made so
+   * far in the error's `edited`.
    */
-  override async editOrders(orders: Array<OrderRequest & { readonly id?: string }>, params: Dict = {}): Promise<Array<Order>> {
+  override async editOrders(orders: Array<Change>, params: Dict = {}): Promise<Array<Order>> {
     const amendments: Array<Amendment> = []
-    for (const order of orders) {
-      amendments.push(await this.amendment(order.id ?? "", order.symbol, order.amount, order.price, { ...params, ...order.params }))
-    }
+    for (const order of orders) amendments.push(await this.amendment({ ...order, params: { ...params, ...order.params } }))
     const edited: Array<Order> = []
     for (const amendment of amendments) {
       try {
@@ -157,14 +168,17 @@ export class Perpetuum extends Watching {
     return edited
   }
 
-  private async amendment(id: string, symbol: string, amount: Num, price: Num, params: Dict): Promise<Amendment> {
+  private async amendment({ amount, id = "", params = {}, price, side, symbol, type }: Change): Promise<Amendment> {
     if (Closing.isTriggerId(id)) throw new NotSupported(`${this.id} ${id} is no order: createOrder() with its prices sets it anew`)
+    // All open orders are limit orders.
+    if (type !== undefined && type !== "limit") throw new NotSupported(`${this.id} an open order does not become a ${type} order`)
     const { clientOrderId, ...rest }: Dict = params
-    const { market, ...target } = await this.prepared(Description.editOrderPath, params, async () => ({
-      market: await this.loadMarket(symbol),
-      orderId: await this.resolveId(id, clientOrderId),
-      accountId: await this.loadAccountId()
-    }))
+    const { market, ...target } = await this.prepared(Description.editOrderPath, params, async () => {
+      const market = await this.loadMarket(symbol)
+      const orderId = await this.resolveId(id, clientOrderId)
+      if (side !== undefined) await this.checkSide(orderId, market, side)
+      return { market, orderId, accountId: await this.loadAccountId() }
+    })
     const body = {
       ...target,
       marketId: market.id,
@@ -173,6 +187,15 @@ export class Perpetuum extends Watching {
       ...rest
     }
     return { body, market }
+  }
+
+  /** Refuses a side that is not the order's, which never changes. An order that is not found is left to the venue to refuse. */
+  private async checkSide(orderId: string, market: MarketInterface, side: string): Promise<void> {
+    const order = await this.fetchOrder(orderId, market.symbol).catch((error: unknown) => {
+      if (error instanceof OrderNotFound) return undefined
+      throw error
+    })
+    if (order !== undefined && order.side !== side) throw new InvalidOrder(`${this.id} ${orderId} is a ${order.side}, not a ${side}`)
   }
 
   private async sendAmendment({ body, market }: Amendment): Promise<Order> {
