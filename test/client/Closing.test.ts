@@ -53,8 +53,13 @@ test("a take-profit keeps the stop-loss that is set for the position, and a stop
   const [refused, last] = await Promise.allSettled([stopLoss(2, 105), stopLoss(2, 98)])
   expect(refused).toMatchObject({ status: "rejected", reason: { details: { rejectionGuard: "trigger_invalid" } } })
   expect(last).toMatchObject({ status: "fulfilled", value: { stopLossPrice: 98, takeProfitPrice: 111 } })
+  // A pair has no name of the caller's, so that none is taken and then not found.
+  await expect(stopLoss(2, 99, { clientOrderId: "mine" })).rejects.toMatchObject({
+    name: "NotSupported",
+    message: expect.stringContaining("clientOrderId")
+  })
   // A repeated call gets the same answer, with the leg that it kept.
-  const once = await stopLoss(2, 94, { idempotencyKey: "once" })
+  const once = await stopLoss(2, 94, { idempotencyKey: "once", clientOrderId: undefined })
   expect(await stopLoss(2, 94, { idempotencyKey: "once" })).toEqual(once)
   expect(await exchange.fetchOpenOrders(symbol)).toEqual([])
 })

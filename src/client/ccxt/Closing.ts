@@ -10,6 +10,9 @@ export const askedFor = ({ stop, trigger, ...rest }: Dict): { readonly isTrigger
   rest
 })
 
+/** The first member that has a value. */
+export const firstGiven = (params: Dict): string | undefined => Object.keys(params).find((name) => params[name] !== undefined)
+
 /** Members of `params` that close a position when a price is reached. */
 const closing = ["triggerPrice", "stopLossPrice", "takeProfitPrice"] as const
 
@@ -39,7 +42,7 @@ const own = (name: string, value: unknown, priced: Priced): Dict | undefined => 
   if (value === undefined) return undefined
   if (typeof value !== "object" || value === null) return trigger(value, undefined, undefined, priced)
   const { price, priceType, triggerPrice, triggerPriceType = priceType, type: _type, ...rest } = value as Dict
-  const [odd] = Object.keys(rest)
+  const odd = firstGiven(rest)
   if (odd !== undefined) throw new NotSupported(`a ${name} does not take ${odd}`)
   if (triggerPrice === undefined) throw new ArgumentsRequired(`a ${name} requires a triggerPrice`)
   return trigger(triggerPrice, triggerPriceType, price, priced)
@@ -67,7 +70,7 @@ export const check = ({ reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice
  */
 export const autoClose = (params: Dict, { markPrice, side }: Position, limit: Num, priced: Priced): Dict => {
   const { reduceOnly: _reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice, triggerPriceType, ...rest } = params
-  const [odd] = Object.keys(rest).filter((name) => name !== "clientOrderId")
+  const odd = firstGiven(rest)
   if (odd !== undefined) throw new NotSupported(`what closes a position does not take ${odd}`)
   const made = (price: unknown): Dict => trigger(price, triggerPriceType, limit, priced)
   if (triggerPrice === undefined) {
