@@ -126,6 +126,30 @@ describe("what is watched", () => {
     expect(stream.subscribed).toEqual([])
   })
 
+  test("a parameter that nothing would heed is refused, and not ignored", async () => {
+    const calls: ReadonlyArray<readonly [string, (params: object) => Promise<unknown>]> = [
+      ["watchOrders", (params) => exchange.watchOrders(symbol, undefined, undefined, params)],
+      ["watchMyTrades", (params) => exchange.watchMyTrades(symbol, undefined, undefined, params)],
+      ["watchTrades", (params) => exchange.watchTrades(symbol, undefined, undefined, params)],
+      ["watchOHLCV", (params) => exchange.watchOHLCV(symbol, "1m", undefined, undefined, { price: "index", ...params })],
+      ["watchPositions", (params) => exchange.watchPositions([symbol], undefined, undefined, params)],
+      ["watchBalance", (params) => exchange.watchBalance(params)],
+      ["watchOrderBook", (params) => exchange.watchOrderBook(symbol, undefined, params)],
+      ["watchTicker", (params) => exchange.watchTicker(symbol, params)]
+    ]
+    for (const [method, call] of calls) {
+      for (const [name, params] of [["trigger", { trigger: true }], ["trigger", { stop: true }], ["foo", { foo: 1 }]] as const) {
+        await expect(call(params)).rejects.toMatchObject({
+          name: "NotSupported",
+          message: expect.stringContaining(`${method}() does not take ${name}`)
+        })
+      }
+    }
+    expect(stream.subscribed).toEqual([])
+    stream.answers = [[{ type: "snapshot", ...trades, sequence: 5, data: [trade(5)] }]]
+    expect(await exchange.watchTrades(symbol, undefined, undefined, { trigger: false, foo: undefined })).toMatchObject([{ id: "trd_5" }])
+  })
+
   test("an agent that is no proxy, and the library's own dispatcher, are none; a proxy that is set later ends the calls", async () => {
     await exchange.loadFetchImplementation()
     expect(exchange.fetchDispatcher).toBeDefined()

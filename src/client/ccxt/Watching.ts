@@ -29,6 +29,7 @@ import type * as Contract from "../venue/Contract.js"
 import type { LocalBook } from "../venue/LocalBook.js"
 import { nodePlatform } from "../venue/NodePlatform.js"
 import type { Refusal } from "../venue/Refusal.js"
+import * as Closing from "./Closing.js"
 import { News } from "./News.js"
 import { errorOf } from "./Refusals.js"
 import { Triggers } from "./Triggers.js"
@@ -68,7 +69,8 @@ export class Watching extends Triggers {
    * The book with at most `limit` levels for each side, each time that it has changed. Its checksum is verified; while the book is not the
    * venue's current one, the call waits.
    */
-  override async watchOrderBook(symbol: string, limit: Int = undefined, _params: Dict = {}): Promise<OrderBook> {
+  override async watchOrderBook(symbol: string, limit: Int = undefined, params: Dict = {}): Promise<OrderBook> {
+    this.takesNone("watchOrderBook", params)
     const market = await this.loadMarket(symbol)
     const news = this.newsOf<BookFeed>(`book:${market.id!}`, (into) => void this.followBook(market, into))
     for (;;) {
@@ -79,7 +81,8 @@ export class Watching extends Triggers {
   }
 
   /** Public trades, oldest first; the first call returns the latest hundred. */
-  override async watchTrades(symbol: string, since: Int = undefined, limit: Int = undefined, _params: Dict = {}): Promise<Array<Trade>> {
+  override async watchTrades(symbol: string, since: Int = undefined, limit: Int = undefined, params: Dict = {}): Promise<Array<Trade>> {
+    this.takesNone("watchTrades", params)
     const market = await this.loadMarket(symbol)
     const news = this.streamed("market.trades", market,
       (event, progress) =>
@@ -90,7 +93,8 @@ export class Watching extends Triggers {
   }
 
   /** The daily figures, mark and index, each time that they change. For best bid and offer see `watchOrderBook`. */
-  override async watchTicker(symbol: string, _params: Dict = {}): Promise<Ticker> {
+  override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
+    this.takesNone("watchTicker", params)
     const market = await this.loadMarket(symbol)
     const news = this.streamed("market.ticker", market,
       ({ data }) => listOf<Contract.Stats>(data).map((stats) => ["ticker", market.symbol, this.statsTicker(stats, market)] as const))
@@ -108,6 +112,7 @@ export class Watching extends Triggers {
     limit: Int = undefined,
     params: Dict = {}
   ): Promise<Array<OHLCV>> {
+    this.takesNone("watchOHLCV", this.omit(params, "price"))
     const market = await this.loadMarket(symbol)
     const which = { timeframe: this.safeString(this.timeframes, timeframe, timeframe), series: this.safeString(params, "price", "trade") }
     const news = this.streamed("market.candles", market,
@@ -124,8 +129,9 @@ export class Watching extends Triggers {
     symbol: Str = undefined,
     since: Int = undefined,
     limit: Int = undefined,
-    _params: Dict = {}
+    params: Dict = {}
   ): Promise<Array<Order>> {
+    this.takesNone("watchOrders", params)
     const only = await this.marketOf(symbol)
     const news = this.streamed("account.orders", undefined, ({ data }) =>
       (data as ReadonlyArray<Contract.Order>).map((order) => {
@@ -141,8 +147,9 @@ export class Watching extends Triggers {
     symbol: Str = undefined,
     since: Int = undefined,
     limit: Int = undefined,
-    _params: Dict = {}
+    params: Dict = {}
   ): Promise<Array<Trade>> {
+    this.takesNone("watchMyTrades", params)
     const only = await this.marketOf(symbol)
     const news = this.streamed("account.fills", undefined,
       (event, progress) =>
@@ -163,8 +170,9 @@ export class Watching extends Triggers {
     symbols: Strings = undefined,
     _since: Int = undefined,
     limit: Int = undefined,
-    _params: Dict = {}
+    params: Dict = {}
   ): Promise<Array<Position>> {
+    this.takesNone("watchPositions", params)
     await this.loadMarkets()
     // As elsewhere in the library, an empty list stands for all.
     const wanted = symbols === undefined || symbols.length === 0 ? undefined : symbols.map((symbol) => this.market(symbol).symbol)
@@ -182,7 +190,8 @@ export class Watching extends Triggers {
   }
 
   /** The account's money, each time that it changes. */
-  override async watchBalance(_params: Dict = {}): Promise<Balances> {
+  override async watchBalance(params: Dict = {}): Promise<Balances> {
+    this.takesNone("watchBalance", params)
     await this.loadMarkets()
     const news = this.streamed("account.balance", undefined,
       ({ data }) => listOf<Contract.Balance>(data).map((info) => ["balance", "", this.parseBalance({ info })] as const))
@@ -198,6 +207,13 @@ export class Watching extends Triggers {
     this.watched.clear()
     await client?.close()
     await super.close(isCleaning)
+  }
+
+  /** Refuses parameters that would otherwise be ignored. The stream has no pairs that close positions, so `trigger` is one of them. */
+  private takesNone(method: string, params: Dict): void {
+    const { isTrigger, rest } = Closing.askedFor(params)
+    const odd = isTrigger ? "trigger" : Closing.firstGiven(rest)
+    if (odd !== undefined) throw new NotSupported(`${this.id} ${method}() does not take ${odd}`)
   }
 
   /** Whether calls return everything held rather than only what is new, as the library's `newUpdates` option has it. */
