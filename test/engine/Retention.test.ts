@@ -131,6 +131,17 @@ describe("a fence", () => {
     expect(met(driver, late)).toBe("record")
   })
 
+  it("is refused around what was decided, until that is forgotten", () => {
+    const { account, driver } = begin()
+    const placement = { ...driver.placement(account, { clientOrderId: "mine", quantityAtoms: 10 }), idempotencyKey: "key" }
+    const { orderNumber } = driver.ask(placement)
+    driver.cancel(account, orderNumber!)
+    const fenced = () => [driver.fence(account, "key").refusal, driver.fence(account, "", "mine").refusal]
+    expect(fenced()).toEqual([Refusal.alreadySeen, Refusal.alreadySeen])
+    pass(driver, retentionMs + minuteMs)
+    expect(fenced()).toEqual([Refusal.none, Refusal.none])
+  })
+
   it.each([
     ["stands, and tells its own moment, where a new one would end earlier", leastRetentionMs, 2 * hourMs],
     ["is renewed where a new one holds longer", 4 * hourMs, hourMs + 4 * hourMs]

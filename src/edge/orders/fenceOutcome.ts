@@ -1,5 +1,6 @@
 /**
- * `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that an identity which was never used does not act for the retention.
+ * `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that an identity which was never used, as far as that is remembered, does not
+ * act for the retention.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -29,7 +30,11 @@ type FenceBody = typeof FenceBody.Type
 const FenceResult = Schema.Struct({
   version: Schema.Literal("external-outcome-fence/v1"),
   accountId: Fields.Text,
-  fenced: Schema.Literal(true),
+  fenced: Schema.Literal(true).annotations({
+    description: "Nothing was done under it as far as the venue remembers, and nothing will be. What was decided long ago and is "
+      + "forgotten is not noticed: look an older identity up before it is taken for one that never acted. Under its clientOrderId an "
+      + "order is found however old it is."
+  }),
   fencedIdempotencyKey: Fields.optional(Schema.String),
   fencedClientOrderId: Fields.optional(Fields.ClientOrderId),
   holdsUntilEpochMs: Fields.optional(Fields.EpochMs).annotations({

@@ -23,7 +23,7 @@ export const isKeyFenced = (state: State, account: number, idempotencyKey: strin
 const isDecided = (state: State, account: number, idempotencyKey: string): boolean =>
   lookedUp.some((operation) => state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, state.endOf) !== undefined)
 
-/** Fences identities that were never used. What was decided before stands, and is not fenced. */
+/** Fences identities under which nothing is remembered. What was decided before stands, and is not fenced until it is forgotten. */
 export const fence = (state: State, command: FenceOutcome): FenceSet | Refused => {
   const { account, fencedClientOrderId, fencedKey } = command
   const byKey = fencedKey !== ""
