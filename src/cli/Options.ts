@@ -7,10 +7,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { filled, inWords } from "../SettingTexts.js"
 
-/** `DATA_DIR`, or the usual directory. A wrong one is told as at a start: what the parser would say itself are Effect's own words. */
-const dataDir = inWords(filled("DATA_DIR").pipe(Config.withDefault("./data"))).pipe(
-  Effect.mapError(({ message }) => ValidationError.invalidValue(HelpDoc.p(message)))
-)
+/** `DATA_DIR`, or the usual directory. A wrong one is told as at a start. */
+export const usualData = inWords(filled("DATA_DIR").pipe(Config.withDefault("./data")))
+
+/** The same for the parser, which would say Effect's own words itself. */
+const dataDir = Effect.mapError(usualData, ({ message }) => ValidationError.invalidValue(HelpDoc.p(message)))
 
 /** The directory that a tool works on, by default the venue's own. */
 export const dataOf = (description: string) =>
@@ -20,8 +21,11 @@ export const dataOf = (description: string) =>
     CliOptions.mapEffect(Option.match({ onNone: () => dataDir, onSome: (text) => Effect.succeed(text) }))
   )
 
-export const data = dataOf("The venue's data directory (DATA_DIR, or ./data)")
-
 /** An optional text. */
 export const named = (name: string, description: string) =>
   CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
+
+const ofVenue = "The venue's data directory (DATA_DIR, or ./data)"
+export const data = dataOf(ofVenue)
+/** The same for a tool that may do without. */
+export const namedData = named("data", ofVenue)

@@ -46,7 +46,7 @@ const withJournal = <A, E>(from: string, use: (journal: Follow.JournalService) =
   Effect.runPromise(Effect.flatMap(Journal, use).pipe(Effect.provide(Recorded.reading(from))))
 
 const none: Parsed = {
-  data: "",
+  data: Option.none(),
   bundle: Option.none(),
   diff: false,
   snapshot: Option.none(),
@@ -67,8 +67,11 @@ const none: Parsed = {
   invariantsEvery: 10_000
 }
 
+/** What a command line has beside its data directory. */
+type More = Partial<Omit<Parsed, "data">>
+
 /** The output and exit code of a command line. */
-const asked = async (parsed: Partial<Parsed>) => {
+const asked = async ({ data, ...parsed }: More & { readonly data?: string }) => {
   const [out, err]: [Array<string>, Array<string>] = [[], []]
   const console: Console.Console = {
     ...Effect.runSync(Effect.console),
@@ -77,7 +80,8 @@ const asked = async (parsed: Partial<Parsed>) => {
   }
   const settings = ConfigProvider.fromMap(new Map([["ORDER_CAPACITY", "10000"], ["IDEMPOTENCY_CAPACITY", "10000"]]))
   const code = await Effect.runPromise(
-    settle(replay({ ...none, ...parsed })).pipe(Effect.withConsole(console), Effect.withConfigProvider(settings))
+    settle(replay({ ...none, ...parsed, data: Option.fromNullable(data) })).pipe(Effect.withConsole(console),
+      Effect.withConfigProvider(settings))
   )
   return { code, out: out.join("\n"), err: err.join("\n") }
 }
@@ -220,7 +224,7 @@ describe("an order by any of its names", () => {
 
   it("narrows a state to an account, to a market, or to both", async () => {
     const at = Option.some(String(refusedAt))
-    const value = async (more: Partial<Parsed>) => JSON.parse((await asked({ data: made, at, json: true, ...more })).out)
+    const value = async (more: More) => JSON.parse((await asked({ data: made, at, json: true, ...more })).out)
     const [account, market] = [{ account: Option.some(another) }, { market: Option.some("BBB-USDC-PERP") }]
     const [whole, own, there, both] = [await value({}), await value(account), await value(market), await value({ ...account, ...market })]
     const accountsOf = (
@@ -312,7 +316,7 @@ it("every report is one JSON object", async () => {
   const { blocks, folder: made } = await Recorded.write(recording, folder())
   await Recorded.saveSnapshot(made, blocks.at(-1)!, recording.state)
   const accountId = recording.accountId(maker)
-  const reports: Readonly<Record<string, readonly [Partial<Parsed>, string]>> = {
+  const reports: Readonly<Record<string, readonly [More, string]>> = {
     verify: [{ verify: true }, "verify"],
     diff: [{ diff: true }, "diff"],
     at: [{ at: Option.some("7") }, "state"],
@@ -340,7 +344,7 @@ it("a range that begins behind the last record is refused, and one of a time wit
   const { first, maker, recording } = scene()
   const { folder: made } = await Recorded.write(recording, folder())
   const account = Option.some(recording.accountId(maker))
-  const parts: ReadonlyArray<Partial<Parsed>> = [
+  const parts: ReadonlyArray<More> = [
     { account },
     { market: Option.some("AAA-USDC-PERP") },
     { order: Option.some(Ids.orderId(first)) },
@@ -355,8 +359,13 @@ it("a range that begins behind the last record is refused, and one of a time wit
   }
 })
 
+it("a bundle is replayed in place of a data directory, and not beside one", async () => {
+  const both = await asked({ data: folder(), bundle: Option.some("x.bundle"), at: Option.some("1") })
+  expect(both).toEqual({ code: 3, err: "--bundle is in place of --data: give one of them", out: "" })
+})
+
 it("options that belong to others are refused without them", async () => {
-  const wrong: ReadonlyArray<Partial<Parsed>> = [
+  const wrong: ReadonlyArray<More> = [
     { at: Option.some("1"), why: true },
     { market: Option.some("AAA-USDC-PERP"), why: true },
     { at: Option.some("1"), format: "json" },

@@ -1,10 +1,10 @@
 /** The command line of `npm run replay`. */
 import type * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
-import { data, named } from "../Options.js"
+import { named, namedData } from "../Options.js"
 
 export const options = {
-  data,
+  data: namedData,
   bundle: named("bundle", "An incident bundle to replay, in place of a data directory"),
   diff: CliOptions.boolean("diff").pipe(
     CliOptions.withDescription("Holds the snapshots to replay, thing by thing; --diff SEQUENCE, the one there")

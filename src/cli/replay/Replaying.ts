@@ -11,6 +11,7 @@ import type * as Bundle from "../bundle/Bundle.js"
 import { settingTooSmall } from "../Capacity.js"
 import { shownBehind } from "../../sequencer/Recovery.js"
 import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
+import { usualData } from "../Options.js"
 import { wrongPlace } from "../Place.js"
 import * as Diff from "./Diff.js"
 import * as Format from "./Format.js"
@@ -163,9 +164,9 @@ const one = <A extends Effect.Effect<void, unknown, unknown>>(asked: ReadonlyArr
   return only === undefined || asked.length > 1 ? usage(`ask for one of ${names}`) : only
 }
 
-const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
+const replayData = (data: string, parsed: Parsed): Effect.Effect<void, Ended> => {
   // Opening the disk would create the directory.
-  const wrong = wrongPlace(parsed.data)
+  const wrong = wrongPlace(data)
   if (wrong !== undefined) return wrong
   const asked = [
     ...(parsed.verify ? [verify(parsed)] : []),
@@ -174,7 +175,7 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
   ]
   return one(asked, `--verify, --diff, ${asking}`).pipe(
     settingTooSmall,
-    Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
+    Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(data))),
     Effect.catchTags({
       ...endedUnreadable,
       JournalUnknown: unreadable
@@ -240,13 +241,17 @@ const drawManifest = (manifest: Bundle.Manifest): string =>
     ...Object.entries(manifest.notes).map(([name, value]) => `${name.padEnd(13)} ${value}`)
   ].map((line) => line.replace(/\p{Cc}/gu, " ")).join("\n")
 
+const dataDir = Effect.mapError(usualData, ({ message }) => usage(message))
+
 /** Runs a command line of `npm run replay`. */
 export const replay = (parsed: Parsed): Effect.Effect<void, Ended> =>
   Effect.gen(function*() {
     if (parsed.limit < 1 || parsed.invariantsEvery < 1) return yield* usage("--limit and --invariants-every are at least 1")
     if (Option.isSome(parsed.snapshot) && !parsed.diff) return yield* usage("--snapshot belongs to --diff")
-    yield* Option.match(parsed.bundle, {
-      onNone: () => replayData(parsed),
-      onSome: (file) => replayBundle(file, parsed)
-    })
+    const { bundle, data } = parsed
+    if (Option.isSome(bundle)) {
+      yield* Option.isSome(data) ? usage("--bundle is in place of --data: give one of them") : replayBundle(bundle.value, parsed)
+      return
+    }
+    yield* replayData(yield* Option.match(data, { onNone: () => dataDir, onSome: Effect.succeed }), parsed)
   })
