@@ -25,7 +25,7 @@ import { siteAt } from "./identity/Identity.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeWorkloads from "./identity/NodeWorkloads.js"
-import type { Disk, DiskError } from "./journal/Disk.js"
+import { type Disk, type DiskError, isLockSpoiled } from "./journal/Disk.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { unusable } from "./journal/NodeUnusable.js"
 import * as Segment from "./journal/Segment.js"
@@ -127,8 +127,9 @@ const needed = [lockPath, Segment.directory, SnapshotStore.directory, NodeSecret
   NodeSecrets.keysDirectory, ledgerFile]
 
 /**
- * Tells of a file of the data directory that belongs to another user, as after a restore by root: no further start could use it either.
- * Looked for in the directory itself, since the errors of a start do not all say why a file cannot be opened.
+ * Tells of a file of the data directory that belongs to another user, as after a restore by root, or of a lock's file that something was
+ * written to: no further start could use it either. Others' files are looked for in the directory itself, since the errors of a start do
+ * not all say why a file cannot be opened.
  */
 const withFilesUsable = ({ dataDir }: VenueConfig) => {
   const told = <E extends Error>(error: E): Effect.Effect<never, E | ConfigError.ConfigError> => {
@@ -143,7 +144,7 @@ const withFilesUsable = ({ dataDir }: VenueConfig) => {
     )
   }
   return {
-    DiskError: (error: DiskError) => told(error),
+    DiskError: (error: DiskError) => isLockSpoiled(error) ? Effect.fail(ConfigError.InvalidData(["DATA_DIR"], error.message)) : told(error),
     SecretUnavailable: (error: NodeSecrets.SecretUnavailable) => told(error),
     StoreRefused: (error: StoreRefused) => told(error),
     StoreUnreadable: (error: StoreUnreadable) => told(error)

@@ -178,6 +178,19 @@ test("a file that cannot be opened for another reason is nobody else's", () => {
   expect(status).toBe(1)
 })
 
+test("a lock's file to which something was written is refused with 78 and the way on", () => {
+  const DATA_DIR = path.join(directory, "spoiled")
+  fs.mkdirSync(DATA_DIR)
+  const lock = path.join(DATA_DIR, "lock.db")
+  fs.writeFileSync(lock, "12345\n")
+  const { status, stderr } = start({ DATA_DIR })
+  expect(stderr).toMatch(
+    /DATA_DIR is \S+spoiled.*lock of lock\.db failed: something was written to it.*\(truncate -s 0\), and do not remove it/
+  )
+  expect(stderr).not.toMatch(/SQLITE|chown/)
+  expect([status, fs.readFileSync(lock, "utf8"), fs.existsSync(path.join(DATA_DIR, "journal"))]).toEqual([78, "12345\n", false])
+})
+
 test("workloads' keys that are not there are refused with 78 and the variable's name", () => {
   const { status, stderr } = start({
     WORKLOAD_JWKS: "/nowhere/jwks.json",

@@ -45,6 +45,18 @@ export const lockLostAt = (operation: string, path: string): DiskError => new Di
 
 export const isLockLost = (error: unknown): boolean => error instanceof DiskError && error.code === lockLostCode
 
+/**
+ * The code of a lock that cannot be taken because something is in its file. Emptying the file leaves whoever may hold the lock in its hold,
+ * and removing it would not.
+ */
+const lockSpoiledCode = "something was written to it, which is always empty: stop what writes there, empty it (truncate -s 0), and do "
+  + "not remove it"
+
+/** The refusal of a lock by the path of its file. */
+export const lockSpoiledAt = (path: string): DiskError => new DiskError({ operation: "lock", path, code: lockSpoiledCode })
+
+export const isLockSpoiled = ({ code }: DiskError): boolean => code === lockSpoiledCode
+
 /** A name of the venue's own that leads to something other than a file, such as a symbolic link. It is never followed. */
 export class NoFile extends Schema.TaggedError<NoFile>()("NoFile", {
   path: Schema.String,

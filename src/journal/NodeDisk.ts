@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as NodeDirectory from "../NodeDirectory.js"
-import { Disk, DiskError, isDurable, Locked, lockLostAt, NoFile } from "./Disk.js"
+import { Disk, DiskError, isDurable, Locked, lockLostAt, lockSpoiledAt, NoFile } from "./Disk.js"
 import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock, Mode } from "./Disk.js"
 
@@ -317,6 +317,8 @@ const lock = (root: string, file: string, holding: Holding): Effect.Effect<Lock,
       Effect.mapError((code) =>
         code.startsWith("SQLITE_BUSY")
           ? new Locked({ directory: path.resolve(root), holder: holderOf(absolute) })
+          : code === "SQLITE_NOTADB"
+          ? lockSpoiledAt(file)
           : new DiskError({ operation: "lock", path: file, code })
       )
     ),

@@ -44,6 +44,23 @@ test("a lock is held while its path names the locked file, and no longer", async
   expect((await Effect.runPromise(Effect.provide(next, NodeDisk.layer(directory)))).isNew).toBe(false)
 })
 
+test("a lock whose file was written to is refused, says how it is emptied, and is taken once it is", async () => {
+  const file = path.join(directory, "spoiled")
+  const taken = () =>
+    Effect.runPromise(Effect.either(Effect.provide(
+      Effect.scoped(Effect.flatMap(Disk, (disk) => disk.lock("spoiled"))),
+      NodeDisk.layer(directory)
+    )))
+  for (const text of ["12345\n", "x".repeat(5_000)]) {
+    fs.writeFileSync(file, text)
+    const refused = Either.flip(await taken())
+    expect(Either.isRight(refused) ? refused.right.message : "").toMatch(/something was written to it, .*empty it \(truncate -s 0\)/)
+    expect(fs.readFileSync(file, "utf8")).toBe(text)
+  }
+  fs.truncateSync(file)
+  expect(Either.isRight(await taken())).toBe(true)
+})
+
 test("a lock whose file nothing happens to is hardly looked up by its name, and lost at once when something does", async () => {
   const within = path.join(directory, "within")
   fs.mkdirSync(within)
