@@ -855,6 +855,25 @@ describe("the command", () => {
     expect(info!.stdout).toContain(`records    ${blocks.at(-1)!.lastSequence}, `)
   })
 
+  it("writes nothing to a directory whose journal/ is not a venue's", async () => {
+    const { folder } = await recorded()
+    const sources = path.join(folder, "sources")
+    fs.mkdirSync(path.join(sources, "journal"), { recursive: true })
+    fs.writeFileSync(path.join(sources, "journal", "Journal.ts"), "")
+    const told = await runAll([
+      line(program, ["journal", "cut", "--data", sources, "--at", "1", "--yes"]),
+      line(program, ["histories", "rebuild", "--data", sources])
+    ])
+    for (const { code, stderr, stdout } of told) {
+      expect([code, stderr, stdout]).toEqual([3, `${sources} is no venue's data directory: its journal/ has no segment\n`, ""])
+    }
+    expect(fs.readdirSync(sources)).toEqual(["journal"])
+    // What a cut from the first record on leaves is still a venue's.
+    const cut = () => run(program, ["journal", "cut", "--data", folder, "--at", "1", "--yes"])
+    expect(await cut()).toMatchObject({ code: 0, stdout: expect.stringContaining("the journal is empty") })
+    expect(await cut()).toMatchObject({ code: 0, stdout: "nothing was cut: the journal is empty\n" })
+  })
+
   it("says what is wrong with a directory that has no journal, and with a target that cannot be made", async () => {
     const { folder } = await recorded()
     const [empty, lost] = [path.join(folder, "empty"), path.join(folder, "lost")]

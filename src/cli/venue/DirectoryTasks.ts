@@ -21,7 +21,7 @@ import { refusedCode } from "./Against.js"
 import * as Audit from "./Audit.js"
 import * as BundleTask from "./BundleTask.js"
 import * as NodeHistories from "../../readmodel/NodeHistories.js"
-import { wrongPlace } from "../Place.js"
+import { wrongPlace, wrongToWrite } from "../Place.js"
 import * as Histories from "./Histories.js"
 import * as JournalTasks from "./JournalTasks.js"
 import type * as Options from "./Options.js"
@@ -43,7 +43,7 @@ const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | Snaps
   Effect.suspend((): Effect.Effect<A, E | DiskError | Ended> => {
     const owner = fs.existsSync(dataDir) ? fs.statSync(dataDir).uid : process.geteuid?.()
     return owner === process.geteuid?.()
-      ? onDisk(dataDir, task)
+      ? wrongToWrite(dataDir) ?? onDisk(dataDir, task)
       : usage(
         `${dataDir} belongs to the user ${owner}: run this as that user, since the venue could not open what another one writes there`
       )
