@@ -9,6 +9,7 @@ import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import { keptOf, seedBefore } from "../../src/readmodel/Seed.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
+import { versions } from "../../src/sequencer/Versions.js"
 
 type Row = Readonly<Record<string, number | string | null>>
 
@@ -75,7 +76,9 @@ export class Seeded {
 
   /** `engine` stands at the end of a block. */
   constructor(engine: Engine, digest: string) {
-    const seed = Effect.runSync(seedBefore({ standingBefore: () => Effect.succeed({ engine, digest }) }, engine.sequence + 1))
+    const seed = Effect.runSync(
+      seedBefore({ standingBefore: () => Effect.succeed({ engine, digest, decider: versions }) }, engine.sequence + 1)
+    )
     // The engine goes on, and the orders are read from it as they are asked for.
     this.seed = { ...seed, batch: { ...seed.batch, orders: { placed: [...seed.batch.orders.placed], changed: [] } } }
     this.projection = new Projection({ ...nothingKept, ...keptOf(seed) })

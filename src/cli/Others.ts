@@ -8,10 +8,11 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
-import * as Block from "../journal/Block.js"
 import type { DiskError } from "../journal/Disk.js"
 import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
 import { SnapshotStore, type Stored } from "../journal/SnapshotStore.js"
+import { type Decider, decidedBy } from "../operations/Versions.js"
+import * as Deciders from "../sequencer/Decider.js"
 import { type CapacityTooSmall, engineOf } from "../sequencer/Recovery.js"
 import { versions } from "../sequencer/Versions.js"
 import { Ended, unreadableCode } from "./Exit.js"
@@ -25,25 +26,14 @@ export interface Others {
   readonly isAll: boolean
 }
 
-/** The program version and rules that decided records. */
-interface Decider {
-  readonly program: string
-  readonly rules: number
-}
-
-const othersOf = (lastSequence: number, { program, rules }: Decider, isAll: boolean): Others => ({
+const othersOf = (lastSequence: number, decider: Decider, isAll: boolean): Others => ({
   lastSequence,
-  text: `the records up to ${lastSequence} were decided by version ${program} (rules ${rules}), which alone runs them`,
+  text: decidedBy(lastSequence, decider),
   isAll
 })
 
-/** The version that decided a state. */
 const deciderOf = (stored: Stored, capacity: Capacity): Effect.Effect<Decider, CapacityTooSmall> =>
-  Effect.map(engineOf(stored, capacity), ({ rules, state: { program } }) => ({
-    // The first version journaled neither its name nor its rules.
-    program: program === "" ? Block.writers.get(1)! : program,
-    rules: Math.max(1, rules)
-  }))
+  Effect.map(engineOf(stored, capacity), Deciders.deciderOf)
 
 type Snapshots = Context.Tag.Service<typeof SnapshotStore>
 type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay">

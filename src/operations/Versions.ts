@@ -16,3 +16,10 @@ export interface Versions {
   readonly codec: number
   readonly program: string
 }
+
+/** The version that decided records. */
+export type Decider = Pick<Versions, "program" | "rules">
+
+/** Says which version decided what this one does not decide again. */
+export const decidedBy = (lastSequence: number, { program, rules }: Decider): string =>
+  `the records up to ${lastSequence} were decided by version ${program} (rules ${rules}), which alone runs them`

@@ -22,6 +22,7 @@ import { type Committed, type Feed, isOfOthers, type ReadError } from "../sequen
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
 import { seedBefore } from "./Seed.js"
+import { decidedBy } from "../operations/Versions.js"
 import { flagBit } from "../operations/accounts/SetAccountFlags.js"
 import { Projection, venuesOwn } from "./Projection.js"
 import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
@@ -524,8 +525,7 @@ class Follower {
     const again = Effect.sleep(retryMs)
     if (!this.isOthers && isRead(failure) && isOfOthers(failure)) {
       this.isOthers = true
-      return Effect.logWarning(`the histories begin where this version took over: ${textOf(failure)}`).pipe(
-        Effect.zipRight(this.isOwn ? database.discard : database.setAside),
+      return (this.isOwn ? database.discard : database.setAside).pipe(
         Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
       )
     }
@@ -551,6 +551,7 @@ class Follower {
       const step = yield* stepSequence
       if (typeof begun === "string" || begun.sequence > 0 || step === undefined) return
       const seed = yield* seedBefore(feed, step)
+      yield* Effect.logWarning(`the histories begin where this version took over: ${decidedBy(seed.place.sequence, seed.decider)}`)
       yield* Tables.write(sql, begun, seed.batch, seed.place, false)
     })
   }

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Ids from "../domain/Ids.js"
 import { anyMarket } from "../domain/None.js"
+import type { Decider } from "../operations/Versions.js"
 import type { Before, Feed, ReadError } from "../sequencer/Feed.js"
 import type { Episode } from "./Episodes.js"
 import type { FillRow } from "./Fills.js"
@@ -19,6 +20,8 @@ import type { Batch, Beginning, Place } from "./Tables.js"
 interface Seed {
   readonly batch: Batch & { readonly beginning: Beginning }
   readonly place: Place
+  /** The version that decided what was before. */
+  readonly decider: Decider
 }
 
 /** The state from which a projection continues after a seed. */
@@ -63,7 +66,7 @@ const moneyOf = ({ state: { balances, fundingPayments } }: Engine, accounts: Rea
   payments: placed(fundingPayments.since(0, Number.MAX_SAFE_INTEGER).toReversed())
 })
 
-const seedOf = ({ digest, engine }: Before): Seed => {
+const seedOf = ({ decider, digest, engine }: Before): Seed => {
   const accounts = Array.from({ length: engine.occupancy.accounts }, (_, account) => account)
   const scales = Array.from({ length: engine.marketCount }, (_, market) => {
     const { parameters: { priceScale, quantityScale } } = engine.market(market)
@@ -117,6 +120,7 @@ const seedOf = ({ digest, engine }: Before): Seed => {
         ordersSinceEpochMs: accounts.some((account) => engine.hasForgotten(account, "")) ? engine.state.atEpochMs : 0
       }
     },
-    place: { sequence: engine.sequence, atEpochMs: engine.state.atEpochMs, digest }
+    place: { sequence: engine.sequence, atEpochMs: engine.state.atEpochMs, digest },
+    decider
   }
 }

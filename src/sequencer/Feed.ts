@@ -27,6 +27,8 @@ import { digestAt } from "../journal/Reading.js"
 import type { Record } from "../journal/Record.js"
 import { keptBefore, type SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
+import type { Decider } from "../operations/Versions.js"
+import { deciderOf } from "./Decider.js"
 import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, runRecord, withinRoom } from "./Recovery.js"
 
 export type { DecodedEvent }
@@ -54,10 +56,11 @@ export interface Standing extends Committed {
   readonly outcomes: ReadonlyArray<Outcome>
 }
 
-/** An engine at the end of the block before a record, and that block's digest, hex. */
+/** An engine at the end of the block before a record, that block's digest, hex, and the version that decided it. */
 export interface Before {
   readonly engine: Engine
   readonly digest: string
+  readonly decider: Decider
 }
 
 /** Called with an engine at its last record, whose events begin at `from` in its log. */
@@ -425,7 +428,7 @@ const standingBefore = (source: Source, sequence: number): Effect.Effect<Before,
     assert(engine.sequence === sequence - 1, "the record begins its block")
     const digest = yield* digestAt(journal.links, engine.sequence)
     assert(digest !== undefined && digest !== "", "what was run is durable, and ends a block")
-    return { engine, digest }
+    return { engine, digest, decider: deciderOf(engine) }
   })
 
 /** Reads blocks one by one from a sequence on. */

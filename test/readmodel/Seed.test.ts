@@ -42,7 +42,9 @@ const committed = (driver: Driver, given: AnyGiven): Committed => {
 /** The episodes in histories that begin at the next record, a step, and end with the records after it. */
 const episodesFrom = async (driver: Driver, goOn: (record: (given: AnyGiven) => void) => void) => {
   const { engine } = driver
-  const seed = await Effect.runPromise(seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc" }) }, engine.sequence + 1))
+  const seed = await Effect.runPromise(
+    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc", decider: versions }) }, engine.sequence + 1)
+  )
   expect(seed.place).toEqual({ sequence: engine.sequence, atEpochMs: engine.state.atEpochMs, digest: "cc" })
   const projection = new Projection({ ...nothingKept, ...keptOf(seed) })
   const record = (given: AnyGiven): void => projection.apply(committed(driver, given))
@@ -91,7 +93,7 @@ test("orders, fills, money and flags that were remembered at the step are in the
   const fund = engine.findAccount(Ids.insuranceFundId)
 
   const { batch } = await Effect.runPromise(
-    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc" }) }, engine.sequence + 1)
+    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc", decider: versions }) }, engine.sequence + 1)
   )
   const all = whole.take()
   const inOrder = (rows: Iterable<object>) => [...rows].map((row) => JSON.stringify(Object.entries(row).sort())).sort()

@@ -503,6 +503,8 @@ test.each<Kept.Name>(["rules-1", "rules-5", "rules-6", "rules-7"])(
     // What rules 5 to 7 decided is decided alike by this version, so it can be read in full.
     const said = running.logged.filter((line) => line.includes("the histories begin where this version took over"))
     expect(said).toHaveLength(version === "rules-1" ? 1 : 0)
+    if (version === "rules-1")
+      expect(said[0]).toContain("the records up to 48 were decided by version 0.1.0 (rules 1), which alone runs them")
     await running.stop()
   }
 )
