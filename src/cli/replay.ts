@@ -3,8 +3,8 @@
  * and may run beside a venue.
  *
  * Exit codes: 0 done; 1 replay differs from the journal, the bundle or a snapshot, an invariant is broken, or a statement does not add up;
- * 2 the journal, the bundle or a snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something that the journal
- * does not know.
+ * 2 the journal, the bundle or a snapshot is damaged, of another version, or cannot be read; 3 the command line is wrong, or names
+ * something that the journal does not know.
  */
 import * as Cli from "@effect/cli/Command"
 import * as Effect from "effect/Effect"

@@ -121,7 +121,7 @@ describe("an order by any of its names", () => {
   const named = (text: string, accountId?: string) =>
     withJournal(made, (journal) =>
       Lookup.find(journal, Recorded.capacity, text, accountId).pipe(
-        Effect.catchTag("Ended", ({ text: told }) => Effect.succeed(told))
+        Effect.catchTags({ Ended: ({ text: told }) => Effect.succeed(told), Unfound: ({ message }) => Effect.succeed(message) })
       ))
 
   it("is found by its id, its clientOrderId, and the keys of what placed and cancelled it", async () => {
@@ -357,6 +357,110 @@ it("a range that begins behind the last record is refused, and one of a time wit
     expect((await from(recording.sequence)).code).toBe(0)
     expect((await from("2099-01-01")).code).toBe(0)
   }
+})
+
+/** A bundle that begins with a state, ten seconds after which its first record was decided. */
+const bundleBehind = async () => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new Driver(recording)
+  driver.market(parameters("AAA"), 1000)
+  const account = driver.account(usdc(200))
+  const { orderNumber } = driver.place(account, { clientOrderId: "bid", priceAtoms: 990 })
+  const endsABlock = async () => (await Recorded.write(recording, folder())).blocks.at(-1)!.lastSequence % 15 === 0
+  while (!await endsABlock()) driver.place(account, { priceAtoms: 980 })
+  const { sequence } = recording
+  const endedAt = driver.atEpochMs
+  driver.atEpochMs += 10_000
+  driver.price(0, 1000)
+  driver.place(account, { priceAtoms: 970 })
+  const { blocks, folder: made } = await Recorded.write(recording, folder())
+  const state = Recorded.stateAt(recording, sequence)
+  await Recorded.saveSnapshot(made, blocks.find(({ lastSequence }) => lastSequence === sequence)!, state)
+  const collecting = Collect.collect({ from: sequence + 1, to: recording.sequence }, Recorded.capacity)
+  const file = path.join(made, "later.bundle")
+  fs.writeFileSync(file, Bundle.write(await Effect.runPromise(Effect.provide(collecting, Recorded.reading(made)))))
+  return {
+    file,
+    recording,
+    accountId: recording.accountId(account),
+    openingAtoms: String(state.accounts.collateral(account)),
+    orderId: Ids.orderId(orderNumber),
+    /** The last record before it, and its time. */
+    sequence,
+    endedAt,
+    begunAt: driver.atEpochMs
+  }
+}
+
+describe("what is before a bundle that begins with a state", () => {
+  let behind: Awaited<ReturnType<typeof bundleBehind>>
+  beforeAll(async () => {
+    behind = await bundleBehind()
+  })
+  const askedOf = (parsed: More) => asked({ bundle: Option.some(behind.file), ...parsed })
+  const moment = (value: number) => Option.some(String(value))
+  const begins = () => `what is replayed begins behind sequence ${behind.sequence}`
+
+  it("is refused where a range asks for it, and not told as what the bundle begins with", async () => {
+    const { accountId, begunAt, endedAt, orderId, sequence } = behind
+    const account = Option.some(accountId)
+    const subjects: ReadonlyArray<More> = [
+      { account },
+      { market: Option.some("AAA-USDC-PERP") },
+      { order: Option.some(orderId) },
+      { order: Option.some("bid") },
+      { statement: account }
+    ]
+    const ranges: ReadonlyArray<More> = [
+      { to: moment(sequence) },
+      { to: moment(endedAt) },
+      { from: moment(1) },
+      { from: moment(sequence) },
+      { from: moment(endedAt) },
+      { from: moment(endedAt), to: moment(begunAt) }
+    ]
+    // Of the time between the last record before it and its own first one, what it begins with is the truth.
+    const told: ReadonlyArray<More> = [{}, { from: moment(sequence + 1) }, { from: moment(endedAt + 1), to: moment(begunAt) }]
+    for (const subject of subjects) {
+      for (const range of ranges) expect(await askedOf({ ...subject, ...range })).toEqual({ code: 3, err: begins(), out: "" })
+      for (const range of told)
+        expect([subject, range, await askedOf({ ...subject, ...range })]).toMatchObject([subject, range, { code: 0 }])
+    }
+  })
+
+  it("is noted by a statement without a beginning, also of a time without records", async () => {
+    const { accountId, begunAt, openingAtoms, sequence } = behind
+    const opening = async (parsed: More) => {
+      const { err, out } = await askedOf({ statement: Option.some(accountId), json: true, ...parsed })
+      return [err, JSON.parse(out).openingAtoms]
+    }
+    const noted = `what happened up to sequence ${sequence} is not replayed here: the opening balance is the one behind it`
+    for (const parsed of [{}, { to: moment(begunAt) }]) expect(await opening(parsed)).toEqual([noted, openingAtoms])
+    expect(await opening({ from: moment(sequence + 1) })).toEqual(["", openingAtoms])
+  })
+
+  it("has no state, which the time up to the first record has", async () => {
+    const { begunAt, endedAt, sequence } = behind
+    for (const at of [sequence - 1, endedAt - 1]) expect(await askedOf({ at: moment(at) })).toEqual({ code: 3, err: begins(), out: "" })
+    for (const at of [sequence, endedAt, begunAt - 1]) {
+      expect(JSON.parse((await askedOf({ at: moment(at), json: true })).out)).toMatchObject({ sequence })
+    }
+  })
+
+  it("may have an order or a transfer that nothing knows any more", async () => {
+    const { recording } = behind
+    const unknown = async (name: string) => {
+      const { code, err } = await askedOf({ order: Option.some(name) })
+      expect(code).toBe(3)
+      return err.replace(`the journal knows no order ${name}: no order id, clientOrderId or Idempotency-Key`, "")
+    }
+    expect(await unknown(Ids.orderId(Ids.ordinal(1, 0)))).toBe(`; ${begins()}`)
+    expect(await unknown("ask")).toBe(`; ${begins()}`)
+    expect(await unknown(Ids.orderId(Ids.ordinal(recording.sequence + 1, 0)))).toBe("")
+    const transfer = async (sequence: number) => (await askedOf({ deposit: Option.some(Ids.depositId(Ids.ordinal(sequence, 0))) })).err
+    expect(await transfer(1)).toBe(begins())
+    expect(await transfer(recording.sequence)).toContain("the journal knows no transfer")
+  })
 })
 
 it("a bundle is replayed in place of a data directory, and not beside one", async () => {

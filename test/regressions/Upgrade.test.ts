@@ -7,6 +7,7 @@ import { Effect, Layer, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { type Exchange, unpack, withoutRequestId } from "../../scripts/fixtures/Version.js"
 import * as SimDisk from "../../sim/world/SimDisk.js"
+import * as Ids from "../../src/domain/Ids.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { schema } from "../../src/engine/Snapshot.js"
@@ -200,6 +201,13 @@ describe("the tools over what was taken over", () => {
     at: replay("--data", data, "--at", "48"),
     later: replay("--data", data, "--at", "51"),
     before: replay("--data", data, "--at", "20"),
+    beforeByTime: replay("--data", data, "--at", "2023-01-01"),
+    statementBefore: replay("--data", data, "--statement", alice.accountId, "--to", "48"),
+    statementFrom: replay("--data", data, "--statement", alice.accountId, "--from", "2023-01-01"),
+    marketBefore: replay("--data", data, "--market", "DOGE-USDC-PERP", "--to", "30"),
+    requestBefore: replay("--data", data, "--request", Ids.requestId(`req_${"0".repeat(24)}`, 20)),
+    forgotten: replay("--data", data, "--order", "no-such-name"),
+    bundledOfForgotten: venue("bundle", "--data", data, "--order", "no-such-name", "--out", bundles.earlier),
     made: venue("bundle", "--data", data, "--from", "50", "--out", bundles.later),
     replayed: replay("--bundle", bundles.later, "--verify"),
     refused: venue("bundle", "--data", data, "--from", "20", "--out", bundles.earlier),
@@ -250,7 +258,7 @@ describe("the tools over what was taken over", () => {
   })
 
   test("stories and states begin with the step", () => {
-    const { at, before, later, story } = told
+    const { at, later, story } = told
     expect(story.code).toBe(0)
     expect(story.stdout).toContain("what happened up to sequence 48 is not replayed here")
     expect(story.stdout).toContain("new-1")
@@ -258,7 +266,18 @@ describe("the tools over what was taken over", () => {
     expect(at.stdout).toContain("Sequence 48")
     expect(at.stdout).toContain("DOGE-USDC-PERP")
     expect(later.stdout).toContain("Sequence 51")
-    expect([before.code, before.stderr]).toEqual([3, "what is replayed begins behind sequence 48\n"])
+  })
+
+  test("what asks for anything before it is refused, and names the version that decided that", () => {
+    const { before, beforeByTime, bundledOfForgotten, forgotten, marketBefore, requestBefore, statementBefore, statementFrom } = told
+    const begins = `${others}; what is replayed begins behind sequence 48\n`
+    for (const { code, stderr, stdout } of [before, beforeByTime, statementBefore, statementFrom, marketBefore, requestBefore]) {
+      expect([code, stderr, stdout]).toEqual([2, begins, ""])
+    }
+    for (const { code, stderr } of [forgotten, bundledOfForgotten]) {
+      expect([code, stderr]).toEqual([2,
+        `the journal knows no order no-such-name: no order id, clientOrderId or Idempotency-Key; ${begins}`])
+    }
   })
 
   test("a bundle from behind the step replays; one from before it names the version that replays it", () => {

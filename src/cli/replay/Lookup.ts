@@ -2,6 +2,7 @@
  * Finds the orders that a text names: an order id, a clientOrderId of an account, or the Idempotency-Key of a command that placed, changed
  * or cancelled them. A text in the form of an order id is taken as one if the journal knows that order.
  */
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
@@ -21,6 +22,13 @@ export interface Named {
   readonly accountId: string
   readonly by: "order id" | "name"
 }
+
+/** A text that names no order. */
+export class Unfound extends Data.TaggedError("Unfound")<{
+  readonly message: string
+  /** The number of the order, where the text has the form of an order id. */
+  readonly orderNumber: number | undefined
+}> {}
 
 /** Most orders that one text may name: an account may use a clientOrderId again once the order is forgotten. */
 const mostOrders = 64
@@ -68,14 +76,14 @@ const rememberedIn = (engine: Engine, text: string): ReadonlyArray<Match> =>
     return { account, sequence: engine.sequence, orderNumbers, label: "" }
   }).filter(({ orderNumbers }) => orderNumbers.length > 0)
 
-/** What a text names in the whole journal. Fails as a wrong command line where that is nothing, or belongs to more than one account. */
+/** What a text names in the whole journal. Fails where that is nothing, and as a wrong command line where several accounts used it. */
 export const find = (
   journal: Source,
   capacity: Capacity,
   text: string,
   accountId: string | undefined,
   look: Pick<Visitor, "block"> = passive
-): Effect.Effect<Named, Unreadable | Unknown | Diverged | Ended> =>
+): Effect.Effect<Named, Unreadable | Unknown | Diverged | Unfound | Ended> =>
   Effect.suspend(() => {
     const matches: Array<Match> = []
     const orderNumber = Ids.parseOrderId(text)
@@ -115,7 +123,7 @@ const namedBy = (
   text: string,
   accountId: string | undefined,
   matches: ReadonlyArray<Match>
-): Effect.Effect<Named, Ended> => {
+): Effect.Effect<Named, Unfound | Ended> => {
   const placing = matches.filter((match) => match.orderNumbers.length > 0)
   const accounts = [...new Set(placing.map(({ account }) => account))]
   if (accounts.length > 1) {
@@ -124,7 +132,7 @@ const namedBy = (
     return usage(`${text} is ambiguous: it names orders of ${told}${more}; say whose with --account`)
   }
   const [account] = accounts
-  if (account === undefined) return usage(nothingBy(state, text, accountId, matches))
+  if (account === undefined) return nothingBy(state, text, accountId, matches)
   const orderNumbers = [...new Set(placing.flatMap((match) => match.orderNumbers))].sort((one, other) => one - other)
   if (orderNumbers.length > mostOrders) {
     return usage(`${text} is ambiguous: ${accountName(state, account)} used it for more than ${mostOrders} orders; ask for one by its id`)
@@ -133,10 +141,15 @@ const namedBy = (
 }
 
 /** Why a text names no order. */
-const nothingBy = (state: State, text: string, accountId: string | undefined, [match]: ReadonlyArray<Match>): string => {
+const nothingBy = (state: State, text: string, accountId: string | undefined, [match]: ReadonlyArray<Match>): Unfound | Ended => {
   const whose = accountId === undefined ? "" : ` of ${accountId}`
-  if (match === undefined) return `the journal knows no order ${text}${whose}: no order id, clientOrderId or Idempotency-Key`
+  if (match === undefined) {
+    const message = `the journal knows no order ${text}${whose}: no order id, clientOrderId or Idempotency-Key`
+    return new Unfound({ message, orderNumber: Ids.parseOrderId(text) })
+  }
   const asked = match.account < 0 ? "" : `--account ${accountName(state, match.account)} `
-  return `${text} is the Idempotency-Key of a command that names no order (${match.label}), in record ${match.sequence}: `
-    + (asked === "" ? "npm run venue -- journal tail tells it" : `${asked}--from ${match.sequence} --to ${match.sequence} tells it`)
+  return usage(
+    `${text} is the Idempotency-Key of a command that names no order (${match.label}), in record ${match.sequence}: `
+      + (asked === "" ? "npm run venue -- journal tail tells it" : `${asked}--from ${match.sequence} --to ${match.sequence} tells it`)
+  )
 }

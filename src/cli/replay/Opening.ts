@@ -2,6 +2,7 @@
 import { SingleBar } from "cli-progress"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
+import * as Ids from "../../domain/Ids.js"
 import * as Snapshot from "../../engine/Snapshot.js"
 import type { Capacity } from "../../engine/State.js"
 import type * as Block from "../../journal/Block.js"
@@ -15,7 +16,9 @@ import * as BundleSource from "../bundle/Source.js"
 import { capacity } from "../Capacity.js"
 import { Ended, unreadableCode, usage } from "../Exit.js"
 import * as Others from "../Others.js"
-import type { Source } from "./Follow.js"
+import { begin, type Source } from "./Follow.js"
+import type { Unfound } from "./Lookup.js"
+import type { Placed } from "./StateAt.js"
 
 /** The replay's result differs. */
 export const differsCode = 1
@@ -26,7 +29,24 @@ export interface Subject {
   readonly capacity: Capacity
   /** The first sequence that it holds. */
   readonly firstSequence: number
+  /** What is before it in a data directory, which another version decided. */
+  readonly others?: Others.Others
 }
+
+/** Ends a tool that was asked about what is before the first record that is replayed: nothing that is replayed tells it. */
+export const endedBefore = ({ firstSequence, others }: Subject): Ended => {
+  const begins = `what is replayed begins behind sequence ${firstSequence - 1}`
+  return others === undefined ? usage(begins) : new Ended({ code: unreadableCode, text: `${others.text}; ${begins}` })
+}
+
+/** Whether what has a number, as an order or a transfer, is of a record before the first one that is replayed. */
+export const isBefore = ({ firstSequence }: Subject, number: number): boolean => firstSequence > 1 && Ids.sequenceOf(number) < firstSequence
+
+/** The last record that is not replayed, with the time of the state that follows it; undefined where all are replayed. */
+export const lastBefore = ({ capacity, firstSequence, journal }: Subject): Effect.Effect<Placed | undefined, Unreadable> =>
+  firstSequence === 1
+    ? Effect.succeed(undefined)
+    : Effect.map(begin(journal, capacity), ({ sequence, state: { atEpochMs } }) => ({ sequence, atEpochMs }))
 
 /**
  * A data directory's journal, from its beginning or from the state with which its last step to new rules began: of the part before, only
@@ -52,7 +72,7 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | 
     engineOf(step, within),
     ({ message }) => new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
   )
-  return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
+  return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1, others }
 })
 
 /** Opens a subject for replay. */
@@ -86,6 +106,14 @@ export const withProgress = <A, E, R>(
 /** Ends a tool where the journal's decisions differ. */
 export const divergedError = (error: Diverged): Ended =>
   new Ended({ code: differsCode, text: `diverged: ${error.message}\nrun --verify for what was decided there` })
+
+/** Ends a tool where a text names no order; what is before the first record that is replayed may have one. */
+export const unfoundError = (subject: Subject, { message, orderNumber }: Unfound): Ended => {
+  const mayBeBefore = orderNumber === undefined ? subject.firstSequence > 1 : isBefore(subject, orderNumber)
+  if (!mayBeBefore) return usage(message)
+  const { code, text } = endedBefore(subject)
+  return new Ended({ code, text: `${message}; ${text}` })
+}
 
 /** The bundle in a file. */
 export const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>

@@ -8,7 +8,7 @@ import type { Engine } from "../../engine/Engine.js"
 import { behindEnd, Ended, usage } from "../Exit.js"
 import * as Format from "./Format.js"
 import * as Lookup from "./Lookup.js"
-import { differsCode, divergedError, type Open, withProgress } from "./Opening.js"
+import { differsCode, divergedError, endedBefore, isBefore, lastBefore, type Open, unfoundError, withProgress } from "./Opening.js"
 import type { Parsed } from "./Options.js"
 import * as StateAt from "./StateAt.js"
 import * as StateJson from "./StateJson.js"
@@ -38,12 +38,11 @@ const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
   Effect.gen(function*() {
     const moment = yield* Either.mapLeft(StateAt.parseMoment(text), (why) => StateAt.notTaken("--at", why))
     const subject = yield* open
-    const { capacity, firstSequence, journal } = subject
+    const { capacity, journal } = subject
     const last = journal.opened.nextSequence - 1
     if (moment._tag === "Sequence" && moment.sequence > last) return yield* behindEnd(last)
-    if (moment._tag === "Sequence" && moment.sequence < firstSequence - 1) {
-      return yield* usage(`what is replayed begins behind sequence ${firstSequence - 1}`)
-    }
+    const before = yield* lastBefore(subject)
+    if (before !== undefined && StateAt.isEarlier(moment, before)) return yield* endedBefore(subject)
     const engine = yield* withProgress(subject, (block) => StateAt.engineAt(journal, capacity, moment, { block }))
     const narrowed = yield* narrowedTo(engine, parsed)
     yield* say(parsed.json, () => StateJson.report(engine, parsed.limit, narrowed), () => StateAt.draw(engine, parsed.limit, narrowed))
@@ -58,12 +57,30 @@ interface Asked {
   readonly ids: ReadonlyArray<string>
 }
 
+/** The numbers of orders or of a transfer, which tell in which records these began. */
+const numbersOf = (subject: Story.Subject): ReadonlyArray<number> => {
+  switch (subject._tag) {
+    case "Order":
+      return [subject.orderNumber]
+    case "Orders":
+      return subject.orderNumbers
+    case "Transfer":
+      return [subject.number]
+    default:
+      return []
+  }
+}
+
 const story = <R>(open: Open<R>, { ids, report, subject }: Asked, bounds: Story.Bounds, json: boolean) =>
   Effect.gen(function*() {
     const opened = yield* open
     const { capacity, firstSequence, journal } = opened
     const told = yield* withProgress(opened, (block) => Story.tell(journal, capacity, subject, bounds, { block }))
-    if (!told.known) return yield* usage(`the journal knows no ${report} ${ids.join(", ")}`)
+    if (!told.known) {
+      return yield* numbersOf(subject).some((number) => isBefore(opened, number))
+        ? endedBefore(opened)
+        : usage(`the journal knows no ${report} ${ids.join(", ")}`)
+    }
     yield* say(json, () => storyReport(report, ids, told, firstSequence), () =>
       [
         ...(firstSequence > 1 ? [`(what happened up to sequence ${firstSequence - 1} is not replayed here)`] : []),
@@ -103,7 +120,7 @@ const order = <R>(open: Open<R>, text: string, parsed: Parsed, bounds: Story.Bou
     const opened = yield* open
     const named = yield* withProgress(opened,
       (block) => Lookup.find(opened.journal, opened.capacity, text, Option.getOrUndefined(parsed.account), { block })).pipe(
-        Effect.catchTag("ReplayDiverged", divergedError)
+        Effect.catchTags({ ReplayDiverged: divergedError, Unfound: (error) => unfoundError(opened, error) })
       )
     const ids = named.orderNumbers.map(Ids.orderId)
     if (named.by === "name" && !parsed.json) yield* Console.log(`(${text} of ${named.accountId} names ${ids.join(", ")})`)
@@ -127,6 +144,7 @@ const request = <R>(open: Open<R>, id: string, parsed: Parsed, bounds: Story.Bou
     }
     const opened = yield* open
     const last = opened.journal.opened.nextSequence - 1
+    if (opened.others !== undefined && sequence < opened.firstSequence) return yield* endedBefore(opened)
     if (sequence < opened.firstSequence || sequence > last) {
       return yield* usage(`${id} is of record ${sequence}, and what is replayed here are records ${opened.firstSequence} to ${last}`)
     }
@@ -141,7 +159,7 @@ const statement = <R>(open: Open<R>, accountId: string, stretch: Stretch.Stretch
     const drawn = yield* withProgress(opened, (block) => Statement.draw(journal, capacity, accountId, stretch, { block }))
     if (!drawn.known) return yield* usage(`by then the journal knows no account ${accountId}`)
     if (drawn.isCut) return yield* usage(`that are more than ${Format.count(Statement.mostLines)} lines: ask for fewer (--from, --to)`)
-    if (firstSequence > 1 && drawn.first === firstSequence) {
+    if (firstSequence > 1 && !Stretch.isBegun(stretch)) {
       yield* Console.error(
         `what happened up to sequence ${firstSequence - 1} is not replayed here: the opening balance is the one behind it`
       )
@@ -166,13 +184,16 @@ const misplaced = (parsed: Parsed): string | undefined => {
 }
 
 /**
- * Opens what is replayed for a range that begins with one of its records or before: one behind all of them is taken for a mistake, as is a
- * state behind them. A range by time may be of a time without records.
+ * Opens what is replayed for a range of its records: one behind all of them is taken for a mistake, as is a state behind them, and one
+ * that asks for what is before them is refused. Without a beginning it has what there is. A range by time may be of a time without records.
  */
-const reaching = <R>(open: Open<R>, { from }: Stretch.Stretch): Open<R> =>
-  Effect.flatMap(open, (subject) => {
+const reaching = <R>(open: Open<R>, stretch: Stretch.Stretch): Open<R> =>
+  Effect.gen(function*() {
+    const subject = yield* open
     const last = subject.journal.opened.nextSequence - 1
-    return from > Math.max(last, Stretch.whole.from) ? behindEnd(last) : Effect.succeed(subject)
+    if (stretch.from > Math.max(last, 1)) return yield* behindEnd(last)
+    const before = yield* lastBefore(subject)
+    return before !== undefined && Stretch.asksBefore(stretch, before) ? yield* endedBefore(subject) : subject
   })
 
 /** Answers the questions on the command line, whatever the journal's source. */

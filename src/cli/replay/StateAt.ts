@@ -10,6 +10,7 @@ import type { Engine } from "../../engine/Engine.js"
 import type { BalanceView, MarketView, OrderView, PositionView } from "../../engine/Reads.js"
 import type { Capacity } from "../../engine/State.js"
 import type { Unknown, Unreadable } from "../../journal/Journal.js"
+import type { Record } from "../../journal/Record.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
 import { type Ended, usage } from "../Exit.js"
 import * as Time from "../Time.js"
@@ -20,6 +21,9 @@ import * as Format from "./Format.js"
 export type Moment =
   | { readonly _tag: "Sequence"; readonly sequence: number }
   | { readonly _tag: "Time"; readonly atEpochMs: number }
+
+/** A record's place in a journal. */
+export type Placed = Pick<Record, "sequence" | "atEpochMs">
 
 /** Numbers from here on are milliseconds since 1970, smaller ones sequences: no venue was open in the first four months of 1970. */
 const earliestEpochMs = 10_000_000_000
@@ -36,6 +40,10 @@ export const parseMoment = (text: string): Either.Either<Moment, string> => {
 
 /** Says that an option does not take what it was given. */
 export const notTaken = (option: string, why: string): Ended => usage(`${option} takes a sequence from 1, an ISO time or epoch ms: ${why}`)
+
+/** Whether a moment is before a record was decided. */
+export const isEarlier = (moment: Moment, { atEpochMs, sequence }: Placed): boolean =>
+  moment._tag === "Sequence" ? moment.sequence < sequence : moment.atEpochMs < atEpochMs
 
 /** The engine at a time; after the end of the journal, the engine at its end. */
 export const engineAt = (

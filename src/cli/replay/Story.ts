@@ -12,7 +12,7 @@ import type { Diverged } from "../../sequencer/Recovery.js"
 import { auditLine } from "./CommandLines.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { linesOf } from "./Lines.js"
-import { everyone, nobody, ownerBy, type Who } from "./Names.js"
+import { everyone, nobody, ownerBy, ownerOf, type Who } from "./Names.js"
 import * as Stretch from "./Stretch.js"
 import * as Why from "./Why.js"
 
@@ -100,7 +100,13 @@ export const tell = (
         })
       }
     }
-    return Effect.map(follow(journal, capacity, visitor), (engine): Story => ({ lines, ...counts, known, engine }))
+    return Effect.map(follow(journal, capacity, visitor), (engine): Story => ({
+      lines,
+      ...counts,
+      // A range may have no record at all, and what is replayed may begin with a state.
+      known: known || resolve(engine.state, subject).some((who) => isHeld(who, engine.state)),
+      engine
+    }))
   })
 
 /** What a record did to any of the subjects. */
@@ -148,8 +154,12 @@ const resolve = (state: State, subject: Subject): ReadonlyArray<Who> => {
   }
 }
 
-const isKnown = (who: Who, state: State, record: Record, events: () => ReadonlyArray<DecodedEvent>): boolean =>
+/** Whether a state has a subject. */
+const isHeld = (who: Who, state: State): boolean =>
   who === everyone || who.account >= 0 || who.market >= 0 || (who.transfer >= 0 && state.funds.transfers.find(who.transfer) !== undefined)
-  || (who.orderNumber >= 0 && ownerBy(state, record, events, who.orderNumber) >= 0)
+  || (who.orderNumber >= 0 && ownerOf(state, who.orderNumber).account >= 0)
+
+const isKnown = (who: Who, state: State, record: Record, events: () => ReadonlyArray<DecodedEvent>): boolean =>
+  isHeld(who, state) || (who.orderNumber >= 0 && ownerBy(state, record, events, who.orderNumber) >= 0)
 
 const isFeedSample = (record: Record): boolean => record.command.principal === Principal.feed

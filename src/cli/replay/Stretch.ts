@@ -3,12 +3,11 @@
  * that consecutive ranges by time do not overlap.
  */
 import * as Either from "effect/Either"
-import type { Record } from "../../journal/Record.js"
 import type { Ended } from "../Exit.js"
 import * as StateAt from "./StateAt.js"
 
 export interface Stretch {
-  /** Sequences, inclusive. */
+  /** Sequences, inclusive; `from` is 0 where no beginning was asked for, unless by time. */
   readonly from: number
   readonly to: number
   /** Records before this time are left out. */
@@ -18,7 +17,7 @@ export interface Stretch {
 }
 
 /** Everything. */
-export const whole: Stretch = { from: 1, to: Number.MAX_SAFE_INTEGER }
+export const whole: Stretch = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
 /**
  * The range that `--from` and `--to` give, as sequences, ISO times or milliseconds since 1970; fails where one of them is none.
@@ -42,12 +41,17 @@ const momentOf = (option: string, text: string | undefined): Either.Either<State
 export const isBackward = ({ from, fromEpochMs = 0, to, untilEpochMs = Number.POSITIVE_INFINITY }: Stretch): boolean =>
   to < from || untilEpochMs < fromEpochMs
 
-type Placed = Pick<Record, "sequence" | "atEpochMs">
-
 /** Whether a record comes before a range. */
-export const isBefore = ({ from, fromEpochMs = 0 }: Stretch, { atEpochMs, sequence }: Placed): boolean =>
+export const isBefore = ({ from, fromEpochMs = 0 }: Stretch, { atEpochMs, sequence }: StateAt.Placed): boolean =>
   sequence < from || atEpochMs < fromEpochMs
 
 /** Whether a record and all that follow come after a range. */
-export const isBehind = ({ to, untilEpochMs = Number.POSITIVE_INFINITY }: Stretch, { atEpochMs, sequence }: Placed): boolean =>
+export const isBehind = ({ to, untilEpochMs = Number.POSITIVE_INFINITY }: Stretch, { atEpochMs, sequence }: StateAt.Placed): boolean =>
   sequence > to || atEpochMs >= untilEpochMs
+
+/** Whether a range was asked to begin somewhere, and not with the first record there is. */
+export const isBegun = ({ from, fromEpochMs }: Stretch): boolean => from > 0 || fromEpochMs !== undefined
+
+/** Whether a range asks for what ends with a record: it was asked to begin there or before, or has nothing that follows. */
+export const asksBefore = (stretch: Stretch, last: StateAt.Placed): boolean =>
+  isBehind(stretch, { ...last, sequence: last.sequence + 1 }) || (isBegun(stretch) && !isBefore(stretch, last))

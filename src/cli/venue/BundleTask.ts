@@ -17,7 +17,7 @@ import { behindEnd, Ended, usage } from "../Exit.js"
 import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
 import * as Lookup from "../replay/Lookup.js"
-import { dataSubject } from "../replay/Opening.js"
+import { dataSubject, unfoundError } from "../replay/Opening.js"
 import * as Story from "../replay/Story.js"
 import * as Stretch from "../replay/Stretch.js"
 
@@ -98,8 +98,10 @@ const unredacted = (error: Diverged, others: Others.Others | undefined): Ended =
 /** The records from the placement of the orders that a text names to their end; to the last record while one of them is open. */
 const lifeOf = (text: string, accountId: string | undefined, capacity: Capacity) =>
   Effect.gen(function*() {
-    const { journal } = yield* dataSubject
-    const { orderNumbers } = yield* Lookup.find(journal, capacity, text, accountId)
+    const subject = yield* dataSubject
+    const { journal } = subject
+    const { orderNumbers } = yield* Effect.catchTag(Lookup.find(journal, capacity, text, accountId), "Unfound",
+      (error) => unfoundError(subject, error))
     const { engine, first, last } = yield* Story.tell(journal, capacity, { _tag: "Orders", orderNumbers }, { ...Stretch.whole, limit: 0 })
     const { orders } = engine.state
     const isOpen = orderNumbers.some((orderNumber) => {
