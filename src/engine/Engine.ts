@@ -31,10 +31,10 @@ import { type Capacity, State } from "./State.js"
  */
 export const rulesVersion = 8
 
-/** The packed outcomes of the current command's entries, shared by the key table and the event log; the objects are reused. */
-const packed: Array<Packed> = []
-
 export class Engine extends OrderReads implements Reads {
+  /** The packed outcomes of the current command's entries, shared by the key table and the event log; the objects are reused. */
+  private readonly packed: Array<Packed> = []
+
   static make(capacity: Capacity): Engine {
     return new Engine(new State(capacity))
   }
@@ -46,7 +46,7 @@ export class Engine extends OrderReads implements Reads {
 
   /** Decides a command that `admit` let through. Its events follow in `state.events`. */
   apply(command: Command, sequence: number, atEpochMs: number): Outcome {
-    const { state } = this
+    const { packed, state } = this
     assert(sequence === state.sequence + 1, "sequences are gapless")
     assert(atEpochMs >= state.atEpochMs, "times never go back")
     state.sequence = sequence
@@ -92,6 +92,7 @@ export class Engine extends OrderReads implements Reads {
 
   /** Logs the packed outcomes of the entries, and the end of the record. */
   private log(entries: number): void {
+    const { packed } = this
     const { events, sequence, atEpochMs } = this.state
     for (let index = 0; index < entries; index++) logEntry(events, packed[index]!)
     events.event3(Event.RecordDecided, sequence, atEpochMs, entries)

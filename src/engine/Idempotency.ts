@@ -116,9 +116,6 @@ const orderNumberAt: ReadonlyArray<number> = Array.from({ length: 256 }, (_, cod
  */
 const mayEndLater = (codes: number): boolean => orderNumberAt[codes & 0xff]! >= 0 && ((codes >>> 16) & 0xff) === Order.open
 
-const digest = new Digest128()
-const packed = new Packed()
-
 /** The keys that a record would forget before anything else, and the number of their further outcomes. */
 interface OverKeys extends Over {
   readonly further: number
@@ -148,6 +145,11 @@ export class Idempotency {
   private readonly held = new Held()
   /** The entry of the last amendment of an order, by order number. */
   private readonly amendments = new StepwiseMap<number, number>()
+
+  /** The digest of the key that was digested last. */
+  private readonly digest = new Digest128()
+  /** An outcome on its way into the table or out of it; the object is reused. */
+  private readonly packed = new Packed()
 
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of a command follow each other. */
   private digested: Command | undefined = undefined
@@ -194,12 +196,13 @@ export class Idempotency {
 
   /** The hash of the key that was digested last. */
   private hashOfDigest(): number {
-    return hashWords(this.hashKey0, this.hashKey1, digest.a, digest.b, digest.c, digest.d)
+    const { digest, hashKey0, hashKey1 } = this
+    return hashWords(hashKey0, hashKey1, digest.a, digest.b, digest.c, digest.d)
   }
 
   /** The entry of the key that was digested last, or -1; then `freePlace` is where it belongs. */
   private slotAt(account: number, hash: number): number {
-    const { table, words } = this
+    const { digest, table, words } = this
     for (let place = table.seek(hash, hash);; place = table.seek(hash, place + 1)) {
       const entry = table.entryAt(place)
       if (entry === none) {
@@ -257,7 +260,8 @@ export class Idempotency {
     return this.moreCodes[outcome * moreWords + moreWord.next]!
   }
 
-  private static digestKey(account: number, operation: number, key: string): void {
+  private digestKey(account: number, operation: number, key: string): void {
+    const { digest } = this
     digest.reset(account)
     digest.word(operation)
     digest.text(key)
@@ -266,15 +270,15 @@ export class Idempotency {
 
   /** The entry under a key, expired or not; -1 where there is none. */
   private entryOf(account: number, operation: number, key: string): number {
-    Idempotency.digestKey(account, operation, key)
+    this.digestKey(account, operation, key)
     return this.slotAt(account, this.hashOfDigest())
   }
 
   /** Digests a command's key, and keeps the digest for `remember`. */
   private digestKeyOf(command: Command): void {
-    Idempotency.digestKey(command.account, command.operation, command.idempotencyKey)
+    this.digestKey(command.account, command.operation, command.idempotencyKey)
     this.digested = command
-    this.kept.set(digest)
+    this.kept.set(this.digest)
     this.keptHash = this.hashOfDigest()
   }
 
@@ -363,10 +367,11 @@ export class Idempotency {
   }
 
   private outcome(entry: number): Outcome {
-    const { numbers, words } = this
-    const entries: Array<EntryOutcome> = [unpackAt(words[entry * entryWords + word.codes]!, numbers, entry * entryNumbers + number.outcome)]
+    const { more, moreCodes, numbers, words } = this
+    const first = this.unpackAt(words[entry * entryWords + word.codes]!, numbers, entry * entryNumbers + number.outcome)
+    const entries: Array<EntryOutcome> = [first]
     for (let outcome = this.moreOf(entry); outcome !== none; outcome = this.nextMore(outcome)) {
-      entries.push(unpackAt(this.moreCodes[outcome * moreWords + moreWord.codes]!, this.more, outcome * moreNumbers + moreNumber.outcome))
+      entries.push(this.unpackAt(moreCodes[outcome * moreWords + moreWord.codes]!, more, outcome * moreNumbers + moreNumber.outcome))
     }
     return {
       sequence: numbers[entry * entryNumbers + number.sequence]!,
@@ -476,7 +481,7 @@ export class Idempotency {
     const { keeps } = of(command)
     if (keeps === "what it did" && !didAnything(outcomes, entries)) return
     if (this.digested !== command) this.digestKeyOf(command)
-    else digest.set(this.kept)
+    else this.digest.set(this.kept)
     this.digested = undefined
     const entry = this.putDigested(command, this.keptHash, sequence, atEpochMs, outcomes, entries)
     if (keeps === "until the next") this.supersede(entry)
@@ -484,9 +489,15 @@ export class Idempotency {
 
   /** Remembers the outcome of one entry under a key of its own, in addition to the command's. */
   put(operation: number, key: string, command: Command, sequence: number, atEpochMs: number, outcome: EntryOutcome): void {
-    Idempotency.digestKey(command.account, operation, key)
-    pack(outcome, packed)
-    this.putDigested(command, this.hashOfDigest(), sequence, atEpochMs, [packed], 1)
+    this.digestKey(command.account, operation, key)
+    pack(outcome, this.packed)
+    this.putDigested(command, this.hashOfDigest(), sequence, atEpochMs, [this.packed], 1)
+  }
+
+  private unpackAt(codes: number, numbers: Float64Array, at: number): EntryOutcome {
+    this.packed.codes = codes
+    for (let index = 0; index < packedNumbers; index++) this.packed.numbers[index] = numbers[at + index]!
+    return unpack(this.packed)
   }
 
   /**
@@ -507,7 +518,7 @@ export class Idempotency {
     const entry = known === none ? this.allocate(sequence) : known
     if (known === none) this.table.put(hash, this.freePlace, entry)
     this.held.add(account, entries)
-    const { numbers, words } = this
+    const { digest, numbers, words } = this
     const row = entry * entryWords
     words[row + word.key] = digest.a
     words[row + word.key + 1] = digest.b
@@ -739,12 +750,6 @@ const didAnything = (outcomes: ReadonlyArray<Packed>, entries: number): boolean 
 }
 
 const laterEnd = (end: number, endOf: EndOf, orderNumber: number): number => orderNumber < 0 ? end : Math.max(end, endOf(orderNumber))
-
-const unpackAt = (codes: number, numbers: Float64Array, at: number): EntryOutcome => {
-  packed.codes = codes
-  for (let index = 0; index < packedNumbers; index++) packed.numbers[index] = numbers[at + index]!
-  return unpack(packed)
-}
 
 /**
  * An outcome as the state digests it: without the nearest quantity that margin would back. That value only explains a refusal, and

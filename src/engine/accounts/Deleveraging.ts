@@ -157,8 +157,7 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
     liquidating.passed++
     if (quantity === 0 || directionOf(quantity) !== ranking.direction) continue
     liquidating.ranked += Breadth.weightOf(state, positions.account(slot))
-    look(state, market, slot, ranking.markAtoms)
-    rank(ranking, places)
+    rank(ranking, look(state, market, slot, ranking.markAtoms), places)
   }
   if (ranking.cursor < count) return false
   ranking.entries.sort(compare)
@@ -178,17 +177,17 @@ const isIdle = ({ liquidationLog }: State, { atEpochMs, direction, entries, mark
     ) === undefined
 
 /**
- * Ranks the position just examined, unless the ranking leaves it out. Positions that do not make it into the ranking are counted
+ * Ranks a position that was examined, unless the ranking leaves it out. Positions that do not make it into the ranking are counted
  * among the rest.
  */
-const rank = (ranking: Ranking, places: number): void => {
+const rank = (ranking: Ranking, looked: RankedEntry, places: number): void => {
   const { entries, leastEquityAtoms } = ranking
   if (leastEquityAtoms !== nobody && looked.equityAtoms < leastEquityAtoms) return leave(ranking, looked)
   ranking.ranked++
   const isFull = entries.length === places
   if (isFull && compare(looked, entries[0]!) > 0) return leave(ranking, looked)
   if (isFull) leave(ranking, entries[0]!)
-  keep(entries, { ...looked }, places)
+  keep(entries, looked, places)
 }
 
 /** Notes a position that is not in a ranking. */
@@ -196,13 +195,10 @@ const leave = (ranking: Ranking, { equityAtoms }: Ranked): void => {
   ranking.restEquityAtoms = Math.max(ranking.restEquityAtoms, equityAtoms)
 }
 
-/** The position being examined, in the form of an entry; the object is reused. */
-const looked = { slot: 0, account: 0, unrealizedPnlAtoms: 0, entryNotionalAtoms: 0, notionalAtoms: 0, equityAtoms: 0, closedAtoms: 0 }
-
 /**
  * Examines a position at the mark of a ranking, whatever the present one: all positions of a ranking are measured at the same mark.
  */
-const look = (state: State, market: MarketState, slot: number, markAtoms: number): void => {
+const look = (state: State, market: MarketState, slot: number, markAtoms: number): RankedEntry => {
   const { accounts, positions } = state
   const account = positions.account(slot)
   Margin.refreshAccount(state, account)
@@ -210,12 +206,15 @@ const look = (state: State, market: MarketState, slot: number, markAtoms: number
   const entryNotional = positions.entryNotional(slot)
   const notional = Math.abs(quantity) * markAtoms * market.factor
   const pnl = quantity > 0 ? notional - entryNotional : entryNotional - notional
-  looked.slot = slot
-  looked.account = account
-  looked.unrealizedPnlAtoms = pnl
-  looked.entryNotionalAtoms = entryNotional
-  looked.notionalAtoms = notional
-  looked.equityAtoms = accounts.unrealizedPnlWith(account, positions.unrealizedPnl(slot), pnl, accounts.collateral(account))
+  return {
+    slot,
+    account,
+    unrealizedPnlAtoms: pnl,
+    entryNotionalAtoms: entryNotional,
+    notionalAtoms: notional,
+    equityAtoms: accounts.unrealizedPnlWith(account, positions.unrealizedPnl(slot), pnl, accounts.collateral(account)),
+    closedAtoms: 0
+  }
 }
 
 /** Adds an entry to the first `places`, replacing the last where there is no room; a heap with the last on top. */

@@ -84,9 +84,6 @@ export const watch = (state: State): void => {
   }
 }
 
-const filled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
-const required = new Margin.Requirement()
-
 /**
  * How much of a position the fund can take over at a price, size atoms: its equity must stay at or above its initial margin, and
  * its own position within the market's limit. Found by bisection.
@@ -120,11 +117,9 @@ const keepsMargin = (
   const slot = positions.find(fund, market.index)
   const quantity = slot === none ? 0 : positions.quantity(slot)
   const entryNotional = slot === none ? 0 : positions.entryNotional(slot)
-  if (sizeAtoms === 0) {
-    filled.quantity = quantity
-    filled.entryNotional = entryNotional
-    filled.realizedPnl = 0
-  } else Positions.fill(filled, quantity, entryNotional, buying, sizeAtoms, priceAtoms, market.factor)
+  const filled: Positions.Filled = { quantity, entryNotional, realizedPnl: 0, opens: false }
+  const required = new Margin.Requirement()
+  if (sizeAtoms !== 0) Positions.fill(filled, quantity, entryNotional, buying, sizeAtoms, priceAtoms, market.factor)
   if (Math.abs(filled.quantity) > market.parameters.maxPositionQuantityAtoms) return false
   Margin.require(required, market, 0, filled.quantity, filled.entryNotional, 0, 0, 0, 0)
   const pnlBefore = slot === none ? 0 : positions.unrealizedPnl(slot)
