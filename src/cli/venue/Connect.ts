@@ -14,7 +14,7 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as NodeDirectory from "../../NodeDirectory.js"
-import { readKeys, type StoredKey } from "../../client/ccxt/KeyFile.js"
+import { readKeys, type StoredKey } from "../../client/ccxt/NodeKeyFile.js"
 import { AgentConnect, Exchanged } from "../../edge/identity/agentConnect.js"
 import * as Http from "./Http.js"
 

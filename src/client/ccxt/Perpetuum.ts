@@ -33,7 +33,7 @@ import * as Description from "./Description.js"
 import { isRefused, refusedEntry } from "./Refusals.js"
 import { Watching } from "./Watching.js"
 
-export { apiKeyOf } from "./KeyFile.js"
+export { apiKeyOf } from "./NodeKeyFile.js"
 export { isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 export type { Details, Refused } from "./Refusals.js"
 

@@ -1,5 +1,5 @@
 /** The package for Node. */
-import * as KeyFile from "../ccxt/KeyFile.js"
+import * as KeyFile from "../ccxt/NodeKeyFile.js"
 import { Client, type Options } from "./Client.js"
 import { nodePlatform } from "./NodePlatform.js"
 

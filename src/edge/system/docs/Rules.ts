@@ -2,10 +2,9 @@
  * The engine's rules, invariants and decisions as sections of the reference: the files beside the code in the repository, so that a
  * venue shows the rules of the program it runs. They are read when the build makes a page.
  */
-import * as fs from "node:fs"
 import { Marked } from "marked"
 import { Html, html } from "./Html.js"
-import { packageFolder } from "./Package.js"
+import { textOf } from "./NodePackage.js"
 
 interface Document {
   /** Path from the package's folder. */
@@ -21,8 +20,7 @@ const documents: ReadonlyArray<Document> = [
   { path: "src/engine/DECISIONS.md", prefix: "decisions" }
 ]
 
-const texts = (): ReadonlyArray<string> =>
-  documents.map(({ path }) => fs.readFileSync(new URL(path, packageFolder(import.meta.url)), "utf8"))
+const texts = (): ReadonlyArray<string> => documents.map(({ path }) => textOf(path))
 
 /** A heading as part of an id: small letters, digits and hyphens. */
 const slug = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "")

@@ -2,8 +2,7 @@
  * Answers for the reference, from recorded exchanges with a whole venue: shown as sent, except for secrets and the ends of long
  * lists. They are stored beside the program; without them the pages have none.
  */
-import * as fs from "node:fs"
-import { packageFolder } from "./Package.js"
+import { namesIn, textOf } from "./NodePackage.js"
 
 interface Exchange {
   readonly request: { readonly method: string; readonly target: string }
@@ -32,13 +31,13 @@ const shown = (body: string): string | undefined => {
     .find((text) => text.split("\n").length <= mostLines)
 }
 
+const folder = "fixtures/http/"
+
 /** Recorded exchanges, in the order in which they were sent. */
 const recorded = (): ReadonlyArray<Exchange> => {
-  const folder = new URL("fixtures/http/", packageFolder(import.meta.url))
-  if (!fs.existsSync(folder)) return []
-  const names = fs.readdirSync(folder).filter((name) => name.endsWith(".json"))
+  const names = namesIn(folder).filter((name) => name.endsWith(".json"))
   const inOrder = names.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
-  return inOrder.flatMap((name) => JSON.parse(fs.readFileSync(new URL(name, folder), "utf8")) as ReadonlyArray<Exchange>)
+  return inOrder.flatMap((name) => JSON.parse(textOf(`${folder}${name}`)) as ReadonlyArray<Exchange>)
 }
 
 /** The recorded answer of an endpoint, pretty-printed; undefined where none was recorded. */
