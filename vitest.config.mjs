@@ -20,6 +20,8 @@ export default defineConfig({
   test: {
     include: ["dist/test/**/*.test.js"],
     exclude: ["**/node_modules/**"],
+    // `only`, in a test's options too, would leave its neighbours out without a word; `--allowOnly` lets it pass while working.
+    allowOnly: false,
     setupFiles: ["dist/test/NodeBetweenTests.js"],
     server: { deps: { external: [/\/\.?dist[^/]*\/(?:src|sim|scripts)\//] } },
     sequence: { sequencer: DearestFirst },

@@ -7,7 +7,8 @@ import { basename, closeOf, openOf, type Source, startsStatement, type Token, ty
 /** The longest function, in lines. */
 const maxLines = 80
 
-interface Span {
+/** A function among the tokens of a file. */
+export interface Span {
   /** Index of the first token. */
   readonly start: number
   /** Index of the last token. */
@@ -86,7 +87,8 @@ const isMethodName = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   return beforeMethods.has(tokens[at - 1]?.value ?? "") || startsStatement(tokens, at)
 }
 
-const spans = (tokens: ReadonlyArray<Token>): ReadonlyArray<Span> =>
+/** Every function, with its parameters: what is called before, such as its name, is not in it. */
+export const spans = (tokens: ReadonlyArray<Token>): ReadonlyArray<Span> =>
   tokens.flatMap((token, at) => {
     if (token.value === "=>") return [arrow(tokens, at)]
     if (token.type === "IdentifierName" && token.value === "function" && tokens[at - 1]?.value !== ".") {

@@ -10,12 +10,12 @@ import type { Line, Result } from "./Tool.js"
 const lines = JSON.parse(process.argv[2]!) as ReadonlyArray<Line>
 const environment = { ...process.env }
 const results: Array<Result> = []
-const said = { stdout: "", stderr: "" }
+const said = { stdout: new Array<string>(), stderr: new Array<string>() }
 const write = process.stdout.write.bind(process.stdout)
 
 for (const name of ["stdout", "stderr"] as const) {
   process[name].write = ((chunk: string | Uint8Array, ...rest: ReadonlyArray<unknown>): boolean => {
-    said[name] += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8")
+    said[name].push(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"))
     const done = rest.at(-1)
     if (typeof done === "function") process.nextTick(done)
     return true
@@ -25,7 +25,6 @@ for (const name of ["stdout", "stderr"] as const) {
 const begin = (): void => {
   const line = lines[results.length]
   if (line === undefined) return void write(JSON.stringify(results))
-  Object.assign(said, { stdout: "", stderr: "" })
   process.argv = [process.execPath, path.resolve(line.program), ...line.args]
   process.env = { ...environment, ...line.environment }
   // A tool's main module is evaluated anew for each line; the modules it imports stay loaded.
@@ -34,7 +33,7 @@ const begin = (): void => {
 
 const end = (code: number): void => {
   process.exitCode = undefined
-  results.push({ code, ...said })
+  results.push({ code, stdout: said.stdout.splice(0).join(""), stderr: said.stderr.splice(0).join("") })
   begin()
 }
 
