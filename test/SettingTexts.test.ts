@@ -1,4 +1,5 @@
 /** What an operator reads about a wrong setting: the variable, its value, the allowed ones, and never a secret. */
+import * as fs from "node:fs"
 import * as ConfigError from "effect/ConfigError"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -130,6 +131,17 @@ const rows: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> =
   [{ PORT: "x", SEGMENT_MIB: "1" },
     "PORT is \"x\": it must be a whole number from 0 to 65535\nSEGMENT_MIB is \"1\": it must be a whole number from 2 to 4096"]
 ]
+
+test("every setting of the venue is among those that are tried here, numbers with their range", () => {
+  const code = ["Venue", "Capacity", "Site"].map((name) => fs.readFileSync(`src/${name}Config.ts`, "utf8")).join("")
+  const between = [...code.matchAll(/between\("([A-Z_]+)", ([\d_]+), ([\d_]+)/g)].map(([, name, ...range]) =>
+    [name, ...range.map((bound) => Number(bound.replaceAll("_", "")))].join(" ")
+  )
+  const tried = numbers.map((row) => row.join(" "))
+  expect(between.filter((row) => !tried.includes(row))).toEqual([])
+  const named = new Set([...numbers.map(([name]) => name), ...texts])
+  expect([...code.matchAll(/\("([A-Z][A-Z_]+)"/g)].map(([, name]) => name!).filter((name) => !named.has(name))).toEqual([])
+})
 
 test("every setting of the venue that is wrong is said in a sentence", () => {
   expect(rows.flatMap(([variables, expected]) => {
