@@ -172,6 +172,7 @@ export class Glance {
     | "apiKeys"
     | "clientName"
     | "isBotKey"
+    | "keyLastUsedAt"
     | "securityEvents"
     | "findTicketFamily"
   > {

@@ -48,7 +48,11 @@ const held = ({ clientName: _, index, isBot: __, isForgotten: ___, ...key }: Nai
   credential: index
 })
 
-const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: number): Verdict => {
+const accountVerdict = (
+  { journaled }: State,
+  { model, reads: { identity: reads } }: Pick<Observation & { readonly _tag: "Inspected" }, "model" | "reads">,
+  account: number
+): Verdict => {
   const { identity } = model
   const what = `account ${account}`
   const keys = identity.keysOf(account)
@@ -58,6 +62,11 @@ const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: n
     ?? difference(`${what}: names of agents`, found.map(({ credential }) => reads.clientName(credential)),
       keys.map((key) => key.clientName))
     ?? difference(`${what}: bots' keys`, found.map(({ credential }) => reads.isBotKey(credential)), keys.map((key) => key.isBot === true))
+    ?? difference(
+      `${what}: noted last uses of keys`,
+      found.map(({ credential }) => reads.keyLastUsedAt(credential)),
+      keys.map(({ keyId }) => journaled.get(keyId) ?? 0)
+    )
     ?? difference(
       `${what}: events`,
       reads.securityEvents(account, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
@@ -88,12 +97,13 @@ const digestsVerdict = (reads: Glance["identity"], { atEpochMs, identity }: Naiv
   return holds
 }
 
-const inspected = (state: State, { model, reads: { identity: reads }, whole }: Observation & { readonly _tag: "Inspected" }): Verdict => {
+const inspected = (state: State, seen: Observation & { readonly _tag: "Inspected" }): Verdict => {
+  const { model, reads: { identity: reads }, whole } = seen
   if (!whole && state.changed.size === 0) return holds
   const accounts = whole ? model.accounts.map(({ index }) => index) : [...state.changed]
   state.changed.clear()
   for (const account of accounts) {
-    const verdict = accountVerdict(reads, model, account)
+    const verdict = accountVerdict(state, seen, account)
     if (verdict !== undefined) return verdict
   }
   return digestsVerdict(reads, model)
@@ -250,7 +260,8 @@ const noted = (state: State, { model, record: { command } }: Extract<Observation
   if (command.kind === "NoteKeyUses") {
     const journaled = new Map(state.journaled)
     for (const { apiKey, usedAtEpochMs } of command.uses) {
-      const { keyId } = model.identity.keys[apiKey]!
+      const { account, keyId } = model.identity.keys[apiKey]!
+      state.changed.add(account)
       journaled.set(keyId, Math.max(usedAtEpochMs, journaled.get(keyId) ?? 0))
     }
     state.journaled = journaled

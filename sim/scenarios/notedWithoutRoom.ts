@@ -34,6 +34,8 @@ export const notedWithoutRoom: Scenario = {
     stage.waitAlone(gatheredSeconds)
     stage.setForward(-hour)
     stage.holds("the last use does not go back with the clock", lastUsed() >= before)
+    // Nor once the earlier use is journaled behind the later one.
+    stage.waitAlone(gatheredSeconds)
     stage.setForward(hour)
 
     stage.fillDisk(true)
