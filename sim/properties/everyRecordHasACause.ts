@@ -2,16 +2,52 @@
  * Safety (I20). The venue does nothing of its own accord: every record of the journal is for an authorized request under a key, or for a
  * start, a market of the file that a start found, the session of a market with a calendar, a price from the index feed, or the passing of
  * a moment at which something was due. Each start, price and moment explains one record, and a delisted market has no sessions to set.
+ * How far the ledger was read is noted when something was found there, and otherwise now and then.
  */
 import { Principal } from "../../src/operations/Header.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
+import type { Command } from "../../src/operations/Operations.js"
 import { isDelisted, type NaiveDecision } from "../model/NaiveState.js"
 import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
 import * as Batches from "../reading/Batches.js"
 import * as Commands from "../reading/Commands.js"
-import type { Bounds } from "./Observation.js"
+import type { Bounds, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** What a process has noted of how far it has read the ledger: it does so unasked, so often that it loses little by a crash. */
+interface Places {
+  /** Whether it has noted any, and those since a request was last handled. */
+  hasNoted: boolean
+  since: number
+  /** Whether the ledger has told something of a command since the last one; and the place that nothing has caused, until it is judged. */
+  isFound: boolean
+  uncaused: number | undefined
+  /**
+   * The times that anybody was given by its clock since the last place but one was noted, and since the last one: whatever time it took
+   * for the beginning of a page is among the former.
+   */
+  before: Times
+  latest: Times
+}
+
+interface Times {
+  readonly lowestEpochMs: number
+  readonly highestEpochMs: number
+}
+
+const noTime: Times = { lowestEpochMs: Number.POSITIVE_INFINITY, highestEpochMs: 0 }
+
+const nowhere = (): Places => ({ hasNoted: false, since: 0, isFound: false, uncaused: undefined, before: noTime, latest: noTime })
+
+/** How far the ledger has gone on, and how much time has passed, when a place is noted of which nothing else has come. */
+const notedEveryOffsets = 10_000
+const notedEveryMs = 60_000
+
+const withTimes = (times: Times, { highestEpochMs, lowestEpochMs }: Times): Times => ({
+  lowestEpochMs: Math.min(times.lowestEpochMs, lowestEpochMs),
+  highestEpochMs: Math.max(times.highestEpochMs, highestEpochMs)
+})
 
 interface State {
   /** Scopes of keys of requests with a valid credential. */
@@ -35,6 +71,9 @@ interface State {
   forgetsFromEpochMs: number
   /** Room for keys and orders in the tables of the present process. */
   room: Pick<Bounds, "idempotencyKeys" | "orders">
+  /** The offset up to which the journal has the ledger, and the places of the present process. */
+  offset: number
+  places: Places
 }
 
 /** Whether placements may have used up their part of a table, so that a batch no longer fits. */
@@ -192,6 +231,34 @@ const noteDelistings = (state: State, { markets }: NaiveVenue): void => {
   for (const { delisting } of markets) if (delisting?.state === "announced") noteOnce(state, delisting.effectiveAtEpochMs)
 }
 
+/** Notes that the process sends its writer a fact of the ledger. */
+const offered = ({ offset, places }: State, command: Command): void => {
+  if (command.kind === "NoteCompletion") places.isFound = true
+  if (command.kind !== "NoteLedgerOffset") return
+  if (places.hasNoted && !places.isFound && command.offset - offset < notedEveryOffsets) places.uncaused = command.offset
+  places.hasNoted = true
+  places.isFound = false
+  places.since++
+}
+
+/** Judges, once it is known what the clock has shown meanwhile, a place that nothing has caused. */
+const placeVerdict = ({ places }: State, seen: Observation & { readonly _tag: "Handled" }): Verdict => {
+  const { since, uncaused } = places
+  places.before = withTimes(places.before, seen)
+  places.latest = withTimes(places.latest, seen)
+  const passedMs = places.before.highestEpochMs - places.before.lowestEpochMs
+  if (since > 0) {
+    const meanwhile = withTimes(noTime, seen)
+    places.before = since > 1 ? meanwhile : places.latest
+    places.latest = meanwhile
+  }
+  places.since = 0
+  places.uncaused = undefined
+  return uncaused === undefined || passedMs >= notedEveryMs
+    ? holds
+    : broken(`the ledger is noted to be read through ${uncaused}, ${passedMs} ms after the last place, and nothing was found there`)
+}
+
 export const everyRecordHasACause: Property<State> = {
   name: "every-record-has-a-cause",
   invariant: "I20",
@@ -207,7 +274,9 @@ export const everyRecordHasACause: Property<State> = {
     streamed: new Map(),
     deadlines: [],
     forgetsFromEpochMs: Number.POSITIVE_INFINITY,
-    room: { idempotencyKeys: Number.POSITIVE_INFINITY, orders: Number.POSITIVE_INFINITY }
+    room: { idempotencyKeys: Number.POSITIVE_INFINITY, orders: Number.POSITIVE_INFINITY },
+    offset: 0,
+    places: nowhere()
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -222,9 +291,15 @@ export const everyRecordHasACause: Property<State> = {
       case "Started":
         state.starts++
         state.room = seen.bounds
+        state.places = nowhere()
         for (const marketId of seen.markets) state.files.add(marketId)
         for (const { marketId } of seen.calendars) state.calendars.add(marketId)
         return holds
+      case "Offered":
+        offered(state, seen.command)
+        return holds
+      case "Handled":
+        return placeVerdict(state, seen)
       case "Quoted": {
         const quote = quoteOf(seen.marketId, seen.priceAtoms, seen.sourceEpochMs)
         state.quotes.set(quote, (state.quotes.get(quote) ?? 0) + 1)
@@ -232,6 +307,7 @@ export const everyRecordHasACause: Property<State> = {
       }
       case "Committed": {
         const verdict = verdictOf(state, seen.record, seen.decision, seen.model)
+        state.offset = seen.model.funds.offset
         note(state, seen.record, seen.decision)
         if (!seen.model.areLooksPut) noteLooks(state, seen.model)
         noteExpiry(state, seen.model)
