@@ -1,6 +1,6 @@
 /**
  * Safety (I10). A reconciliation reports what the treasury held on the ledger at the named offset, by the ledger's own book, and what the
- * journal had between question and answer; the treasury in a published solvency report is the ledger's likewise. The difference is that of
+ * journal had between question and answer, and when it was made, which is a second later where a difference was looked at again; the treasury in a published solvency report is the ledger's likewise. The difference is that of
  * the two, and equals what was sent to the treasury besides deposits, where the ledger has forgotten nothing and strangers have taken
  * nothing. The books stop withdrawals only where the treasury lacks something, and more than an operator has accepted, and only so is an
  * operator refused who lets them go on. The reported state
@@ -115,7 +115,17 @@ const standingFault = (what: string, told: Json, { accepted, isStopped, stop }: 
   return broken(`${what}: withdrawals go on, and no more than ${accepted} atoms are accepted`)
 }
 
-const compared = (state: State, { answer: { json, text }, call, model: { funds } }: Answered, before: Before): Verdict => {
+/** After which time a difference is looked at again, ms. */
+const againMs = 1_000
+
+/** Checks when a comparison is said to have been made: while it was waited for, and of two that differ the second one is told. */
+const momentFault = (what: string, clock: Answered["clock"], atEpochMs: number, isSecond: boolean): Verdict => {
+  if (clock === undefined) return holds
+  const [least, most] = [Math.floor(clock[0]) + (isSecond ? againMs : 0), clock[1]]
+  return atEpochMs >= least && atEpochMs <= most ? holds : broken(`${what}: it was compared from ${least} to ${most}`)
+}
+
+const compared = (state: State, { answer: { json, text }, call, clock, model: { funds } }: Answered, before: Before): Verdict => {
   const told = json as Json
   const [held, owed, deposited, withdrawn, uncredited, unattributed] = ["heldAtoms", "owedAtoms", "confirmedDepositsAtoms",
     "confirmedWithdrawalsAtoms", "uncreditedDepositsAtoms", "unattributedAtoms"].map((name) => atomsIn(told, name)) as [
@@ -131,7 +141,8 @@ const compared = (state: State, { answer: { json, text }, call, model: { funds }
   if (unattributed !== held - owed) return broken(`${what}: what nothing accounts for is not held less owed`)
   if (!isBetween(deposited, before.deposited, funds.deposited)) return broken(`${what}: ${funds.deposited} were deposited`)
   if (!isBetween(withdrawn, before.withdrawn, funds.withdrawn)) return broken(`${what}: ${funds.withdrawn} were withdrawn`)
-  const fault = state.stops === before.stops ? standingFault(what, told, funds, unattributed) : holds
+  const fault = momentFault(what, clock, Number(told["comparedAtEpochMs"]), unattributed !== 0n)
+    ?? (state.stops === before.stops ? standingFault(what, told, funds, unattributed) : holds)
   if (fault !== holds) return fault
   state.told.push({ what, offset: Number(told["atLedgerOffset"]), held, unattributed })
   state.isCompared ||= before.incarnation === state.incarnation
