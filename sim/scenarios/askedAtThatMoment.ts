@@ -113,9 +113,12 @@ export const askedAtThatMoment: Scenario = {
 
     // The first orders have long been forgotten when the last one is placed.
     stage.cancel(one!, market, stage.buy(one!, market, { size: 1, price: 900 }))
+    const kept = (): number => stage.figure("venue_stream_kept_bytes") ?? -1
+    stage.holds("something is kept of the accounts that have waited", kept() > 0)
     stage.setForward(24 * hour)
     stage.pass(boardMs)
     stage.tick()
+    stage.is("bytes that are kept once nobody has waited for long", kept(), 0)
     const last = stage.buy(one!, market, { size: 1, price: 901 })
     stage.wait(takenInMs)
     const listed = stage.own(one!, "listOrders", "orders?limit=100")["orders"] as ReadonlyArray<Json>
