@@ -3,7 +3,7 @@
  * inbox has room for fewer than there are. Venues have dropped such an end when they had no room for it, and the orders of who was gone
  * have traded on.
  *
- * What has to hold: each end is sent again until it is taken, no connection stays armed, and the orders that each of them had are gone. A
+ * What has to hold: each end is sent again until it is taken, and counts as waiting so long; no connection stays armed, and the orders that each of them had are gone. A
  * record ends one order, so a connection that has ended has another in the book for a moment, and a venue that starts from a snapshot of
  * that moment must end it, too.
  */
@@ -17,6 +17,8 @@ const placed = 2
 /** Longer than it may take until who has left is noticed, and his connection ended. */
 const noticedMs = 6_000
 const slowMs = 20
+/** Each end was sent once by then, and none again. */
+const triedMs = 50
 
 export const allLeaveAtOnce: Scenario = {
   name: "all-leave-at-once",
@@ -43,7 +45,11 @@ export const allLeaveAtOnce: Scenario = {
     const open = (): number => accounts.reduce((sum, who) => sum + stage.openOrders(who).length, 0)
     stage.is("orders before they leave", open(), listeners.length * placed)
     for (const listener of listeners) listener.leave()
+    const waiting = (): number => stage.figure("venue_stream_ends_waiting") ?? -1
+    stage.wait(triedMs)
+    stage.holds("it is told that some ends wait for room", waiting() > 0)
     stage.pass(noticedMs)
+    stage.is("ends that are told to wait for room", waiting(), 0)
     stage.is("connections that are still armed", stage.armed, 0)
     stage.is("orders of those who have left", open(), 0)
     stage.auditEngine()
