@@ -21,6 +21,7 @@ import { fundingBehindFunding } from "./fundingBehindFunding.js"
 import { fundSoldToAFriend } from "./fundSoldToAFriend.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
 import { intervalCutShort } from "./intervalCutShort.js"
+import { ledgerComesAndGoes } from "./ledgerComesAndGoes.js"
 import { leftFromBefore } from "./leftFromBefore.js"
 import { liquidatedForAMinute } from "./liquidatedForAMinute.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
@@ -111,7 +112,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   pinsFollowPasskeys,
   withdrawnBehindUnknown,
   onTheStroke,
-  oneAgentTooMany
+  oneAgentTooMany,
+  ledgerComesAndGoes
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

@@ -504,6 +504,11 @@ export class Stage {
     this.#acting.world.bank?.begin()
   }
 
+  /** Makes the ledger one that nobody reaches, or one that is there again. */
+  loseLedger(isLost: boolean): void {
+    this.#acting.world.bank?.lose(isLost)
+  }
+
   /** Requests a deposit of whole USDC by the owner of a passkey, and approves its steps until the ledger has it. */
   deposit(who: OwnerCalls.Bearer, passkey: number, amount: number): void {
     const atoms = String(amount * money)
@@ -637,7 +642,16 @@ export class Stage {
 
   /** Whether the venue says that it is ready, in the status of its answer. */
   readiness(): number {
-    return this.answersTogether([Calls.read(nobody, "getReadiness", "/readyz", "none")])[0]!.status
+    return this.#probe().status
+  }
+
+  /** What the venue says of itself besides. */
+  details(): Json {
+    return (this.#probe().json as Json)["details"] as Json
+  }
+
+  #probe(): Answer {
+    return this.answersTogether([Calls.read(nobody, "getReadiness", "/readyz", "none")])[0]!
   }
 
   /** Stops the process in good order, and starts it again. */

@@ -91,6 +91,8 @@ export interface SimBank {
   readonly begin: () => void
   /** Stops all faults. */
   readonly heal: () => void
+  /** Makes the ledger one that nobody reaches, or one that is there again. */
+  readonly lose: (isLost: boolean) => void
   /** Sets the ledger's clock further ahead by this much. */
   readonly leap: (byMs: number) => void
   /** Reports a journaled record to the strangers: they may learn of a transaction that was prepared or is about to be executed. */
@@ -567,6 +569,7 @@ export const make = (
   const repeated = new Repeated(behaviour.again, random.split("again"))
   let aheadMs = 0
   let striking = false
+  let lost = false
 
   const ledgersEpochMs = (): number => Math.floor(time.nowEpochMs()) + aheadMs
   const recordable = recordableFor(ledgersEpochMs)
@@ -575,6 +578,7 @@ export const make = (
 
   const transportFor = (ready: (task: () => void) => void): Transport =>
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
+      if (lost) return { reply: undefined }
       const isExecution = routeOf(question.path) === "execute"
       const again = striking && isExecution ? repeated.fault(throughJson(question.body)) : undefined
       const isOther = striking && befalls(question.path, behaviour, faults, tell, again?.fault)
@@ -607,6 +611,7 @@ export const make = (
       striking = false
       tell({ method: "POST", path: controls.script, body: [] })
     },
+    lose: (isLost) => void (lost = isLost),
     leap: (byMs) => void (aheadMs += byMs),
     overhear: overhearing(time, random.split("strangers"), keys, {
       share: () => striking ? behaviour.strangerShare ?? 0 : 0,

@@ -1,0 +1,59 @@
+/**
+ * The ledger is out of reach for some seconds, and there again, time after time: the books cannot be compared meanwhile, and completions
+ * cannot be read. Venues have waited ever longer after each of such losses, and alarms have gone on behind them.
+ *
+ * What has to hold: whoever operates the venue is told of each loss, and that nothing is in the way any more once it is over; however
+ * often it happened before, the venue is back within seconds; and in the end nothing of the ledger is unread, and nothing waits for the
+ * operator.
+ */
+import { beginWithOwner, ledgerOf, withPrepared } from "./Ledger.js"
+import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
+
+const hour = 3_600_000
+const second = 1_000
+/** After each loss the pauses would double if they were not begun anew. */
+const losses = 7
+/** Longer than the venue rests between two looks at the ledger, and longer than it may take until it is back. */
+const noticedSeconds = 10
+const backSeconds = 10
+/** Longer than the venue rests between two comparisons. */
+const comparedMs = 10_000
+
+/** Waits until the venue says what is expected of the ledger, and reports whether it did within so many seconds. */
+const says = (stage: Stage, isExpected: (said: unknown) => boolean, seconds: number): boolean => {
+  for (let left = seconds; left > 0; left--) {
+    stage.wait(second)
+    if (isExpected(stage.details()["ledger"])) return true
+  }
+  return false
+}
+
+export const ledgerComesAndGoes: Scenario = {
+  name: "ledger-comes-and-goes",
+  what: "the ledger is out of reach for some seconds, time after time, and each time there again",
+  set: { funds: ledgerOf({}) },
+  bounds: withPrepared,
+  play: (stage) => {
+    beginWithOwner(stage, hour)
+    const trouble = (): unknown => stage.details()["reconciliationTrouble"]
+    const failing = (): number | undefined => stage.figure("venue_reconciliation_failing")
+    for (let loss = 1; loss <= losses; loss++) {
+      stage.loseLedger(true)
+      stage.holds(`loss ${loss} of the ledger is told`, says(stage, (said) => said !== "live", noticedSeconds))
+      if (loss === losses) {
+        stage.wait(comparedMs)
+        stage.holds("it is told that the books cannot be compared", trouble() !== undefined)
+        stage.is("whether that is told in figures", [failing(), stage.figure("venue_ledger_reachable")], [1, 0])
+      }
+      stage.loseLedger(false)
+      stage.holds(`the venue is back after loss ${loss}`, says(stage, (said) => said === "live", backSeconds))
+    }
+    stage.wait(comparedMs)
+    stage.is("what is in the way of a comparison", trouble(), undefined)
+    stage.is("whether figures tell of any trouble", [failing(), stage.figure("venue_ledger_reachable")], [0, 1])
+    const { ledgerOffsetLag, transfersForTheOperator } = stage.details()
+    stage.is("what is unread, and waits for the operator", [ledgerOffsetLag, transfersForTheOperator], [0, ""])
+    stage.auditEngine()
+  }
+}
