@@ -495,6 +495,8 @@ export type Observation =
   | { readonly _tag: "SnapshotRemoved"; readonly sequence: number; readonly left: number }
   /** The newest snapshot on the disk of a writer that takes one after every so many records, all of which were saved. */
   | { readonly _tag: "SnapshotsCounted"; readonly newest: number; readonly sequence: number; readonly every: number }
+  /** The follower of a writer runs, and has run everything up to `sequence`: the last record at which their states were compared. */
+  | { readonly _tag: "FollowerRests"; readonly agreed: number; readonly sequence: number }
   /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */
   | {
     readonly _tag: "Replayed"

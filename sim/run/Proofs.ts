@@ -19,6 +19,7 @@ import { applyBlock } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import type * as Venue from "../../src/Venue.js"
 import * as Drills from "../drills/Drills.js"
+import type { Observation } from "../properties/Observation.js"
 import * as Operator from "../workload/Operator.js"
 import * as Forgery from "../world/Forgery.js"
 import * as SimClock from "../world/SimClock.js"
@@ -43,6 +44,9 @@ import { operatorToken, type World } from "./World.js"
 /** How long a follower may take to reach the journal's end, in all and for each record: it may have to begin anew. */
 const followedMs = 120_000
 const followedMsEach = 100
+
+/** How long a follower that has caught up may take to be compared, ms. */
+const comparedMs = 2_000
 
 /** One of so many runs does each of the probes that start a venue. */
 const probeDraws = 6
@@ -96,6 +100,7 @@ export class Proofs {
       return host.followers === undefined || host.followers.standing.sequence >= model.sequence
     }, followedMs + follower.records * followedMsEach)
     this.#countSnapshots()
+    this.#restFollower()
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
     const replayed = this.#replayFromStart()
@@ -342,6 +347,24 @@ export class Proofs {
       sequence: model.sequence,
       every: snapshotEveryOf(this.world.options)
     })
+  }
+
+  /** Tells how far the follower was compared, once nothing is to be said against it, or it has had time enough for that. */
+  #restFollower(): void {
+    const { host, witness, world: { time } } = this
+    const rests = (): Extract<Observation, { readonly _tag: "FollowerRests" }> | undefined => {
+      const standing = host.followers?.standing
+      return standing?.isRunning === true
+        ? { _tag: "FollowerRests", agreed: standing.agreedSequence, sequence: standing.sequence }
+        : undefined
+    }
+    const untilEpochMs = time.nowEpochMs() + comparedMs
+    this.until("the follower's comparison", () => {
+      const seen = rests()
+      return seen === undefined || time.nowEpochMs() >= untilEpochMs || witness.wouldHold(seen)
+    }, 2 * comparedMs)
+    const seen = rests()
+    if (seen !== undefined) witness.see(seen)
   }
 
   /** Runs work on snapshots as a process of its own. */

@@ -307,6 +307,7 @@ type OfProof = Extract<Observation, {
     | "Reconciled"
     | "FollowerStarted"
     | "FollowerEnded"
+    | "FollowerRests"
     | "WentOn"
     | "SegmentNamed"
 }>
@@ -320,6 +321,8 @@ const describeProof = (seen: OfProof): string => {
       return `removes the snapshot of ${seen.sequence}, and ${seen.left} are left`
     case "SnapshotsCounted":
       return `the newest snapshot is of ${seen.newest} at ${seen.sequence}`
+    case "FollowerRests":
+      return `the follower rests at ${seen.sequence}`
     case "Replayed":
       return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
     case "Rebuilt":
@@ -406,6 +409,7 @@ const describe = (seen: Observation): string => {
     case "SnapshotBegun":
     case "SnapshotRemoved":
     case "SnapshotsCounted":
+    case "FollowerRests":
     case "Replayed":
     case "Rebuilt":
     case "Flipped":

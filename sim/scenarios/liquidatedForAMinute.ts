@@ -64,9 +64,16 @@ const cutDown = (stage: Stage, maker: Somebody): void => {
 
 const bookOf = ({ marketId }: Parameters): string => `/v1/markets/${marketId}/book`
 
+/**
+ * All the while a follower that lags dies now and then, with a comparison asked of it: the next one is asked nonetheless. Nothing restarts
+ * the venue here, with which all such questions end.
+ */
+const dying = { isThere: true, snapshotEveryRecords: 40, meanCrashMs: 1_500, restShare: 0.5, maxRestMs: 400 }
+
 export const liquidatedForAMinute: Scenario = {
   name: "liquidated-for-a-minute",
   what: "a liquidation into a market that takes one unit a second; an account that no price saves; an order cut down by a deleveraging",
+  set: { follower: dying },
   play: (stage) => {
     const maker = stage.one("maker", 10_000_000)
     cutDown(stage, maker)

@@ -209,7 +209,6 @@ export class Followers {
 
   private ended({ diverged }: Ended): void {
     this.isRunning = false
-    this.asked = undefined
     // Records that the writer has not replayed itself may have been decided by another version.
     if (diverged === undefined || diverged.lastSequence <= this.parts.fromSequence) return
     const { actualDigest, expectedDigest, lastSequence } = diverged
