@@ -76,6 +76,8 @@ interface State {
   process: Process | undefined
   /** The last records of all durable blocks. */
   readonly blockEnds: Set<number>
+  /** The records of all snapshots that were ever begun. */
+  readonly snapshots: Set<number>
 }
 
 /** For how long a text is served again, ms. */
@@ -387,14 +389,15 @@ const ofHistories = (told: Told, blockEnds: ReadonlySet<number>): void => {
 }
 
 /**
- * Checks, where there is a follower, how often one was started, and when the newest snapshot is said to have been saved: one of a record of
- * this process was saved by it, so that an alert on its age has something to go by.
+ * Checks, where there is a follower, how often one was started, that there is such a snapshot as is told to be the newest, and when it is
+ * said to have been saved: one of a record of this process was saved by it, so that an alert on its age has something to go by.
  */
-const ofFollower = (told: Told, since: number, { followers }: Made): void => {
+const ofFollower = (told: Told, since: number, { followers }: Made, snapshots: ReadonlySet<number>): void => {
   if (!told.families.has("venue_snapshot_sequence")) return
+  const newest = told.one("venue_snapshot_sequence") ?? 0
+  if (newest !== 0 && !snapshots.has(newest)) told.refuse(`the newest snapshot is told to be of record ${newest}, and there never was one`)
   told.is("venue_follower_starts_total", followers)
-  const isOwn = (told.one("venue_snapshot_sequence") ?? 0) >= since
-  if (isOwn) told.lies("venue_snapshot_saved_at_seconds", 1, Number.MAX_SAFE_INTEGER)
+  if (newest >= since) told.lies("venue_snapshot_saved_at_seconds", 1, Number.MAX_SAFE_INTEGER)
 }
 
 /** Checks the metrics of the whole venue. */
@@ -424,7 +427,11 @@ const allRefused = (process: Process, { refused }: Counts): ReadonlyMap<string, 
   return all
 }
 
-const judge = (process: Process, blockEnds: ReadonlySet<number>, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+const judge = (
+  process: Process,
+  { blockEnds, snapshots }: Pick<State, "blockEnds" | "snapshots">,
+  seen: Observation & { readonly _tag: "Answered" }
+): Verdict => {
   const { answer: { status, text }, leftBehind, model } = seen
   const { bounds, made, since, taken } = process
   if (status !== 200 || made === undefined || since === 0) return holds
@@ -434,7 +441,7 @@ const judge = (process: Process, blockEnds: ReadonlySet<number>, seen: Observati
   requests(told, made.counts, taken)
   histograms(told)
   ofHistories(told, blockEnds)
-  ofFollower(told, since, made)
+  ofFollower(told, since, made, snapshots)
   const sequence = told.one("venue_engine_sequence") ?? -1
   if (made.isReady && sequence < 0) told.refuse("a venue that has started does not tell its records")
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
@@ -448,7 +455,7 @@ const judge = (process: Process, blockEnds: ReadonlySet<number>, seen: Observati
 }
 
 /** Applies an event to a process. */
-const come = (process: Process, blockEnds: Set<number>, seen: Observation): Verdict => {
+const come = (process: Process, all: State, seen: Observation): Verdict => {
   switch (seen._tag) {
     case "Asked":
       process.underWay.add(`${seen.call.id}.${seen.attempt}`)
@@ -464,13 +471,13 @@ const come = (process: Process, blockEnds: Set<number>, seen: Observation): Verd
       process.taken++
       return holds
     case "Answered": {
-      const verdict = seen.call.endpoint === "getMetrics" && !isLimited(seen.answer) ? judge(process, blockEnds, seen) : holds
+      const verdict = seen.call.endpoint === "getMetrics" && !isLimited(seen.answer) ? judge(process, all, seen) : holds
       answered(process, seen)
       return verdict
     }
     case "Committed": {
       const { block: { count, firstSequence }, decision: { outcomes }, record: { command, sequence } } = seen
-      blockEnds.add(firstSequence + count - 1)
+      all.blockEnds.add(firstSequence + count - 1)
       if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
         process.since = sequence
         // Those before it belong to the previous process.
@@ -501,9 +508,10 @@ export const metrics: Property<State> = {
   name: "metrics-tell-what-is",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ process: undefined, blockEnds: new Set() }),
+  initial: () => ({ process: undefined, blockEnds: new Set(), snapshots: new Set() }),
   observe: (state, seen) => {
+    if (seen._tag === "SnapshotBegun") state.snapshots.add(seen.sequence)
     if (seen._tag === "Started") state.process = started(seen.bounds, seen.set.affiliates)
-    return state.process === undefined ? holds : come(state.process, state.blockEnds, seen)
+    return state.process === undefined ? holds : come(state.process, state, seen)
   }
 }

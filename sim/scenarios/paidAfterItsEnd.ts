@@ -73,6 +73,8 @@ export const paidAfterItsEnd: Scenario = {
     stage.is("what who approves another one is told", [approved.status, infoOf(approved.json)["rejectionGuard"]], [422,
       "withdrawals_stopped"])
 
+    stage.is("what the treasury lacks, in figures", stage.figure("venue_reconciliation_difference_atoms"), -10_000_000)
+
     // Letting them go on accepts what the stop says. A stop of the operator's own says nothing: behind it that has to be named again.
     const allowed = allowing()
     const told = stage.done(stage.say(allowed))
