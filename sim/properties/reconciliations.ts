@@ -1,12 +1,13 @@
 /**
  * Safety (I10). A reconciliation reports what the treasury held on the ledger at the named offset, by the ledger's own book, and what the
- * journal had between question and answer, and when it was made, which is a second later where a difference was looked at again; the treasury in a published solvency report is the ledger's likewise. The difference is that of
- * the two, and equals what was sent to the treasury besides deposits, where the ledger has forgotten nothing and strangers have taken
- * nothing. The books stop withdrawals only where the treasury lacks something, and more than an operator has accepted, and only so is an
- * operator refused who lets them go on. The reported state
- * of withdrawals is the actual one, with the stop that stands and what is accepted as lacking, and the automatic reconciliation in the
- * venue's readiness agrees with the ledger's own book; it is there once the process has told anybody of one. A party is given ledger money
- * at most as often as that was requested for its account, and at least as often as that was confirmed; nobody else is given any.
+ * journal had between question and answer, and when it was made, which is a second later where a difference was looked at again; the
+ * treasury in a published solvency report is the ledger's likewise. The difference is that of the two, and equals what was sent to the
+ * treasury besides deposits, where the ledger has forgotten nothing and strangers have taken nothing. The books stop withdrawals only where
+ * the treasury lacks something, and more than an operator has accepted, and only so is an operator refused who lets them go on. The
+ * reported state of withdrawals is the actual one, with the stop that stands and what is accepted as lacking, and the automatic
+ * reconciliation in the venue's readiness agrees with the ledger's own book; it is there once the process has told anybody of one. A party
+ * is given ledger money at most as often as that was requested for its account, and at least as often as that was confirmed; nobody else is
+ * given any.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"

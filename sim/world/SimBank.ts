@@ -572,9 +572,8 @@ export const make = (
   let lost = false
 
   const ledgersEpochMs = (): number => Math.floor(time.nowEpochMs()) + aheadMs
-  const recordable = recordableFor(ledgersEpochMs)
   const tell = (question: Question) => ledger.handle(question, { epochMs: ledgersEpochMs(), bytes: (count) => chance.bytes(count) })
-  const give = giving(inputs, tell)
+  const [give, recordable] = [giving(inputs, tell), recordableFor(ledgersEpochMs)]
 
   const transportFor = (ready: (task: () => void) => void): Transport =>
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
