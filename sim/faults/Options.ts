@@ -1438,7 +1438,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     standings: standings(random.split("standings")),
     oversight: oversight(random.split("oversight")),
     misfits: misfits(random.split("misfits")),
-    ...origins(random.split("origins")),
+    ...origins(random.split("origins"))
   }
   const wired = { ...plain, ...wire(random.split("wire"), profile, plain.limits !== unlimited) }
   const drawn: Drawn = { ...wired, edges: { ...drawnEdges, days: daysOf(plain.bounds, random.split("days")) } }

@@ -130,16 +130,22 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(givingUp),
   watch(approvalsAreTaken),
   watch(pinned),
-  watch(spending)
+  watch(spending),
+  watch(restsOnDurable)
 ]
 
 /** Properties about capacities. */
 const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsForgotten), watch(identityRoom)]
 
 /** Properties about what is reported beside trading. */
-const ofOperation = (): ReadonlyArray<
-  Watcher
-> => [watch(noCredentialKept), watch(metrics), watch(readiness), watch(waits), watch(answersWait)]
+const ofOperation = (): ReadonlyArray<Watcher> => [
+  watch(noCredentialKept),
+  watch(metrics),
+  watch(readiness),
+  watch(waits),
+  watch(answersWait),
+  watch(connections)
+]
 
 /** Properties about what a start begins from. */
 const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(endIsPrepared), watch(snapshotsAreDurable), watch(snapshotsKeepUp)]
@@ -200,8 +206,6 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(durability),
   watch(lockIsHeld),
   watch(shownIsDurable),
-  watch(restsOnDurable),
-  watch(connections),
   watch(damageIsDetected),
   watch(startsAreGuarded),
   watch(directoriesAreKnown),

@@ -44,15 +44,26 @@ const statuses: Readonly<Record<Stray["reason"], number>> = { malformed: 400, he
 const refused = (stray: Stray, { body, headers, status }: Response): Verdict => {
   const json = JSON.parse(body) as { readonly info?: unknown }
   // A venue that starts says so whatever it was sent.
-  if (status !== statuses[stray.reason] && status !== 503) return broken(`bytes that are refused as ${stray.reason} were answered ${status}: ${body}`)
-  if (stray.family !== undefined && stray.family === "compat" !== (json.info !== undefined)) return broken(`bytes for ${stray.family} were refused in another envelope: ${body}`)
-  if (headers["connection"] !== "close") return broken(`bytes were refused as ${stray.reason}, and the answer does not say that it is the last`)
+  if (status !== statuses[stray.reason] && status !== 503)
+    return broken(`bytes that are refused as ${stray.reason} were answered ${status}: ${body}`)
+  const family = json.info === undefined ? "native" : "compat"
+  if (stray.family !== undefined && stray.family !== family)
+    return broken(`bytes for ${stray.family} were refused in another envelope: ${body}`)
+  if (headers["connection"] !== "close")
+    return broken(`bytes were refused as ${stray.reason}, and the answer does not say that it is the last`)
   return holds
 }
 
 const letIn = (state: State, connection: number, event: Extract<Event, { readonly is: "let in" }>): Verdict => {
   const { all, behaviour, ofAddress } = event
-  state.open.set(connection, { arrived: new Map(), underWay: new Set(), untaken: new Map(), dispatched: 0, movedAtEpochMs: 0, isOver: false })
+  state.open.set(connection, {
+    arrived: new Map(),
+    underWay: new Set(),
+    untaken: new Map(),
+    dispatched: 0,
+    movedAtEpochMs: 0,
+    isOver: false
+  })
   if (all > behaviour.connections) return broken(`${all} connections are open, and the limit is ${behaviour.connections}`)
   return ofAddress > behaviour.perAddress
     ? broken(`${ofAddress} connections of an address are open, and its limit is ${behaviour.perAddress}`)
@@ -63,20 +74,23 @@ const dispatched = (line: Open, serial: number, atEpochMs: number): Verdict => {
   const arrivedAt = line.arrived.get(serial)
   if (serial <= line.dispatched) return broken(`request ${serial} of a connection was handed on after request ${line.dispatched}`)
   if (arrivedAt === undefined) return broken(`request ${serial} of a connection was handed on before it had arrived`)
-  if ([...line.arrived.keys()].some((each) => each < serial)) return broken(`request ${serial} of a connection was handed on before an earlier one`)
+  if ([...line.arrived.keys()].some((each) => each < serial))
+    return broken(`request ${serial} of a connection was handed on before an earlier one`)
   const waitedMs = atEpochMs - Math.max(arrivedAt, line.movedAtEpochMs)
   line.arrived.delete(serial)
   line.underWay.add(serial)
   line.dispatched = serial
   line.movedAtEpochMs = atEpochMs
-  if (line.underWay.size + line.untaken.size > mostUnderWay) return broken(`more than ${mostUnderWay} requests of a connection have no answer`)
+  if (line.underWay.size + line.untaken.size > mostUnderWay)
+    return broken(`more than ${mostUnderWay} requests of a connection have no answer`)
   return waitedMs > longestMs ? broken(`a request waited for ${waitedMs} ms for its turn, and nothing of its connection kept it`) : holds
 }
 
 const ended = (state: State, line: Open, connection: number, by: string, atEpochMs: number): Verdict => {
   state.open.delete(connection)
   const waited = [...line.arrived.values()].some((since) => atEpochMs - Math.max(since, line.movedAtEpochMs) > longestMs)
-  if (waited && line.underWay.size + line.untaken.size === 0) return broken("a request was never handed on, and nothing of its connection kept it")
+  if (waited && line.underWay.size + line.untaken.size === 0)
+    return broken("a request was never handed on, and nothing of its connection kept it")
   for (const bytes of line.untaken.values()) state.untaken -= bytes
   const isBusy = line.underWay.size > 0 || line.arrived.size > 0
   return by === "venue" && isBusy && line.untaken.size === 0 && !line.isOver
@@ -91,7 +105,8 @@ const happened = (state: State, connection: number, atEpochMs: number, event: Ev
       ? holds
       : broken(`${event.unreadBytes} bytes are counted that wait for clients, and these have ${state.untaken} to take`)
   }
-  if (event.is === "mistaken") return broken(`bytes that are no request were taken for one: ${JSON.stringify(event.stray.bytes.slice(0, 80))}`)
+  if (event.is === "mistaken")
+    return broken(`bytes that are no request were taken for one: ${JSON.stringify(event.stray.bytes.slice(0, 80))}`)
   const line = state.open.get(connection)
   // A process that has died ends its connections when that is known already.
   if (line === undefined) return event.is === "ended" ? holds : broken(`${event.is} on a connection that is not open`)
@@ -102,7 +117,8 @@ const happened = (state: State, connection: number, atEpochMs: number, event: Ev
     case "dispatched":
       return dispatched(line, event.serial, atEpochMs)
     case "answered":
-      if (!line.underWay.delete(event.serial) && !event.isRefusal) return broken(`request ${event.serial} of a connection was answered without being under way`)
+      if (!line.underWay.delete(event.serial) && !event.isRefusal)
+        return broken(`request ${event.serial} of a connection was answered without being under way`)
       line.untaken.set(event.serial, event.bytes)
       line.movedAtEpochMs = atEpochMs
       state.untaken += event.bytes
@@ -116,7 +132,8 @@ const happened = (state: State, connection: number, atEpochMs: number, event: Ev
       return holds
     case "refused":
       line.isOver = true
-      if (line.underWay.size > 0 || line.arrived.size > 0) return broken("bytes that are no request were refused before requests that came first")
+      if (line.underWay.size > 0 || line.arrived.size > 0)
+        return broken("bytes that are no request were refused before requests that came first")
       return refused(event.stray, event.response)
     case "ended":
       return ended(state, line, connection, event.by, atEpochMs)

@@ -232,6 +232,7 @@ const describeProcess = (seen: OfProcess): string => {
 
 type OfStream = Extract<Observation, {
   readonly _tag:
+    | "OnConnection"
     | "AnsweredOver"
     | "SaidBy"
     | "Streamed"
@@ -250,9 +251,14 @@ type OfStream = Extract<Observation, {
     | "TurnedAway"
 }>
 
-/** A line about an event on a connection of the stream, or about its client's content. */
+/** What is told of an event on a connection: without the bytes that are no request, which are many. */
+const shown = (member: string, value: unknown): unknown => member === "bytes" && typeof value === "string" ? value.length : value
+
+/** A line about an event on a connection, also of the stream, or about its client's content. */
 const describeStream = (seen: OfStream): string => {
   switch (seen._tag) {
+    case "OnConnection":
+      return `connection ${seen.connection} ${JSON.stringify(seen.event, shown)}`
     case "Arming":
       return `${seen.connectionId} is to cancel its orders`
     case "HungUp":
@@ -369,12 +375,11 @@ const describe = (seen: Observation): string => {
       return `settled ${seen.call.id}`
     case "Committed":
       return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
-    case "OnConnection":
-      return `connection ${seen.connection} ${JSON.stringify(seen.event)}`
     case "Inspected":
       return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
     case "Fed":
       return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
+    case "OnConnection":
     case "AnsweredOver":
     case "SaidBy":
     case "Streamed":

@@ -185,7 +185,9 @@ class Framer {
   frame(bytes: Buffer): void {
     if (this.hasFailed) return
     this.unread = Buffer.concat([this.unread, bytes])
-    while (!this.hasFailed && (this.body === undefined ? this.readHead() : this.readBody(this.body))) { /* Goes on. */ }
+    while (!this.hasFailed && (this.body === undefined ? this.readHead() : this.readBody(this.body))) {
+      /* Goes on. */
+    }
   }
 
   private failed(reason: Misframed): false {
@@ -254,7 +256,8 @@ const bytesOf = ({ body, headers, method, target }: Request, random: SimRandom):
     .flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const])
   if (!/^[!-~]+$/.test(target) || !named.every(([, value]) => isPlain(value)) || body.length > bodyLimit) return undefined
   const isCapital = random.chance(0.5)
-  const all = [["host", "venue"] as const, ...named, ...body.length === 0 && method === "GET" ? [] : [["content-length", String(body.length)] as const]]
+  const all = [["host", "venue"] as const, ...named,
+    ...body.length === 0 && method === "GET" ? [] : [["content-length", String(body.length)] as const]]
   const lines = all.map(([name, value]) => `${isCapital ? name.toUpperCase() : name}: ${value}`)
   const head = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join("\r\n")}${headEnd}`, "latin1")
   return head.length > headerLimit / 2 ? undefined : Buffer.concat([head, body])
@@ -392,7 +395,9 @@ class Line implements Wire {
     this.isSpoiled ||= !isSending(entry)
     this.sent.push(entry)
     const { maxPauseMs, piecesShare } = this.shared.behaviour
-    const cuts = this.random.chance(piecesShare) ? Array.from({ length: this.random.between(1, 3) }, () => this.random.below(bytes.length)) : []
+    const cuts = this.random.chance(piecesShare)
+      ? Array.from({ length: this.random.between(1, 3) }, () => this.random.below(bytes.length))
+      : []
     const places = [0, ...new Set(cuts.sort((one, other) => one - other)), bytes.length]
     for (const [index, from] of places.slice(0, -1).entries()) {
       const piece = bytes.subarray(from, places[index + 1])
@@ -644,19 +649,33 @@ export interface SimWire {
 /** How far the process's time goes at least between two looks at it, ms: a turn of the rotation ends by it. */
 const leastMs = 0.05
 
+/** A time that never stands still. */
+const movingOn = (time: SimTime): () => number => {
+  let lookedMs = 0
+  return () => {
+    lookedMs = Math.max(lookedMs + leastMs, time.nowEpochMs())
+    return lookedMs
+  }
+}
+
+/** For how long nothing is read, ms, which an arrival may begin. */
+const pausing = (time: SimTime, { busyShare, maxBusyMs }: Behaviour): (random: SimRandom) => number => {
+  let untilMs = 0
+  return (random) => {
+    const nowMs = time.nowEpochMs()
+    if (random.chance(busyShare)) untilMs = Math.max(untilMs, nowMs + random.next() * maxBusyMs)
+    return Math.max(0, untilMs - nowMs)
+  }
+}
+
 /** The connections of one process. */
 export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWire => {
   const lines = new Set<Line>()
   let begun = 0
   let isStopping = false
   let whenClosed = (): void => {}
-  let lookedMs = 0
-  let busyUntilMs = 0
   let counted = 0
-  const now = (): number => {
-    lookedMs = Math.max(lookedMs + leastMs, time.nowEpochMs())
-    return lookedMs
-  }
+  const now = movingOn(time)
   const ticks = new Ticks(() => {
     if (unread.bytes === counted) return
     counted = unread.bytes
@@ -675,11 +694,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
     connections,
     now,
     isStopping: () => isStopping,
-    readsInMs: (random) => {
-      const nowMs = time.nowEpochMs()
-      if (random.chance(behaviour.busyShare)) busyUntilMs = Math.max(busyUntilMs, nowMs + random.next() * behaviour.maxBusyMs)
-      return Math.max(0, busyUntilMs - nowMs)
-    },
+    readsInMs: pausing(time, behaviour),
     left: (line) => {
       lines.delete(line)
       if (lines.size === 0) whenClosed()
