@@ -307,6 +307,7 @@ type OfProof = Extract<Observation, {
     | "Misdirected"
     | "Planted"
     | "Probed"
+    | "Fed"
     | "FeedBroke"
     | "Drilled"
     | "Searched"
@@ -339,6 +340,8 @@ const describeProof = (seen: OfProof): string => {
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Probed":
       return `${seen.what}: ${withoutPlaces(seen.came)}`
+    case "Fed":
+      return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Drilled":
@@ -377,8 +380,6 @@ const describe = (seen: Observation): string => {
       return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
     case "Inspected":
       return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
-    case "Fed":
-      return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
     case "OnConnection":
     case "AnsweredOver":
     case "SaidBy":
@@ -421,6 +422,7 @@ const describe = (seen: Observation): string => {
     case "Misdirected":
     case "Planted":
     case "Probed":
+    case "Fed":
     case "FeedBroke":
     case "Drilled":
     case "Searched":
