@@ -6,7 +6,9 @@
  * What has to hold: every holder pays for each interval that was paid, for what was held when that interval ended, whatever is done
  * meanwhile: what is credited, bought and sold comes after it. An interval that ends while as many payments as there may be are waiting is
  * published with a rate of zero. And who asks for his payments since the very moment of one is told of that one, too, wherever it is kept.
+ * The same holds for fills: who asks for more of them than the memory has is told all, once the histories have them.
  */
+import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
 import { nextInterval, type Somebody, type Stage } from "./Stage.js"
@@ -17,7 +19,7 @@ const apartMs = 4
 /** Most payments of a market that wait, by the rules. */
 const mostInLine = 8
 const nothingElse = { money: "ordinary", parametersShare: 0, brinkShare: 0, meanStepMs: 0, dueAtStart: 0, againUnderHalt: 0 } as const
-/** Payments that the venue keeps in memory, of all holders. */
+/** Payments that the venue keeps in memory, of all holders; and so many fills. */
 const mostKept = 30
 /** Longer than the histories rest, ms. */
 const takenInMs = 500
@@ -31,6 +33,15 @@ const readSince = (stage: Stage, who: Somebody, paid: number): void => {
   const moments = all.map(({ occurredAtEpochMs }) => Number(occurredAtEpochMs))
   const expected = moments.map((moment) => moments.filter((other) => other >= moment).length)
   stage.is("payments since the moment of each", moments.map((moment) => since(moment).length), expected)
+}
+
+/** Reads all fills of an account and all trades of a market, of which the venue's memory has long lost the first ones. */
+const readFills = (stage: Stage, who: Somebody, { marketId }: Parameters, trades: number): void => {
+  const counts = [
+    stage.own(who, "listFills", "fills?limit=100")["fills"],
+    stage.public("listTrades", `/v1/markets/${marketId}/trades?limit=100`)["trades"]
+  ]
+  stage.is("fills and trades", counts.map((each) => (each as ReadonlyArray<Json>).length), [trades, trades])
 }
 
 export const fundingBehindFunding: Scenario = {
@@ -68,6 +79,8 @@ export const fundingBehindFunding: Scenario = {
     stage.wait(takenInMs)
     // The newest payment that memory has lost is one of theirs.
     for (const who of holders) readSince(stage, who, paid)
+    // One of each holder at first, and the one among the jumps.
+    readFills(stage, maker, market, holders.length + 1)
     stage.audit()
   }
 }
