@@ -1,10 +1,11 @@
 /**
  * Old state remains and affects the present. An order is amended again after a restart, and the restarted venue no longer knows which
  * amendment was the last: it keeps every key for as long as the order rests, and its state differs from its own journal's. A market
- * without positions starts anew at other prices, and is delisted soon after: its final price is an average over both.
+ * without positions starts anew at other prices, while a step of its index is held back, and is delisted soon after: its final price is an
+ * average over both, and the step is still told.
  *
  * What has to hold: a venue that is restarted between two amendments reaches the state of its journal; and a market is settled at a price
- * made of its present index alone.
+ * made of its present index alone, and says no more of the one before.
  */
 import type { Scenario } from "./Scenario.js"
 
@@ -24,9 +25,13 @@ export const leftFromBefore: Scenario = {
     stage.is("prices of what is open", stage.openOrders(one!).map(({ price }) => price), ["902.0"])
 
     // Two minutes at 100, and two at 1,000, with parameters that do not allow 100.
-    const early = stage.market("NEW", 100, { ...terms, maxPriceAtoms: 500 })
+    const early = stage.market("NEW", 100, { ...terms, maxPriceAtoms: 500, indexStepMaxBps: 1_000 })
     stage.pass(125_000)
-    const late = stage.change(early, { minPriceAtoms: 600, maxPriceAtoms: 10_000 }, 1_000)
+    stage.is("a step of the prices of before", stage.index(early, 120).status, 400)
+    const bounds = { minPriceAtoms: 600, maxPriceAtoms: 10_000 }
+    stage.put({ ...early, ...bounds })
+    stage.stats(early)
+    const late = stage.change(early, bounds, 1_000)
     stage.tick()
     stage.deal(one!, other!, late, 2, 1_000)
     stage.pass(125_000)
