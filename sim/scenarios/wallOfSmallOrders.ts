@@ -4,9 +4,29 @@
  * handed on beside them; and many liquidations with one mark come to the same by chance.
  *
  * What has to hold: the account keeps all that the bids leave it. Its part goes on in the next records, at the same moment and with what
- * is left of it, and nothing is handed on; nor is anything of whoever is sold behind another account in the same record.
+ * is left of it, and nothing is handed on; nor is anything of whoever is sold behind another account in the same record. A part that goes
+ * on is no first one: what is left half a minute after the first part is sent at once.
  */
 import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
+
+/** A large position is sold for half a minute, and twenty seconds after its first part one of them meets more bids than a record may. */
+const cutAndGoneOn = (stage: Stage, maker: Somebody): void => {
+  const market = stage.market("LONG", 1_000)
+  const large = stage.one("large", 52_000)
+  stage.deal(large, maker, market, 500, 1_000)
+  // 22,000 of 23,500, above two thirds: fifths.
+  stage.buy(maker, market, { size: 1, price: 940 })
+  stage.move(market, 940)
+  stage.pass(20_000)
+  for (let bid = 0; bid < 4; bid++) stage.buy(maker, market, { size: 1, price: 940 })
+  stage.tick()
+  stage.is("what is left after two parts that found bids", stage.held(large, market), 495)
+  stage.pass(10_000)
+  stage.buy(maker, market, { size: 495, price: 940 })
+  stage.move(market, 940)
+  stage.is("what is left half a minute after the first part", stage.held(large, market), 0)
+}
 
 export const wallOfSmallOrders: Scenario = {
   name: "wall-of-small-orders",
@@ -36,6 +56,7 @@ export const wallOfSmallOrders: Scenario = {
     stage.is("what the second has left", [stage.held(second!, market), stage.usdc(second!, "equity")], [0, 1_334.34])
     stage.is("what the other side holds", stage.held(other!, market), -180)
     stage.is("rankings", stage.rankings(market), [])
+    cutAndGoneOn(stage, stage.one("maker", 1_000_000))
     stage.audit()
   }
 }
