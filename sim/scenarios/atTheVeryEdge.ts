@@ -100,6 +100,21 @@ const marksAtTheirLimits = (stage: Stage, rich: Somebody): void => {
   stage.cancelAll(rich, market)
 }
 
+/**
+ * The highest price at which the widest position has a notional below 2^53 money atoms. Wider ones that nobody ever took, and that nobody
+ * may take any more, do not count.
+ */
+const highestForWhatMayBeHeld = (stage: Stage, rich: Somebody): void => {
+  const wide = stage.market("RISE", 1_000, { maxPositionQuantityAtoms: 900_000 })
+  const narrow = stage.change(wide, { maxPositionQuantityAtoms: 100_000 }, 1_000)
+  stage.deal(stage.one("holder of RISE", 10_000), rich, narrow, 1, 1_000)
+  // (2^53 - 1) / (100,000 x 10^6) = 90,071.99
+  const highest = stage.change(narrow, { maxPriceAtoms: 90_071 }, 1_000)
+  const body = Calls.marketBody({ ...highest, maxPriceAtoms: 90_072 })
+  const { json } = stage.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${wide.marketId}`, body)
+  stage.is("a higher one", guardsOf(json), [undefined, undefined])
+}
+
 /** A position of just the notional that is liquidated whole. */
 const soldAtOnce = (stage: Stage, rich: Somebody): void => {
   const market = stage.market("WHOLE", 1_060)
@@ -182,6 +197,7 @@ export const atTheVeryEdge: Scenario = {
     totalsOfWhatIsFilled(stage, rich)
     toTheMillisecond(stage, rich)
     marksAtTheirLimits(stage, rich)
+    highestForWhatMayBeHeld(stage, rich)
     soldAtOnce(stage, rich)
     turnedRound(stage, rich)
     finalWithinBounds(stage, rich)
