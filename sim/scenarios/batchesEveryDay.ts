@@ -1,11 +1,12 @@
 /**
  * A client sends batches under keys, day after day, to a venue that can remember just those of one day. The first outcome of a key and the
  * further ones of its batch have tables of their own: a venue that gives back only the room of the first works for a day or two, and then
- * refuses every batch, until it is started again. At last many of its reads are with the process that has the histories, which dies.
+ * refuses every batch, until it is started again. Then many of its reads are with the process that has the histories, which dies; and at last
+ * API keys end that were there before a restart.
  *
  * What has to hold: what has been forgotten takes no room, whichever part of it had been where, so that each day's batches are decided as
- * those of the first day were; and a batch beyond them is refused on every day alike. And
- * who has read while that process died, reads again when the next one is there.
+ * those of the first day were; and a batch beyond them is refused on every day alike. Who has read while that process died, reads again when
+ * the next one is there. An API key that has ended is forgotten when that is due, also by a process that did not issue it.
  */
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
@@ -35,6 +36,8 @@ const readToDeath = (stage: Stage, who: Somebody): void => {
   stage.wait(openedMs)
   stage.is("the status of a read when they are back", stage.statusWithin(read, answeredMs), 200)
 }
+/** Longer than an API key of a demo account lasts and is remembered. */
+const longMs = 150 * 24 * hour
 
 export const batchesEveryDay: Scenario = {
   name: "batches-every-day",
@@ -72,6 +75,11 @@ export const batchesEveryDay: Scenario = {
       readToDeath(stage, who)
       stage.restart()
     }
+    for (const name of ["a later one", "the latest"]) {
+      stage.setForward(longMs)
+      stage.one(name, 10_000)
+    }
+    stage.tick()
     stage.auditEngine()
   }
 }
