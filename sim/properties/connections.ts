@@ -19,6 +19,8 @@ interface Open {
   readonly untaken: Map<number, number>
   /** The last request that was handed on, and the last one that was answered. */
   dispatched: number
+  /** Since when what is no request waits for its refusal, where it does. */
+  strayedAtEpochMs: number | undefined
   /** When something on it changed that requests may wait for. */
   movedAtEpochMs: number
   /** Whether what is no request was refused, behind which nothing comes. */
@@ -36,6 +38,14 @@ const mostUnderWay = 16
 
 /** The longest time that a request may wait for its turn where nothing of its own connection keeps it waiting, ms. */
 const longestMs = 1_000
+
+/** What is no request is refused within this time: the longest for which the rest of a request is waited for, and a little more, ms. */
+const refusedInMs = 15_000
+
+/** Whether what is no request waits for its refusal for too long, although everything before it is answered. */
+const isOverdue = ({ arrived, movedAtEpochMs, strayedAtEpochMs, underWay, untaken }: Open, atEpochMs: number): boolean =>
+  strayedAtEpochMs !== undefined && arrived.size + underWay.size + untaken.size === 0
+  && atEpochMs - Math.max(strayedAtEpochMs, movedAtEpochMs) > refusedInMs
 
 /** Statuses by reason. */
 const statuses: Readonly<Record<Stray["reason"], number>> = { malformed: 400, headers_too_large: 400, body_too_large: 413, timeout: 400 }
@@ -61,6 +71,7 @@ const letIn = (state: State, connection: number, event: Extract<Event, { readonl
     underWay: new Set(),
     untaken: new Map(),
     dispatched: 0,
+    strayedAtEpochMs: undefined,
     movedAtEpochMs: 0,
     isOver: false
   })
@@ -99,6 +110,7 @@ const ended = (state: State, line: Open, connection: number, by: string, atEpoch
 }
 
 const happened = (state: State, connection: number, atEpochMs: number, event: Event): Verdict => {
+  if ([...state.open.values()].some((line) => isOverdue(line, atEpochMs))) return broken("bytes that are no request were never refused")
   if (event.is === "let in") return letIn(state, connection, event)
   if (event.is === "counted") {
     return event.unreadBytes === state.untaken
@@ -130,8 +142,12 @@ const happened = (state: State, connection: number, atEpochMs: number, event: Ev
       return holds
     case "misframed":
       return holds
+    case "strayed":
+      line.strayedAtEpochMs = atEpochMs
+      return holds
     case "refused":
       line.isOver = true
+      line.strayedAtEpochMs = undefined
       if (line.underWay.size > 0 || line.arrived.size > 0)
         return broken("bytes that are no request were refused before requests that came first")
       return refused(event.stray, event.response)

@@ -13,6 +13,7 @@ import { backAtAnotherPrice } from "./backAtAnotherPrice.js"
 import { batchesEveryDay } from "./batchesEveryDay.js"
 import { beyondTheLimit } from "./beyondTheLimit.js"
 import { closedAgainstNobody } from "./closedAgainstNobody.js"
+import { crowdedConnections } from "./crowdedConnections.js"
 import { endedWhileHalted } from "./endedWhileHalted.js"
 import { followedFromTheMiddle } from "./followedFromTheMiddle.js"
 import { fundAtItsLimits } from "./fundAtItsLimits.js"
@@ -113,7 +114,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   withdrawnBehindUnknown,
   onTheStroke,
   oneAgentTooMany,
-  ledgerComesAndGoes
+  ledgerComesAndGoes,
+  crowdedConnections
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

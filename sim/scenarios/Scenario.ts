@@ -11,12 +11,23 @@ export interface Scenario {
   readonly bounds?: Partial<Bounds>
   /**
    * Further settings: a slow disk, a follower that takes the snapshots, readers beside the venue, histories that lag, limits of the stream where there are
-   * listeners, request limits, how much of the past is kept in memory, whether accounts may be affiliates, a ledger, and markets of a
-   * file, some of them in sessions.
+   * listeners, request limits, how much of the past is kept in memory, whether accounts may be affiliates, a ledger, markets of a file, some
+   * of them in sessions, and connections as bytes.
    */
   readonly set?: Pick<
     Partial<Options>,
-    "disk" | "edges" | "follower" | "funds" | "histories" | "limits" | "listing" | "readings" | "sessions" | "standings" | "streams"
+    | "disk"
+    | "edges"
+    | "follower"
+    | "funds"
+    | "histories"
+    | "limits"
+    | "listing"
+    | "readings"
+    | "sessions"
+    | "standings"
+    | "streams"
+    | "wire"
   >
   readonly play: (stage: Stage) => void
 }

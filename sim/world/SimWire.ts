@@ -61,6 +61,8 @@ export type Event =
   | { readonly is: "answered"; readonly serial: number; readonly bytes: number; readonly isRefusal: boolean }
   /** The client has taken an answer. */
   | { readonly is: "taken"; readonly serial: number }
+  /** The last byte of what is no request arrived. */
+  | { readonly is: "strayed" }
   /** The process has made a refusal of bytes from an address. */
   | { readonly is: "misframed"; readonly address: string }
   /** Bytes that are no request were answered behind so many requests. */
@@ -280,8 +282,8 @@ const isSending = (entry: Entry): entry is Sending => "request" in entry
 interface Piece {
   readonly bytes: Buffer
   readonly pauseMs: number
-  /** The request that is whole with it; 0 where none is. */
-  readonly ends: number
+  /** The request that is whole with it, or what is no request; 0 where neither is. */
+  readonly ends: number | "stray"
 }
 
 /** What all connections of one process share. */
@@ -401,7 +403,7 @@ class Line implements Wire {
     const places = [0, ...new Set(cuts.sort((one, other) => one - other)), bytes.length]
     for (const [index, from] of places.slice(0, -1).entries()) {
       const piece = bytes.subarray(from, places[index + 1])
-      const ends = index === places.length - 2 && isSending(entry) ? this.given + this.sent.length : 0
+      const ends = index < places.length - 2 ? 0 : isSending(entry) ? this.given + this.sent.length : "stray"
       if (piece.length > 0) this.arriving.push({ bytes: piece, pauseMs: index === 0 ? 0 : this.random.next() * maxPauseMs, ends })
     }
     this.move()
@@ -437,7 +439,10 @@ class Line implements Wire {
   private arrived(): ReadonlyArray<Buffer> {
     const next = this.arriving.findIndex(({ pauseMs }, index) => index > 0 && pauseMs > 0)
     const pieces = this.arriving.splice(0, next < 0 ? this.arriving.length : next)
-    for (const { ends } of pieces) if (ends > 0) this.tell({ is: "arrived", serial: ends })
+    for (const { ends } of pieces) {
+      if (ends === "stray") this.tell({ is: "strayed" })
+      else if (ends > 0) this.tell({ is: "arrived", serial: ends })
+    }
     return pieces.map(({ bytes }) => bytes)
   }
 
@@ -721,7 +726,9 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
       const bytes = bytesOf(request, random)
       if (bytes === undefined) return undefined
       const isBehind = random.chance(behaviour.pipelinedShare)
-      const fitting = [...lines].filter((line) => line.address === request.remoteAddress && line.takes(request, isBehind))
+      const own = [...lines].filter(({ address }) => address === request.remoteAddress)
+      const behind = isBehind ? own.filter((line) => line.takes(request, true)) : []
+      const fitting = behind.length > 0 ? behind : own.filter((line) => line.takes(request, false))
       const line = fitting.length > 0 ? random.pick(fitting) : begin(request.remoteAddress, random)
       line.send(sending, bytes)
       if (endsPlainly(request) && random.chance(behaviour.strayShare)) {
