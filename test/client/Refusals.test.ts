@@ -186,6 +186,15 @@ describe("refusals by a running venue", () => {
     await exchange.cancelOrder(id!, symbol)
   })
 
+  it("a key that may not read changes orders without comparing the side", async () => {
+    const { id } = await buy(exchange, 0.01, near - 100)
+    const blind = Object.assign(Object.create(exchange) as Perpetuum, {
+      fetchOrder: () => Promise.reject(new ccxt.PermissionDenied("perpetuum the key has no scope read"))
+    })
+    expect(await blind.editOrder(id!, symbol, "limit", "buy", 0.02)).toMatchObject({ id, amount: 0.02, side: "buy" })
+    await exchange.cancelOrder(id!, symbol)
+  })
+
   it("a clientOrderId in use is DuplicateOrderId", async () => {
     const { id } = await buy(exchange, 0.01, near - 100, { clientOrderId: "twice" })
     await refusedAs(buy(exchange, 0.01, near - 100, { clientOrderId: "twice" }), ccxt.DuplicateOrderId)

@@ -22,6 +22,7 @@ import {
   type OrderRequest,
   type OrderSide,
   type OrderType,
+  PermissionDenied,
   type Position,
   Precise,
   type Str
@@ -189,10 +190,13 @@ export class Perpetuum extends Watching {
     return { body, market }
   }
 
-  /** Refuses a side that is not the order's, which never changes. An order that is not found is left to the venue to refuse. */
+  /**
+   * Refuses a side that is not the order's, which never changes. An order that is not found is left to the venue to refuse; a key that
+   * may trade and not read changes orders without this.
+   */
   private async checkSide(orderId: string, market: MarketInterface, side: string): Promise<void> {
     const order = await this.fetchOrder(orderId, market.symbol).catch((error: unknown) => {
-      if (error instanceof OrderNotFound) return undefined
+      if (error instanceof OrderNotFound || error instanceof PermissionDenied) return undefined
       throw error
     })
     if (order !== undefined && order.side !== side) throw new InvalidOrder(`${this.id} ${orderId} is a ${order.side}, not a ${side}`)
