@@ -1315,6 +1315,7 @@ const wire = (random: SimRandom, profile: Profile, isLimited: boolean): Pick<Opt
       maxBusyMs: random.pick([20, 300]),
       slowShare: isCalm ? 0 : random.pick([0, 0.2]),
       maxSlowMs: random.pick([5, 100]),
+      burstShare: isCalm || isLimited ? 0 : random.pick([0, 0.02]),
       strayShare: isCalm || isLimited ? 0 : random.pick([0, 0.05]),
       keepAliveMs: random.pick([100, 60_000]),
       connections: isCalm ? enough : random.pick([9, enough]),

@@ -15,8 +15,8 @@ interface Open {
   readonly arrived: Map<number, number>
   /** Those that were handed on and have no answer. */
   readonly underWay: Set<number>
-  /** Bytes of answers that the client has not taken, by request. */
-  readonly untaken: Map<number, number>
+  /** Answers that the client has not taken, by request: their bytes, and since when. */
+  readonly untaken: Map<number, { readonly bytes: number; readonly since: number }>
   /** The last request that was handed on, and the last one that was answered. */
   dispatched: number
   /** Since when what is no request waits for its refusal, where it does. */
@@ -29,8 +29,9 @@ interface Open {
 
 interface State {
   readonly open: Map<number, Open>
-  /** Bytes of answers that clients have not taken. */
+  /** Bytes of answers that clients have not taken, and the most that may be. */
   untaken: number
+  mostUnread: number
 }
 
 /** Most requests of a connection without an answer. */
@@ -38,6 +39,11 @@ const mostUnderWay = 16
 
 /** The longest time that a request may wait for its turn where nothing of its own connection keeps it waiting, ms. */
 const longestMs = 1_000
+
+/** For how long an answer may wait for its client, ms. Before that, a connection is closed for it only where too much waits on all of them. */
+const untakenMs = 10_000
+/** As much of the most is left when connections have been closed for that. */
+const leftOfMost = 7 / 8
 
 /** What is no request is refused within this time: the longest for which the rest of a request is waited for, and a little more, ms. */
 const refusedInMs = 15_000
@@ -66,6 +72,7 @@ const refused = (stray: Stray, { body, headers, status }: Response): Verdict => 
 
 const letIn = (state: State, connection: number, event: Extract<Event, { readonly is: "let in" }>): Verdict => {
   const { all, behaviour, ofAddress } = event
+  state.mostUnread = behaviour.unreadBytes
   state.open.set(connection, {
     arrived: new Map(),
     underWay: new Set(),
@@ -102,10 +109,13 @@ const ended = (state: State, line: Open, connection: number, by: string, atEpoch
   const waited = [...line.arrived.values()].some((since) => atEpochMs - Math.max(since, line.movedAtEpochMs) > longestMs)
   if (waited && line.underWay.size + line.untaken.size === 0)
     return broken("a request was never handed on, and nothing of its connection kept it")
-  for (const bytes of line.untaken.values()) state.untaken -= bytes
+  const oldest = Math.min(...[...line.untaken.values()].map(({ since }) => since))
+  const isMuch = state.untaken > state.mostUnread * leftOfMost
+  for (const { bytes } of line.untaken.values()) state.untaken -= bytes
   const isBusy = line.underWay.size > 0 || line.arrived.size > 0
-  return by === "venue" && isBusy && line.untaken.size === 0 && !line.isOver
-    ? broken("the venue closed a connection on which a request is being answered, and whose client has taken all answers")
+  const isLeft = line.untaken.size > 0 && (isMuch || atEpochMs - oldest >= untakenMs)
+  return by === "venue" && (isBusy || line.untaken.size > 0) && !isLeft && !line.isOver
+    ? broken("the venue closed a connection on which a request is being answered, and whose client takes its answers")
     : holds
 }
 
@@ -131,12 +141,12 @@ const happened = (state: State, connection: number, atEpochMs: number, event: Ev
     case "answered":
       if (!line.underWay.delete(event.serial) && !event.isRefusal)
         return broken(`request ${event.serial} of a connection was answered without being under way`)
-      line.untaken.set(event.serial, event.bytes)
+      line.untaken.set(event.serial, { bytes: event.bytes, since: atEpochMs })
       line.movedAtEpochMs = atEpochMs
       state.untaken += event.bytes
       return holds
     case "taken":
-      state.untaken -= line.untaken.get(event.serial) ?? 0
+      state.untaken -= line.untaken.get(event.serial)?.bytes ?? 0
       line.untaken.delete(event.serial)
       line.movedAtEpochMs = atEpochMs
       return holds
@@ -160,7 +170,7 @@ export const connections: Property<State> = {
   name: "connections-are-served-in-order",
   invariant: "I19",
   kind: "safety",
-  initial: () => ({ open: new Map(), untaken: 0 }),
+  initial: () => ({ open: new Map(), untaken: 0, mostUnread: 0 }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "OnConnection":

@@ -28,6 +28,7 @@ export const crowdedConnections: Scenario = {
       maxBusyMs: 5,
       slowShare: 0.3,
       maxSlowMs: 5,
+      burstShare: 0.03,
       strayShare: 0.3,
       keepAliveMs: 2_000,
       connections: 7,

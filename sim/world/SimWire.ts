@@ -30,6 +30,8 @@ export interface Behaviour {
   /** Of connections: the client takes each answer late; and the longest time, ms. */
   readonly slowShare: number
   readonly maxSlowMs: number
+  /** Reads that their client sends many times more at once, also on other connections of its own, and whose answers it does not look at. */
+  readonly burstShare: number
   /** Followed by bytes that are no request. */
   readonly strayShare: number
   /** How long a connection without a request is kept, ms. */
@@ -525,8 +527,15 @@ class Line implements Wire {
   /** Calls back as a task of the process after a time. Returns a function that cancels this. */
   private inTime(ms: number, then: () => void): () => void {
     const { ground, ticks, time } = this.shared
-    const cancel = time.after(ms, () => ground.ready(() => ticks.run(then)))
-    return () => void cancel()
+    let isCancelled = false
+    const cancel = time.after(ms, () =>
+      ground.ready(() => {
+        if (!isCancelled) ticks.run(then)
+      }))
+    return () => {
+      isCancelled = true
+      cancel()
+    }
   }
 
   /** Gives a request that has begun to arrive its time. */
@@ -651,6 +660,20 @@ export interface SimWire {
   readonly counts: Required<Pick<Serving, "connections" | "unread">>
 }
 
+/** How often a read is sent in a burst: more than one connection may have under way. And on how many other connections, at most. */
+const [leastInBurst, mostInBurst, mostBeside] = [17, 40, 3]
+
+/** A request at whose answer nobody looks. */
+const unheard = (request: Request): Sending => ({ request, answered: () => {}, refused: () => {}, wasCut: () => {} })
+
+/** Sends a read again and again on a connection and some others of its address. */
+const burst = (request: Request, line: Line, own: ReadonlyArray<Line>, random: SimRandom): void => {
+  const others = own.filter((each) => each !== line && each.takes(request, each.underWay > 0))
+  for (const each of [line, ...others.slice(0, mostBeside)]) {
+    for (let left = random.between(leastInBurst, mostInBurst); left > 0; left--) each.send(unheard(request), bytesOf(request, random)!)
+  }
+}
+
 /** How far the process's time goes at least between two looks at it, ms: a turn of the rotation ends by it. */
 const leastMs = 0.05
 
@@ -712,7 +735,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
     soon(() =>
       line.enter(() => ({
         is: "let in",
-        all: connections.size,
+        all: [...lines].filter(({ isOpen }) => isOpen).length,
         ofAddress: [...lines].filter((each) => each.address === address && each.isOpen).length,
         behaviour
       }))
@@ -731,6 +754,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
       const fitting = behind.length > 0 ? behind : own.filter((line) => line.takes(request, false))
       const line = fitting.length > 0 ? random.pick(fitting) : begin(request.remoteAddress, random)
       line.send(sending, bytes)
+      if (isRead(request) && !mayWait(request) && random.chance(behaviour.burstShare)) burst(request, line, own, random)
       if (endsPlainly(request) && random.chance(behaviour.strayShare)) {
         const stray = random.pick(strays)
         line.send(stray, Buffer.from(stray.bytes, "latin1"))

@@ -208,9 +208,12 @@ export class Lane<Each extends Exchange = Exchange> implements Holder {
     this.server.unread.leave(this)
   }
 
-  /** Whether closing the connection loses no answer, or only the answers of a client that hardly receives them. */
+  /**
+   * Whether closing the connection loses no answer, also none to a request that waits for its turn, or only the answers of a client that
+   * hardly receives them.
+   */
   get isIdle(): boolean {
-    return this.underWay === 0 || this.isLeftLying
+    return this.underWay === 0 ? !this.hasWork() : this.isLeftLying
   }
 
   /**

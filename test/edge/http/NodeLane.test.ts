@@ -246,6 +246,15 @@ describe("while others wait for a turn", () => {
     expect(framedAtOnce([request(line)])).toBe(0)
   })
 
+  test("a connection whose request waits for its turn is not idle: it would be closed for a newcomer", () => {
+    const rotation = new Rotation(() => {}, () => {}, () => 0)
+    rotation.add({ origin: "a", step: () => true })
+    const lane = new Lane(new Net.Socket(), { rotation, origin: "b", frame: () => {}, stopping: () => false } as unknown as Server)
+    expect(lane.isIdle).toBe(true)
+    lane.receive(Buffer.from(request("GET /v1/markets")))
+    expect(lane.isIdle).toBe(false)
+  })
+
   test("no more cancels go first than there are places for them in a turn", () => {
     const cancels = Array<string>(40).fill(request("POST /v1/orders/cancel-all"))
     expect(framedAtOnce(cancels, (at) => `192.0.2.${at}`)).toBe(16)
