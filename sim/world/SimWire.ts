@@ -712,6 +712,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
   const soon = (task: () => void): void => ground.ready(() => ticks.run(task))
   const unread = new Unread(behaviour.unreadBytes, () => {}, (then) => void time.after(1_000, () => soon(then)))
   const connections = new Connections.Connections(behaviour.connections, behaviour.perAddress, () => {})
+  const open = (): ReadonlyArray<Line> => [...lines].filter(({ isOpen }) => isOpen)
   const shared: Shared = {
     time,
     behaviour,
@@ -735,8 +736,8 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
     soon(() =>
       line.enter(() => ({
         is: "let in",
-        all: [...lines].filter(({ isOpen }) => isOpen).length,
-        ofAddress: [...lines].filter((each) => each.address === address && each.isOpen).length,
+        all: open().length,
+        ofAddress: open().filter((each) => each.address === address).length,
         behaviour
       }))
     )
@@ -769,9 +770,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
       for (const line of [...lines]) if (line.isQuiet) line.end("stop")
       if (lines.size === 0) closed()
     },
-    cut: (by) => {
-      for (const line of [...lines]) line.end(by)
-    },
+    cut: (by) => [...lines].forEach((line) => line.end(by)),
     counts: {
       connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway }),
       unread: () => ({ bytes: unread.bytes, closed: unread.closed })
