@@ -61,12 +61,12 @@ const bodyBehind = (tokens: ReadonlyArray<Token>, open: number): number | undefi
 }
 
 /** The round bracket after a name and its type parameters. */
-const openBehind = (tokens: ReadonlyArray<Token>, at: number): number | undefined => {
+export const openBehind = (tokens: ReadonlyArray<Token>, at: number): number | undefined => {
   if (tokens[at]?.value === "(") return at
   if (tokens[at]?.value !== "<") return undefined
   const { depth } = tokens[at]!
   for (let next = at + 1; next < tokens.length && tokens[next]!.depth >= depth; next++) {
-    if (tokens[next]!.value === "(" && tokens[next]!.depth === depth && tokens[next - 1]!.value === ">") return next
+    if (tokens[next]!.value === "(" && tokens[next]!.depth === depth && /^>+$/.test(tokens[next - 1]!.value)) return next
   }
   return undefined
 }

@@ -2,7 +2,7 @@
  * State of a module: it survives a simulated crash, and is shared by whatever runs in one process. Tokens show most of it: variables,
  * collections that may be written, objects that are written, static fields, and variables that a function called at once leaves behind.
  */
-import { type Span, spans } from "./Functions.js"
+import { openBehind, type Span, spans } from "./Functions.js"
 import { around, isBound } from "./Names.js"
 import { closeOf, openOf, type Source, type Token, type Violation, violation } from "./Source.js"
 
@@ -83,10 +83,29 @@ const constants = (tokens: ReadonlyArray<Token>): ReadonlyArray<Constant> =>
 
 const writable: ReadonlySet<string> = new Set(["Array", "Map", "Set", "WeakMap", "WeakSet"])
 
-/** Whether a new collection is at `at`, and not one of no bytes, which holds nothing for ever. */
+/** Members of a collection that are itself or another one. */
+const returning: ReadonlySet<string> = new Set(
+  ("set add fill copyWithin sort reverse splice subarray buffer map filter slice concat flat flatMap with toSorted toReversed toSpliced "
+    + "union intersection difference symmetricDifference keys values entries").split(" ")
+)
+
+/** Whether the new collection at `at` is gone behind its expression: spread out, or something that is no collection is taken off it. */
+const isGone = (tokens: ReadonlyArray<Token>, at: number): boolean => {
+  if (tokens[at - 1]?.value === "...") return true
+  let open = openBehind(tokens, at + 2)
+  while (open !== undefined) {
+    const next = closeOf(tokens, open) + 1
+    if (tokens[next]?.value !== ".") return false
+    if (!returning.has(tokens[next + 1]?.value ?? "")) return true
+    open = openBehind(tokens, next + 2)
+  }
+  return false
+}
+
+/** Whether a new collection is at `at` that stays, and not one of no bytes, which holds nothing for ever. */
 const isMade = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   const name = tokens[at + 1]?.value ?? ""
-  if (tokens[at]?.value !== "new" || !collections.has(name)) return false
+  if (tokens[at]?.value !== "new" || !collections.has(name) || isGone(tokens, at)) return false
   const bytes = tokens[at + 2]?.value === "(" ? tokens.slice(at + 3, closeOf(tokens, at + 2)).map(({ value }) => value).join("") : "?"
   return !name.endsWith("Array") || name === "Array" || (bytes !== "" && bytes !== "0")
 }
@@ -183,6 +202,7 @@ const statics = (source: Source): ReadonlyArray<Violation> => {
  */
 const writtenObjects = (source: Source): ReadonlyArray<Violation> => {
   const { tokens } = source
+  const made = new Map(constants(tokens).map(({ name, value }) => [name, value]))
   const own = new Set<string>()
   const imported = new Set<string>()
   const again = new Set<string>()
@@ -195,11 +215,10 @@ const writtenObjects = (source: Source): ReadonlyArray<Violation> => {
   })
   return tokens.flatMap((token, at) => {
     if (token.type !== "IdentifierName" || again.has(token.value)) return []
-    const isOwn = own.has(token.value)
-    if (!isOwn && !imported.has(token.value)) return []
+    if (!own.has(token.value) && !imported.has(token.value)) return []
     const before = tokens[at - 1]?.value
     if (before === "." || before === "?." || before === "const" || isType(tokens, at)) return []
-    return isWritten(tokens, at, isOwn, source.path.startsWith("test/"))
+    return isWritten(tokens, at, source.path.startsWith("test/") ? undefined : made.get(token.value))
       ? [violation(source, token.line, rule, `\`${token.value}\` is module state: its members are written to`)]
       : []
   })
@@ -233,32 +252,53 @@ const writers: ReadonlySet<string> = new Set(
 const writing = /^(?:Object\.(?:assign|defineProperty|defineProperties|setPrototypeOf)|Reflect\.(?:set|defineProperty|deleteProperty))$/
 
 /**
- * Whether the member chain that starts at `at` ends in an assignment or in a call that writes. Of an import a call counts only where a
- * member is written, since `Name.set()` may be a function of a module.
+ * Whether a collection or an array is written at `value`, or at the members of it that `path` names; a member that is named by a value is
+ * an empty text, and may be any of them.
  */
-const isWritten = (tokens: ReadonlyArray<Token>, at: number, isOwn: boolean, isTest: boolean): boolean => {
+const isCollection = (tokens: ReadonlyArray<Token>, value: number, path: ReadonlyArray<string>): boolean => {
+  const [token, next] = [tokens[value]!, tokens[value + 1]?.value ?? ""]
+  if (token.value === "(") return isCollection(tokens, value + 1, path)
+  if (/^Object\.(?:freeze|seal)$/.test(`${token.value}${next}${tokens[value + 2]?.value}`)) return isCollection(tokens, value + 4, path)
+  const [name, ...rest] = path
+  if (name === undefined) {
+    return token.value === "[" || isMade(tokens, value) || (collections.has(token.value) && (next === "(" || next === "."))
+  }
+  if (token.value !== "{" && token.value !== "[") return false
+  for (let at = value + 1; at < closeOf(tokens, value); at++) {
+    const [before, after] = [tokens[at - 1]!.value, tokens[at + 1]!.value]
+    if (tokens[at]!.depth !== token.depth + 1 || (before !== "," && before !== token.value)) continue
+    const isNamed = name === "" || tokens[at]!.value === name
+    const member = token.value === "[" ? at : after === ":" ? at + 2 : undefined
+    if (isNamed && member !== undefined && isCollection(tokens, member, rest)) return true
+  }
+  return false
+}
+
+/**
+ * Whether the member chain that starts at `at` ends in an assignment or in a call that writes. A call counts only on a collection that is
+ * written in the value of a constant, which begins at `value`: what is called `add` elsewhere may be a function that only computes.
+ */
+const isWritten = (tokens: ReadonlyArray<Token>, at: number, value: number | undefined): boolean => {
   let next = at + 1
-  let members = 0
-  let last = ""
+  const path: Array<string> = []
   for (;;) {
-    const value = tokens[next]?.value
-    if (value === "." || value === "?.") {
-      last = tokens[next + 1]!.value
+    const sign = tokens[next]?.value
+    if (sign === "." || sign === "?.") {
+      path.push(tokens[next + 1]!.value)
       next += 2
-    } else if (value === "[") {
-      last = ""
+    } else if (sign === "[") {
+      path.push("")
       next = closeOf(tokens, next) + 1
-    } else if (value === "!") {
-      next++
-      continue
-    } else break
-    members++
+    } else if (sign === "!") next++
+    else break
   }
   const before = tokens[at - 1]?.value ?? ""
   const called = before === "(" ? `${tokens[at - 4]?.value}.${tokens[at - 2]?.value}` : ""
   if (tokens[at + 1]?.value !== "." && writing.test(called) && tokens[at - 3]?.value === ".") return true
-  if (tokens[next]?.value === "(") return !isTest && writers.has(last) && members > (isOwn ? 0 : 1)
-  return members > 0 && (assignments.has(tokens[next]?.value ?? "") || ["delete", "++", "--"].includes(before))
+  if (tokens[next]?.value === "(") {
+    return value !== undefined && writers.has(path.at(-1) ?? "") && isCollection(tokens, value, path.slice(0, -1))
+  }
+  return path.length > 0 && (assignments.has(tokens[next]?.value ?? "") || ["delete", "++", "--"].includes(before))
 }
 
 /** What a file keeps outside the functions that are called. */

@@ -1,10 +1,13 @@
 /** What a name stands for where tokens show it: a key, or something that is bound there. */
 import { closeOf, type Token } from "./Source.js"
 
-/** Whether the name at `at` names a member of an object that is written there or of a type, and not a value. */
+const modifiers: ReadonlySet<string> = new Set("readonly static public private protected override accessor get set".split(" "))
+
+/** Whether the name at `at` names a member of an object that is written there, of a class or of a type, and not a value. */
 export const isKey = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   const [before, after] = [tokens[at - 1]?.value, tokens[at + 1]?.value]
-  return (after === ":" && before !== "?" && before !== "case") || (after === "?" && tokens[at + 2]?.value === ":")
+  return modifiers.has(before ?? "") || (after === ":" && before !== "?" && before !== "case")
+    || (after === "?" && tokens[at + 2]?.value === ":")
 }
 
 /** The bracket around the token at `at`; -1 where there is none. */

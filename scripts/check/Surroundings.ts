@@ -4,9 +4,10 @@
  * object or handed on under another name is no longer seen.
  */
 import { isBuiltin } from "node:module"
-import { isBound, isKey } from "./Names.js"
+import { around, isBound, isKey } from "./Names.js"
 import { ban, runs } from "./Sequences.js"
-import { closeOf, type Import, type Source, type Violation, violation } from "./Source.js"
+import { closeOf, type Import, type Source, type Token, type Violation, violation } from "./Source.js"
+import { isTypeName } from "./Types.js"
 
 const clock = "the time comes from the Clock service, or from the record"
 const chance = "chance comes from the random leaf"
@@ -82,13 +83,40 @@ const globals = ({ tokens }: Source, name: string): ReadonlyArray<number> =>
 const named = (source: Source, name: string, rule: string, message: string): ReadonlyArray<Violation> =>
   globals(source, name).map((at) => violation(source, source.tokens[at]!.line, rule, message))
 
-/** The clock is read by `new Date()`, `Date()` and `Date.now`, and by whatever is called `Date` elsewhere; not by `new Date(x)`. */
+/**
+ * An object that JavaScript has, under a name that some give to something of their own: where the file binds the name, it means that one.
+ * What is called is no such object, but a method.
+ */
+const unlessOwn = (source: Source, name: string, rule: string, message: string): ReadonlyArray<Violation> => {
+  const { tokens } = source
+  const isOwn = tokens.some(({ type, value }, at) => type === "IdentifierName" && value === name && isBound(tokens, at))
+  return globals(source, name)
+    .filter((at) => isOwn ? isOfRoot(tokens, at) : tokens[at + 1]?.value !== "(")
+    .map((at) => violation(source, tokens[at]!.line, rule, message))
+}
+
+/** Whether the name at `at` is a member of the global object, or taken out of it. */
+const isOfRoot = (tokens: ReadonlyArray<Token>, at: number): boolean => {
+  if (tokens[at - 1]?.value === "." || tokens[at - 1]?.value === "?.") return true
+  const open = around(tokens, at)
+  if (tokens[open]?.value !== "{") return false
+  const close = closeOf(tokens, open)
+  return tokens[close + 1]?.value === "=" && roots.has(tokens[close + 2]?.value ?? "")
+}
+
+/**
+ * The clock is read by `new Date()`, `Date()` and `Date.now`, and by whatever is called `Date` elsewhere; not by `new Date(x)`, nor by the
+ * type, or by its schema `instanceOf(Date)`.
+ */
 const dates = (source: Source): ReadonlyArray<Violation> =>
   globals(source, "Date").flatMap((at) => {
     const [before, after, next] = [source.tokens[at - 1]?.value, source.tokens[at + 1]?.value, source.tokens[at + 2]?.value ?? ""]
     const converts = before === "new" && after === "(" && next !== ")" && next !== "..."
     const computes = after === "." && (next === "parse" || next === "UTC")
-    return converts || computes || before === "instanceof" ? [] : [violation(source, source.tokens[at]!.line, "clock", clock)]
+    const compares = before === "instanceof" || (before === "(" && after === ")" && source.tokens[at - 2]?.value === "instanceOf")
+    return converts || computes || compares || isTypeName(source.tokens, at)
+      ? []
+      : [violation(source, source.tokens[at]!.line, "clock", clock)]
   })
 
 /** `Math` is named with the member that is used, which is not `random`. */
@@ -102,9 +130,8 @@ const math = (source: Source): ReadonlyArray<Violation> =>
 /** The process and the global object; `process` is also what some call a process that they simulate. */
 const processes = (source: Source): ReadonlyArray<Violation> => {
   const { tokens } = source
-  const isOwn = tokens.some(({ type, value }, at) => type === "IdentifierName" && value === "process" && isBound(tokens, at))
   return [
-    ...(isOwn ? [] : named(source, "process", "process", "the process is for leaves")),
+    ...unlessOwn(source, "process", "process", "the process is for leaves"),
     ...globals(source, "globalThis")
       // A type, where another one of the same name is imported.
       .filter((at) => tokens[at + 1]?.value !== "." || tokens[at + 2]?.value !== "Record")
@@ -115,7 +142,7 @@ const processes = (source: Source): ReadonlyArray<Violation> => {
 /** What a file outside the leaves takes of its surroundings. */
 export const check = (source: Source): ReadonlyArray<Violation> => [
   ...runs(source, everywhere),
-  ...named(source, "performance", "clock", clock),
+  ...unlessOwn(source, "performance", "clock", clock),
   ...dates(source),
   ...math(source),
   ...(source.path.startsWith("test/") ? runs(source, ofTests) : [
