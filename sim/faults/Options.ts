@@ -1441,7 +1441,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     misfits: misfits(random.split("misfits")),
     ...origins(random.split("origins"))
   }
-  const wired = { ...plain, ...wire(random.split("wire"), profile, plain.limits !== unlimited) }
+  const wired = { ...plain, ...wire(random.split("lane"), profile, plain.limits !== unlimited) }
   const drawn: Drawn = { ...wired, edges: { ...drawnEdges, days: daysOf(plain.bounds, random.split("days")) } }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
