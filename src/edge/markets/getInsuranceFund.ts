@@ -52,7 +52,10 @@ const InsuranceFund = Schema.Struct({
   positions: Schema.Array(FundPosition),
   movements: Schema.Array(FundMovement),
   journalSequence: Fields.Sequence
-}).annotations({ identifier: "InsuranceFund", description: "The venue keeps the latest 16,384 movements." })
+}).annotations({
+  identifier: "InsuranceFund",
+  description: "The venue keeps the latest 16,384 movements, of which the newest 500 can be read."
+})
 
 const position = (state: Reads, view: InsuranceFundView["positions"][number]): typeof FundPosition.Type => {
   const { marketId, priceScale, quantityScale } = state.market(view.market).parameters
