@@ -17,7 +17,7 @@ interface Open {
   readonly underWay: Set<number>
   /** Answers that the client has not taken, by request: their bytes, and since when. */
   readonly untaken: Map<number, { readonly bytes: number; readonly since: number }>
-  /** The last request that was handed on, and the last one that was answered. */
+  /** The last request that was handed on. */
   dispatched: number
   /** Since when what is no request waits for its refusal, where it does. */
   strayedAtEpochMs: number | undefined

@@ -16,13 +16,6 @@ export interface Station {
   readonly ready: (task: () => void) => void
 }
 
-/** The outcomes of a delivered request: exactly one of the three functions is called, once. */
-export interface Delivery {
-  readonly answered: (response: Response) => void
-  readonly refused: () => void
-  readonly wasCut: () => void
-}
-
 /** A WebSocket as the process that it reaches sees it. */
 export interface Caller {
   /** Sends frames, which leave the process now. */
@@ -41,7 +34,7 @@ export interface SimListener {
    * Delivers a request to the listening process; `random` draws what happens on its connection. Returns a function by which its sender
    * stops waiting for it.
    */
-  readonly deliver: (request: Request, delivery: Delivery, random: SimRandom) => () => void
+  readonly deliver: (request: Request, delivery: SimWire.Delivery, random: SimRandom) => () => void
   /** The layer for one process. */
   readonly layerFor: (process: Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
@@ -127,23 +120,19 @@ export interface Wired {
   readonly told: SimWire.Told
 }
 
+/** Watches a request that is handled, where anybody watches. */
+const handling = (watch: () => Watch | undefined): Watch => (request) => watch()?.(request) ?? (() => {})
+
 /** Hands a request to the application as a task of the process, as one without a connection. */
-const hand = (at: Service, request: Request, { answered, wasCut }: Delivery, watch: () => Watch | undefined): void => {
+const hand = (at: Service, request: Request, { answered, wasCut }: SimWire.Delivery, watch: () => Watch | undefined): void => {
   at.pending.add(wasCut)
-  at.station.ready(() => {
-    let replied = false
-    let atOnce: Response | undefined
-    const handled = watch()?.(request)
-    at.application.handle(request, (response) => {
-      atOnce = response
-      if (replied) throw new Error(`${request.method} ${request.target} was replied to twice`)
-      replied = true
+  at.station.ready(() =>
+    SimWire.handOver({ application: at.application, handling: handling(watch) }, request, request, (response) => {
       if (!at.pending.delete(wasCut)) return
       answered(response)
       if (at.pending.size === 0 && at.drained !== undefined) at.drained()
     })
-    handled?.(atOnce)
-  })
+  )
 }
 
 /** Stops a service: takes nothing more, waits for what is under way, and cuts what takes too long. */
@@ -195,7 +184,7 @@ export const make = (time: SimTime, watch: () => Watch | undefined, wired: () =>
     const wire = wires === undefined ? undefined : SimWire.make(time, wires.behaviour, {
       application,
       ready: station.ready,
-      handling: (request) => watch()?.(request) ?? (() => {}),
+      handling: handling(watch),
       told: wires.told
     })
     return { station, application, wire, open: true, pending: new Set(), talking: new Set(), drained: undefined }

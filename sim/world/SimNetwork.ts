@@ -12,7 +12,7 @@ import type { Conversation, Listener, Request, Response } from "../../src/edge/h
 import * as SimListener from "./SimListener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
-import type { Behaviour, Told } from "./SimWire.js"
+import { type Behaviour, type Told, unheard } from "./SimWire.js"
 
 /** The result of a request for its sender. */
 export type Result =
@@ -119,9 +119,6 @@ const inOrder = (time: SimTime, delayMs: () => number) => (apartMs: () => number
     time.after(lastEpochMs - now, () => acts.shift()!())
   }
 }
-
-/** The outcome of a duplicate request goes nowhere; each duplicate counts as a request in progress of its own. */
-const unheard = (): SimListener.Delivery => ({ answered: () => {}, refused: () => {}, wasCut: () => {} })
 
 /** Begins WebSockets to the listening process, with delays up to a maximum. */
 const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs: () => number): SimNetwork["connect"] =>

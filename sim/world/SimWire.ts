@@ -10,7 +10,7 @@
 import * as Connections from "../../src/edge/http/Connections.js"
 import { Head, headersOf, isSound } from "../../src/edge/http/Head.js"
 import { type Answerable, Exchange, type Framed, Lane, type Wire } from "../../src/edge/http/Lane.js"
-import type { Application, Misframed, Request, Response, Serving } from "../../src/edge/http/Listener.js"
+import type { Application, Misframed, Reply, Request, Response, Serving } from "../../src/edge/http/Listener.js"
 import { bodyLimit } from "../../src/edge/http/Requests.js"
 import { Rotation } from "../../src/edge/http/Rotation.js"
 import { Unread } from "../../src/edge/http/Unread.js"
@@ -67,8 +67,8 @@ export type Event =
   | { readonly is: "strayed" }
   /** The process has made a refusal of bytes from an address. */
   | { readonly is: "misframed"; readonly address: string }
-  /** Bytes that are no request were answered behind so many requests. */
-  | { readonly is: "refused"; readonly behind: number; readonly stray: Stray; readonly response: Response }
+  /** Bytes that are no request were answered. */
+  | { readonly is: "refused"; readonly stray: Stray; readonly response: Response }
   /** Bytes that are no request were handed to the application as one. */
   | { readonly is: "mistaken"; readonly stray: Stray }
   /** It has ended: from which side, or because the process stops or has died. */
@@ -98,13 +98,20 @@ const headerLimit = 16 * 1024
 const requestTimeoutMs = 10_000
 const untakenMs = 10_000
 
-/** What a client sends as a request, and what comes of it: exactly one of the three functions is called, once. */
-export interface Sending {
-  readonly request: Request
+/** What comes of a request for its sender: exactly one of the three functions is called, once. */
+export interface Delivery {
   readonly answered: (response: Response) => void
-  /** The connection was not let in: nothing was done. */
+  /** Nothing listened, or the connection was not let in: nothing was done. */
   readonly refused: () => void
   readonly wasCut: () => void
+}
+
+/** What comes of a request at whose answer nobody looks; each such request is one in progress of its own. */
+export const unheard = (): Delivery => ({ answered: () => {}, refused: () => {}, wasCut: () => {} })
+
+/** What a client sends as a request. */
+export interface Sending extends Delivery {
+  readonly request: Request
 }
 
 /** What the process that listens lends to its connections. */
@@ -115,6 +122,25 @@ export interface Ground {
   /** Called as the process starts to handle a request; the returned function, with its answer, where it was given at once. */
   readonly handling: (request: Request) => (response: Response | undefined) => void
   readonly told: Told
+}
+
+/**
+ * Hands a request to the application, which replies to it once, now or later. `request` is what the process received of what was `sent`.
+ */
+export const handOver = (
+  { application, handling }: Pick<Ground, "application" | "handling">,
+  sent: Request,
+  request: Request,
+  reply: Reply
+): void => {
+  let atOnce: Response | undefined
+  const handled = handling(sent)
+  application.handle(request, (response) => {
+    if (atOnce !== undefined) throw new Error(`${request.method} ${request.target} was replied to twice`)
+    atOnce = response
+    reply(response)
+  })
+  handled(atOnce)
 }
 
 interface SimRequest extends Framed {
@@ -167,7 +193,8 @@ class Framer {
   /** The request whose body is arriving, how much of it is missing, and whether nobody wants it. */
   private body: { readonly exchange: SimExchange; missing: number; readonly isUnwanted: boolean } | undefined
   private hasFailed = false
-  private begun = 0
+  /** How many requests have begun. */
+  begun = 0
 
   constructor(
     private readonly begin: (exchange: SimExchange) => void,
@@ -179,11 +206,6 @@ class Framer {
   /** Whether a request has begun to arrive and is not there as a whole: its line, or its body. */
   get waitsFor(): "head" | "body" | undefined {
     return this.hasFailed ? undefined : this.body !== undefined ? "body" : this.unread.length > 0 ? "head" : undefined
-  }
-
-  /** How many requests have begun. */
-  get count(): number {
-    return this.begun
   }
 
   frame(bytes: Buffer): void {
@@ -541,7 +563,7 @@ class Line implements Wire {
   /** Gives a request that has begun to arrive its time. */
   private watchTime(): void {
     const { waitsFor } = this.framer
-    const awaited = waitsFor === undefined ? "" : `${waitsFor} ${this.framer.count}`
+    const awaited = waitsFor === undefined ? "" : `${waitsFor} ${this.framer.begun}`
     if (awaited === this.awaited) return
     this.stopsWaiting()
     this.awaited = awaited
@@ -551,16 +573,14 @@ class Line implements Wire {
     })
   }
 
-  private dispatch(exchange: SimExchange, reply: (response: Response) => void): void {
+  private dispatch(exchange: SimExchange, reply: Reply): void {
     const { ground, ticks } = this.shared
     const { head, request: { method } } = exchange
     const entry = this.sent[exchange.serial - 1 - this.given]
     this.tell({ is: "dispatched", serial: exchange.serial })
     if (entry === undefined) return
     if (!isSending(entry)) return this.tell({ is: "mistaken", stray: entry })
-    let atOnce: Response | undefined
-    const handled = ground.handling(entry.request)
-    ground.application.handle({
+    handOver(ground, entry.request, {
       method,
       target: exchange.target,
       headers: headersOf(head),
@@ -570,12 +590,7 @@ class Line implements Wire {
         this.gone.add(then)
         return () => void this.gone.delete(then)
       }
-    }, (response) => {
-      if (atOnce !== undefined) throw new Error(`${method} ${exchange.target} was replied to twice`)
-      atOnce = response
-      ticks.run(() => reply(response))
-    })
-    handled(atOnce)
+    }, (response) => ticks.run(() => reply(response)))
   }
 
   private write(exchange: SimExchange, answer: NonNullable<SimExchange["answer"]>): number {
@@ -596,7 +611,7 @@ class Line implements Wire {
       this.outgoing.shift()
       const { ground, ticks, time } = this.shared
       if (this.slowMs === 0) {
-        this.give(exchange)
+        this.give(exchange.answer!.response)
         ground.ready(() => ticks.run(() => this.taken(exchange)))
         continue
       }
@@ -605,7 +620,7 @@ class Line implements Wire {
         ground.ready(() => {
           this.isTaking = false
           if (this.hasEnded) return
-          this.give(exchange)
+          this.give(exchange.answer!.response)
           ticks.run(() => this.taken(exchange))
           this.flush()
         }))
@@ -613,12 +628,12 @@ class Line implements Wire {
   }
 
   /** Gives an answer to its client. */
-  private give({ answer }: SimExchange): void {
+  private give(response: Response): void {
     const entry = this.sent.shift()
     this.given++
     if (entry === undefined) return
-    if (isSending(entry)) entry.answered(answer!.response)
-    else this.tell({ is: "refused", behind: this.given - 1, stray: entry, response: answer!.response })
+    if (isSending(entry)) entry.answered(response)
+    else this.tell({ is: "refused", stray: entry, response })
   }
 
   /** The system has taken an answer. */
@@ -637,10 +652,7 @@ class Line implements Wire {
 
   /** Sends a refusal of what could not be framed, and closes. */
   private writeLast(response: Response): void {
-    const entry = this.sent.shift()
-    this.given++
-    if (entry !== undefined && isSending(entry)) entry.answered(response)
-    else if (entry !== undefined) this.tell({ is: "refused", behind: this.given - 1, stray: entry, response })
+    this.give(response)
     this.destroySoon()
   }
 }
@@ -663,14 +675,12 @@ export interface SimWire {
 /** How often a read is sent in a burst: more than one connection may have under way. And on how many other connections, at most. */
 const [leastInBurst, mostInBurst, mostBeside] = [17, 40, 3]
 
-/** A request at whose answer nobody looks. */
-const unheard = (request: Request): Sending => ({ request, answered: () => {}, refused: () => {}, wasCut: () => {} })
-
 /** Sends a read again and again on a connection and some others of its address. */
 const burst = (request: Request, line: Line, own: ReadonlyArray<Line>, random: SimRandom): void => {
   const others = own.filter((each) => each !== line && each.takes(request, each.underWay > 0))
   for (const each of [line, ...others.slice(0, mostBeside)]) {
-    for (let left = random.between(leastInBurst, mostInBurst); left > 0; left--) each.send(unheard(request), bytesOf(request, random)!)
+    for (let left = random.between(leastInBurst, mostInBurst); left > 0; left--)
+      each.send({ request, ...unheard() }, bytesOf(request, random)!)
   }
 }
 
