@@ -47,11 +47,15 @@ const isTypeColon = (tokens: ReadonlyArray<Token>, colon: number): boolean => {
     || /(?:^|[^.] )(?:interface|class) (?!:)(?!.*[=:] $)/.test(header(tokens, open))
 }
 
+/** Indices of what stands in the same bracket as the token at `at`, and in none within it: before it or behind it, the nearest first. */
+function* beside(tokens: ReadonlyArray<Token>, at: number, step: -1 | 1): Generator<number> {
+  const { depth } = tokens[at]!
+  for (let next = at + step; (tokens[next]?.depth ?? -1) >= depth; next += step) if (tokens[next]!.depth === depth) yield next
+}
+
 const isOfCondition = (tokens: ReadonlyArray<Token>, colon: number): boolean => {
-  const { depth } = tokens[colon]!
-  for (let at = colon - 1; at >= 0 && tokens[at]!.depth >= depth; at--) {
-    const { depth: inner, value } = tokens[at]!
-    if (inner > depth) continue
+  for (const at of beside(tokens, colon, -1)) {
+    const { value } = tokens[at]!
     if (value === "?" && tokens[at + 1]!.value !== ":") return true
     if (value === "," || value === ";" || startsStatement(tokens, at)) return false
   }
@@ -60,11 +64,9 @@ const isOfCondition = (tokens: ReadonlyArray<Token>, colon: number): boolean => 
 
 /** Whether what begins at `at`, behind a comma, is one of the types between a name's `<` and `>`. */
 const isTypeArgument = (tokens: ReadonlyArray<Token>, at: number): boolean => {
-  const { depth } = tokens[at]!
   let closed = 0
-  for (let before = at - 1; before > 0 && tokens[before]!.depth >= depth; before--) {
-    const { depth: inner, value } = tokens[before]!
-    if (inner > depth) continue
+  for (const before of beside(tokens, at, -1)) {
+    const { value } = tokens[before]!
     if (/^>+$/.test(value)) closed += value.length
     if (value === "<" && closed-- === 0) return isClosed(tokens, at)
     if (value === ";" || startsStatement(tokens, before)) return false
@@ -73,10 +75,8 @@ const isTypeArgument = (tokens: ReadonlyArray<Token>, at: number): boolean => {
 }
 
 const isClosed = (tokens: ReadonlyArray<Token>, at: number): boolean => {
-  const { depth } = tokens[at]!
-  for (let next = at + 1; next < tokens.length && tokens[next]!.depth >= depth; next++) {
-    const { depth: inner, value } = tokens[next]!
-    if (inner > depth) continue
+  for (const next of beside(tokens, at, 1)) {
+    const { value } = tokens[next]!
     if (/^>+$/.test(value)) return true
     if (value === ";" || startsStatement(tokens, next)) return false
   }
