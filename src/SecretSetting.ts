@@ -17,12 +17,17 @@ const optional = (name: string, faultOf: (value: string) => string | undefined):
     )
   )
 
+/** Fewest characters of what the venue is protected with, whether it is set or kept in a file. */
+const shortestSecret = 16
+
 const faultOfLength = (value: string, shortest: number): string | undefined =>
   value.length < shortest ? `must have at least ${shortest}` : undefined
 
+/** What is wrong with a secret from which keys are derived. */
+export const faultOfSecret = (value: string): string | undefined => faultOfLength(value, shortestSecret)
+
 /** A secret from which keys are derived: all characters are allowed, and all of them count. */
-export const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>
-  optional(name, (value) => faultOfLength(value, shortest))
+export const optionalSecret = (name: string): Config.Config<Option.Option<Redacted.Redacted>> => optional(name, faultOfSecret)
 
 /** A header cannot carry other characters, and its reader may trim white space at the ends: then no token would ever match. */
 const faultOfBearer = (value: string): string | undefined => {
@@ -31,6 +36,10 @@ const faultOfBearer = (value: string): string | undefined => {
   return /[\r\n]$/.test(value) ? `${rule}: it ends with a line break, as a file does that a secret is read from` : rule
 }
 
+/** What is wrong with a secret that is sent as a bearer token. */
+export const faultOfToken = (value: string, shortest = shortestSecret): string | undefined =>
+  faultOfLength(value, shortest) ?? faultOfBearer(value)
+
 /** A secret that is sent as a bearer token. */
-export const optionalBearer = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>
-  optional(name, (value) => faultOfLength(value, shortest) ?? faultOfBearer(value))
+export const optionalBearer = (name: string, shortest = shortestSecret): Config.Config<Option.Option<Redacted.Redacted>> =>
+  optional(name, (value) => faultOfToken(value, shortest))

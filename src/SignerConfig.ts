@@ -140,8 +140,8 @@ const set = <A>(name: string, found: Option.Option<A>): Found<A> =>
 
 export const processConfig: Config.Config<ProcessConfig> = Config.all({
   found: settings,
-  secret: optionalSecret("SIGNER_SECRET", 16),
-  token: optionalBearer("SIGNER_TOKEN", 16)
+  secret: optionalSecret("SIGNER_SECRET"),
+  token: optionalBearer("SIGNER_TOKEN")
 }).pipe(
   Config.mapOrFail(({ found, secret, token }) =>
     gathered({ signer: signerOf(found), secret: set("SIGNER_SECRET", secret), token: set("SIGNER_TOKEN", token), tls: tlsOf(found) })

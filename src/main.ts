@@ -65,6 +65,7 @@ import * as NodeKeyStore from "./signer/NodeKeyStore.js"
 import type { PartySigner } from "./signer/PartySigner.js"
 import * as Signer from "./signer/Signer.js"
 import * as SignerConfig from "./SignerConfig.js"
+import { faultOfSecret, faultOfToken } from "./SecretSetting.js"
 import { inWords, SettingRefused } from "./SettingTexts.js"
 import * as Venue from "./Venue.js"
 import { config, type IndexExchanges, type IndexSetting, type VenueConfig } from "./VenueConfig.js"
@@ -151,11 +152,25 @@ const withFilesUsable = ({ dataDir }: VenueConfig) => {
   }
 }
 
-/** A configured secret, or the one that a development venue generates and stores. */
-const secret = (settings: VenueConfig, configured: Option.Option<Redacted.Redacted>, file: string) =>
+/**
+ * A configured secret, or the one that a development venue generates and stores. A file that was cut, or written by hand, is refused as the
+ * setting would be: with an emptied one anybody could act as the operator.
+ */
+const secret = (
+  { dataDir }: VenueConfig,
+  configured: Option.Option<Redacted.Redacted>,
+  file: string,
+  faultOf: (value: string) => string | undefined
+) =>
   Option.isSome(configured)
     ? Effect.succeed(Redacted.value(configured.value))
-    : NodeSecrets.keep(settings.dataDir, file)
+    : Effect.flatMap(NodeSecrets.keep(dataDir, file), (value) => {
+      const fault = faultOf(value)
+      return fault === undefined ? Effect.succeed(value) : Effect.fail(ConfigError.InvalidData(
+        ["DATA_DIR"],
+        `the secret in ${file} has ${value.length} characters and ${fault}: put back what the venue had made`
+      ))
+    })
 
 /** Fewest connections with which a venue starts. */
 const fewestConnections = 16
@@ -276,9 +291,9 @@ const withoutOperator = "OPERATOR_TOKEN is not set: nobody can halt this venue, 
 /** Opens secrets, keys and ledger once the data directory is locked for this venue; creates in it what is missing. */
 const opening = (settings: VenueConfig, custody: Setting, signer: SignerPlace) =>
   Effect.gen(function*() {
-    const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
+    const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile, faultOfSecret)
     const operatorToken = hasOperator(settings)
-      ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
+      ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile, faultOfToken)
       : undefined
     const services = yield* Layer.build(Layer.merge(partySigner(settings, signer, signerSecret), ledgerAt(settings, custody)))
     return { operatorToken, signerSecret, services }

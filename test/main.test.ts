@@ -191,6 +191,21 @@ test("a lock's file to which something was written is refused with 78 and the wa
   expect([status, fs.readFileSync(lock, "utf8"), fs.existsSync(path.join(DATA_DIR, "journal"))]).toEqual([78, "12345\n", false])
 })
 
+test.each([
+  ["operator-token", "", "has 0 characters and must have at least 16"],
+  ["operator-token", "of sixteen and more", "has 19 characters and must be visible ASCII characters without spaces"],
+  ["signer-secret", "fifteen letters", "has 15 characters and must have at least 16"]
+])("a kept secret that is none is refused with 78 and left as it is: %s with %j", (name, kept, fault) => {
+  const DATA_DIR = path.join(directory, "secrets")
+  const file = path.join(DATA_DIR, name)
+  fs.rmSync(DATA_DIR, { recursive: true, force: true })
+  fs.mkdirSync(DATA_DIR)
+  fs.writeFileSync(file, kept)
+  const { status, stderr } = start({ DATA_DIR })
+  expect(stderr).toContain(`secrets\\": the secret in ${name} ${fault}`)
+  expect([status, fs.readFileSync(file, "utf8")]).toEqual([78, kept])
+})
+
 test("workloads' keys that are not there are refused with 78 and the variable's name", () => {
   const { status, stderr } = start({
     WORKLOAD_JWKS: "/nowhere/jwks.json",

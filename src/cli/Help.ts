@@ -110,6 +110,24 @@ export const isAsked = (tool: Tool, args: ReadonlyArray<string>): boolean => {
   return args.includes("--help") || args.includes("-h") || (isGroup(tool, found) && args.length === found.words.length)
 }
 
+/** What every command takes in front of its own name, and without one. */
+const common = ["--help", "-h", "--version", "--log-level", "--completions", "--wizard"]
+
+/**
+ * What is wrong with a command line that names a group and none of its commands, or has an option in front of the command: the parser would
+ * say that the tool has no such command, and list that very group among those it has.
+ */
+export const unnamed = (tool: Tool, args: ReadonlyArray<string>): string | undefined => {
+  const found = named(tool, args)
+  const next = args[found.words.length]
+  if (!isGroup(tool, found) || next === undefined || common.some((each) => next === each || next.startsWith(`${each}=`))) return undefined
+  const words = [tool.name, ...found.words].join(" ")
+  const names = tool.groups[found.words[0] ?? ""]!.map((each) => `'${nameOf(each)}'`).join(", ")
+  return next.startsWith("-")
+    ? `${words} takes no option before its command, as ${JSON.stringify(next)}: it is to follow one of ${names}`
+    : `Invalid subcommand for ${words}, ${JSON.stringify(next)} - use one of ${names}`
+}
+
 /** The help for the commands that a command line names. */
 export const lines = (tool: Tool, args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const found = named(tool, args)

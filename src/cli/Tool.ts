@@ -6,7 +6,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { programVersion } from "../domain/Version.js"
 import { runMain } from "../NodeMain.js"
-import { bugCode, type Ended, interruptedCode, settle, teardown, teardownOfFollowing } from "./Exit.js"
+import { bugCode, type Ended, interruptedCode, settle, teardown, teardownOfFollowing, usage } from "./Exit.js"
 import * as Help from "./Help.js"
 import * as NodeTerminal from "./NodeTerminal.js"
 import { printed } from "./Visible.js"
@@ -73,9 +73,10 @@ export const runTool = <Name extends string, E extends Ended, A>(
     exitCodes: { ...exitCodes, ...commonCodes(isServer) }
   }
   const words = args.slice(2)
+  const unnamed = Help.unnamed(tool, words)
   const ran = Help.isAsked(tool, words)
     ? Effect.as(Console.log(Help.lines(tool, words).join("\n")), 0)
-    : settle(Cli.run(command, { name, version: programVersion })(args))
+    : settle(unnamed === undefined ? Cli.run(command, { name, version: programVersion })(args) : Effect.fail(usage(unnamed)))
   runMain(
     Effect.provide(Effect.flatMap(Effect.console, (console) => Effect.withConsole(ran, plainly(console))), NodeTerminal.layer),
     { teardown: isFollowing ? teardownOfFollowing : teardown, disableErrorReporting: true, disablePrettyLogger: isFollowing }

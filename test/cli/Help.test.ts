@@ -66,6 +66,26 @@ describe("--help", () => {
     expect(stderr).toContain("Invalid subcommand")
     expect(stderr).not.toContain("\x1b")
   })
+
+  test("a command of a group that there is not, and an option where a command is to be, are told with those that there are", async () => {
+    const said = await Promise.all([
+      tool("venue", "withdrawals", "stp"),
+      tool("venue", "withdrawals", "--url", "http://127.0.0.1:9", "stop"),
+      tool("venue", "--url=http://127.0.0.1:9", "status"),
+      tool("venue", "--log-level", "debug", "withdrawals")
+    ])
+    expect(said.slice(0, 2)).toEqual([
+      { code: 3, stdout: "", stderr: "Invalid subcommand for venue withdrawals, \"stp\" - use one of 'stop', 'allow'\n" },
+      {
+        code: 3,
+        stdout: "",
+        stderr: "venue withdrawals takes no option before its command, as \"--url\": it is to follow one of 'stop', 'allow'\n"
+      }
+    ])
+    expect([said[2]!.code, said[2]!.stderr]).toEqual([3,
+      expect.stringMatching(/^venue takes no option before its command, .* 'status', 'halt'/)])
+    expect(said[3]!.stdout).toContain("COMMANDS")
+  })
 })
 
 test("no tool contains the venue's routes, which take as long to load as all that a command does", () => {

@@ -155,7 +155,8 @@ export const listCompatOwnTrades = Route.effect({
     .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name), ...Fields.sinceAndLimit }))
     .addSuccess(Schema.Array(CompatOwnTrade))
     .addError(Failures.compat(Failures.keyedRead, 404))
-    .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones"),
+    .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones")
+    .annotate(OpenApi.Description, Fields.onlyByTime("/v1/accounts/{accountId}/fills")),
   example: { target: `/v2/trades?symbol=${Example.encodedSymbol}&limit=50` },
   handler: (services) => ({ trader: { account }, urlParams: { limit, since, symbol } }) => {
     const { state } = services

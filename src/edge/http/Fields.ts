@@ -131,6 +131,11 @@ export const moment = { timestamp: EpochMs, datetime: Text }
 /** The query of a listing of the compatibility layer: since when, and how many entries. */
 export const sinceAndLimit = { since: optional(SinceText), limit: optional(CompatLimitText) }
 
+/** What a listing by time cannot do, for its reference. */
+export const onlyByTime = (pages: string): string =>
+  `Where an answer is full, the next one begins at its last entry's time. If more than 500 have one and the same millisecond, no \`since\` `
+  + `reaches those behind the first 500: the pages of \`${pages}\` go through all.`
+
 /** How many entries, in a query of a native listing without pages. */
 export const limit = optional(LimitText)
 

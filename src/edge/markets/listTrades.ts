@@ -99,7 +99,8 @@ export const listCompatTrades = Route.effect({
     .setUrlParams(Schema.Struct(Fields.sinceAndLimit))
     .addSuccess(Schema.Array(CompatTrade))
     .addError(Failures.compat(Failures.publicRead, 404))
-    .annotate(OpenApi.Summary, "Public trades, oldest first: the first ones since a time, or the latest ones"),
+    .annotate(OpenApi.Summary, "Public trades, oldest first: the first ones since a time, or the latest ones")
+    .annotate(OpenApi.Description, Fields.onlyByTime("/v1/markets/{marketId}/trades")),
   example: { target: `/v2/markets/${Example.encodedSymbol}/trades?since=1767225600000` },
   handler: (services) => ({ path, urlParams: { limit, since } }) =>
     withMarket(services.state, { symbol: path.symbol }, ({ index: market, parameters }) =>

@@ -228,7 +228,8 @@ export const listCompatOrders = Route.effect({
     .annotate(
       OpenApi.Summary,
       "Orders by time of placement, oldest first: the first ones since a time, or the latest ones"
-    ),
+    )
+    .annotate(OpenApi.Description, Fields.onlyByTime("/v1/accounts/{accountId}/orders")),
   example: { target: `/v2/orders?symbol=${Example.encodedSymbol}&status=open` },
   handler: (services) => ({ trader: { account }, urlParams }) => {
     const { state } = services
