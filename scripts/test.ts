@@ -159,8 +159,8 @@ const commit = (): string => {
 }
 
 /**
- * Seeds, each with its number of calls, that together reach every mark of the kept list. Where they no longer do, `dist/sim/choose.js`
- * finds others.
+ * Seeds, each with its number of calls, that together with the scenarios reach every mark of the kept list. Where they no longer do,
+ * `dist/sim/choose.js` finds others.
  */
 const fixedSeeds = (JSON.parse(fs.readFileSync("sim/seeds.json", "utf8")) as ReadonlyArray<string>).join(",")
 
@@ -176,8 +176,8 @@ const meanwhile = beginMeanwhile([
     ["format", ["dist/scripts/format.js"]],
     ["simulator: every failure that was kept is fixed", [...simulator, "--replay", "fixtures/bugs"]]
   ],
-  [["simulator: fixed seeds, twice, reaching every mark of the kept list", [...simulator, "--seed", fixedSeeds, "--twice",
-    "--kept-marks"]]],
+  [["simulator: every scenario, and fixed seeds twice, reaching every mark of the kept list between them", [...simulator, "--scenario",
+    "all", "--seed", fixedSeeds, "--twice", "--kept-marks"]]],
   [fresh, `${fresh}b`].map((seed, index) =>
     [
       `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,

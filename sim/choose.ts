@@ -1,6 +1,6 @@
 /**
  * Chooses the fixed seeds of `npm test` anew after a change has moved what the previous ones reach: a few quick runs that together reach
- * every mark of the kept list, each with as few calls as that takes.
+ * every mark of the kept list that no scenario does, each with as few calls as that takes.
  *
  *     node dist/sim/choose.js FIRST LAST [--steps N] [--jobs N] [--keep FILE] [--more] [--write]
  *
@@ -21,6 +21,7 @@ import { parseArgs } from "node:util"
 import { names } from "../src/domain/Marks.js"
 import * as Cover from "./choose/Cover.js"
 import { environment, flags } from "./report/Memory.js"
+import * as Scenarios from "./scenarios/All.js"
 import * as Simulation from "./Simulation.js"
 import { firstApart } from "./workload/Wallet.js"
 
@@ -104,6 +105,15 @@ const runAll = async (
   await Promise.all(Array.from({ length: jobs }, worker))
 }
 
+/** The marks that the scenarios reach; exits where one of them fails. */
+const reachedByScenarios = (): ReadonlySet<string> =>
+  new Set(Scenarios.scenarios.flatMap((scenario) => {
+    const { failure, marks } = Scenarios.play(scenario, { unproven: true })
+    if (failure === undefined) return Object.keys(marks)
+    process.stderr.write(`scenario ${scenario.name} fails: ${failure.what}\n`)
+    return process.exit(1)
+  }))
+
 /** The ways in which a run can be used: whole, or cut off after any multiple of `stride` calls. */
 const candidatesOf = ({ marks, seconds, seed, steps }: Ran): ReadonlyArray<Candidate> => {
   const whole = seconds.at(-1)!
@@ -164,29 +174,41 @@ const main = async (): Promise<void> => {
   const fixed = (JSON.parse(fs.readFileSync(seedsPath, "utf8")) as ReadonlyArray<string>).map((seed) => seed.split(":")[0]!)
   const range = Array.from({ length: Math.max(0, Number(last) - Number(first) + 1) }, (_, index) => String(Number(first) + index))
   const seeds = [...new Set([...fixed, ...range])].filter((seed) => !kept.some((each) => each.seed === seed && each.steps === steps))
-  await runAll(seeds.map((seed) => [seed, steps] as const), Number(values.jobs), (each) => {
+  const running = runAll(seeds.map((seed) => [seed, steps] as const), Number(values.jobs), (each) => {
     runs.push(each)
     if (values.keep !== undefined) fs.appendFileSync(values.keep, `${JSON.stringify(each)}\n`)
     process.stderr.write(`seed ${each.seed}: ${each.seconds.at(-1)} s, ${Object.keys(each.marks).length} marks ${each.failed}\n`)
   })
+  const played = reachedByScenarios()
+  await running
   const failed = runs.filter((each) => each.failed !== "")
   if (failed.length > 0) {
     for (const each of failed) process.stderr.write(`seed ${each.seed} fails: ${each.failed}\n`)
     process.exit(1)
   }
-  const reached = new Set(runs.flatMap(({ marks }) => Object.keys(marks)))
+  const reached = new Set([...played, ...runs.flatMap(({ marks }) => Object.keys(marks))])
   const keptMarks = JSON.parse(fs.readFileSync(marksPath, "utf8")) as ReadonlyArray<string>
   const lost = keptMarks.filter((mark) => !reached.has(mark))
   if (lost.length > 0) {
     process.stderr.write(`no run reaches what is kept: ${lost.join("; ")}\n`)
     process.exit(1)
   }
-  const chosen = await choose(runs, new Set(values.more ? reached : keptMarks), Number(values.jobs))
-  tell(chosen, reached, values.write)
+  const wanted = [...values.more ? reached : keptMarks].filter((mark) => !played.has(mark))
+  const chosen = await choose(runs, new Set(wanted), Number(values.jobs))
+  tell({ chosen, played, reached, write: values.write })
 }
 
-const tell = (chosen: ReadonlyArray<Candidate>, reached: ReadonlySet<string>, write: boolean): void => {
-  const between = new Set(chosen.flatMap(({ reaches }) => [...reaches]))
+interface Chosen {
+  readonly chosen: ReadonlyArray<Candidate>
+  /** The marks that scenarios reach. */
+  readonly played: ReadonlySet<string>
+  /** Those that scenarios or any of the runs reach. */
+  readonly reached: ReadonlySet<string>
+  readonly write: boolean
+}
+
+const tell = ({ chosen, played, reached, write }: Chosen): void => {
+  const between = new Set([...played, ...chosen.flatMap(({ reaches }) => [...reaches])])
   const seeds = [...chosen].sort((one, other) => Number(one.name) - Number(other.name)).map(keyOf)
   const seconds = chosen.reduce((sum, { cost }) => sum + cost - secondsOfSeed, 0)
   process.stdout.write(`${seeds.join(",")}\n${seeds.length} runs, ${seconds.toFixed(0)} s of a processor, ${between.size} marks\n`)

@@ -52,8 +52,8 @@ interface Arguments {
   readonly shrinkSeconds: number
   /** A file to run again, or a folder of them, instead of seeds. */
   readonly replay: string | undefined
-  /** Scenarios to play, instead of seeds. */
-  readonly scenarios: ReadonlyArray<Scenario> | undefined
+  /** Scenarios to play: where no seed is given, they alone. */
+  readonly scenarios: ReadonlyArray<Scenario>
 }
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
@@ -76,7 +76,8 @@ const usage = `usage: npm run sim -- [options]
   --shrink-seconds N   seconds of processor time that it may take (default 120)
   --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone; all of a folder, where it
                     is one
-  --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all. Their names: --help`
+  --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all. Their names: --help. Besides
+                    seeds where --seed is given too: marks are counted over both, and what a scenario leaves on the disk is not proven`
 
 /** A line or two for each scenario: over a screen of them. */
 const scenarioList = Scenarios.scenarios.map(({ name, what }) => `      ${name}\n          ${what}`).join("\n")
@@ -101,7 +102,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
   let shrinkRuns = 1500
   let shrinkSeconds = 120
   let replay: string | undefined
-  let scenarios: ReadonlyArray<Scenario> | undefined
+  let scenarios: ReadonlyArray<Scenario> = []
   const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false, each: false, marks: false, "kept-marks": false }
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
@@ -154,7 +155,8 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         fail(`unknown option ${word}`)
     }
   }
-  return { seeds: seedsFrom(seed, seeds), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, scenarios, ...flags }
+  const isAlone = scenarios.length > 0 && seed === undefined
+  return { seeds: isAlone ? [] : seedsFrom(seed, seeds), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, scenarios, ...flags }
 }
 
 const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
@@ -266,21 +268,33 @@ const runAllAgain = (options: Arguments, folder: string): number => {
   return code
 }
 
+/** What came of some runs: the marks that they reached, and the exit code of the first that failed. */
+interface Ended {
+  readonly code: number
+  readonly marks: Reached.Counts
+}
+
 /** Plays scenarios, one after the other, until one does not end as it must. */
-const playAll = (options: Arguments, scenarios: ReadonlyArray<Scenario>): number => {
+const playAll = ({ scenarios, seeds, trace }: Arguments): Ended => {
+  let marks: Reached.Counts = {}
   for (const scenario of scenarios) {
     const began = performance.now()
-    const report = Scenarios.play(scenario, options.trace ? { trace: printTrace } : {})
+    const report = Scenarios.play(scenario, { unproven: seeds.length > 0, ...(trace ? { trace: printTrace } : {}) })
     const { failure } = report
     if (failure !== undefined) {
       print(`FAILED scenario ${scenario.name}: ${failure.kind} ${failure.properties.join(", ")} at step ${failure.step}`)
       print(failure.what)
       print(`repeat: npm run sim -- --scenario ${scenario.name} --trace`)
-      return exitCodes[failure.kind]
+      return { code: exitCodes[failure.kind], marks }
     }
+    if (report.fills === 0) {
+      print(`FAILED scenario ${scenario.name}: nothing trades in it, so that most properties have nothing to look at`)
+      return { code: exitCodes.liveness, marks }
+    }
+    marks = Reached.sum(marks, report.marks)
     print(`scenario ${scenario.name} ok: ${summaryOf(report, performance.now() - began)}`)
   }
-  return exitCodes.clean
+  return { code: exitCodes.clean, marks }
 }
 
 const printTrace = (step: number, atEpochMs: number, line: string): void => print(`${step} ${atEpochMs.toFixed(3)} ${line}`)
@@ -291,15 +305,15 @@ const summaryOf = (report: Simulation.Report, wallMs: number): string =>
   `${report.commands} calls, ${report.records} records, ${report.fills} fills, ${report.crashes} crashes, `
   + `${Math.round(report.simulatedMs)} ms simulated in ${Math.round(wallMs)} ms, digest ${report.digest.slice(0, 16)}`
 
-/** Runs all seeds in this process, until the first failure. */
-const runAll = (options: Arguments): number => {
+/** Runs all seeds in this process, until the first failure, after what had reached those marks. */
+const runAll = (options: Arguments, before: Reached.Counts = {}): number => {
   const many = options.seeds.length > 1
   const bar = many && !options.digests && process.stdout.isTTY
     ? new cliProgress.SingleBar({
       format: "{bar} {value}/{total} seeds, {records} records, {fills} fills, {crashes} crashes, eta {eta_formatted}"
     })
     : undefined
-  let marks: Reached.Counts = {}
+  let marks = before
   const total = { records: 0, fills: 0, crashes: 0, commands: 0, simulatedMs: 0 }
   const began = performance.now()
   bar?.start(options.seeds.length, 0, total)
@@ -381,10 +395,13 @@ const child = (
     spawned.on("close", (code) => resolve({ lines: output.split("\n").filter((line) => line !== ""), code: code ?? exitCodes.crash }))
   })
 
-/** Runs everything in two processes and compares. */
+/** Runs all seeds in two processes and compares; plays the scenarios meanwhile. */
 const runTwice = async (options: Arguments): Promise<number> => {
   print(`${options.seeds.length} seeds from ${options.seeds[0]}, profile ${options.profile}, ${options.steps} steps, twice`)
-  const [first, second] = await Promise.all([child(options, options.seeds), child(options, options.seeds)])
+  const running = Promise.all([child(options, options.seeds), child(options, options.seeds)])
+  const played = playAll(options)
+  const [first, second] = await running
+  if (played.code !== exitCodes.clean) return played.code
   for (let index = 0; index < Math.max(first.lines.length, second.lines.length); index++) {
     const [a, b] = [first.lines[index], second.lines[index]]
     if (a !== b) {
@@ -403,18 +420,23 @@ const runTwice = async (options: Arguments): Promise<number> => {
   const digest = crypto.createHash("sha256").update(digests.join("\n")).digest("hex")
   print(`${digests.length} seeds ok twice, all digests equal; digest of digests ${digest.slice(0, 16)}`)
   const marks = first.lines.find((line) => line.startsWith(marksWord))?.slice(marksWord.length) ?? "{}"
-  return tellMarks(options, JSON.parse(marks) as Reached.Counts)
+  return tellMarks(options, Reached.sum(played.marks, JSON.parse(marks) as Reached.Counts))
 }
 
 const parsed = parse(process.argv.slice(2))
 const given = process.env["SIM_SEEDS"]
 const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
-process.exitCode = options.scenarios !== undefined
-  ? playAll(options, options.scenarios)
-  : options.replay !== undefined
+/** Plays the scenarios and runs the seeds in this process. */
+const runHere = (options: Arguments): number => {
+  const { code, marks } = playAll(options)
+  if (code !== exitCodes.clean) return code
+  return options.seeds.length === 0 ? tellMarks(options, marks) : runAll(options, marks)
+}
+
+process.exitCode = options.replay !== undefined
   ? fs.statSync(options.replay, { throwIfNoEntry: false })?.isDirectory() === true
     ? runAllAgain(options, options.replay)
     : runAgain(options, options.replay)
-  : options.twice
+  : options.twice && options.seeds.length > 0
   ? await runTwice(options)
-  : runAll(options)
+  : runHere(options)
