@@ -2,8 +2,9 @@
  * Safety (I9 as readers see it). Candles and episodes of positions are those of all events up to the record that the answer names,
  * recomputed from all of them; without a named record they are those of some record, and once faults have stopped of none before one that
  * an answer of the same process had named. No answer is of a record that is not durable, and each states correctly how far behind it is:
- * its record's time, no lag where nothing later was durable, no less lag than the time for which readers have seen the histories stand at
- * one record although the venue had told of later ones, and fresh, lagging or stale by its own lag. Neither candles nor the latest
+ * its record's time, no lag where nothing later was durable, no more lag than since the next record was there, as `/metrics` do, no less
+ * than the time for which readers have seen the histories stand at one record although the venue had told of later ones, and fresh, lagging
+ * or stale by its own lag, but never fresh where it says that it is replaying. Neither candles nor the latest
  * leaderboard ever go back behind a record that an earlier answer has named, also where the histories are made anew; and leaderboards made
  * anew have later numbers than those that were lost, as far as the clock tells. Transfers and security events of
  * an account are listed from the first to the last, however many of them the venue keeps in memory, as of a record between question and
@@ -14,10 +15,12 @@ import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/ShownHistories.js"
 import * as ShownIdentity from "../model/ShownIdentity.js"
+import * as Exposition from "../reading/Exposition.js"
 import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import * as Queries from "../reading/Queries.js"
 import { difference, without } from "./Difference.js"
+import { LagTold } from "./LagTold.js"
 import { type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -72,8 +75,7 @@ interface State extends Known {
   readonly lasting: Map<string, { readonly markEpochMs: number; readonly toldAtEpochMs: number }>
   /** Whether all faults have stopped. */
   isHealed: boolean
-  /** Times of records, by sequence. */
-  readonly times: Map<number, number>
+  readonly lags: LagTold
   readonly asked: Map<string, Sent>
 }
 
@@ -96,22 +98,33 @@ const standstillFault = (state: State, told: Json, sent: Sent, answeredAtEpochMs
 }
 
 /** Checks an answer's statement of its own age. */
-const freshnessFault = ({ times }: State, model: NaiveVenue, told: unknown, from: number): Verdict => {
+const freshnessFault = ({ lags }: State, { atEpochMs, clock, model }: Answered, told: unknown, from: number): Verdict => {
   if (!isObject(told)) return broken("does not say how fresh it is")
   const { asOfEpochMs, backfillStatus, dbReplicaLagMs, degradedState, journalSequence, projectorLagMs, status } = told
   if (typeof journalSequence !== "number" || journalSequence > model.sequence) {
     return broken(`is of record ${String(journalSequence)}, and durable is ${model.sequence}`)
   }
-  if (asOfEpochMs !== (times.get(journalSequence) ?? 0)) {
-    return broken(`is as of ${String(asOfEpochMs)}, and record ${journalSequence} is of ${String(times.get(journalSequence))}`)
+  if (asOfEpochMs !== lags.timeOf(journalSequence)) {
+    return broken(`is as of ${String(asOfEpochMs)}, and record ${journalSequence} is of ${lags.timeOf(journalSequence)}`)
   }
   const lag = Number(projectorLagMs)
   if (lag !== 0 && journalSequence === from && from === model.sequence)
     return broken(`is ${lag} ms behind, and of the last record that there was`)
-  const must = lag > 30_000 ? "stale" : lag > 2_000 ? "lagging" : "fresh"
-  if (status !== must) return broken(`is ${lag} ms behind and says that it is ${String(status)}`)
+  const longer = clock === undefined ? holds : lags.verdict(lag, journalSequence, clock[1], atEpochMs)
+  if (longer !== undefined) return longer
+  const must = lag > 30_000 ? "stale" : lag > 2_000 || backfillStatus === "replaying" ? "lagging" : "fresh"
+  if (status !== must) return broken(`is ${lag} ms behind, ${String(backfillStatus)}, and says that it is ${String(status)}`)
   const states = degradedState === "rebuilding" ? backfillStatus === "replaying" : (degradedState === "none") === (must === "fresh")
   return states && dbReplicaLagMs === 0 ? holds : broken(`says ${JSON.stringify(told)}`)
+}
+
+/** Checks for how long the metrics say that the histories are behind. */
+const gaugeFault = ({ lags }: State, { answer: { text }, atEpochMs, call: { endpoint }, clock }: Answered): Verdict => {
+  const families = endpoint === "getMetrics" ? Exposition.read(text) : ""
+  if (clock === undefined || typeof families === "string") return holds
+  const told = (name: string): number | undefined => families.get(name)?.samples.get(name)?.[0]?.value
+  const sequence = told("venue_histories_sequence")
+  return sequence === undefined ? holds : lags.verdict(told("venue_histories_lag_ms") ?? 0, sequence, clock[1], atEpochMs)
 }
 
 const candlesAsked = ({ query }: Queries.Query): Shown.CandlesAsked => ({
@@ -153,7 +166,7 @@ const boardLastsMs = 600_000
  * have the same name.
  */
 const boardVerdict = (
-  { boards, times }: State,
+  { boards, lags }: State,
   { clock, model }: Answered,
   { query }: Queries.Query,
   json: Json,
@@ -176,7 +189,7 @@ const boardVerdict = (
   boards.set(name, told)
   const behindRank = cursor?.rank ?? 0
   const limit = Number(query.get("limit") ?? 50)
-  const atEpochMs = Math.max(markEpochMs, times.get(throughJournalSequence) ?? 0)
+  const atEpochMs = Math.max(markEpochMs, lags.timeOf(throughJournalSequence))
   const asked = { window: String(windowKind), atEpochMs, sequence: throughJournalSequence, behindRank, limit: limit + 1 }
   const expected = Shown.leaderboard(model, asked) as Json & { readonly entries: ReadonlyArray<Json> }
   const handles = (entries as ReadonlyArray<Json>).map((entry) => String(entry["displayHandle"]))
@@ -310,7 +323,7 @@ const verdictOf = (state: State, seen: Answered, sent: Sent): Verdict => {
   if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
   if (!isObject(json)) return broken("is no object")
   const freshness = json["freshness"]
-  const fault = freshnessFault(state, model, freshness, from)
+  const fault = freshnessFault(state, seen, freshness, from)
   if (fault !== undefined) return fault
   const backwards = standstillFault(state, freshness as Json, sent, seen.atEpochMs)
     ?? (query.endpoint === "getCandles" ? backwardsFault(state, query, json, sent) : holds)
@@ -336,7 +349,7 @@ export const historiesTellWhatWas: Property<State> = {
     boards: new Map(),
     lasting: new Map(),
     isHealed: false,
-    times: new Map(),
+    lags: new LagTold(),
     asked: new Map(),
     ...nothingKnown
   }),
@@ -353,7 +366,7 @@ export const historiesTellWhatWas: Property<State> = {
         return holds
       case "Committed":
         state.sequence = seen.record.sequence
-        state.times.set(seen.record.sequence, seen.record.atEpochMs)
+        state.lags.committed(seen.record, state.seenEpochMs)
         return holds
       case "Asked": {
         const { drawn, durable, incarnation, named, ranked, seenEpochMs, sequence, stood } = state
@@ -375,7 +388,7 @@ export const historiesTellWhatWas: Property<State> = {
           const fault = isOfAccount ? confirmedVerdict(seen, from) : holds
           return fault === undefined ? holds : broken(`${call.method} ${call.target} with ${call.body}: ${fault}`)
         }
-        const verdict = verdictOf(state, seen, sent) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
+        const verdict = verdictOf(state, seen, sent) ?? gaugeFault(state, seen) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
         return verdict === undefined ? holds : broken(`${call.target} ${verdict}`)
       }
       case "Watched":

@@ -22,6 +22,9 @@ const restMs = 2_300
 /** Trades that come meanwhile, and how long after each other. */
 const trades = 40
 const apartMs = 60
+/** How often, and how long after each other, it is asked how far behind they are: over more than one of their rests. */
+const looks = 6
+const lookMs = restMs / 4
 /** Trades that come while the histories are made anew, which takes some seconds. */
 const afterLoss = 200
 /** Candles that are told of at most, and more than those. */
@@ -74,16 +77,27 @@ const lost = (stage: Stage, one: Somebody, two: Somebody, market: Parameters): v
   follower.leave()
 }
 
-/** The clock is set back, and all records have one time: how long the histories have not come on is told all the same. */
-const stood = (stage: Stage, who: Somebody, market: Parameters): void => {
-  stage.setForward(-hour)
+/**
+ * The histories were not behind for a while, and are again among further records, of which they take some in meanwhile: candles and metrics
+ * tell for how long, also where the clock is set back and all records have one time.
+ */
+const stood = (stage: Stage, who: Somebody, market: Parameters, backMs: number): void => {
+  stage.setForward(-backMs)
   stage.wait(2 * restMs)
-  stage.cancel(who, market, stage.buy(who, market, { size: 1, price: 900 }))
-  for (let at = 0; at < 3; at++) {
+  for (let at = 0; at < looks; at++) {
+    stage.cancel(who, market, stage.buy(who, market, { size: 1, price: 900 }))
     read(stage, market, "trade")
-    stage.wait(restMs / 4)
+    stage.figure("venue_histories_lag_ms")
+    stage.wait(lookMs)
   }
-  stage.setForward(hour)
+  stage.setForward(backMs)
+}
+
+/** The venue starts again while its histories lack a record, and is asked before they have read it: they do not call themselves fresh. */
+const begun = (stage: Stage, who: Somebody, market: Parameters): void => {
+  stage.cancel(who, market, stage.buy(who, market, { size: 1, price: 900 }))
+  stage.restart()
+  read(stage, market, "trade")
 }
 
 /** A price of an index, and the next minute. */
@@ -108,7 +122,7 @@ const redrawn = (stage: Stage, like: Parameters): void => {
 export const followedFromTheMiddle: Scenario = {
   name: "followed-from-the-middle",
   what: "candles asked for among trades and behind many others, an order that closes nothing any more, other decimals, a long id",
-  set: { streams: listened, histories: { meanDamagedMs: 0, pauseMs: restMs } },
+  set: { streams: listened, histories: { meanDamagedMs: 0, pauseMs: restMs }, readings: { isThere: true, meanCrashMs: 1_000 * hour } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { indexStaleMs: 24 * 60 * minute })
     const [one, two] = stage.open(["one", "two"], 1_000_000)
@@ -118,7 +132,8 @@ export const followedFromTheMiddle: Scenario = {
     owner.leave()
     traded(stage, one!, two!, market)
     lost(stage, one!, two!, market)
-    stood(stage, one!, market)
+    for (const backMs of [0, hour]) stood(stage, one!, market, backMs)
+    begun(stage, one!, market)
     redrawn(stage, market)
 
     for (let at = 0; at < more; at++) sample(stage, market, 1_000 + at % 7)

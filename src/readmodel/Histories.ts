@@ -59,7 +59,7 @@ export interface Standing {
   readonly fills: number
   /** For how long there has been a durable record that is not applied, milliseconds; 0 where there is none. */
   readonly lagMs: number
-  /** Whether they have never been complete since they were opened. */
+  /** Whether they lack some of what the journal had when they were opened. */
   readonly isReplaying: boolean
   /** Likewise, having begun with the journal's first record. */
   readonly isRebuilding: boolean
@@ -336,6 +336,8 @@ class Follower {
   private isOthers = false
   /** Whether the present database was empty when it was opened: everything in it can be made again. */
   private isOwn = false
+  /** The last record that the journal had when the present database was opened. */
+  private openedAtSequence = 0
   private readonly standstill: Standstill
   /** The failure that was logged last, and when. */
   private lastSaid = { text: "", atEpochMs: 0 }
@@ -590,6 +592,7 @@ class Follower {
       this.damage = undefined
       this.hasBegun = true
       this.opened = opened
+      this.openedAtSequence = this.parts.durableSequence()
       this.lastBeginning = beginning
       // When the first missing record was made is only known once it is read: the venue may have been down before it.
       this.noteEnd(opened, undefined)
@@ -681,7 +684,8 @@ class Follower {
   private noteEnd(opened: Opened, sinceEpochMs: number | undefined): void {
     const { place } = opened
     const isBehind = place.sequence < this.parts.durableSequence()
-    if (!isBehind) opened.isReplaying = false
+    // In a busy venue they may be a few records behind for hours, which is no replay.
+    if (place.sequence >= this.openedAtSequence) opened.isReplaying = false
     opened.behindSinceEpochMs = isBehind ? sinceEpochMs : undefined
     this.tell()
   }

@@ -40,3 +40,15 @@ test("where nobody has said since when there are later records, only what was ob
   expect([0, 250].map((stoodMs) => standingOf(unknown, 1_001, nowEpochMs, stoodMs).lagMs)).toEqual([0, 250])
   expect(standingOf(unknown, 1_000, nowEpochMs, 250).lagMs).toBe(0)
 })
+
+test("histories that are replaying never call themselves fresh: since when they lack a record shows only once they have read it", () => {
+  const replaying: Reached = { ...reachedAt(1_000), behindSinceEpochMs: undefined, isReplaying: true }
+  const told = (durableSequence: number) => freshness(standingOf(replaying, durableSequence, setAtEpochMs + 3_600_000, 0))
+  expect(told(1_500)).toMatchObject({
+    status: "lagging",
+    degradedState: "projector_behind",
+    projectorLagMs: 0,
+    backfillStatus: "replaying"
+  })
+  expect(told(1_000)).toMatchObject({ status: "fresh", degradedState: "none", backfillStatus: "live" })
+})

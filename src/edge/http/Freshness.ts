@@ -9,7 +9,7 @@ const staleFromMs = 30_000
 
 export const Freshness = Schema.Struct({
   status: Schema.Literal("fresh", "lagging", "stale").annotations({
-    description: "`lagging` where the histories are more than 2 s behind the journal, `stale` where more than 30 s."
+    description: "`lagging` where the histories are more than 2 s behind the journal, or are `replaying`; `stale` where more than 30 s."
   }),
   degradedState: Schema.Literal("none", "projector_behind", "rebuilding").annotations({
     description: "`rebuilding` while they are made anew from the journal's first record: what is later than `asOfEpochMs` is missing."
@@ -24,7 +24,7 @@ export const Freshness = Schema.Struct({
 }).annotations({ identifier: "Freshness", description: "Answers from histories are a little behind the journal." })
 
 export const freshness = ({ atEpochMs, isRebuilding, isReplaying, lagMs, sequence }: Standing): typeof Freshness.Type => {
-  const status = lagMs > staleFromMs ? "stale" : lagMs > lagsFromMs ? "lagging" : "fresh"
+  const status = lagMs > staleFromMs ? "stale" : lagMs > lagsFromMs || isReplaying ? "lagging" : "fresh"
   return {
     status,
     degradedState: isRebuilding ? "rebuilding" : status === "fresh" ? "none" : "projector_behind",
