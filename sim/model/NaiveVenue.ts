@@ -620,6 +620,11 @@ export class NaiveVenue {
     return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
   }
 
+  /** The keys and fences, and the orders, that are held behind the last record, whether or not their retention is over. */
+  get held(): { readonly keys: number; readonly orders: number } {
+    return { keys: this.#keys.size, orders: this.#ended.length + sum(this.accounts.map(({ open }) => open.length)) }
+  }
+
   /** The orders that a record of a time finds after it has forgotten: in all, and of an account. */
   ordersFound(account: number, atEpochMs: number): NaiveFound {
     const isOver = ({ order }: NaiveEnded): boolean => !isKept(order, atEpochMs)

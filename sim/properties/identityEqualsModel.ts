@@ -219,11 +219,13 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
   const all = [...listed ?? [], ...key === undefined ? [] : [key]]
   for (const each of all) {
     // Of a use that its owner was told of before the process started the process knows as long as that is kept.
-    const isNoted = each.lastUsedAtEpochMs === null
-      && seen.model.identity.keptNotes(call.account).some(({ credentialId, kind, sequence }) =>
-        kind === "key_used_from_new_address" && credentialId === each.keyId && sequence <= startedAt
-      )
-    if (isNoted) return broken(`${call.target} of ${call.client} tells that ${each.keyId} was never used, and its owner was told of a use`)
+    const told = seen.model.identity.keptNotes(call.account).find(({ credentialId, kind, sequence }) =>
+      kind === "key_used_from_new_address" && credentialId === each.keyId && sequence <= startedAt
+    )
+    if (told !== undefined && (each.lastUsedAtEpochMs ?? 0) < told.atEpochMs) {
+      const at = each.lastUsedAtEpochMs ?? "no time"
+      return broken(`${call.target} of ${call.client} tells that ${each.keyId} was used at ${at}, and its owner was told of ${told.atEpochMs}`)
+    }
     const least = lateUse(state, seen, each)
     if (least === undefined) continue
     return broken(`${call.target} of ${call.client} tells that ${each.keyId} was used at ${each.lastUsedAtEpochMs}, and it was at ${least}`)

@@ -1,6 +1,7 @@
 /**
  * Safety (bounds). Ended entries give back their room: keys, fences and orders whose retention is over are forgotten, a bounded number
- * with each record, and none is held for ever. An entry kept by an open order is visited again at most one retention later.
+ * with each record, and none is held for ever. An entry kept by an open order is visited again at most one retention later. Which are held
+ * is as in the model, which visits each in its turn: none waits behind another that was promised a longer retention.
  */
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import type { Glance } from "./Glance.js"
@@ -9,6 +10,12 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 interface State {
   /** The times of all records, from the first on. */
   readonly times: Array<number>
+}
+
+/** Checks what is held behind a record, whether or not its retention is over. */
+const heldVerdict = ({ occupancy: { idempotencyEntries: keys, orders } }: Glance, { held }: NaiveVenue): Verdict => {
+  if (keys !== held.keys) return broken(`${keys} keys are held, and by their turns ${held.keys} must be`)
+  return orders === held.orders ? holds : broken(`${orders} orders are held, and by their turns ${held.orders} must be`)
 }
 
 const judge = ({ times }: State, reads: Glance, model: NaiveVenue): Verdict => {
@@ -33,6 +40,7 @@ export const whatIsOverIsForgotten: Property<State> = {
   initial: () => ({ times: [] }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") state.times.push(seen.record.atEpochMs)
-    return seen._tag === "Inspected" && seen.whole ? judge(state, seen.reads, seen.model) : holds
+    if (seen._tag !== "Inspected") return holds
+    return seen.whole ? judge(state, seen.reads, seen.model) : heldVerdict(seen.reads, seen.model)
   }
 }

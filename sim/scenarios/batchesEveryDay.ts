@@ -6,8 +6,9 @@
  *
  * What has to hold: what has been forgotten takes no room, whichever part of it had been where, so that each day's batches are decided as
  * those of the first day were; and a batch beyond them is refused on every day alike. Who has read while that process died, reads again when
- * the next one is there. An API key that has ended is forgotten when that is due, also by a process that did not issue it.
+ * the next one is there. Where the time for which outcomes are remembered is shortened, those of before hold up none of those behind them. An API key that has ended is forgotten when that is due, also by a process that did not issue it.
  */
+import type { Parameters } from "../../src/domain/Market.js"
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
 import type { Somebody, Stage } from "./Stage.js"
@@ -36,6 +37,26 @@ const readToDeath = (stage: Stage, who: Somebody): void => {
   stage.wait(openedMs)
   stage.is("the status of a read when they are back", stage.statusWithin(read, answeredMs), 200)
 }
+
+/** How long outcomes are remembered at first, and then; and when records come behind that: the last one when what was of before is over. */
+const retentionsMs = [24 * hour, hour]
+const laterMs = [2 * hour, 21.5 * hour, hour * 2 / 3]
+
+/**
+ * An order of before ends, and one of after its outcomes are remembered for less long. The first ones are held for as long as they were
+ * promised; they hold up nothing behind them, and do not wait at the end of the line once they are over.
+ */
+const rememberedForLess = (stage: Stage, who: Somebody, market: Parameters): void => {
+  for (const idempotencyRetentionMs of retentionsMs) {
+    stage.done(stage.operate("setLimits", "SetLimits", "PUT", "/v1/operator/limits", { idempotencyRetentionMs }))
+    stage.cancel(who, market, stage.buy(who, market, { size: 1, price: 900 }))
+  }
+  for (const ms of laterMs) {
+    stage.setForward(ms)
+    stage.done(stage.index(market, 1_000))
+  }
+}
+
 /** Longer than an API key of a demo account lasts and is remembered. */
 const longMs = 150 * 24 * hour
 
@@ -71,6 +92,7 @@ export const batchesEveryDay: Scenario = {
     stage.deal(who, stage.one("another", 10_000), market, 1, 1_000)
     stage.setForward(25 * hour)
     stage.pass(2_000)
+    rememberedForLess(stage, who, market)
     for (let death = 0; death < deaths; death++) {
       readToDeath(stage, who)
       stage.restart()

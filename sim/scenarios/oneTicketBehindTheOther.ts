@@ -8,7 +8,8 @@
  * What has to hold: who shows another ticket is warned of its end as he was of the first one's, and once of each; a connection gives its
  * account's place back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave
  * nothing out; what has changed is told at once, and not with what changes next; and a connection that shows the ticket before the
- * current one within ten seconds ends nothing, however often the rotation was asked for.
+ * current one within ten seconds ends nothing, however often the rotation was asked for. An owner is not told an earlier use of an agent's
+ * key behind a crash than the last one that he was told of.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
@@ -22,6 +23,8 @@ const warnedMs = ticketMs - 25_000
 const beatMs = 6_000
 /** Within this time what has happened is told. */
 const soonMs = 60
+/** Longer than uses of keys are gathered. */
+const gatheredSeconds = 65
 /** Connections of the venue, and of one account, at most. */
 const connections = 12
 const most = 4
@@ -59,6 +62,24 @@ const shownWhileRotated = (stage: Stage, who: Somebody): void => {
   stage.is("who still shows the ticket before", refused["realtimeTicketFailure"], "rotated")
   stage.is("what the successor is good for", listener.show(String(successor), who.accountId, false)["type"], "auth_ok")
   listener.leave()
+}
+
+/**
+ * A use of an agent's key is noted; then a ticket of the key is shown from another address, which its owner is told at once, and the venue
+ * dies before that use is noted, too.
+ */
+const diedBeforeItsNote = (stage: Stage): void => {
+  const { answer, call } = stage.register(0)
+  stage.done(answer)
+  const agent = stage.connect(call, ["read"])
+  stage.done(stage.apart(OwnerCalls.getCurrentApiKey(agent)).answer)
+  stage.waitAlone(gatheredSeconds)
+  const { ticket } = stage.done(stage.apart(OwnerCalls.mintTicket(agent, { scopes: ["read"] })).answer)
+  const owner = OwnerCalls.holder("owner-0", call)
+  stage.listener("an agent").show(String(ticket), owner.accountId, false)
+  stage.tick()
+  stage.crash("kill")
+  stage.done(stage.apart(OwnerCalls.listApiKeys(owner)).answer)
 }
 
 export const oneTicketBehindTheOther: Scenario = {
@@ -108,6 +129,7 @@ export const oneTicketBehindTheOther: Scenario = {
     for (const limit of [1, 3, 500]) paged(stage, three!, from, limit)
     shownWhileRotated(stage, three!)
     stage.deal(one!, two!, market, 1, 1_000)
+    diedBeforeItsNote(stage)
     stage.metrics()
     stage.audit()
   }

@@ -4,7 +4,7 @@
  * owes, before and after, and the operator compares the books.
  *
  * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the
- * operator has decided, and everybody is told so; no other withdrawal is done meanwhile; and who asks for the proof of solvency later is
+ * operator has decided, and everybody is told so; no other withdrawal is done meanwhile, and who approves one is asked again; and who asks for the proof of solvency later is
  * told of a later moment, and finds the one before still.
  */
 import { operatorToken } from "../run/World.js"
@@ -72,6 +72,8 @@ export const paidAfterItsEnd: Scenario = {
     const approved = stage.apart(FundsCalls.complete(owner, other, { kind: "get", passkey, asked, signCount: 0 })).answer
     stage.is("what who approves another one is told", [approved.status, infoOf(approved.json)["rejectionGuard"]], [422,
       "withdrawals_stopped"])
+    // It is decided, and was not accepted: the owner is asked for the same once more.
+    stage.is("what is due of it still", stage.done(stage.apart(FundsCalls.initiate(owner, other)).answer)["status"], "approval_required")
 
     stage.is("what the treasury lacks, in figures", stage.figure("venue_reconciliation_difference_atoms"), -10_000_000)
 
