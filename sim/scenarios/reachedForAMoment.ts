@@ -6,7 +6,10 @@
  * What has to hold, where each record works off one of them: all that were reached send their orders, also those that the price which has
  * come since does not reach; and one that was never reached does not.
  */
+import type { Parameters } from "../../src/domain/Market.js"
+import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
 
 const minute = 60_000
 
@@ -15,6 +18,35 @@ const stops = [950, 949, 948, 947, 946, 920, 890]
 const lowest = 900
 /** The price that comes next: it reaches some of the stops that are still to be worked off, and not all. */
 const back = 946
+
+/**
+ * An order brings a stop whose limit nothing meets. A part of it is filled, the stop fires, and what it could not close waits; then another
+ * part is filled within that second, and the price comes once more: the stop fires with the next second, and not before.
+ */
+const filledOnWhileWaiting = (stage: Stage, who: Somebody, maker: Somebody, market: Parameters): void => {
+  const stopLoss = { triggerPrice: "950", triggerBy: "index", limitPrice: "1010" } as const
+  const order: Calls.Wish = {
+    market,
+    side: "buy",
+    type: "limit",
+    priceAtoms: 1_000,
+    quantityAtoms: 3,
+    clientOrderId: "waits",
+    autoClose: { stopLoss }
+  }
+  stage.done(stage.index(market, 1_000))
+  stage.done(stage.say(Calls.place(who, "place", "waits", order)))
+  stage.sell(maker, market, { size: 1, price: 1_000 })
+  stage.tick()
+  for (const price of [lowest, lowest + 1]) {
+    stage.done(stage.index(market, price))
+    stage.sell(maker, market, { size: 1, price: 1_000 })
+  }
+  stage.done(stage.index(market, lowest))
+  stage.pass(3_000)
+  stage.is("what is held", stage.held(who, market), 3)
+  stage.cancelAll(who)
+}
 
 export const reachedForAMoment: Scenario = {
   name: "reached-for-a-moment",
@@ -33,6 +65,7 @@ export const reachedForAMoment: Scenario = {
     stage.pass(3_000)
     const left = holders.filter((who) => stage.held(who, market) !== 0)
     stage.is("who is still in", left.map(({ client }) => client), ["stop at 890"])
+    filledOnWhileWaiting(stage, stage.one("who waits", 10_000), maker, market)
     stage.audit()
   }
 }
