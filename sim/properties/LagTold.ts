@@ -27,6 +27,8 @@ export class LagTold {
   verdict(lagMs: number, sequence: number, clockEpochMs: number, atEpochMs: number): Verdict {
     const next = this.records.get(sequence + 1)
     const most = next === undefined ? 0 : Math.max(0, clockEpochMs - next.atEpochMs, Math.ceil(atEpochMs - next.seenEpochMs))
-    return lagMs <= most ? holds : broken(`says that it is ${lagMs} ms behind at record ${sequence}, and the next one is there for ${most} ms`)
+    return lagMs <= most
+      ? holds
+      : broken(`says that it is ${lagMs} ms behind at record ${sequence}, and the next one is there for ${most} ms`)
   }
 }

@@ -388,7 +388,8 @@ export const historiesTellWhatWas: Property<State> = {
           const fault = isOfAccount ? confirmedVerdict(seen, from) : holds
           return fault === undefined ? holds : broken(`${call.method} ${call.target} with ${call.body}: ${fault}`)
         }
-        const verdict = verdictOf(state, seen, sent) ?? gaugeFault(state, seen) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
+        const verdict = verdictOf(state, seen, sent) ?? gaugeFault(state, seen)
+          ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
         return verdict === undefined ? holds : broken(`${call.target} ${verdict}`)
       }
       case "Watched":

@@ -224,7 +224,9 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
     )
     if (told !== undefined && (each.lastUsedAtEpochMs ?? 0) < told.atEpochMs) {
       const at = each.lastUsedAtEpochMs ?? "no time"
-      return broken(`${call.target} of ${call.client} tells that ${each.keyId} was used at ${at}, and its owner was told of ${told.atEpochMs}`)
+      return broken(
+        `${call.target} of ${call.client} tells that ${each.keyId} was used at ${at}, and its owner was told of ${told.atEpochMs}`
+      )
     }
     const least = lateUse(state, seen, each)
     if (least === undefined) continue

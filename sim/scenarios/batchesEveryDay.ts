@@ -6,7 +6,8 @@
  *
  * What has to hold: what has been forgotten takes no room, whichever part of it had been where, so that each day's batches are decided as
  * those of the first day were; and a batch beyond them is refused on every day alike. Who has read while that process died, reads again when
- * the next one is there. Where the time for which outcomes are remembered is shortened, those of before hold up none of those behind them. An API key that has ended is forgotten when that is due, also by a process that did not issue it.
+ * the next one is there. Where the time for which outcomes are remembered is shortened, those of before hold up none of those behind them. An
+ * API key that has ended is forgotten when that is due, also by a process that did not issue it.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import * as Calls from "../workload/Calls.js"

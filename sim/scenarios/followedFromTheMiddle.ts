@@ -133,8 +133,8 @@ export const followedFromTheMiddle: Scenario = {
     traded(stage, one!, two!, market)
     lost(stage, one!, two!, market)
     for (const backMs of [0, hour]) stood(stage, one!, market, backMs)
-    begun(stage, one!, market)
     redrawn(stage, market)
+    begun(stage, one!, market)
 
     for (let at = 0; at < more; at++) sample(stage, market, 1_000 + at % 7)
     const early = stage.listener("who comes early")
