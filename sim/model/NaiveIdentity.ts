@@ -95,6 +95,8 @@ export interface Bounds {
   readonly events: number
   /** Notes of one frequent kind. */
   readonly frequentEvents: number
+  /** Notes of all accounts. */
+  readonly eventsInAll: number
   /** Pending grants, in all and of an account; families of tickets, in all and live ones of a key. */
   readonly grants: number
   readonly grantsOfAccount: number
@@ -112,6 +114,7 @@ export const venueBounds: Bounds = {
   endedKeysMs: 720 * hourMs,
   events: 256,
   frequentEvents: 16,
+  eventsInAll: 262_144,
   grants: 65_536,
   grantsOfAccount: 16,
   families: 65_536,
@@ -350,6 +353,18 @@ export class NaiveIdentity {
     const alike = frequent.includes(kind) ? notes.filter((each) => each.kind === kind) : []
     const kept = alike.length > this.bounds.frequentEvents ? notes.filter((each) => each !== alike[0]) : notes
     this.notes.set(account, kept.slice(-this.bounds.events))
+    this.#makeRoomForNotes()
+  }
+
+  /** Drops the oldest notes of all accounts, beyond as many as are kept in all. */
+  #makeRoomForNotes(): void {
+    const all = [...this.notes].flatMap(([account, notes]) => notes.map((note) => ({ account, note })))
+    if (all.length <= this.bounds.eventsInAll) return
+    // Of those of one record, the one that was made first.
+    const madeAt = new Map(this.history.notes.map(({ account, ordinal }, at) => [`${account} ${ordinal}`, at]))
+    const placed = all.map((each) => ({ ...each, at: madeAt.get(`${each.account} ${each.note.ordinal}`)! }))
+    const dropped = placed.sort((one, other) => one.at - other.at).slice(0, all.length - this.bounds.eventsInAll)
+    for (const { account, note } of dropped) this.notes.set(account, this.notes.get(account)!.filter((each) => each !== note))
   }
 
   #end(session: NaiveSignedIn): void {

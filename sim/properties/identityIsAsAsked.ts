@@ -37,6 +37,8 @@ interface Agent {
   readonly userCode: string
   /** Until when its request is pending, by the answer. */
   readonly expiresAtEpochMs: number
+  /** The processes that may have begun the request. */
+  readonly by: ReadonlySet<number>
 }
 
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
@@ -469,7 +471,7 @@ const exchangeVerdict = (state: State, { answer: { json } }: Answered, wish: Wis
  */
 const agentVerdict = (
   state: State,
-  { answer: { json }, call: { accountId }, model }: Answered,
+  { answer: { json }, call: { accountId, id }, model }: Answered,
   { kind, userCode }: Wished<"showAgentConnect" | "approveAgentConnect" | "denyAgentConnect">
 ): Verdict => {
   const agent = agentOf(state, (each) => each.userCode === userCode)
@@ -477,9 +479,12 @@ const agentVerdict = (
   if (agent === undefined) return holds
   const { clientName, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes } = agent
   const asked = { scopes: Identity.scopesOf(scopes), keyLifetimeSeconds }
-  // A process that knows it by its approval alone does not know since when it has been waiting.
+  // A process that knows it by its approval alone does not know since when it has been waiting: each one that did not begin its request,
+  // and the one that did once the agent has made room for others.
   const grant = model.identity.everGrants.filter((each) => each.deviceSha256 === deviceSha256).at(-1)
-  const isByApproval = grant !== undefined && isObject(json) && json["requestedAtEpochMs"] === grant.approvedAtEpochMs
+  const shownBy = state.asked.get(id)?.by ?? new Set()
+  const isByApproval = grant !== undefined
+    && ([...shownBy].every((each) => !agent.by.has(each)) || isObject(json) && json["requestedAtEpochMs"] === grant.approvedAtEpochMs)
   const waits = isByApproval
     ? { userCode, requestedAtEpochMs: grant.approvedAtEpochMs, expiresAtEpochMs: grant.expiresAtEpochMs }
     : { userCode, requestedAtEpochMs: expiresAtEpochMs - Identity.agentWaitMs, expiresAtEpochMs }
@@ -623,7 +628,8 @@ const agentBegun = (state: State, { answer: { json, status, text }, call }: Answ
     scopes,
     deviceSha256: Identity.sha256(String(deviceCode), "hex"),
     userCode: String(userCode),
-    expiresAtEpochMs: Number(expiresAtEpochMs)
+    expiresAtEpochMs: Number(expiresAtEpochMs),
+    by: state.asked.get(call.id)?.by ?? new Set()
   })
   return verificationUriComplete === `${String(verificationUri)}?code=${String(userCode)}`
     ? holds

@@ -103,6 +103,11 @@ export const affiliates: NonNullable<Scenario["set"]> = {
   standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: true, workloads: false }
 }
 
+/** The same with a platform whose workloads may have keys of bots. */
+export const workloads: NonNullable<Scenario["set"]> = {
+  standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: false, workloads: true }
+}
+
 /** What a route is tried with, under a name that it has in its path. */
 interface Named {
   readonly account: string

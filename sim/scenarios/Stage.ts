@@ -8,7 +8,7 @@
  */
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
-import { accountId } from "../../src/domain/Ids.js"
+import * as Ids from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import { difference } from "../properties/Difference.js"
 import type { Answer } from "../properties/Observation.js"
@@ -20,6 +20,7 @@ import * as Calls from "../workload/Calls.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import type { Proof } from "../workload/SoftwarePasskey.js"
+import * as SoftwareWorkload from "../workload/SoftwareWorkload.js"
 import { of } from "../workload/Wallet.js"
 import type { Crash } from "../world/SimDisk.js"
 import { Listener } from "./Listener.js"
@@ -302,7 +303,7 @@ export class Stage {
     const json = this.done(this.operate("openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body))
     const opened = (json["accounts"] as ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>).map((each, at) => ({
       client: names[at]!,
-      account: this.#acting.model.accounts.findIndex(({ born }) => accountId(born) === each.accountId),
+      account: this.#acting.model.accounts.findIndex(({ born }) => Ids.accountId(born) === each.accountId),
       ...each
     }))
     this.#credited += names.length * collateral
@@ -492,6 +493,22 @@ export class Stage {
     const { answer, call } = this.fetchKey(asked)
     this.done(answer)
     return OwnerCalls.agent(asked.agent.client, call)
+  /** Issues a key for a bot of an account, by the token of its workload. Returns the key's id. */
+  botKey(accountId: string): string {
+    const { model } = this.#acting
+    const now = Math.floor(this.venueNow / second)
+    const token = SoftwareWorkload.tokenOf({
+      account: model.accounts.findIndex(({ born }) => Ids.accountId(born) === accountId),
+      key: "one",
+      number: this.#keys++,
+      from: now - 60,
+      until: now + 60,
+      fault: undefined
+    })
+    const issued = this.done(this.operate("issueBotKey", "IssueBotKey", "POST", "/v1/operator/bot-keys", { token }))
+    return String(issued["keyId"])
+  }
+
   }
 
   /** Sends a request of an owner or an agent once, and waits for the answer. Their calls are numbered apart from those of traders. */

@@ -11,7 +11,7 @@ import type { Answer } from "../properties/Observation.js"
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { of } from "../workload/Wallet.js"
-import { infoOf } from "./Routes.js"
+import { infoOf, workloads } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
 import type { AskedKey, Stage } from "./Stage.js"
 
@@ -19,8 +19,11 @@ const day = 24 * 3_600_000
 const minute = 60_000
 /** An agent waits for so long between two polls. */
 const pollMs = 5_000
-/** What an account may have: keys that act, ended ones that are shown, and approvals whose keys were not fetched. */
-const bounds = { keys: 2, endedKeys: 1, grantsOfAccount: 1 }
+/**
+ * What an account may have: keys that act, ended ones that are shown, and approvals whose keys were not fetched. And how many notes of who
+ * may act are kept of all accounts.
+ */
+const bounds = { keys: 2, endedKeys: 1, grantsOfAccount: 1, eventsInAll: 6 }
 /** What an agent or its owner is told where there is no room. */
 const noRoom = [429, "key_limit"]
 
@@ -47,6 +50,12 @@ class Owner {
     return [status, String((json as Json)["safeMessage"])]
   }
 
+  /** Types the code of an agent, to see what it asks for. Returns the status and the message. */
+  show({ call }: AskedKey): readonly [status: number, message: string] {
+    const { json, status } = this.stage.apart(OwnerCalls.showAgentConnect(this.#who, of(call, "userCode"))).answer
+    return [status, String((json as Json)["safeMessage"])]
+  }
+
   /** Revokes the key in the answer to a call. */
   revoke(fetched: number): void {
     this.stage.done(this.stage.apart(OwnerCalls.revokeApiKey(this.#who, of(fetched, "key.keyId"))).answer)
@@ -61,8 +70,8 @@ class Owner {
 
 const refusedKey = (stage: Stage, asked: AskedKey): ReadonlyArray<unknown> => told(stage.fetchKey(asked).answer)
 
-/** Two agents for whom there is no room: one is denied, and the other gets its key as another one is revoked. */
-const waitForRoom = (stage: Stage, owner: Owner, revoked: number): void => {
+/** Two agents for whom there is no room: one is denied, and the other gets its key as another one is revoked. Returns that key's id. */
+const waitForRoom = (stage: Stage, owner: Owner, revoked: number): string => {
   const [denied, waiting] = [stage.agentAsks(["read"]), stage.agentAsks(["trade"])]
   stage.is("the approval of one agent too many", owner.approve(denied), [200, undefined])
   stage.is("a key too many", refusedKey(stage, denied), noRoom)
@@ -78,6 +87,24 @@ const waitForRoom = (stage: Stage, owner: Owner, revoked: number): void => {
   const [status, message] = owner.deny(waiting)
   stage.is("the denial of an agent that has its key", status, 404)
   stage.holds(`the owner is told which key it is: ${message}`, message.includes(String(key["keyId"])))
+  return String(key["keyId"])
+}
+
+/**
+ * The venue is started again while an approved agent waits. Its owner is shown what it asks for, as the approval has it. Who types the code
+ * of an agent that the venue does not know any more is told which keys agents have fetched of late, and none of a bot's.
+ */
+const startAgain = (stage: Stage, owner: Owner, accountId: string, fetched: string): void => {
+  const [approved, forgotten] = [stage.agentAsks(["read"]), stage.agentAsks(["trade"])]
+  stage.is("the approval of an agent before a restart", owner.approve(approved), [200, undefined])
+  stage.wait(pollMs)
+  stage.restart()
+  stage.is("what an approved agent asks for, behind a restart", owner.show(approved)[0], 200)
+  stage.botKey(accountId)
+  const [status, message] = owner.show(forgotten)
+  stage.is("the code of an agent that is not known any more", status, 404)
+  stage.is(`the keys that are named: ${message}`, message.match(/key_\w+/g), [fetched])
+  stage.is("the denial of the approved agent", owner.deny(approved)[0], 200)
 }
 
 export const oneAgentTooMany: Scenario = {
@@ -85,13 +112,16 @@ export const oneAgentTooMany: Scenario = {
   what:
     "agents for whose keys and approvals there is no room until others have gone, one that has its key, and one whose owner's session ends",
   bounds: { identity: bounds },
+  set: workloads,
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { indexStaleMs: day })
     const [one, other] = stage.open(["one", "other"], 10_000)
     stage.deal(one!, other!, market, 1, 1_000)
 
+    const { call: another } = stage.register(1)
     const { answer, call } = stage.register(0)
-    const sessionEndsAt = Number(stage.done(answer)["expiresAtEpochMs"])
+    const session = stage.done(answer)
+    const sessionEndsAt = Number(session["expiresAtEpochMs"])
     const owner = new Owner(stage, call)
     const keys = [["read"], ["trade"]].map((scopes) => {
       const asked = stage.agentAsks(scopes)
@@ -100,7 +130,11 @@ export const oneAgentTooMany: Scenario = {
       stage.done(fetched.answer)
       return fetched.call
     })
-    waitForRoom(stage, owner, keys[0]!)
+    const fetched = waitForRoom(stage, owner, keys[0]!)
+    owner.revoke(keys[1]!)
+    startAgain(stage, owner, String(session["accountId"]), fetched)
+    // The notes about who has this account were pushed out before the restart, and are counted on all the same.
+    stage.is("another owner signs in", stage.signIn(another, 1).answer.status, 200)
 
     stage.setForward(sessionEndsAt - minute - stage.venueNow)
     const late = stage.agentAsks(["read"])

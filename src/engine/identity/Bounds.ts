@@ -17,6 +17,8 @@ export interface IdentityBounds {
   readonly events: number
   /** Of these, most events of one frequent kind, so that such a kind cannot push out the others. */
   readonly frequentEvents: number
+  /** Most security events kept in all. */
+  readonly eventsInAll: number
   /** Most pending grants, in all and of one account. A grant lapses at the latest ten minutes after its agent asked. */
   readonly grants: number
   readonly grantsOfAccount: number
@@ -38,6 +40,7 @@ export const bounds: IdentityBounds = {
   endedKeysMs: 30 * 24 * 60 * 60 * 1000,
   events: 256,
   frequentEvents: 16,
+  eventsInAll: 262_144,
   grants: 65_536,
   grantsOfAccount: 16,
   families: 65_536,

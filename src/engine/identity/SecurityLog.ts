@@ -76,9 +76,6 @@ const frequent: ReadonlySet<KindName> = new Set(
   ] as const
 )
 
-/** Most events kept in all. */
-const keptInAll = 262_144
-
 /** An account's events: the ordinal of its next, and those that are kept, oldest first. */
 interface Own {
   next: number
@@ -99,7 +96,7 @@ export class SecurityLog {
   /** The events kept, oldest first, by `keyOf`. */
   private readonly order = new StepwiseLine<number, SecurityEvent>()
 
-  constructor(private readonly bounds: Pick<IdentityBounds, "events" | "frequentEvents">, private readonly inAll = keptInAll) {}
+  constructor(private readonly bounds: Pick<IdentityBounds, "events" | "eventsInAll" | "frequentEvents">) {}
 
   /** Adds an event. Returns it with its ordinal. */
   add(event: Omit<SecurityEvent, "ordinal">): SecurityEvent {
@@ -138,7 +135,7 @@ export class SecurityLog {
     const alike = frequent.has(event.kind) ? own.events.filter(({ kind }) => kind === event.kind) : []
     if (alike.length > this.bounds.frequentEvents) this.drop(own, alike[0]!)
     if (own.events.length > this.bounds.events) this.drop(own, own.events[0]!)
-    while (this.order.size > this.inAll) this.dropOldest()
+    while (this.order.size > this.bounds.eventsInAll) this.dropOldest()
   }
 
   private drop(own: Own, event: SecurityEvent): void {

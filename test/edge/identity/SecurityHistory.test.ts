@@ -32,14 +32,14 @@ const readsOf = (log: SecurityLog, sequence: number): Reads =>
   }) as unknown as Reads
 
 const made = ({ events, inAll, own, restores }: Run) => {
-  const log = new SecurityLog({ events: own, frequentEvents: 16 }, inAll)
+  const log = new SecurityLog({ events: own, frequentEvents: 16, eventsInAll: inAll })
   let sequence = 1
   const all = events.map(({ account, isNewRecord, kind }): SecurityEvent => {
     if (isNewRecord) sequence++
     return log.add({ account, kind, sequence, atEpochMs: sequence, credentialId: "", remoteAddress: "", detail: `${kind} of ${account}` })
   })
   if (!restores) return { all, log, sequence }
-  const restored = new SecurityLog({ events: own, frequentEvents: 16 }, inAll)
+  const restored = new SecurityLog({ events: own, frequentEvents: 16, eventsInAll: inAll })
   restored.restore(JSON.parse(JSON.stringify(log.dump())))
   return { all, log: restored, sequence }
 }
