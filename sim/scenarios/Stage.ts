@@ -533,6 +533,15 @@ export class Stage {
     this.done(answer)
     const deposit = { kind: "deposit", call } as const
     this.approveUntil(who, passkey, deposit, "ledger_confirmed")
+  /** Has events of the ledger's participant happen that are its own, or restores it from a backup, with which those are gone. */
+  ledgerGoesOn(ownEvents: number): void {
+    this.#acting.world.bank?.goOn(ownEvents)
+  }
+
+  restoreLedger(): void {
+    this.#acting.world.bank?.goOn(0)
+  }
+
   }
 
   /** Requests a withdrawal of whole USDC to the owner's own party, and waits until it is to be approved. */

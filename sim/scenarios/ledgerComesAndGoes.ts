@@ -1,12 +1,14 @@
 /**
  * The ledger is out of reach for some seconds, and there again, time after time: the books cannot be compared meanwhile, and completions
- * cannot be read. Venues have waited ever longer after each of such losses, and alarms have gone on behind them.
+ * cannot be read. Venues have waited ever longer after each of such losses, and alarms have gone on behind them. Then its participant is
+ * restored from a backup: its end is behind what has been read.
  *
  * What has to hold: whoever operates the venue is told of each loss, and that nothing is in the way any more once it is over; however
  * often it happened before, the venue is back within seconds; and in the end nothing of the ledger is unread, and nothing waits for the
- * operator.
+ * operator. That the ledger went back is told once; and what is withdrawn behind that is paid, and noted.
  */
-import { beginWithOwner, ledgerOf, withPrepared } from "./Ledger.js"
+import type * as OwnerCalls from "../workload/OwnerCalls.js"
+import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage } from "./Stage.js"
 
@@ -29,13 +31,29 @@ const says = (stage: Stage, isExpected: (said: unknown) => boolean, seconds: num
   return false
 }
 
+/** Events of the participant's own, which are gone once it is restored. */
+const ownEvents = 5
+
+/** The participant has events of its own, which the venue reads, and is restored: completions are read again, once. */
+const restored = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  stage.ledgerGoesOn(ownEvents)
+  stage.wait(comparedMs)
+  stage.restoreLedger()
+  stage.wait(comparedMs)
+  const times = (): number => stage.logged("the ledger went back: its end is")
+  stage.is("how often it is told that the ledger went back", times(), 1)
+  stage.approveUntil(owner, passkey, stage.withdrawal(owner, 1), "ledger_confirmed")
+  stage.wait(comparedMs)
+  stage.is("how often it is told once the ledger has gone on", times(), 1)
+}
+
 export const ledgerComesAndGoes: Scenario = {
   name: "ledger-comes-and-goes",
-  what: "the ledger is out of reach for some seconds, time after time, and each time there again",
+  what: "the ledger is out of reach for some seconds, time after time, each time there again, and in the end restored from a backup",
   set: { funds: ledgerOf({}) },
   bounds: withPrepared,
   play: (stage) => {
-    beginWithOwner(stage, hour)
+    const { owner } = beginWithOwner(stage, hour)
     const trouble = (): unknown => stage.details()["reconciliationTrouble"]
     const failing = (): number | undefined => stage.figure("venue_reconciliation_failing")
     for (let loss = 1; loss <= losses; loss++) {
@@ -52,6 +70,7 @@ export const ledgerComesAndGoes: Scenario = {
     stage.wait(comparedMs)
     stage.is("what is in the way of a comparison", trouble(), undefined)
     stage.is("whether figures tell of any trouble", [failing(), stage.figure("venue_ledger_reachable")], [0, 1])
+    restored(stage, owner)
     const { ledgerOffsetLag, transfersForTheOperator } = stage.details()
     stage.is("what is unread, and waits for the operator", [ledgerOffsetLag, transfersForTheOperator], [0, ""])
     stage.auditEngine()

@@ -36,6 +36,7 @@ import * as Signer from "../../src/signer/Signer.js"
 import type { Setting } from "../../src/funds/Parts.js"
 import type { LedgerBook } from "../properties/Observation.js"
 import { GivenByDay } from "./GivenByDay.js"
+import { OwnEvents } from "./OwnEvents.js"
 import { SimKeyStore } from "./SimKeyStore.js"
 import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
 import type { SimRandom } from "./SimRandom.js"
@@ -93,6 +94,8 @@ export interface SimBank {
   readonly heal: () => void
   /** Makes the ledger one that nobody reaches, or one that is there again. */
   readonly lose: (isLost: boolean) => void
+  /** Has so many events of the participant's own happen behind its end; none: it is restored from a backup, and those are gone. */
+  readonly goOn: (ownEvents: number) => void
   /** Sets the ledger's clock further ahead by this much. */
   readonly leap: (byMs: number) => void
   /** Reports a journaled record to the strangers: they may learn of a transaction that was prepared or is about to be executed. */
@@ -568,6 +571,7 @@ export const make = (
   const parts = random.split("parts")
   const repeated = new Repeated(behaviour.again, random.split("again"))
   let aheadMs = 0
+  const own = new OwnEvents()
   let striking = false
   let lost = false
 
@@ -582,8 +586,10 @@ export const make = (
       const again = striking && isExecution ? repeated.fault(throughJson(question.body)) : undefined
       const isOther = striking && befalls(question.path, behaviour, faults, tell, again?.fault)
       recordable.note(question)
-      const done = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
-      const handled = again === undefined ? done : repeated.told(done, again.isLost)
+      const asked = own.asked(question)
+      const done = tell({ ...asked, ...(asked.body === undefined ? {} : { body: throughJson(asked.body) }) })
+      const told = done.reply === undefined ? done : { ...done, reply: own.told(routeOf(question.path) === "ledger_end", done.reply) }
+      const handled = again === undefined ? told : repeated.told(told, again.isLost)
       if (isOther) {
         tampered.add(textIn(handled.reply?.body, "preparedTransaction"))
         altered.add(textIn(question.body, "commandId"))
@@ -611,6 +617,7 @@ export const make = (
       tell({ method: "POST", path: controls.script, body: [] })
     },
     lose: (isLost) => void (lost = isLost),
+    goOn: (ownEvents) => own.set(ownEvents, ledger.offset),
     leap: (byMs) => void (aheadMs += byMs),
     overhear: overhearing(time, random.split("strangers"), keys, {
       share: () => striking ? behaviour.strangerShare ?? 0 : 0,
