@@ -64,6 +64,8 @@ const freshMs = 4_000
 const money = 1_000_000
 /** How often an owner looks whether the ledger has a transfer. */
 const mostLooks = 60
+/** Longer than a request is on its way. */
+const gatheredMs = 5
 /** Simulated milliseconds in which any request is answered. */
 const answerMs = 20_000
 
@@ -206,8 +208,13 @@ export class Stage {
 
   /** Creates a market, or changes its parameters: at once, or at a moment. */
   put(market: Parameters, effectiveAtEpochMs?: number): void {
+    this.done(this.say(this.aPut(market, effectiveAtEpochMs)))
+  }
+
+  /** The request for that, to be sent together with others. */
+  aPut(market: Parameters, effectiveAtEpochMs?: number): Calls.Draft {
     const body = { ...Calls.marketBody(market), ...(effectiveAtEpochMs === undefined ? {} : { effectiveAtEpochMs }) }
-    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, body))
+    return this.#operation("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, body)
   }
 
   /** Changes a market's parameters, and sends an index under them. */
@@ -486,13 +493,6 @@ export class Stage {
     return this.apart(OwnerCalls.exchangeAgentConnect(agent, of(call, "deviceCode"), OwnerCalls.verifierOf(request)))
   }
 
-  /** Connects an agent, whose key has these scopes, to the account of the owner that a call has let in. */
-  connect(owner: number, scopes: ReadonlyArray<string>): OwnerCalls.Bearer {
-    const asked = this.agentAsks(scopes)
-    this.done(this.approveAgent(owner, asked))
-    const { answer, call } = this.fetchKey(asked)
-    this.done(answer)
-    return OwnerCalls.agent(asked.agent.client, call)
   /** Issues a key for a bot of an account, by the token of its workload. Returns the key's id. */
   botKey(accountId: string): string {
     const { model } = this.#acting
@@ -509,6 +509,13 @@ export class Stage {
     return String(issued["keyId"])
   }
 
+  /** Connects an agent, whose key has these scopes, to the account of the owner that a call has let in. */
+  connect(owner: number, scopes: ReadonlyArray<string>): OwnerCalls.Bearer {
+    const asked = this.agentAsks(scopes)
+    this.done(this.approveAgent(owner, asked))
+    const { answer, call } = this.fetchKey(asked)
+    this.done(answer)
+    return OwnerCalls.agent(asked.agent.client, call)
   }
 
   /** Sends a request of an owner or an agent once, and waits for the answer. Their calls are numbered apart from those of traders. */
@@ -526,13 +533,6 @@ export class Stage {
     this.#acting.world.bank?.lose(isLost)
   }
 
-  /** Requests a deposit of whole USDC by the owner of a passkey, and approves its steps until the ledger has it. */
-  deposit(who: OwnerCalls.Bearer, passkey: number, amount: number): void {
-    const atoms = String(amount * money)
-    const { answer, call } = this.apart(FundsCalls.createDeposit(who, this.#nextKey(who.client), "USDC", atoms))
-    this.done(answer)
-    const deposit = { kind: "deposit", call } as const
-    this.approveUntil(who, passkey, deposit, "ledger_confirmed")
   /** Has events of the ledger's participant happen that are its own, or restores it from a backup, with which those are gone. */
   ledgerGoesOn(ownEvents: number): void {
     this.#acting.world.bank?.goOn(ownEvents)
@@ -542,6 +542,13 @@ export class Stage {
     this.#acting.world.bank?.goOn(0)
   }
 
+  /** Requests a deposit of whole USDC by the owner of a passkey, and approves its steps until the ledger has it. */
+  deposit(who: OwnerCalls.Bearer, passkey: number, amount: number): void {
+    const atoms = String(amount * money)
+    const { answer, call } = this.apart(FundsCalls.createDeposit(who, this.#nextKey(who.client), "USDC", atoms))
+    this.done(answer)
+    const deposit = { kind: "deposit", call } as const
+    this.approveUntil(who, passkey, deposit, "ledger_confirmed")
   }
 
   /** Requests a withdrawal of whole USDC to the owner's own party, and waits until it is to be approved. */
@@ -617,6 +624,13 @@ export class Stage {
   /** Sends several requests at once, or each so long after the one before. Returns the answers. */
   together(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Json> {
     return this.answersTogether(drafts, apartMs).map((answer) => this.done(answer))
+  }
+
+  /** The same, where all of them come to the venue at one moment, so that it works on them side by side. */
+  atOneMoment(drafts: ReadonlyArray<Calls.Draft>): ReadonlyArray<Json> {
+    const { network, time } = this.#acting.world
+    time.after(gatheredMs, network.hold())
+    return this.together(drafts)
   }
 
   /** The same, where some may be refused. */

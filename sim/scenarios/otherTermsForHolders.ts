@@ -11,6 +11,7 @@ import type { Parameters } from "../../src/domain/Market.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import type { Answer } from "../properties/Observation.js"
 import * as Calls from "../workload/Calls.js"
+import { operatorToken } from "../run/World.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage, Terms } from "./Stage.js"
 
@@ -53,10 +54,34 @@ const announcedToTheMoment = (stage: Stage, announce: (effectiveAtEpochMs: numbe
   return answers.filter(({ status }) => status !== 200).length
 }
 
+/** Holders of a market of which one slice counts one, and how often an announcement is read while another one takes its place. */
+const pairs = 12
+const reads = 8
+
+/**
+ * Holders are counted one by one for what is announced: all of them would be under their initial margins, and then something else is
+ * announced, under which none would be. Whoever reads meanwhile is told either of all under the one, or of nobody under the other.
+ */
+const announcedMeanwhile = (stage: Stage): void => {
+  const market = stage.market("GHI", 1_000, { indexStaleMs: hour })
+  const holders = stage.open(Array.from({ length: 2 * pairs }, (_, at) => `holder ${at}`), 1_000)
+  for (let at = 0; at < 2 * pairs; at += 2) stage.deal(holders[at]!, holders[at + 1]!, market, 5, 1_000)
+  const at = stage.now + hour
+  stage.put({ ...market, initialMarginBps: 5_000, maxLeverageX: 2 }, at)
+  const target = `/v1/operator/markets/${market.marketId}/announced`
+  const reading = Calls.ask(operatorToken, "read", "getAnnounced", "GET", target, undefined)
+  const other = stage.aPut({ ...market, initialMarginBps: 1_500, maxLeverageX: 6 }, at)
+  const drafts = [...Array.from({ length: reads }, () => reading), other, ...Array.from({ length: reads }, () => reading)]
+  const told = stage.atOneMoment(drafts).flatMap(({ announced, version }) => version === "operator-announced/v1" ? [announced as Json] : [])
+  const counts = told.map(({ initialMarginBps, underInitialMargin }) => `${String(initialMarginBps)}: ${String(underInitialMargin)}`)
+  const possible = ["1500: 0", `5000: ${2 * pairs}`]
+  stage.is("how many would be under other margins than announced", counts.filter((each) => !possible.includes(each)), [])
+}
+
 export const otherTermsForHolders: Scenario = {
   name: "other-terms-for-holders",
   what: "a market's parameters are changed one by one while people hold positions, with notice to the millisecond and without",
-  bounds: { noticeMs },
+  bounds: { noticeMs, countedAtOnce: 1 },
   play: (stage) => {
     const [holder, other] = stage.open(["holder", "other"], 100_000)
     const terms = { indexStaleMs: hour, maxQuantityAtoms: 50, minQuantityAtoms: 5, maxLeverageX: 9, markBandBps: 100, fundingCapE9: 1_000 }
@@ -103,6 +128,7 @@ export const otherTermsForHolders: Scenario = {
     stage.holds("some delisting was announced too soon", announcedToTheMoment(stage, (at) => stage.announcesEnd(small, at)) > 0)
     stage.pass(2 * noticeMs)
     stage.is("what is held in the market that has ended", stage.held(holder!, small), 0)
+    announcedMeanwhile(stage)
     stage.audit()
   }
 }

@@ -99,6 +99,8 @@ export interface SimNetwork {
   /** Cuts every connection to a process: it has died. */
   readonly cut: (process: SimListener.Station) => void
   readonly setFaults: (faults: Faults) => void
+  /** Holds back requests at the door of the venue, until the returned function lets all of them in at one moment. */
+  readonly hold: () => () => void
   /** Sets the observer of each request that a process starts to handle. */
   readonly watch: (watch: SimListener.Watch) => void
   /** Sets the observer of what happens on connections. */
@@ -204,6 +206,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
  */
 export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: Behaviour): SimNetwork => {
   let faults = initial
+  let held: Array<() => void> | undefined
   let watching: SimListener.Watch | undefined
   let told: Told = () => {}
   const wired = wire === undefined ? undefined : { behaviour: wire, told: ((connection, event) => told(connection, event)) satisfies Told }
@@ -230,7 +233,7 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: B
     if (duplicated) {
       time.after(delay() + delay(), () => void listener.deliver(request, unheard(), fate))
     }
-    time.after(delay(), () => {
+    const arrives = (): void => {
       if (lostIn) {
         if (!halfOpen) time.after(delay(), () => once({ _tag: "Lost" }))
         return
@@ -248,6 +251,10 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: B
           if (!halfOpen) time.after(delay(), () => once({ _tag: "Lost" }))
         }
       }, fate)
+    }
+    time.after(delay(), () => {
+      if (held === undefined) arrives()
+      else held.push(arrives)
     })
     return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
@@ -259,6 +266,14 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: B
     cut: listener.cut,
     setFaults: (next) => {
       faults = next
+    },
+    hold: () => {
+      held = []
+      return () => {
+        const arrived = held ?? []
+        held = undefined
+        for (const arrives of arrived) arrives()
+      }
     },
     watch: (watch) => {
       watching = watch
