@@ -43,6 +43,8 @@ const roomOf = (free: number, segmentBytes: number, maxBlockBytes: number): stri
 const mostTurns = 24
 /** How often a writer goes on at once, and even where it is told to wait for the next segment: a block then waits for that. */
 const hastyShare = 0.5
+/** How often a sync of names finds no room, in drills in which no write fails: what is not durable then never becomes so. */
+const nameShare = 0.3
 /** Longer than until the next segment is tried again. */
 const retriedMs = 1_100
 
@@ -60,18 +62,31 @@ export const writing = (judge: Judge, from: Yard): void => {
   const failsAt = random.chance(0.2) ? random.between(30, 120) : undefined
   const hasty = random.split("hasty")
   const isHasty = hasty.chance(hastyShare)
-  let [calls, failed] = [0, false]
+  const names = random.split("names")
+  const nameFailsAt = failsAt === undefined && names.chance(nameShare) ? names.between(1, 4) : undefined
+  let [isOpen, calls, syncs, failed] = [false, 0, 0, false]
   yard.inject = ({ operation }) => {
-    if (failed || failsAt === undefined || operation !== "writeAt" || ++calls < failsAt) return undefined
+    if (failed) return undefined
+    const fails = operation === "writeAt"
+      ? failsAt !== undefined && ++calls >= failsAt
+      : isOpen && operation === "syncDirectory" && nameFailsAt !== undefined && ++syncs >= nameFailsAt
+    if (!fails) return undefined
     failed = true
-    return "EIO"
+    return operation === "writeAt" ? "EIO" : "ENOSPC"
   }
   const work = Effect.gen(function*() {
     const journal = yield* Journal
     const end: End = { segment: 1, segmentBytes, offset: sector, sequence: 0, digest: journal.opened.digest, atEpochMs: 0 }
     let isFull = false
     let woken = 0
+    isOpen = true
     journal.whenRoom(() => void woken++)
+    /** Behind a failure a writer tells of all its room, and takes no block any more. */
+    const ended = Effect.gen(function*() {
+      judge.equal("the room after a failure", journal.room(), "all")
+      const [again] = yield* offer(judge, yard, journal, [next(yard, fits, end, options, journal.opened.epoch, [])], [])
+      judge.holds("a block was taken after one that failed", again !== undefined)
+    })
     for (let turn = 0; turn < mostTurns; turn++) {
       if (random.chance(0.25)) yard.disk.setOutOfRoom(isFull = !isFull)
       const wasRoom = journal.room()
@@ -83,17 +98,13 @@ export const writing = (judge: Judge, from: Yard): void => {
         const failures = yield* offer(judge, yard, journal, blocks, written)
         if (failures.some((failure) => failure !== undefined)) {
           judge.holds("a block failed on a disk that does not", failed || isFull)
-          judge.equal("the room after a failure", journal.room(), "all")
-          const [again] = yield* offer(judge, yard, journal, [next(yard, fits, end, options, journal.opened.epoch, [])], [])
-          judge.holds("a block was taken after one that failed", again !== undefined)
-          return
+          return yield* ended
         }
       }
-      if (failed) return
-      if (isHasty && !isFull && hasty.chance(0.8)) continue
+      if (!failed && isHasty && !isFull && hasty.chance(0.8)) continue
       yield* Effect.sleep(retriedMs)
       // The preparation itself may have met the fault.
-      if (failed) return
+      if (failed) return yield* ended
       const free = end.segmentBytes - end.offset
       const { freeBytes, room, shortage } = journal.space()
       const isReady = freeBytes > free
