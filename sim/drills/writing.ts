@@ -8,6 +8,7 @@ import * as Block from "../../src/journal/Block.js"
 import { type Fenced, type Full, Journal, type Unknown } from "../../src/journal/Journal.js"
 import * as Segment from "../../src/journal/Segment.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import type { SimRandom } from "../world/SimRandom.js"
 import { endingOf, type Judge, mostUnderWay, Yard } from "./Yard.js"
 
 const sector = Block.sectorBytes
@@ -48,6 +49,23 @@ const nameShare = 0.3
 /** Longer than until the next segment is tried again. */
 const retriedMs = 1_100
 
+/** Has a write of a drill fail, or a sync of names once the journal is open, or nothing. */
+const failing = (random: SimRandom, yard: Yard): { isOpen: boolean; failed: boolean } => {
+  const failsAt = random.chance(0.2) ? random.between(30, 120) : undefined
+  const names = random.split("names")
+  const nameFailsAt = failsAt === undefined && names.chance(nameShare) ? names.between(1, 4) : undefined
+  const faults = { isOpen: false, failed: false }
+  let [calls, syncs] = [0, 0]
+  yard.inject = ({ operation }) => {
+    if (faults.failed) return undefined
+    const ofWrite = operation === "writeAt" && failsAt !== undefined && ++calls >= failsAt
+    const ofName = faults.isOpen && operation === "syncDirectory" && nameFailsAt !== undefined && ++syncs >= nameFailsAt
+    faults.failed = ofWrite || ofName
+    return ofWrite ? "EIO" : ofName ? "ENOSPC" : undefined
+  }
+  return faults
+}
+
 export const writing = (judge: Judge, from: Yard): void => {
   const { random } = from
   const yard = new Yard(random.split("written"), from.samples)
@@ -59,27 +77,15 @@ export const writing = (judge: Judge, from: Yard): void => {
   const written: Array<Written> = []
   const fits = from.blocks.flatMap(({ records }) => records).filter(({ command }) => sizeOf(command) <= sector)
   if (fits.length === 0) return
-  const failsAt = random.chance(0.2) ? random.between(30, 120) : undefined
   const hasty = random.split("hasty")
   const isHasty = hasty.chance(hastyShare)
-  const names = random.split("names")
-  const nameFailsAt = failsAt === undefined && names.chance(nameShare) ? names.between(1, 4) : undefined
-  let [isOpen, calls, syncs, failed] = [false, 0, 0, false]
-  yard.inject = ({ operation }) => {
-    if (failed) return undefined
-    const fails = operation === "writeAt"
-      ? failsAt !== undefined && ++calls >= failsAt
-      : isOpen && operation === "syncDirectory" && nameFailsAt !== undefined && ++syncs >= nameFailsAt
-    if (!fails) return undefined
-    failed = true
-    return operation === "writeAt" ? "EIO" : "ENOSPC"
-  }
+  const faults = failing(random, yard)
   const work = Effect.gen(function*() {
     const journal = yield* Journal
     const end: End = { segment: 1, segmentBytes, offset: sector, sequence: 0, digest: journal.opened.digest, atEpochMs: 0 }
     let isFull = false
     let woken = 0
-    isOpen = true
+    faults.isOpen = true
     journal.whenRoom(() => void woken++)
     /** Behind a failure a writer tells of all its room, and takes no block any more. */
     const ended = Effect.gen(function*() {
@@ -97,14 +103,14 @@ export const writing = (judge: Judge, from: Yard): void => {
           next(yard, fits, end, options, journal.opened.epoch, written))
         const failures = yield* offer(judge, yard, journal, blocks, written)
         if (failures.some((failure) => failure !== undefined)) {
-          judge.holds("a block failed on a disk that does not", failed || isFull)
+          judge.holds("a block failed on a disk that does not", faults.failed || isFull)
           return yield* ended
         }
       }
-      if (!failed && isHasty && !isFull && hasty.chance(0.8)) continue
+      if (!faults.failed && isHasty && !isFull && hasty.chance(0.8)) continue
       yield* Effect.sleep(retriedMs)
       // The preparation itself may have met the fault.
-      if (failed) return yield* ended
+      if (faults.failed) return yield* ended
       const free = end.segmentBytes - end.offset
       const { freeBytes, room, shortage } = journal.space()
       const isReady = freeBytes > free
