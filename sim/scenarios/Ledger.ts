@@ -1,5 +1,6 @@
 /** The ledger of scenarios that have one, and the beginning of each. */
 import type { Bounds, Funds } from "../faults/Options.js"
+import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import type { Behaviour } from "../world/SimBank.js"
 import type { Stage } from "./Stage.js"
@@ -23,6 +24,15 @@ export const beginWithOwner = (stage: Stage, indexStaleMs: number): { readonly c
   const owner = OwnerCalls.holder("owner", call)
   stage.deposit(owner, passkey, 30)
   return { call, owner }
+}
+
+/** Waits until the owner is asked to approve a transfer. Returns the call that was answered with the question. */
+export const questionOf = (stage: Stage, owner: OwnerCalls.Bearer, asked: FundsCalls.Asked): number => {
+  const initiated = stage.apart(FundsCalls.initiate(owner, asked))
+  const { status } = stage.done(initiated.answer)
+  if (status === "approval_required") return initiated.call
+  stage.wait(1_000)
+  return questionOf(stage, owner, asked)
 }
 
 /** A ledger without faults of its own, and without owners other than the scenario's; `change`: how it behaves otherwise. */

@@ -11,7 +11,7 @@ import { still } from "../faults/Options.js"
 import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
-import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
+import { beginWithOwner, ledgerOf, passkey, questionOf, withPrepared } from "./Ledger.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage } from "./Stage.js"
 
@@ -26,15 +26,6 @@ const hurried = 8
 const hurryMs = 3
 const slowMs = 20
 const atomsOf = (usdc: number): number => usdc * 1_000_000
-
-/** Waits until the owner is asked to approve a withdrawal. Returns the call that was answered with the question. */
-const questionOf = (stage: Stage, owner: OwnerCalls.Bearer, asked: FundsCalls.Asked): number => {
-  const initiated = stage.apart(FundsCalls.initiate(owner, asked))
-  const { status } = stage.done(initiated.answer)
-  if (status === "approval_required") return initiated.call
-  stage.wait(1_000)
-  return questionOf(stage, owner, asked)
-}
 
 /** The owner approves a withdrawal and asks what becomes of it all the while, also as the approval is decided and not yet on the disk. */
 const approvedInAHurry = (stage: Stage, owner: OwnerCalls.Bearer, usdc: number): void => {

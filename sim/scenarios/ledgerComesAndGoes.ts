@@ -7,8 +7,9 @@
  * often it happened before, the venue is back within seconds; and in the end nothing of the ledger is unread, and nothing waits for the
  * operator. That the ledger went back is told once; and what is withdrawn behind that is paid, and noted.
  */
+import * as FundsCalls from "../workload/FundsCalls.js"
 import type * as OwnerCalls from "../workload/OwnerCalls.js"
-import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
+import { beginWithOwner, ledgerOf, passkey, questionOf, withPrepared } from "./Ledger.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage } from "./Stage.js"
 
@@ -19,8 +20,9 @@ const losses = 7
 /** Longer than the venue rests between two looks at the ledger, and longer than it may take until it is back. */
 const noticedSeconds = 10
 const backSeconds = 10
-/** Longer than the venue rests between two comparisons. */
+/** Longer than the venue rests between two comparisons; and than a transfer takes that is approved. */
 const comparedMs = 10_000
+const settledMs = 30_000
 
 /** Waits until the venue says what is expected of the ledger, and reports whether it did within so many seconds. */
 const says = (stage: Stage, isExpected: (said: unknown) => boolean, seconds: number): boolean => {
@@ -47,6 +49,27 @@ const restored = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   stage.is("how often it is told once the ledger has gone on", times(), 1)
 }
 
+/**
+ * The owner approves a withdrawal and then a deposit that he asked for before, with a passkey that counts, while nobody reaches the ledger.
+ * The signer takes no count that is not above the last, so the withdrawal has to reach it first.
+ */
+const approvedMeanwhile = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  const { answer, call } = stage.apart(FundsCalls.createDeposit(owner, "deposited-first", "USDC", "1000000"))
+  stage.done(answer)
+  const transfers = [stage.withdrawal(owner, 1), { kind: "deposit", call }] as const
+  const questions = transfers.map((each) => questionOf(stage, owner, each))
+  stage.loseLedger(true)
+  for (const [at, each] of transfers.entries()) {
+    const proof = { kind: "get", passkey, asked: questions[at]!, signCount: at + 1 } as const
+    stage.done(stage.apart(FundsCalls.complete(owner, each, proof)).answer)
+  }
+  stage.wait(second)
+  stage.loseLedger(false)
+  stage.wait(settledMs)
+  const { status } = stage.done(stage.apart(FundsCalls.initiate(owner, transfers[0])).answer)
+  stage.is("what becomes of a withdrawal that was approved before the offer of a deposit", status, "ledger_confirmed")
+}
+
 export const ledgerComesAndGoes: Scenario = {
   name: "ledger-comes-and-goes",
   what: "the ledger is out of reach for some seconds, time after time, each time there again, and in the end restored from a backup",
@@ -71,6 +94,7 @@ export const ledgerComesAndGoes: Scenario = {
     stage.is("what is in the way of a comparison", trouble(), undefined)
     stage.is("whether figures tell of any trouble", [failing(), stage.figure("venue_ledger_reachable")], [0, 1])
     restored(stage, owner)
+    approvedMeanwhile(stage, owner)
     const { ledgerOffsetLag, transfersForTheOperator } = stage.details()
     stage.is("what is unread, and waits for the operator", [ledgerOffsetLag, transfersForTheOperator], [0, ""])
     stage.auditEngine()

@@ -73,6 +73,15 @@ const created = (proof: Proof, asked: Challenge, clientDataJSON: string): object
   return { clientDataJSON, attestationObject: encoded(attested), transports: ["internal", "hybrid"] }
 }
 
+/**
+ * Puts the count of an assertion's text where an authenticator's data has it, in four bytes behind the first 33, as digits: they are in
+ * the same order as the counts.
+ */
+const counted = (signCount: number): { readonly head: string; readonly count: string } => ({
+  head: "-".repeat(33 - `{"head":"","count":"`.length),
+  count: String(signCount).padStart(4, "0")
+})
+
 const asserted = (proof: Proof, asked: Challenge, clientDataJSON: string): {
   readonly clientDataJSON: string
   readonly authenticatorData: string
@@ -81,7 +90,7 @@ const asserted = (proof: Proof, asked: Challenge, clientDataJSON: string): {
 } => {
   const { fault, passkey, signCount } = proof
   const said: Asserted = { signCount, rpId: fault === "another site" ? otherSite : asked.rpId }
-  const authenticatorData = encoded(said)
+  const authenticatorData = encoded({ ...counted(signCount), ...said })
   const signer = fault === "another signature" ? publicKeyOf(passkey + 1) : publicKeyOf(passkey)
   const userHandle = fault === "another owner" ? digest("another owner") : asked.userHandle
   return {

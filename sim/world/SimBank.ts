@@ -570,10 +570,8 @@ export const make = (
   const answers = new Map<string, Heard>()
   const parts = random.split("parts")
   const repeated = new Repeated(behaviour.again, random.split("again"))
-  let aheadMs = 0
   const own = new OwnEvents()
-  let striking = false
-  let lost = false
+  let [aheadMs, striking, lost] = [0, false, false]
 
   const ledgersEpochMs = (): number => Math.floor(time.nowEpochMs()) + aheadMs
   const tell = (question: Question) => ledger.handle(question, { epochMs: ledgersEpochMs(), bytes: (count) => chance.bytes(count) })
@@ -586,10 +584,8 @@ export const make = (
       const again = striking && isExecution ? repeated.fault(throughJson(question.body)) : undefined
       const isOther = striking && befalls(question.path, behaviour, faults, tell, again?.fault)
       recordable.note(question)
-      const asked = own.asked(question)
-      const done = tell({ ...asked, ...(asked.body === undefined ? {} : { body: throughJson(asked.body) }) })
-      const told = done.reply === undefined ? done : { ...done, reply: own.told(routeOf(question.path) === "ledger_end", done.reply) }
-      const handled = again === undefined ? told : repeated.told(told, again.isLost)
+      const done = own.through({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) }, tell)
+      const handled = again === undefined ? done : repeated.told(done, again.isLost)
       if (isOther) {
         tampered.add(textIn(handled.reply?.body, "preparedTransaction"))
         altered.add(textIn(question.body, "commandId"))
