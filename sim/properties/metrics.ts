@@ -69,6 +69,8 @@ interface Process {
   readonly refused: Map<string, number>
   /** How often each market was halted by the operator. */
   readonly halts: Map<number, number>
+  /** When it began to serve, by the first text that tells it; undefined before that. */
+  startedAtSeconds: number | undefined
 }
 
 /** The present process; undefined before the first. */
@@ -99,7 +101,8 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   isReady: false,
   followers: 0,
   refused: new Map(),
-  halts: new Map()
+  halts: new Map(),
+  startedAtSeconds: undefined
 })
 
 /** This route reports whether requests are accepted: its 503 is not a refusal. */
@@ -357,6 +360,9 @@ const ofMarkets = (told: Told, model: NaiveVenue, { halts, since }: Process, ref
   })))
 }
 
+/** Transfers that a venue lets be open. */
+const mostTransfers = 65_536
+
 /** Checks the metrics of deposits, withdrawals and changes of party. */
 const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   const open = new Map<string, number>()
@@ -372,6 +378,9 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   told.is("venue_ledger_offset", funds.offset)
   told.is("venue_reconciliation_accepted_atoms", funds.accepted)
   told.is("venue_unknown_submissions", unknown)
+  told.is("venue_open_transfers_capacity", mostTransfers)
+  // None that is over waits for anybody.
+  told.lies("venue_stopped_transfers", 0, [...open.values()].reduce((sum, count) => sum + count, 0))
   if (told.sum("venue_ledger_alarms_total") !== funds.contradictions)
     told.refuse(`${told.sum("venue_ledger_alarms_total")} alarms of the ledger are told of, and there were ${funds.contradictions}`)
 }
@@ -418,6 +427,7 @@ const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, { counts: { dura
   told.is("venue_inbox_capacity", bounds.inbox.capacity)
   // Setting a clock back and right again is none, and neither is a small correction.
   told.lies("venue_clock_steps_ahead_total", 0, movedAhead)
+  told.lies("venue_inbox_depth", 0, bounds.inbox.capacity)
 }
 
 /** Refusals in each market, with and without a record. */
@@ -442,6 +452,8 @@ const judge = (
   histograms(told)
   ofHistories(told, blockEnds)
   ofFollower(told, since, made, snapshots)
+  // Whatever becomes of its clock, a process has begun once.
+  told.is("venue_started_at_seconds", process.startedAtSeconds ??= told.one("venue_started_at_seconds") ?? 0)
   const sequence = told.one("venue_engine_sequence") ?? -1
   if (made.isReady && sequence < 0) told.refuse("a venue that has started does not tell its records")
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)

@@ -60,8 +60,10 @@ export const accountsOfAnHour: Scenario = {
     // Marks use up all the room that is not reserved.
     stage.waitAlone(400)
     stage.is("an account for which the disk has no room", stage.register(passkeys++).answer.status, 503)
+    stage.is("whether figures tell that the journal has no room", stage.figure("venue_journal_full"), 1)
     stage.fillDisk(false)
     stage.pass(roomFoundMs)
+    stage.is("whether they tell it when there is room again", stage.figure("venue_journal_full"), 0)
     hourOf("when there is room again")
     stage.audit()
   }

@@ -15,6 +15,8 @@ const rounds = 3
 /** Reads that come alone, and a time that is longer than a request may take to arrive, ms. */
 const alone = 12
 const longMs = 16_000
+/** Connections that there may be. */
+const connections = 7
 
 export const crowdedConnections: Scenario = {
   name: "crowded-connections",
@@ -31,7 +33,7 @@ export const crowdedConnections: Scenario = {
       burstShare: 0.2,
       strayShare: 0.3,
       keepAliveMs: 2_000,
-      connections: 7,
+      connections,
       perAddress: 5,
       unreadBytes: 1_000_000
     }
@@ -57,6 +59,10 @@ export const crowdedConnections: Scenario = {
       stage.holds("all reads are answered", answers.every(({ status }) => status === 200))
       stage.is("what the buyer has", stage.held(buyer!, market), (round + 1) * atOnce / 2)
     }
+    stage.holds("figures tell of connections that were closed for newcomers",
+      (stage.figure("venue_connections_closed_for_room_total") ?? 0) > 0)
+    const open = stage.figure("venue_open_sockets") ?? 0
+    stage.holds(`they tell of as many connections as there may be: ${open}`, open > 0 && open <= connections)
     // What follows these, nobody crowds out: it is waited for as long as a request may take.
     for (let read = 0; read < alone; read++) {
       stage.public("listMarkets", "/v1/markets")

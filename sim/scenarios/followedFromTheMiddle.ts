@@ -35,10 +35,15 @@ const more = told + 2
 const read = (stage: Stage, { marketId }: Parameters, series: string): ReadonlyArray<Json> =>
   stage.public("getCandles", `/v1/markets/${marketId}/candles?timeframe=1m&series=${series}`)["candles"] as ReadonlyArray<Json>
 
+/** How many connections and subscriptions there are, and how many streams are kept up. */
+const figures = (stage: Stage): ReadonlyArray<number | undefined> =>
+  ["venue_stream_connections", "venue_stream_subscriptions", "venue_streams"].map((name) => stage.figure(name))
+
 /** An owner follows his orders; the triggers of one that goes on resting are cancelled, and then another one is placed. */
 const unclosed = (stage: Stage, who: Somebody, owner: Listener, market: Parameters): void => {
   owner.show(stage.ticket(who), who.accountId, false)
   owner.follow("account.orders")
+  stage.is("what figures tell of the stream", figures(stage), [1, 1, 1])
   const wish: Calls.Wish = { market, side: "buy", type: "limit", priceAtoms: 900, quantityAtoms: 1, clientOrderId: "closing" }
   const autoClose = { stopLoss: { triggerPrice: "800", triggerBy: "index" } } as const
   const order = stage.done(stage.say(Calls.place(who, "place", "closing", { ...wish, autoClose })))
@@ -130,6 +135,8 @@ export const followedFromTheMiddle: Scenario = {
     owner.refused({ op: "dance" }, "i".repeat(64))
     unclosed(stage, one!, owner, market)
     owner.leave()
+    stage.wait(restMs)
+    stage.is("what they tell once nobody follows it", figures(stage), [0, 0, 1])
     traded(stage, one!, two!, market)
     lost(stage, one!, two!, market)
     for (const backMs of [0, hour]) stood(stage, one!, market, backMs)
